@@ -30,6 +30,9 @@ const PROGRAMS = {
     mmdebstrap: 'mmdebstrap',
     snmpd: 'snmpd',
     snmpget: 'snmp',
+    snmptrapd: 'snmptrapd',
+    // Which a program of Python is.
+    aiosmtpd: 'python3-aiosmtpd',
     freeradius: 'freeradius',
     radclient: 'freeradius-utils',
     sslscan: 'sslscan',

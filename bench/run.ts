@@ -1,4 +1,5 @@
 /** `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
+import { run as alerts } from './alerts.ts'
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
 import { run as cluster } from './cluster.ts'
@@ -29,6 +30,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   failover,
   start,
   archive,
+  alerts,
   logs,
   node,
   backup,

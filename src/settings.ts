@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { descriptorOf } from './ipvs/descriptor.ts'
+import { parseNetwork } from './base/ip-network.ts'
 import { parseSocketAddress, type SocketAddress } from './base/socket-address.ts'
 
 export interface Address {
@@ -40,6 +41,8 @@ export interface Settings {
   /** Access logs are kept for so long, and in so many MiB, whichever is reached first. */
   readonly logDays: number
   readonly logMegabytes: number
+  /** Addresses and networks that alert targets may be in although only machines should reach them. */
+  readonly alertsTo: readonly string[]
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
@@ -87,11 +90,13 @@ export const USAGE = `usage: npm start -- [options]
   --audit-days N        the audit log keeps at least so many days, 1 to 3650 (default: 90)
   --log-days N          access logs are kept so many days, 1 to 3650 (default: 30), or until they have more than
   --log-mib N           so many MiB, 16 to 1048576 (default: 1024)
+  --alerts-to NETWORKS  addresses and networks, with commas between, that alerts may be sent to although they are of
+                        this machine or its link, such as 127.0.0.1 for a mail server on it
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PEER,
 FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
-FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
+FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
 FULCRUM_ETCD (default: the machine's).`
 
 const OPTIONS = {
@@ -108,6 +113,7 @@ const OPTIONS = {
   'audit-days': { type: 'string' },
   'log-days': { type: 'string' },
   'log-mib': { type: 'string' },
+  'alerts-to': { type: 'string' },
   check: { type: 'boolean' },
   repair: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -141,6 +147,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     beside: beside(env['FULCRUM_BESIDE']),
     auditDays: whole('--audit-days', given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS'], DAYS, 90),
     ...logLimits(given, env),
+    alertsTo: alertsTo(given, env),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
@@ -294,6 +301,16 @@ function logLimits(given: ReturnType<typeof parse>, env: Environment): Pick<Sett
     logDays: whole('--log-days', given['log-days'] ?? env['FULCRUM_LOG_DAYS'], DAYS, 30),
     logMegabytes: whole('--log-mib', given['log-mib'] ?? env['FULCRUM_LOG_MIB'], LOG_MIB, 1024),
   }
+}
+
+function alertsTo(given: ReturnType<typeof parse>, env: Environment): readonly string[] {
+  const all = (given['alerts-to'] ?? env['FULCRUM_ALERTS_TO'] ?? '')
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+  const wrong = all.find((one) => parseNetwork(one) === undefined)
+  if (wrong === undefined) return all
+  throw new SettingsError(`--alerts-to ${wrong}: must be an address or a network such as 192.0.2.0/24`)
 }
 
 const DAYS = [1, 3650] as const

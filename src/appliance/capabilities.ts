@@ -39,6 +39,7 @@ import { SamlLogins } from '../saml/logins.ts'
 import { healthOver } from '../stats/health.ts'
 import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { createAcme, createCertificates } from './acme.ts'
+import { createAlerts } from './alerts.ts'
 import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
 import type { Node, Part } from './node.ts'
@@ -74,12 +75,14 @@ export function createCapabilities(node: Node): Made {
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
   const { acme, orders, validations } = createAcme(node)
+  const alerts = createAlerts(node)
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
     accessLogs: node.accessLogs,
     accounts: access.account,
     acme,
     addresses,
+    alerts,
     applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
     audit: node.audit,
     backups,
@@ -123,7 +126,7 @@ export function createCapabilities(node: Node): Made {
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders, ...validations]
+  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders, ...validations, alerts]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }

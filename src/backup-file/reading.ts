@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { verifyAlerts } from '../rules/alerts.ts'
 import { verifyNames } from '../rules/names.ts'
 import { verifyReferences } from '../rules/references.ts'
 import type { FieldError } from '../base/errors.ts'
@@ -152,7 +153,7 @@ function contentsOf(
   // Sound: each record fits the schema of its section.
   const read = contents as SectionContents
   const view = contentsView(read)
-  for (const problem of [...verifyReferences(view), ...verifyNames(view)]) {
+  for (const problem of [...verifyReferences(view), ...verifyNames(view), ...verifyAlerts(view)]) {
     problems.add(`${problem.section}.${problem.id}.${problem.field}`, 'CONFLICT', problem.message)
   }
   return read

@@ -84,7 +84,8 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
       'snmpSettings',
       'snmpUsers',
     ],
-    { ...WHOLE_ONLY, version: 2, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers') } },
+    // Files in which it is older have no section for alerts.
+    { ...WHOLE_ONLY, version: 3, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers'), 2: (data) => data } },
   ),
   section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
   // Both layers use them, so that neither can own them.
@@ -93,6 +94,10 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
     cameWith: { name: 'healthchecks', version: 2 },
     migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },
+  }),
+  section('alerts', 'Alert rules and targets', ['alertRules', 'alertTargets'], {
+    cameWith: { name: 'system', version: 3 },
+    migrations: { 0: withEmpty('alertRules', 'alertTargets') },
   }),
 ]
 

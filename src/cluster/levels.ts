@@ -1,4 +1,5 @@
 import type { Entry } from '../../storage/config/entry.ts'
+import type { SharedTableName } from '../../storage/config/tables.ts'
 
 /**
  * Nodes of a cluster are updated one after the other. An entry of a kind that is newer than the cluster would stop the
@@ -9,10 +10,15 @@ import type { Entry } from '../../storage/config/entry.ts'
 export const FIRST_LEVEL = 1
 /** From which on nodes know what a witness is; before, they would take it for a node. */
 export const WITNESS_LEVEL = 3
-/** Of this version: raised by one with each new kind of entry. */
-export const LEVEL = 3
+/** Of this version: raised by one with each new kind of entry, or table that entries write to. */
+export const LEVEL = 4
 
 const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }
 
 /** The level from which on this entry may be written; that of `level` itself is known by then to all. */
-export const levelOf = ({ op }: Pick<Entry, 'op'>): number => SINCE[op] ?? FIRST_LEVEL
+export const levelOf = ({ op, table }: Of): number => (table === 'silences' ? 4 : (SINCE[op] ?? FIRST_LEVEL))
+
+/** What of an entry tells who knows it. */
+interface Of extends Pick<Entry, 'op'> {
+  readonly table?: SharedTableName
+}

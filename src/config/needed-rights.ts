@@ -105,6 +105,8 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   radiusUsers: { create: ['roles.create'], update: ['radiusUsers.update'], remove: ['radiusUsers.delete'] },
   samlConfigs: settings('saml.update'),
   loginPolicies: settings('loginPolicy.update'),
+  alertTargets: records('alertTargets'),
+  alertRules: records('alertRules'),
 }
 
 /** Every endpoint that is named here, for a test. */

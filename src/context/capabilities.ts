@@ -2,6 +2,7 @@ import type { MachineFacts } from '../model/machine-facts.ts'
 import type { AccessLogsReader } from './access-logs.ts'
 import type { Accounts, AccountsReader, Hashing, LoginActor, SessionsReader } from './accounts.ts'
 import type { AcmeActor, AcmeReader } from './acme.ts'
+import type { AlertsActor, AlertsReader } from './alerts.ts'
 import type { AddressesActor, AddressesReader } from './addresses.ts'
 import type { ApplyActor, ApplyReader } from './applying.ts'
 import type { AuditReader } from './audit.ts'
@@ -39,6 +40,7 @@ import type { UnitsActor, UnitsReader } from './units.ts'
 export interface Capabilities {
   readonly acme: { read: AcmeReader; act: AcmeActor }
   readonly accessLogs: { read: AccessLogsReader }
+  readonly alerts: { read: AlertsReader; act: AlertsActor }
   readonly addresses: { read: AddressesReader; act: AddressesActor }
   readonly accounts: { read: AccountsReader; act: Accounts }
   readonly applying: { read: ApplyReader; apply: ApplyActor }

@@ -18,6 +18,8 @@ import type { UploadedPackage } from '../context/machine-care.ts'
 import {
   type AcmePool,
   acmePool,
+  type AlertPool,
+  alertPool,
   checkPool,
   type ComputePool,
   computePool,
@@ -45,6 +47,8 @@ export interface Machine {
   readonly compute: ComputePool
   /** What speaks with CAs. */
   readonly acme: AcmePool
+  /** What tells alert targets. */
+  readonly alerts: AlertPool
   /** Starts what keeps the archives; a thread of its own unless it is given. */
   readonly startArchives?: StartArchives
   /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
@@ -70,6 +74,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const checks = checkPool(host)
   const compute = computePool()
   const acme = acmePool()
+  const alerts = alertPool()
   const nothing = async (steps: readonly unknown[]) => {
     if (steps.length > 0) throw new Error('an observer has no plan to carry out')
     return { ok: true, done: 0, recorded: 0, warnings: [] } as const
@@ -85,10 +90,11 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     facts: machineFacts(probes, checks),
     compute,
     acme,
+    alerts,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close()])
+      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close(), alerts.close()])
     },
   }
 }
@@ -132,6 +138,7 @@ export function createMachine(settings: Settings): Machine {
   const checks = checkPool(host)
   const compute = computePool()
   const acme = acmePool()
+  const alerts = alertPool()
   const intake = intakePool()
   return {
     drivers: (...cluster) =>
@@ -153,6 +160,7 @@ export function createMachine(settings: Settings): Machine {
     facts: machineFacts(probes, checks),
     compute,
     acme,
+    alerts,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
     async stopSupervised() {
       if (!supervised) return undefined

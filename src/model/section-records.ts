@@ -1,5 +1,6 @@
 import type { Group, Role, User } from './access.ts'
 import type { AcmeAccount, AcmeOrder } from './acme.ts'
+import type { AlertRule, AlertTarget } from './alerts.ts'
 import type { Certificate, CipherList } from './certificates.ts'
 import type { HealthCheck } from './health-check.ts'
 import type { L4Backend, L4Frontend } from './layer4.ts'
@@ -52,6 +53,8 @@ export interface SectionRecords {
   readonly radiusUsers: RadiusUser
   readonly samlConfigs: SamlConfig
   readonly loginPolicies: LoginPolicy
+  readonly alertTargets: AlertTarget
+  readonly alertRules: AlertRule
 }
 export type SectionName = keyof SectionRecords
 

@@ -2,6 +2,7 @@ import type { TObject } from 'typebox'
 import { isForwarded } from './access-log.ts'
 import { Group, Role, User } from './access.ts'
 import { AcmeAccount, AcmeOrder } from './acme.ts'
+import { AlertRule, AlertTarget } from './alerts.ts'
 import { Certificate, CipherList } from './certificates.ts'
 import { HealthCheck } from './health-check.ts'
 import { L4Backend, L4Frontend } from './layer4.ts'
@@ -260,6 +261,22 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     references: ({ breakGlassUserId }) => maybe('breakGlassUserId', 'users', breakGlassUserId),
   },
   loginPolicies: ofNode('login policy', LoginPolicy),
+  alertTargets: {
+    label: 'alert target',
+    schema: AlertTarget,
+    nameField: 'name',
+    secrets: ['url', 'headers', 'password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'],
+    shownWith: [],
+    references: ({ certificateId }) => maybe('certificateId', 'certificates', certificateId),
+  },
+  alertRules: {
+    label: 'alert rule',
+    schema: AlertRule,
+    nameField: 'name',
+    secrets: [],
+    shownWith: [],
+    references: ({ targets }) => named('targets', 'alertTargets', targets),
+  },
 }
 
 export const SECTION_NAMES = Object.keys(SECTIONS) as readonly SectionName[]

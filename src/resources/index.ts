@@ -3,6 +3,9 @@ import { takingWhatIsRead } from '../api/read-fields.ts'
 import { returningWhatIsMade } from '../api/return-record.ts'
 import { acmeAccounts } from './acme-accounts.ts'
 import { acmeOrders } from './acme-orders.ts'
+import { alertRules } from './alert-rules.ts'
+import { alertTargets } from './alert-targets.ts'
+import { alerts } from './alerts.ts'
 import { apply } from './going-live/apply.ts'
 import { auth } from './sign-in/auth.ts'
 import { takingNames } from '../api/by-name.ts'
@@ -109,6 +112,9 @@ const resources: readonly Endpoint[] = [
   ...revisions,
   ...audit,
   ...events,
+  ...alerts,
+  ...alertRules,
+  ...alertTargets,
   ...l7Stats,
   ...l7History,
   ...accessLogs,

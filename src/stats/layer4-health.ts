@@ -60,6 +60,16 @@ export class Layer4Health {
     return this.#watched.health[this.#watched.places.get(keyOf(backendId, ripId)) ?? -1] ?? 'unknown'
   }
 
+  /** Tells of each that is down. */
+  eachDown(tell: (backendId: string, ripId: string) => void): void {
+    const { places, health } = this.#watched
+    for (const [key, place] of places) {
+      if (health[place] !== 'down') continue
+      const [backendId = '', ripId = ''] = key.split('/')
+      tell(backendId, ripId)
+    }
+  }
+
   /**
    * The table cannot be read: nobody knows. What went down or came back meanwhile is told when it can be read again.
    */

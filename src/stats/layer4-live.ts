@@ -8,6 +8,7 @@ import { ascii, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import type { LiveKind } from './live-fields.ts'
 import { type LiveElement, planView, rowKey } from './live-plan.ts'
+import type { OnFound, Watched } from './live-scan.ts'
 import type { Layer4Health } from './layer4-health.ts'
 import type { ObjectNames } from './names.ts'
 
@@ -66,6 +67,10 @@ export class Layer4Live {
     this.#kept = new KeptAnswers(options.nonce)
   }
 
+  get names(): ObjectNames {
+    return this.#options.names
+  }
+
   /** `plan` is what the figures are of. */
   update(tick: Layer4Tick, plan: IpvsPlan | undefined): void {
     this.#kept.drop(this.#sequence)
@@ -117,6 +122,27 @@ export class Layer4Live {
           ? undefined
           : figures[row * COLUMNS + COLUMN.activeConnections] || 0
     })
+  }
+
+  /** Finds the figures that are beyond a bound. Answers whether there are any. */
+  scan(watched: readonly Watched[], found: OnFound): boolean {
+    const { figures } = this.#tick
+    if (figures === undefined) return false
+    if (watched.some(({ isDown }) => isDown))
+      this.#options.health.eachDown((backendId, ripId) => {
+        for (const one of watched) if (one.isDown === true) found(one, 1, backendId, ripId)
+      })
+    const numbers = watched.filter(({ isDown }) => isDown !== true)
+    if (numbers.length === 0) return true
+    for (const [key, row] of this.#rows)
+      for (const one of numbers) {
+        if (!key.startsWith(one.kind)) continue
+        const value = one.column === 'realsUp' ? this.#realsUp(key) : figures[row * COLUMNS + columnOf(one.column)]
+        if (value === undefined || !(value > one.above || value < one.below)) continue
+        const [, proxy = '', server = ''] = key.split('\0')
+        found(one, value, proxy, server)
+      }
+    return true
   }
 
   /** Why there are no figures, when there are none. */
@@ -183,6 +209,9 @@ export class Layer4Live {
     return this.#options.health.of(backendId, ripId)
   }
 }
+
+/** Past the last one, where there is no number, for a figure that is none. */
+const columnOf = (name: string): number => Reflect.get(COLUMN, name) ?? Number.NaN
 
 const fields = (values: Readonly<Record<string, unknown>>): string =>
   Object.entries(values)

@@ -15,6 +15,7 @@ import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
+import { type OnFound, type ScanPlan, scanPlan, scanRows, type Watched } from './live-scan.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 
 /** What the last poll brought. Without `csv` HAProxy did not answer. */
@@ -54,6 +55,8 @@ export class LiveAnswers {
   #layout = -1
   #header = ''
   readonly #rowIndex = new Map<string, number>()
+  #kinds = new Uint8Array(0)
+  #scan: { readonly of: readonly Watched[]; readonly header: string; readonly plan: ScanPlan } | undefined
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
   #columnsByName: StatHeader['columns'] = new Map()
@@ -63,6 +66,10 @@ export class LiveAnswers {
   constructor(names: ObjectNames, nonce: string) {
     this.#names = names
     this.#kept = new KeptAnswers(nonce)
+  }
+
+  get names(): ObjectNames {
+    return this.#names
   }
 
   update(tick: LiveTick): void {
@@ -116,6 +123,17 @@ export class LiveAnswers {
     return fieldText(csv, this.#skip(csv, start, index)) || undefined
   }
 
+  /** Finds the figures that are beyond a bound, all in one pass. Answers whether HAProxy has told any. */
+  scan(watched: readonly Watched[], found: OnFound): boolean {
+    this.#indexRows()
+    const { csv, rows } = this.#tick
+    if (csv === undefined || rows === undefined || this.#layout < 0) return false
+    if (this.#scan?.of !== watched || this.#scan.header !== this.#header)
+      this.#scan = { of: watched, header: this.#header, plan: scanPlan(watched, this.#columnsByName) }
+    scanRows(csv, rows, this.#kinds, this.#scan.plan, found)
+    return true
+  }
+
   #write(plan: readonly LivePiece[]): JsonBuffer {
     this.#indexRows()
     writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
@@ -140,11 +158,13 @@ export class LiveAnswers {
     const type = header.columns.get('type') ?? 0
     this.#columnsByName = header.columns
     this.#rowIndex.clear()
+    this.#kinds = new Uint8Array(rows.length)
     for (let row = 1; row < rows.length; row++) {
       const start = rows[row] ?? 0
       const proxy = fieldText(csv, start)
       const kind = Number(fieldText(csv, this.#skip(csv, start, type)))
       const server = fieldText(csv, this.#skip(csv, start, 1))
+      this.#kinds[row] = kind === FRONTEND_ROW ? 0 : kind === BACKEND_ROW ? 1 : 2
       this.#rowIndex.set(
         rowKey(kind === FRONTEND_ROW ? 'frontend' : kind === BACKEND_ROW ? 'backend' : 'server', proxy, server),
         row,

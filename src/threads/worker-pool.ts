@@ -1,12 +1,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import type * as AcmeTasks from '../../workers/acme.ts'
+import type * as AlertTasks from '../../workers/alerts.ts'
 import type * as ComputeTasks from '../../workers/compute.ts'
 import type * as IntakeTasks from '../../workers/intake.ts'
 import type * as ProbeTasks from '../../workers/probe.ts'
 import type * as SystemTasks from '../../workers/system.ts'
 import type { HostSettings } from '../../workers/host/host-settings.ts'
 import { ApiError } from '../base/errors.ts'
+import { TARGETS_MAX } from '../model/alerts.ts'
 
 /** The exports of a task file that are tasks: functions of one plain value. */
 type TaskName<T> = { [K in keyof T]: T[K] extends (input: never) => unknown ? K : never }[keyof T] & string
@@ -24,6 +26,8 @@ export interface Pool<T> {
 
 export interface PoolOptions {
   readonly threads: number
+  /** Tasks that one thread has at once: those that wait for others. One unless it is told. */
+  readonly tasksPerThread?: number
   /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
   readonly idle_ms: number
   /** Tasks of one name that may wait. */
@@ -42,23 +46,27 @@ export interface PoolOptions {
 /** A pool of threads. Piscina's own queue does not keep the order of arrival, so tasks wait here. */
 export class WorkerPool<T> implements Pool<T> {
   readonly #pool: Piscina
-  readonly #threads: number
+  readonly #atOnce: number
   readonly #queue_max: number
   readonly #isFair: boolean
   readonly #isCutOff: boolean
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
   #busy = 0
 
-  constructor(file: URL, { threads, idle_ms, queue_max, isFair = false, isCutOff = false, workerData }: PoolOptions) {
+  constructor(
+    file: URL,
+    { threads, tasksPerThread = 1, idle_ms, queue_max, isFair = false, isCutOff = false, workerData }: PoolOptions,
+  ) {
     this.#isFair = isFair
     this.#isCutOff = isCutOff
-    this.#threads = threads
+    this.#atOnce = threads * tasksPerThread
     this.#queue_max = queue_max
     this.#pool = new Piscina({
       filename: file.href,
       workerData,
       minThreads: 0,
       maxThreads: threads,
+      concurrentTasksPerWorker: tasksPerThread,
       idleTimeout: idle_ms,
       // Awake between tasks as well, so that a program it started is reaped when it ends.
       atomics: 'disabled',
@@ -82,7 +90,7 @@ export class WorkerPool<T> implements Pool<T> {
   }
 
   #turn(name: string): Promise<void> | undefined {
-    if (this.#busy < this.#threads) {
+    if (this.#busy < this.#atOnce) {
       this.#busy += 1
       return undefined
     }
@@ -170,6 +178,21 @@ export function acmePool(): AcmePool {
     threads: 1,
     idle_ms: 10_000,
     queue_max: 4,
+    isCutOff: true,
+    workerData: undefined,
+  })
+}
+
+export type AlertPool = Pool<typeof AlertTasks>
+
+/** Messages to alert targets: each target has one task at a time, and none waits for another. */
+export function alertPool(): AlertPool {
+  return new WorkerPool<typeof AlertTasks>(new URL('../../workers/alerts.ts', import.meta.url), {
+    threads: 1,
+    // All targets, and tests of some.
+    tasksPerThread: TARGETS_MAX + 8,
+    idle_ms: 60_000,
+    queue_max: 8,
     isCutOff: true,
     workerData: undefined,
   })

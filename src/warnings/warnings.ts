@@ -21,6 +21,7 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
   }
   for (const { SSLCertificate } of view.list('userInterfaces')) used.add(SSLCertificate)
   for (const { certificateId } of view.list('syslogServers')) used.add(certificateId)
+  for (const { certificateId = '' } of view.list('alertTargets')) used.add(certificateId)
   return [...used].flatMap((id) => {
     const certificate = view.get('certificates', id)
     const end_ms = Date.parse(certificate?.facts.validTo ?? '')

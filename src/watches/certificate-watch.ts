@@ -30,6 +30,7 @@ export interface WatchedCertificate {
 export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
   const frontends = [...running.list('l7Frontends')]
   const isApi = (id: string) => [...running.list('userInterfaces')].some((own) => own.SSLCertificate === id)
+  const targetsOf = (id: string) => [...running.list('alertTargets')].filter((own) => own.certificateId === id)
   const isSyslog = (id: string) => [...running.list('syslogServers')].some((own) => own.certificateId === id)
   return [...running.list('certificates')].map((certificate) => ({
     name: certificate.name,
@@ -42,6 +43,7 @@ export function certificatesIn(running: ConfigView): readonly WatchedCertificate
         .map((frontend) => `frontend ${frontend.name}`),
       ...(isApi(certificate.id) ? ['user interface'] : []),
       ...(isSyslog(certificate.id) ? ['syslog'] : []),
+      ...targetsOf(certificate.id).map(({ name }) => `alert target ${name}`),
     ],
   }))
 }

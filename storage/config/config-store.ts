@@ -61,6 +61,8 @@ export interface ConfigStore {
   readonly jobs: SideTable
   /** What happened lately, in order. */
   readonly events: SideTable
+  /** What this node alerts of, and the messages that wait to be sent. */
+  readonly alerts: SideTable
   /** Tokens that programs log in with; not part of any backup. */
   readonly apiTokens: SharedTable
   /** What must not be accepted twice, by user. */
@@ -69,6 +71,8 @@ export interface ConfigStore {
   readonly members: SharedTable
   /** What nodes may join with. */
   readonly joinTokens: SharedTable
+  /** Alerts that nobody wants to hear of for a while. */
+  readonly silences: SharedTable
   close(): Promise<void>
 }
 

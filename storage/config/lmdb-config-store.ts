@@ -39,9 +39,11 @@ export class LmdbConfigStore implements ConfigStore {
   readonly openTransactions: SharedTable
   readonly members: SharedTable
   readonly joinTokens: SharedTable
+  readonly silences: SharedTable
   readonly transactions: SideTable
   readonly jobs: SideTable
   readonly events: SideTable
+  readonly alerts: SideTable
   /** What was found damaged beside the configuration, and is left out. */
   readonly damaged: readonly string[]
 
@@ -75,9 +77,11 @@ export class LmdbConfigStore implements ConfigStore {
     this.openTransactions = sharedTable('openTransactions')
     this.members = sharedTable('members')
     this.joinTokens = sharedTable('joinTokens')
+    this.silences = sharedTable('silences')
     this.transactions = side('transactions')
     this.jobs = side('jobs')
     this.events = side('events')
+    this.alerts = side('alerts')
     this.damaged = damaged
     shared.follow('ahead', (changes) => this.#mirror.ahead.take(changes))
     this.#fold = new Fold(tables, this.#mirror, shared)

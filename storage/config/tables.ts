@@ -15,7 +15,7 @@ export const CONFIG_SCHEMA = 2
 const UNCHECKED_SCHEMA = 1
 /** Stays readable for every version: its row has no checksum. */
 const SCHEMA_KEY = 'schema'
-const DATABASES_MAX = 16
+const DATABASES_MAX = 24
 /** So few that it is not worth while to look how large the trees are. */
 const FEW_ROWS = 16
 /** Of what callers put into `meta` under keys of their own. */
@@ -36,10 +36,11 @@ export const SHARED_TABLES = [
   'openTransactions',
   'members',
   'joinTokens',
+  'silences',
   'ahead',
 ] as const
 export type SharedTableName = (typeof SHARED_TABLES)[number]
-export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events'] as const
+export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events', 'alerts'] as const
 export type SideTableName = (typeof SIDE_TABLES)[number]
 
 export interface CommitOptions {

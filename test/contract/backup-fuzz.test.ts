@@ -68,8 +68,8 @@ function changed(change: (places: readonly Place[], file: ReturnType<typeof base
 const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: Random) =>
   pick(places.filter(wanted), next)
 
-/** Of a health check: the value of its parameter, its default, all values. */
-const MAY_GO: ReadonlySet<string> = new Set(['max', 'default', 'parameters'])
+/** Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. */
+const MAY_GO: ReadonlySet<string> = new Set(['max', 'default', 'parameters', 'secret', 'template', 'names'])
 
 const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>> = {
   flipped(next) {

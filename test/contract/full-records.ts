@@ -104,6 +104,7 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     backends: [{ id: balanced.backend, lines: ['option log-health-checks'] }],
   })
   const { staticIp } = await network(created, node)
+  await alerting(created, { certificate, root: maker.pair({ name: 'of targets', isCa: true }).cert })
 
   await settings('loginPolicy.update', '/login/policy', { twoFactorRequired: true })
   await settings('conntrack.update', `/${node}/system/conntrack`, {
@@ -351,6 +352,39 @@ async function balancing(created: Created, { certificate, cipherList, clientCa }
     { held: ['certificates', 'clientCa', 'clientVerify'] },
   )
   return { frontend, backend: l7Backend }
+}
+
+/** A syslog server; what targets of the other types have is in test/src/resources/alert-targets.test.ts. */
+async function alerting(
+  created: Created,
+  { root, certificate }: { readonly root: string; readonly certificate: string },
+) {
+  const target = await created(
+    'alertTargets',
+    '/alerts/targets',
+    {
+      name: 'those on duty',
+      enabled: false,
+      type: 'syslog',
+      host: 'collector.test',
+      port: 6515,
+      transport: 'tls',
+      caCertificate: root,
+      certificateId: certificate,
+    },
+    { held: ['host'] },
+  )
+  await created('alertRules', '/alerts/rules', {
+    name: 'many sessions',
+    enabled: false,
+    severity: 'critical',
+    when: { type: 'threshold', object: 'frontend', metric: 'currentSessions', value: 10 },
+    for: 1,
+    clearFor: 2,
+    repeatEvery: 60,
+    resolve: false,
+    targets: [target],
+  })
 }
 
 async function network(created: Created, node: string) {

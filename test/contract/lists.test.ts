@@ -87,6 +87,8 @@ t.test('every list of records says what it searches', async (test) => {
     ({ name, method, list }) => method === 'GET' && /\.list(Of.*)?$/.test(name) && list === undefined,
   )
   test.same(others.map(({ name }) => name).toSorted(), [
+    'alertSilences.list',
+    'alerts.list',
     'audit.list',
     'backups.list',
     'ciphers.list',

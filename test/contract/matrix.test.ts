@@ -237,6 +237,7 @@ const ACME_ORDER = { name: 'site', names: ['www.site.test'] }
 /** Of a CA that never answers. */
 const SILENT_CA = { acme: { run: () => new Promise<never>(() => {}), close: async () => undefined } }
 
+const CHAT = { name: 'chat', type: 'webhook', url: 'https://chat.test/hook' }
 const L4_FRONTEND = { name: 'l4 fe', ip: '192.0.2.50', ports: '9000', protocol: 'tcp', forwarding: 'masq' }
 
 /** Some records of every section, applied. */
@@ -281,8 +282,10 @@ async function populate(call: Caller, node: string, certificate: Readonly<Record
   const acmeAccount = await id('/certificates/acme/accounts', ca)
   const acmeSpare = await id('/certificates/acme/accounts', { ...ca, name: 'spare ca' })
   const acmeOrder = await id('/certificates/acme/orders', { ...ACME_ORDER, accountId: acmeAccount })
+  const alertTarget = await id('/alerts/targets', CHAT)
+  const alertRule = await id('/alerts/rules', { name: 'down', when: { type: 'serverDown' } })
   await call('PUT', '/services/apply')
-  const more = { certificate: certificateId, cipherList, acmeAccount, acmeSpare, acmeOrder }
+  const more = { alertTarget, alertRule, certificate: certificateId, cipherList, acmeAccount, acmeSpare, acmeOrder }
   return {
     ...more,
     snmpUser,
@@ -324,6 +327,8 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
     cipherLists: made.cipherList,
     acmeAccounts: made.acmeAccount,
     acmeOrders: made.acmeOrder,
+    alertTargets: made.alertTarget,
+    alertRules: made.alertRule,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,
@@ -403,6 +408,10 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     'acmeAccounts.create': { name: 'another', directoryUrl: 'https://ca.test/directory', termsAgreed: true },
     'acmeOrders.update': { name: 'renamed site' },
     'acmeOrders.create': { name: 'another site', names: ['another.test'], accountId: made.acmeSpare },
+    'alertTargets.create': { ...CHAT, name: 'another chat' },
+    'alertTargets.update': { template: 'slack' },
+    'alertRules.create': { name: 'full', when: { type: 'disk' } },
+    'alertRules.update': { severity: 'critical' },
     'loginPolicy.update': { twoFactorRequired: true },
     'conntrack.update': { size: 100_000 },
     'systemProxy.update': { enable: false },
@@ -435,6 +444,8 @@ t.test('a staging endpoint touches nothing but the candidate', async (test) => {
     cipherLists: made.cipherList,
     acmeAccounts: made.acmeAccount,
     acmeOrders: made.acmeOrder,
+    alertTargets: made.alertTarget,
+    alertRules: made.alertRule,
     ipGroups: made.ipGroup,
     staticIps: made.staticIp,
     floatingIps: made.floatingIp,

@@ -37,6 +37,7 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   l4Backends: { reals: [{ ripId: 'r' }], healthCheck: { type: 'script', id: 'own' } },
   l7Raw: { frontends: [{ id: 'f', lines: [] }], backends: [{ id: 'b', lines: [] }] },
   syslogServers: { certificateId: 'c' },
+  alertTargets: { certificateId: 'c' },
   acmeOrders: { accountId: 'a', certificateId: 'c', dns: { scriptId: 's' } },
   userInterfaces: { ipId: 'i', SSLCertificate: 'c' },
   samlConfigs: { breakGlassUserId: 'u' },
@@ -111,6 +112,7 @@ const LISTS = [
   '/certificates/certs',
   '/ciphers/lists',
   '/ipgroups',
+  '/alerts/targets',
   '/{applianceId}/sips',
 ]
 

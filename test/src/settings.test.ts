@@ -117,6 +117,17 @@ t.test('how long the audit log keeps its entries', async (test) => {
   }
 })
 
+t.test('networks that alerts may be sent to although they are inward', async (test) => {
+  const networks = (argv: readonly string[], env = {}) => {
+    const read = readSettings(argv, env)
+    return read === 'help' || read.profile === 'witness' ? undefined : read.alertsTo
+  }
+  test.strictSame(networks([]), [])
+  test.strictSame(networks([], { FULCRUM_ALERTS_TO: '127.0.0.1, ::1' }), ['127.0.0.1', '::1'])
+  test.strictSame(networks(['--alerts-to', '169.254.0.0/16']), ['169.254.0.0/16'])
+  test.throws(() => networks(['--alerts-to=localhost']), /--alerts-to localhost: must be an address or a network/)
+})
+
 t.test('how much of access logs is kept', async (test) => {
   const kept = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)

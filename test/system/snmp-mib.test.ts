@@ -47,3 +47,24 @@ t.test(
     test.same(new Set(seen), new Set(wanted))
   },
 )
+
+t.test('every notification and what it says has its name', { skip }, (test) => {
+  const oid = `.${FULCRUM_OID.join('.')}`
+  const alert = Array.from({ length: 9 }, (_, at) => `${oid}.1.5.${at + 1}.0`)
+  const named = translated('-OS', ...[1, 2, 3].map((number) => `${oid}.0.${number}`), ...alert)
+  test.same(named, [
+    'FULCRUM-MIB::fulcrumAlertRaised',
+    'FULCRUM-MIB::fulcrumAlertCleared',
+    'FULCRUM-MIB::fulcrumAlertTest',
+    'FULCRUM-MIB::fulcrumAlertMessageId.0',
+    'FULCRUM-MIB::fulcrumAlertPhase.0',
+    'FULCRUM-MIB::fulcrumAlertSeverity.0',
+    'FULCRUM-MIB::fulcrumAlertRule.0',
+    'FULCRUM-MIB::fulcrumAlertObjectId.0',
+    'FULCRUM-MIB::fulcrumAlertObjectName.0',
+    'FULCRUM-MIB::fulcrumAlertText.0',
+    'FULCRUM-MIB::fulcrumAlertCount.0',
+    'FULCRUM-MIB::fulcrumAlertNodeId.0',
+  ])
+  test.end()
+})

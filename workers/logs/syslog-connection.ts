@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from 'node:net'
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 
 const CONNECT_MS = 10_000
@@ -20,6 +20,8 @@ export interface SyslogAddress {
   readonly host: string
   readonly port: number
   readonly tls: TlsSettings | undefined
+  /** Who says what the host means, where that is not left to the machine. */
+  readonly lookup?: LookupFunction
 }
 
 export interface TlsSettings {
@@ -155,13 +157,15 @@ export class SyslogConnection {
   }
 }
 
-function open({ host, port, tls }: SyslogAddress, connected: () => void): Socket {
-  if (tls === undefined) return connect({ host, port }, connected)
+function open({ host, port, tls, lookup }: SyslogAddress, connected: () => void): Socket {
+  const own = lookup === undefined ? {} : { lookup }
+  if (tls === undefined) return connect({ host, port, ...own }, connected)
   return connectTls(
     {
       host,
       port,
       minVersion: 'TLSv1.2',
+      ...own,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(tls.ca === undefined ? {} : { ca: tls.ca }),
       ...tls.own,

@@ -32,11 +32,11 @@ export function frameOf(row: LogRow, format: NonNullable<Way['format']>, { hostn
   return `${message.length} ${message}`
 }
 
-const structured = (row: LogRow, nameOf: NameOf): string =>
-  JSON.stringify(shownFields(row, nameOf)).replaceAll(
-    /[^ -~]/g,
-    (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+const structured = (row: LogRow, nameOf: NameOf): string => asciiJson(shownFields(row, nameOf))
+
+/** JSON of printable ASCII. */
+export const asciiJson = (value: object): string =>
+  JSON.stringify(value).replaceAll(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 

@@ -85,6 +85,7 @@ export function nodeArguments({ number, state, listen, http, peer }: NodePlace, 
     '--audit-days': String(settings.auditDays),
     '--log-days': String(settings.logDays),
     '--log-mib': String(settings.logMegabytes),
+    ...(settings.alertsTo.length === 0 ? {} : { '--alerts-to': settings.alertsTo.join(',') }),
   }
   return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
 }

@@ -42,7 +42,8 @@ t.test('host names of real servers are written and read; files have held address
 })
 
 /** What older files did not have is empty when they are read. */
-const SINCE_THE_FIFTH = { syslogServers: [] } as const
+const SINCE_THE_SIXTH = { alertTargets: [], alertRules: [] } as const
+const SINCE_THE_FIFTH = { ...SINCE_THE_SIXTH, syslogServers: [] } as const
 const SINCE_THE_FOURTH = { ...SINCE_THE_FIFTH, acmeAccounts: [], acmeOrders: [] } as const
 const SINCE_THE_THIRD = { ...SINCE_THE_FOURTH, l7Raw: [] } as const
 const SINCE_THE_SECOND = { ...SINCE_THE_THIRD, healthChecks: [], l4Frontends: [], l4Backends: [] } as const
@@ -74,7 +75,8 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
     'sections-3.json': { ...EVERYTHING, ...SINCE_THE_THIRD },
     'sections-4.json': { ...EVERYTHING, ...SINCE_THE_FOURTH },
     'sections-5.json': { ...EVERYTHING, ...SINCE_THE_FIFTH },
-    'sections-6.json': EVERYTHING,
+    'sections-6.json': { ...EVERYTHING, ...SINCE_THE_SIXTH },
+    'sections-7.json': EVERYTHING,
   })
   test.ok(Object.values(contents['empty.json'] ?? {}).every((records) => records.length === 0))
   test.end()

@@ -35,6 +35,8 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'radiusUsers',
     'samlConfigs',
     'loginPolicies',
+    'alertTargets',
+    'alertRules',
   ])
   for (const name of SECTION_NAMES) {
     const { label, schema, nameField } = SECTIONS[name]

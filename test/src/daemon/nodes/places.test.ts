@@ -57,6 +57,8 @@ t.test('the demonstration is of the first; nothing that is for all reaches one',
     '7',
     '--log-mib',
     '16',
+    '--alerts-to',
+    '192.0.2.1',
   )
   const [first, second] = nodePlaces(settings, 3)
   if (first === undefined || second === undefined) return t.fail()
@@ -68,6 +70,7 @@ t.test('the demonstration is of the first; nothing that is for all reaches one',
     auditDays: 7,
     logDays: 7,
     logMegabytes: 16,
+    alertsTo: ['192.0.2.1'],
     nodes: undefined,
   })
   t.notOk(

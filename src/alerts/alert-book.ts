@@ -1,0 +1,315 @@
+import type { Put } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { AlertCondition, AlertRule, Phase, Severity } from '../model/alerts.ts'
+import type { AlertObject, Met } from './met.ts'
+
+/** At once; beyond it alerts are counted and told, but not listed. */
+const LISTED_MAX = 2_000
+/** What is so at once, told or not. Whoever makes up names in events must not fill the memory with them. */
+const ACTIVE_MAX = 50_000
+/** Of those that have ended. */
+const ENDED_MAX = 1_000
+const ENDED_AGE_MS = 7 * 86_400_000
+/** Messages that an alert remembers. */
+const MESSAGES_MAX = 20
+/** What is the cluster's is told by one node; when it goes away before it could, another one does. */
+const HANDED_OVER_MS = 60_000
+
+/** An alert as it is kept. */
+export interface Alert {
+  readonly id: string
+  readonly key: string
+  readonly ruleId: string
+  readonly ruleName: string
+  readonly severity: Severity
+  readonly kind: AlertCondition
+  readonly object: AlertObject
+  readonly text: string
+  readonly value: number | null
+  /** ISO 8601. */
+  readonly since: string
+  readonly endedAt: string | null
+  readonly count: number
+  /** When it was told last, in milliseconds since 1970; undefined: not yet. */
+  readonly toldAt_ms?: number
+  readonly messages: readonly string[]
+}
+
+/** Something that is so, whether it has been so for long enough or not. */
+interface Active {
+  rule: AlertRule
+  met: Met
+  readonly key: string
+  readonly since_ms: number
+  readonly begun_ms: number
+  firedAt_ms: number | undefined
+  seen: number
+  count: number
+  clearSince_ms: number | undefined
+  alert: Alert | undefined
+  /** Not kept: there are too many. */
+  readonly isUnlisted: boolean
+}
+
+/** Alerts of one rule that are told together. */
+export interface ToTell {
+  readonly rule: AlertRule
+  readonly phase: Exclude<Phase, 'test'>
+  readonly alerts: readonly Alert[]
+}
+
+export interface BookParts {
+  readonly clock: Clock
+  readonly isSilenced: (alert: Pick<Alert, 'ruleId' | 'object'>) => boolean
+  /** Whether this node tells of it; another one of the cluster does otherwise. */
+  readonly isOurs: (rule: AlertRule, met: Pick<Met, 'object' | 'key'>) => boolean
+}
+
+export const ALERT_PREFIX = 'a'
+const keyOf = (rule: Pick<AlertRule, 'id'>, key: string) => `${rule.id} ${key}`
+function isUnknown({ rule: { id: ruleId }, key }: Pick<Active, 'rule' | 'key'>, unknown: ReadonlySet<string>): boolean {
+  if (unknown.size === 0) return false
+  const [layer] = key.split('/', 1)
+  return unknown.has(ruleId) || unknown.has(`${ruleId} ${layer}`)
+}
+const isEvent = ({ when }: AlertRule) => when.type === 'event'
+
+/** Which alerts there are, and what of them is to be told: decided once in each look. */
+export class AlertBook {
+  readonly #parts: BookParts
+  readonly #active = new Map<string, Active>()
+  #ended: Alert[] = []
+  /** Alerts of an earlier run, until their rules are looked at. */
+  #found: Map<string, Alert>
+  #look = 0
+  #left = 0
+  #changed = new Set<Alert>()
+  #removed: string[] = []
+  #toTell = new Map<string, { rule: AlertRule; phase: ToTell['phase']; alerts: Alert[] }>()
+
+  constructor(kept: readonly Alert[], parts: BookParts) {
+    this.#parts = parts
+    const byEnd = (a: Alert, b: Alert) => String(a.endedAt).localeCompare(String(b.endedAt))
+    this.#ended = kept.filter(({ endedAt }) => endedAt !== null).toSorted(byEnd)
+    const firing = kept.filter(({ endedAt }) => endedAt === null)
+    this.#found = new Map(firing.map((alert) => [keyOf({ id: alert.ruleId }, alert.key), alert]))
+  }
+
+  get firing(): readonly Alert[] {
+    const listed = [...this.#active.values()].flatMap(({ alert, isUnlisted }) => (isUnlisted ? [] : (alert ?? [])))
+    return [...listed, ...this.#found.values()]
+  }
+  get ended(): readonly Alert[] {
+    return this.#ended
+  }
+
+  /** What was beyond the bound of all, since this was asked last. */
+  takeLeft(): number {
+    const left = this.#left
+    this.#left = 0
+    return left
+  }
+
+  begin(): void {
+    this.#look++
+  }
+
+  /** Called for the same thing in every look in which it is so. */
+  readonly met = (met: Met): void => {
+    const key = keyOf(met.rule, met.key)
+    if (!this.#active.has(key) && this.#active.size >= ACTIVE_MAX) return void this.#left++
+    const known = this.#active.get(key) ?? this.#begun(met, key)
+    known.rule = met.rule
+    known.met = met
+    if (known.seen !== this.#look || isEvent(met.rule)) known.count++
+    known.seen = this.#look
+    known.clearSince_ms = undefined
+    if (known.alert !== undefined && known.alert.value !== met.value) known.alert = { ...known.alert, value: met.value }
+  }
+
+  #begun(met: Met, key: string): Active {
+    const { clock } = this.#parts
+    const found = this.#found.get(key)
+    this.#found.delete(key)
+    const active: Active = {
+      rule: met.rule,
+      met,
+      key: met.key,
+      since_ms: clock.now_ms(),
+      begun_ms: clock.monotonic_ms(),
+      firedAt_ms: found === undefined ? undefined : clock.monotonic_ms(),
+      seen: -1,
+      count: found?.count ?? 0,
+      clearSince_ms: undefined,
+      alert: found,
+      isUnlisted: found === undefined && this.#active.size >= LISTED_MAX,
+    }
+    this.#active.set(key, active)
+    return active
+  }
+
+  /** `rules`: those that are applied and on. Of what is unknown (see `unknownKey`) everything stays as it is. */
+  end(rules: ReadonlyMap<string, AlertRule>, unknown: ReadonlySet<string>): void {
+    this.#takeOver(rules)
+    for (const [key, active] of this.#active) {
+      const rule = rules.get(active.rule.id)
+      if (rule === undefined) this.#close(key, active, false)
+      else {
+        active.rule = rule
+        if (active.seen === this.#look) this.#holds(active)
+        else if (!isUnknown(active, unknown)) this.#isOver(key, active)
+      }
+    }
+    this.#trim()
+  }
+
+  /** What fired when the daemon ended and has not been met since goes on from there. */
+  #takeOver(rules: ReadonlyMap<string, AlertRule>): void {
+    for (const [key, alert] of this.#found) {
+      const { object, value, text, key: own } = alert
+      const rule = rules.get(alert.ruleId)
+      this.#found.delete(key)
+      if (rule === undefined) this.#endedNow(alert)
+      else {
+        this.#found.set(key, alert)
+        this.#begun({ rule, key: own, object, value, text }, key)
+      }
+    }
+  }
+
+  #holds(active: Active): void {
+    const { clock } = this.#parts
+    const now_ms = clock.monotonic_ms()
+    const { rule, met } = active
+    if (active.alert === undefined) {
+      if (!isEvent(rule) && now_ms - active.begun_ms < rule.for * 1_000) return
+      active.alert = this.#fired(active)
+      active.firedAt_ms = now_ms
+      this.#changed.add(active.alert)
+    } else if (active.count !== active.alert.count && isEvent(rule)) {
+      this.#change(active, { ...active.alert, count: active.count, text: met.text })
+    }
+    this.#tellIfDue(active)
+  }
+
+  #fired({ rule, met, since_ms, count }: Active): Alert {
+    const { id: ruleId, name: ruleName, severity, when } = rule
+    const { key, object, text, value } = met
+    const since = new Date(since_ms).toISOString()
+    const about = { ruleId, ruleName, severity, kind: when.type, object, text, value }
+    return { id: newId(), key, ...about, since, endedAt: null, count, messages: [] }
+  }
+
+  #tellIfDue(active: Active): void {
+    const { clock, isSilenced, isOurs } = this.#parts
+    const { rule, alert, met, firedAt_ms = 0 } = active
+    if (alert === undefined || isSilenced(alert)) return
+    const now_ms = clock.now_ms()
+    const { toldAt_ms } = alert
+    if (!isOurs(rule, met)) {
+      if (toldAt_ms === undefined && clock.monotonic_ms() - firedAt_ms > HANDED_OVER_MS)
+        this.#change(active, { ...alert, toldAt_ms: now_ms })
+    } else if (toldAt_ms === undefined) this.#tell(active, 'firing')
+    // A clock that was set back must not hold it up.
+    else if (!isEvent(rule) && rule.repeatEvery > 0 && Math.abs(now_ms - toldAt_ms) >= rule.repeatEvery * 1_000)
+      this.#tell(active, 'repeated')
+  }
+
+  #tell(active: Active, phase: ToTell['phase']): void {
+    const { rule, alert } = active
+    if (alert === undefined) return
+    this.#change(active, { ...alert, toldAt_ms: this.#parts.clock.now_ms() })
+    if (active.alert !== undefined) this.#together(rule, phase, active.alert)
+  }
+
+  #together(rule: AlertRule, phase: ToTell['phase'], alert: Alert): void {
+    const key = `${rule.id} ${phase}`
+    const group = this.#toTell.get(key) ?? { rule, phase, alerts: [] }
+    group.alerts.push(alert)
+    this.#toTell.set(key, group)
+  }
+
+  #isOver(key: string, active: Active): void {
+    const now_ms = this.#parts.clock.monotonic_ms()
+    if (active.alert === undefined) return void this.#active.delete(key)
+    active.clearSince_ms ??= now_ms
+    if (now_ms - active.clearSince_ms >= active.rule.clearFor * 1_000) this.#close(key, active, true)
+  }
+
+  #close(key: string, active: Active, isTold: boolean): void {
+    const { rule, alert, met } = active
+    this.#active.delete(key)
+    if (alert === undefined) return
+    const ended = this.#endedNow(alert, active.isUnlisted)
+    const { isSilenced, isOurs } = this.#parts
+    const isWanted = isTold && rule.resolve && !isEvent(rule) && alert.toldAt_ms !== undefined
+    if (isWanted && !isSilenced(alert) && isOurs(rule, met)) this.#together(rule, 'resolved', ended)
+  }
+
+  #endedNow(alert: Alert, isUnlisted = false): Alert {
+    const ended = { ...alert, endedAt: new Date(this.#parts.clock.now_ms()).toISOString() }
+    this.#changed.delete(alert)
+    if (isUnlisted) return ended
+    this.#changed.add(ended)
+    this.#ended.push(ended)
+    return ended
+  }
+
+  #change(active: Active, alert: Alert): void {
+    if (active.alert !== undefined) this.#changed.delete(active.alert)
+    active.alert = alert
+    this.#changed.add(alert)
+  }
+
+  #trim(): void {
+    const oldest = new Date(this.#parts.clock.now_ms() - ENDED_AGE_MS).toISOString()
+    const tooMany = Math.max(0, this.#ended.length - ENDED_MAX)
+    let surplus = tooMany
+    while (surplus < this.#ended.length && String(this.#ended[surplus]?.endedAt) < oldest) surplus++
+    if (surplus === 0) return
+    for (const alert of this.#ended.splice(0, surplus)) {
+      this.#changed.delete(alert)
+      this.#removed.push(ALERT_PREFIX + alert.id)
+    }
+  }
+
+  /** What this look has decided to tell. Alerts are given the ids of the messages about them by `noted`. */
+  takeToTell(): readonly ToTell[] {
+    const told = [...this.#toTell.values()]
+    this.#toTell = new Map()
+    return told
+  }
+
+  /** That a message is about these alerts. */
+  noted({ alerts }: ToTell, messageId: string): void {
+    const ids = new Set(alerts.map(({ id }) => id))
+    const noting = (alert: Alert): Alert => ({
+      ...alert,
+      messages: [...alert.messages, messageId].slice(-MESSAGES_MAX),
+    })
+    for (const active of this.#active.values())
+      if (active.alert !== undefined && ids.has(active.alert.id)) this.#change(active, noting(active.alert))
+    this.#ended = this.#ended.map((alert) => {
+      if (!ids.has(alert.id)) return alert
+      const noted = noting(alert)
+      this.#changed.delete(alert)
+      this.#changed.add(noted)
+      return noted
+    })
+  }
+
+  /** What is to be written since this was asked last. */
+  takeChanges(): { readonly puts: readonly Put[]; readonly removed: readonly string[] } {
+    const unlisted = new Set(
+      [...this.#active.values()].flatMap(({ alert, isUnlisted }) => (isUnlisted ? (alert ?? []) : [])),
+    )
+    const puts = [...this.#changed]
+      .filter((alert) => !unlisted.has(alert))
+      .map((value) => ({ key: ALERT_PREFIX + value.id, value }))
+    const removed = this.#removed
+    this.#changed = new Set()
+    this.#removed = []
+    return { puts, removed }
+  }
+}

@@ -1,0 +1,272 @@
+import { hostname } from 'node:os'
+import type { ConfigStore, Put } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
+import { Repeated } from '../base/repeated.ts'
+import type { AlertsActor } from '../context/alerts.ts'
+import type { Events } from '../events/events.ts'
+import type { AlertMessage, AlertRule, AlertTarget, Sending, Sent, Silence, ToldAlert } from '../model/alerts.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { AlertShown, DeliveriesShown, TargetTested } from '../model/shown-alerts.ts'
+import { type Alert, ALERT_PREFIX, AlertBook, type ToTell } from './alert-book.ts'
+import { EventConditions } from './event-conditions.ts'
+import { type LayerFigures, LiveConditions } from './live-conditions.ts'
+import { type Conditions, type Met, unknownKey } from './met.ts'
+import type { NodeConditions } from './node-conditions.ts'
+import { DROPPED_PREFIX, type Kept, MESSAGE_PREFIX, Outbox } from './outbox.ts'
+import { deliveriesShown, shownAlert } from './shown.ts'
+import { Silences } from './silences.ts'
+
+const LOOK_EVERY_MS = 1_000
+/** Told one by one in one message. */
+const TOLD_MAX = 20
+const CLOSE_MS = 1_000
+
+export interface AlertsParts {
+  readonly store: Pick<ConfigStore, 'alerts' | 'silences' | 'runningVersion'>
+  readonly running: ConfigView
+  readonly layers: readonly LayerFigures[]
+  readonly conditions: NodeConditions
+  readonly events: Pick<Events, 'subscribe'>
+  /** Hands messages over to the thread that sends. */
+  readonly send: (sending: Sending) => Promise<Sent>
+  readonly allowsLoopback: boolean
+  /** Networks that targets may be in although they are inward. */
+  readonly allowed: readonly string[]
+  /** Whether this node tells what is the whole cluster's. */
+  readonly isSpeaker: () => boolean
+  readonly nodeId: string
+  readonly clock: Clock
+  readonly log: Pick<Log, 'info' | 'warn'>
+}
+
+/** What of the running configuration is looked at. */
+interface Compiled {
+  readonly version: number
+  readonly rules: ReadonlyMap<string, AlertRule>
+  readonly conditions: readonly Conditions[]
+  readonly events: EventConditions
+}
+
+/** Looks once a second whether somebody has to hear of something, and has it told. */
+export class Alerts implements AlertsActor {
+  readonly #parts: AlertsParts
+  readonly #book: AlertBook
+  readonly #outbox: Outbox
+  readonly #silences: Silences
+  readonly #looks: Repeated
+  #compiled: Compiled
+  #stopEvents: () => void = () => undefined
+  #looking: Promise<void> | undefined
+  /** What could not be written yet. */
+  #unwritten: { puts: Put[]; removed: string[]; made: Kept[] } = { puts: [], removed: [], made: [] }
+
+  constructor(parts: AlertsParts) {
+    const { store, clock, log } = parts
+    this.#parts = parts
+    const rows = store.alerts.entries()
+    const of = (prefix: string) => rows.filter(({ key }) => key.startsWith(prefix))
+    this.#silences = new Silences(store.silences, clock)
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by this class only
+    const alerts = of(ALERT_PREFIX).map(({ value }) => value as Alert)
+    this.#book = new AlertBook(alerts, {
+      clock,
+      isSilenced: (alert) => this.#silences.of(alert) !== undefined,
+      isOurs: (rule, met) => !isOfCluster(rule, met) || parts.isSpeaker(),
+    })
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `Outbox` only
+    const kept = of(MESSAGE_PREFIX).map(({ value }) => value as Kept)
+    const dropped = of(DROPPED_PREFIX).map(
+      ({ key, value }) => [key.slice(DROPPED_PREFIX.length), Number(value)] as const,
+    )
+    this.#outbox = new Outbox(kept, new Map(dropped), {
+      table: store.alerts,
+      send: (targetId, messages) => this.#send(targetId, messages),
+      clock,
+      log,
+    })
+    this.#compiled = this.#compile()
+    this.#looks = new Repeated('alerts', () => this.look(), LOOK_EVERY_MS, log)
+  }
+
+  start(): void {
+    this.#stopEvents = this.#parts.events.subscribe((event) => this.#compiled.events.take(event))
+    this.#outbox.wake()
+    this.#looks.start()
+  }
+
+  async close(): Promise<void> {
+    this.#looks.stop()
+    this.#stopEvents()
+    await this.#looking
+    await this.#outbox.close(new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref()))
+  }
+
+  look(): Promise<void> {
+    this.#looking ??= this.#lookNow().finally(() => (this.#looking = undefined))
+    return this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
+    const { store, log } = this.#parts
+    if (this.#compiled.version !== store.runningVersion) {
+      this.#compiled = this.#compile(this.#compiled.events)
+      this.#outbox.wake()
+    }
+    this.#lookAt()
+    const left = this.#compiled.events.takeLeft() + this.#book.takeLeft()
+    if (left > 0) log.warn('there is more than can be alerted of', { count: left })
+    await this.#write()
+  }
+
+  #lookAt(): void {
+    const { conditions, rules } = this.#compiled
+    this.#book.begin()
+    const unknown = conditions.flatMap((one) => one.look(this.#book.met))
+    this.#book.end(rules, new Set(unknown.map(unknownKey)))
+    for (const group of this.#book.takeToTell()) this.#tell(group)
+    const { puts, removed } = this.#book.takeChanges()
+    this.#unwritten.puts.push(...puts)
+    this.#unwritten.removed.push(...removed)
+  }
+
+  #tell(group: ToTell): void {
+    const targets = group.rule.targets.filter((id) => this.#parts.running.get('alertTargets', id)?.enabled === true)
+    if (targets.length === 0) return
+    const message = this.#messageOf(group)
+    const { made, puts } = this.#outbox.rowsFor([{ message, targets }])
+    this.#unwritten.puts.push(...puts)
+    this.#unwritten.made.push(...made)
+    this.#book.noted(group, message.id)
+  }
+
+  #messageOf({ rule, phase, alerts }: ToTell): AlertMessage {
+    const { nodeId, clock } = this.#parts
+    return {
+      id: newId(),
+      phase,
+      severity: rule.severity,
+      rule: { id: rule.id, name: rule.name },
+      nodeId,
+      at: new Date(clock.now_ms()).toISOString(),
+      alerts: alerts.slice(0, TOLD_MAX).map(toldOf),
+      count: alerts.length,
+    }
+  }
+
+  /** Alerts and the messages about them are one write: who is told is kept with what it is about. */
+  async #write(): Promise<void> {
+    const { puts, removed, made } = this.#unwritten
+    if (puts.length === 0 && removed.length === 0) return
+    const latest = new Map(puts.map((put) => [put.key, put]))
+    await this.#parts.store.alerts.write([...latest.values()], removed)
+    this.#unwritten = {
+      puts: this.#unwritten.puts.slice(puts.length),
+      removed: this.#unwritten.removed.slice(removed.length),
+      made: [],
+    }
+    this.#outbox.added(made)
+  }
+
+  #compile(before?: EventConditions): Compiled {
+    const { store, running, layers, conditions } = this.#parts
+    const rules = [...running.list('alertRules')].filter(({ enabled }) => enabled)
+    const events = new EventConditions(rules, before)
+    return {
+      version: store.runningVersion,
+      rules: new Map(rules.map((rule) => [rule.id, rule])),
+      conditions: [...layers.map((layer) => new LiveConditions(layer, rules)), conditions.of(rules), events],
+      events,
+    }
+  }
+
+  async #send(targetId: string, messages: readonly AlertMessage[]): Promise<Sent | undefined> {
+    const target = this.#parts.running.get('alertTargets', targetId)
+    return target?.enabled === true ? this.#sendTo(target, messages) : undefined
+  }
+
+  #sendTo(target: AlertTarget, messages: readonly AlertMessage[]): Promise<Sent> {
+    const { running, allowsLoopback, allowed, send } = this.#parts
+    const certificate = running.get('certificates', target.certificateId ?? '')
+    const shown = certificate && { cert: certificate.chain, key: certificate.privateKey }
+    return send({ target, shown, messages, hostname: hostname(), allowsLoopback, allowed })
+  }
+
+  async test(target: AlertTarget, by: string): Promise<TargetTested> {
+    const { nodeId, clock } = this.#parts
+    const at = new Date(clock.now_ms()).toISOString()
+    const text = `${by} tests the alert target ${target.name}; nothing is wrong`
+    const alert: ToldAlert = {
+      id: newId(),
+      kind: 'test',
+      objectId: target.id,
+      objectName: target.name,
+      text,
+      value: null,
+      since: at,
+    }
+    const rule = { id: 'test', name: 'Test' }
+    const message: AlertMessage = {
+      id: newId(),
+      phase: 'test',
+      severity: 'info',
+      rule,
+      nodeId,
+      at,
+      alerts: [alert],
+      count: 1,
+    }
+    const { failure } = await this.#sendTo(target, [message])
+    const ok = failure === undefined
+    return {
+      ok,
+      stage: failure?.stage ?? 'send',
+      message: failure?.reason ?? 'The target has taken the message',
+      messageId: message.id,
+    }
+  }
+
+  list(): readonly AlertShown[] {
+    const all = [...this.#book.firing, ...this.#book.ended]
+    const bySince = (a: Alert, b: Alert) => b.since.localeCompare(a.since) || b.id.localeCompare(a.id)
+    const { running } = this.#parts
+    return all.toSorted(bySince).map((alert) => shownAlert(alert, this.#silences.of(alert), this.#outbox, running))
+  }
+
+  deliveries(): readonly DeliveriesShown[] {
+    const { running, clock } = this.#parts
+    return deliveriesShown(running.list('alertTargets'), this.#outbox, clock.now_ms())
+  }
+
+  silences(): readonly Silence[] {
+    return this.#silences.all
+  }
+  silence(asked: Omit<Silence, 'id' | 'startedAt'>): Promise<string> {
+    return this.#silences.begin(asked)
+  }
+  endSilence(id: string): Promise<void> {
+    return this.#silences.end(id)
+  }
+}
+
+/** What every node sees, so that one of them tells. That this node has no majority only itself can tell. */
+function isOfCluster({ when }: AlertRule, { object, key }: Pick<Met, 'object' | 'key'>): boolean {
+  const { type } = when
+  if (type === 'cluster') return object.type !== 'quorum'
+  if (type === 'event')
+    return object.type === 'cluster'
+      ? !/(?:quorum|halted|removed)/.test(key)
+      : /^certificate\/.*\/expire[sd]$/.test(key)
+  return type === 'certificateEnd' || type === 'applyWaiting'
+}
+
+const toldOf = ({ id, kind, object, text, value, since }: Alert): ToldAlert => ({
+  id,
+  kind,
+  objectId: object.id,
+  objectName: object.name,
+  text,
+  value,
+  since,
+})

@@ -1,0 +1,64 @@
+import type { Event } from '../events/events.ts'
+import type { AlertRule } from '../model/alerts.ts'
+import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
+
+/** Of one look: whoever makes more events has a log for them. */
+const WAITING_MAX = 1_000
+const TEXT_MAX = 500
+
+/** Events that rules want to hear of, since the last look. */
+export class EventConditions implements Conditions {
+  readonly #rules: readonly AlertRule[]
+  #waiting: Met[]
+  #left = 0
+
+  /** `before` has heard of some by rules that are replaced by these. */
+  constructor(rules: readonly AlertRule[], before?: EventConditions) {
+    this.#waiting = before === undefined ? [] : before.#waiting
+    this.#rules = rules.filter(({ when }) => when.type === 'event')
+  }
+
+  take({ kind, data }: Event): void {
+    for (const rule of this.#rules) {
+      const { events = [], states } = rule.when
+      const state = textIn(data, 'state')
+      if (!events.includes(kind) || (states !== undefined && !states.includes(state))) continue
+      if (this.#waiting.length < WAITING_MAX) this.#waiting.push(metBy(rule, kind, state, data))
+      else this.#left++
+    }
+  }
+
+  /** Events that were not kept, since this was asked last. */
+  takeLeft(): number {
+    const left = this.#left
+    this.#left = 0
+    return left
+  }
+
+  look(met: OnMet): readonly Unknown[] {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const one of waiting) met(one)
+    return NOTHING_UNKNOWN
+  }
+}
+
+function textIn(data: object, field: string): string {
+  const value: unknown = Reflect.get(data, field)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+}
+
+const firstIn = (data: object, ...fields: readonly string[]): string =>
+  fields.map((field) => textIn(data, field)).find((text) => text !== '') ?? ''
+
+function metBy(rule: AlertRule, kind: string, state: string, data: object): Met {
+  const id = firstIn(data, 'id', 'nodeId', 'fingerprint', 'email', 'ip')
+  const backend = textIn(data, 'backendName')
+  const name = firstIn(data, 'name', 'title', 'email', 'ip', 'id')
+  const object = { type: kind, id: [textIn(data, 'backendId'), id].filter((one) => one !== '').join('/'), name }
+  const where = backend === '' ? '' : ` in ${backend}`
+  const reason = textIn(data, 'reason')
+  const text = `${kind} ${name}${where}: ${state}${reason === '' ? '' : `: ${reason}`}`.slice(0, TEXT_MAX)
+  // What happens to the same thing again is the same alert.
+  return { rule, key: `${kind}/${object.id}/${state}`, object, value: null, text }
+}

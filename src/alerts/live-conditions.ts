@@ -1,0 +1,124 @@
+import { grouped } from '../base/grouped.ts'
+import type { AlertRule } from '../model/alerts.ts'
+import { fitsName } from '../rules/alerts.ts'
+import { LIVE_FIELDS, type LiveKind } from '../stats/live-fields.ts'
+import { rowKey } from '../stats/live-plan.ts'
+import type { OnFound, Watched } from '../stats/live-scan.ts'
+import type { ObjectNames } from '../stats/names.ts'
+import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
+
+/** The figures of one layer. */
+export interface LayerFigures {
+  readonly layer: 4 | 7
+  readonly names: ObjectNames
+  scan(watched: readonly Watched[], found: OnFound): boolean
+}
+
+/** What several rules want of one figure: a value between the bounds concerns none of them. */
+interface Bundle {
+  readonly watched: Watched
+  readonly rules: readonly AlertRule[]
+}
+
+/**
+ * Thresholds and real servers that are down. The figures are gone through once, whatever the number of rules: those of
+ * one figure have common bounds, and only what is beyond them is looked at rule by rule.
+ */
+export class LiveConditions implements Conditions {
+  readonly #figures: LayerFigures
+  readonly #bundles: ReadonlyMap<Watched, Bundle>
+  readonly #watched: readonly Watched[]
+  readonly #rules: readonly AlertRule[]
+  #objects: ReadonlyMap<string, AlertObject> = new Map()
+  #of = -1
+
+  constructor(figures: LayerFigures, rules: readonly AlertRule[]) {
+    this.#figures = figures
+    this.#rules = rules.filter((rule) => isOf(rule, figures.layer))
+    const groups = grouped(this.#rules, ({ when }) => `${kindOf(when)} ${when.metric ?? ''}`)
+    const bundles = [...groups.values()].map((some) => bundleOf(some, figures.layer))
+    this.#bundles = new Map(bundles.map((bundle) => [bundle.watched, bundle]))
+    this.#watched = [...this.#bundles.keys()]
+  }
+
+  look(met: OnMet): readonly Unknown[] {
+    if (this.#watched.length === 0) return NOTHING_UNKNOWN
+    const found: OnFound = (watched, value, proxy, server) => {
+      const object = this.#object(watched.kind, proxy, server)
+      if (object === undefined) return
+      for (const rule of this.#bundles.get(watched)?.rules ?? []) {
+        if (isBeyond(rule, value) && isChosen(rule, object)) met(this.#met(rule, object, value))
+      }
+    }
+    if (this.#figures.scan(this.#watched, found)) return NOTHING_UNKNOWN
+    const { layer } = this.#figures
+    return this.#rules.map(({ id: ruleId }) => ({ ruleId, layer }))
+  }
+
+  #met(rule: AlertRule, object: AlertObject, value: number): Met {
+    const { type, metric, is = 'above', value: bound } = rule.when
+    const isDown = type === 'serverDown'
+    return {
+      rule,
+      key: `${this.#figures.layer}/${object.type}/${object.id}`,
+      object,
+      value: isDown ? null : value,
+      text: isDown
+        ? `${object.name} is down: its health checks fail`
+        : `${metric} of ${object.name} is ${value}, ${is} ${bound}`,
+    }
+  }
+
+  /** Made when something is found for the first time, and again when a name changed. */
+  #object(kind: LiveKind, proxy: string, server: string): AlertObject | undefined {
+    const { names } = this.#figures
+    if (this.#of !== names.version) {
+      this.#of = names.version
+      this.#objects = objectsOf(names)
+    }
+    return this.#objects.get(rowKey(kind, proxy, server))
+  }
+}
+
+const kindOf = ({ type, object }: AlertRule['when']): LiveKind =>
+  type === 'serverDown' ? 'server' : (object ?? 'server')
+
+function isOf({ when }: AlertRule, layer: 4 | 7): boolean {
+  if (when.type === 'serverDown') return when.layer === undefined || when.layer === layer
+  return when.type === 'threshold' && (when.layer ?? 7) === layer
+}
+
+function bundleOf(rules: readonly AlertRule[], layer: 4 | 7): Bundle {
+  const [first] = rules
+  const kind = first === undefined ? 'server' : kindOf(first.when)
+  if (first?.when.type === 'serverDown')
+    return { watched: { kind, column: 'status', above: 0, below: Number.NEGATIVE_INFINITY, isDown: true }, rules }
+  const metric = first?.when.metric ?? ''
+  const bounds = (is: string) =>
+    rules.filter(({ when }) => (when.is ?? 'above') === is).map(({ when }) => when.value ?? 0)
+  // Layer 4 calls its figures as the API does.
+  const column = layer === 4 ? metric : (LIVE_FIELDS[kind].find(({ name }) => name === metric)?.column ?? '')
+  const watched = { kind, column, above: Math.min(...bounds('above')), below: Math.max(...bounds('below')) }
+  return { watched, rules }
+}
+
+const isBeyond = ({ when: { type, is, value = 0 } }: AlertRule, figure: number): boolean =>
+  type === 'serverDown' || (is === 'below' ? figure < value : figure > value)
+
+/** An object with an id of a real server is meant by that alone as well. */
+export function isChosen({ when: { ids, names } }: AlertRule, { id, name }: AlertObject): boolean {
+  if (ids !== undefined) return ids.includes(id) || ids.includes(id.slice(id.indexOf('/') + 1))
+  return names === undefined || fitsName(names, name)
+}
+
+function objectsOf(names: ObjectNames): ReadonlyMap<string, AlertObject> {
+  const objects = new Map<string, AlertObject>()
+  for (const { id, name, called = id } of names.frontends())
+    objects.set(rowKey('frontend', called, ''), { type: 'frontend', id, name })
+  for (const { id, name, called = id, reals } of names.backends()) {
+    objects.set(rowKey('backend', called, ''), { type: 'backend', id, name })
+    for (const { ripId, name: real, called: server = ripId } of reals)
+      objects.set(rowKey('server', called, server), { type: 'server', id: `${id}/${ripId}`, name: `${name}/${real}` })
+  }
+  return objects
+}

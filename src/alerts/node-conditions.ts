@@ -1,0 +1,139 @@
+import { statfs } from 'node:fs/promises'
+import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Clock } from '../base/clock.ts'
+import type { AlertRule } from '../model/alerts.ts'
+import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
+import { isChosen } from './live-conditions.ts'
+
+const DAY_MS = 86_400_000
+const CERTIFICATES_EVERY_MS = 60_000
+const DISK_EVERY_MS = 10_000
+const DAYS_USUAL = 30
+const PERCENT_USUAL = 90
+
+/** A certificate that ends. */
+export interface Ending {
+  readonly id: string
+  readonly name: string
+  readonly notAfter: Date
+  /** An order renews it before. */
+  readonly quietUntil_ms?: number | undefined
+}
+
+/** What one node sees of its cluster that should be otherwise. */
+export interface ClusterTrouble {
+  readonly object: AlertObject
+  readonly text: string
+}
+
+export interface NodeConditionsParts {
+  readonly certificates: () => readonly Ending[]
+  readonly store: Pick<ConfigStore, 'unconfirmed' | 'changes' | 'underWay'>
+  readonly stateFolder: string
+  readonly nodeId: string
+  readonly cluster: () => readonly ClusterTrouble[]
+  readonly clock: Clock
+}
+
+/** What is looked at beside live figures: the configuration, certificates, the disk, the cluster. */
+export class NodeConditions {
+  readonly #parts: NodeConditionsParts
+  #endings: readonly Ending[] = []
+  #certificatesAt_ms = Number.NEGATIVE_INFINITY
+  #diskAt_ms = Number.NEGATIVE_INFINITY
+  #isReading = false
+  /** Percent in use; undefined before the first reading, and when it failed. */
+  #used: number | undefined
+
+  constructor(parts: NodeConditionsParts) {
+    this.#parts = parts
+  }
+
+  of(rules: readonly AlertRule[]): Conditions {
+    const some = rules.filter(({ when: { type } }) => type !== 'threshold' && type !== 'serverDown' && type !== 'event')
+    return { look: (met) => some.flatMap((rule) => this.#look(rule, met)) }
+  }
+
+  #look(rule: AlertRule, met: OnMet): readonly Unknown[] {
+    switch (rule.when.type) {
+      case 'certificateEnd':
+        return this.#certificates(rule, met)
+      case 'applyWaiting':
+        return this.#applies(rule, met)
+      case 'disk':
+        return this.#disk(rule, met)
+      default:
+        for (const { object, text } of this.#parts.cluster()) met(about(rule, object, null, text))
+        return NOTHING_UNKNOWN
+    }
+  }
+
+  #certificates(rule: AlertRule, met: OnMet): readonly Unknown[] {
+    const { certificates, clock } = this.#parts
+    const [now_ms, mono_ms] = [clock.now_ms(), clock.monotonic_ms()]
+    if (mono_ms - this.#certificatesAt_ms >= CERTIFICATES_EVERY_MS) {
+      this.#certificatesAt_ms = mono_ms
+      this.#endings = certificates()
+    }
+    for (const { id, name, notAfter, quietUntil_ms = 0 } of this.#endings) {
+      const days = (notAfter.getTime() - now_ms) / DAY_MS
+      const object = { type: 'certificate', id, name }
+      if (days > (rule.when.value ?? DAYS_USUAL) || now_ms < quietUntil_ms || !isChosen(rule, object)) continue
+      const ends = days < 0 ? 'has ended' : 'ends'
+      const text = `the certificate ${name} ${ends} at ${notAfter.toISOString()}`
+      met(about(rule, object, Math.floor(days), text))
+    }
+    return NOTHING_UNKNOWN
+  }
+
+  #applies(rule: AlertRule, met: OnMet): readonly Unknown[] {
+    const { store } = this.#parts
+    const { waits } = rule.when
+    const unconfirmed = waits === 'apply' ? undefined : store.unconfirmed()
+    if (unconfirmed !== undefined) {
+      const { revision, by, confirmBy } = unconfirmed
+      const object = { type: 'apply', id: 'confirmation', name: `revision ${revision}` }
+      met(about(rule, object, null, `revision ${revision} by ${by} waits to be confirmed until ${confirmBy}`))
+    }
+    // Of what is being applied nobody has to hear.
+    const changes = waits === 'confirmation' || store.underWay() !== undefined ? [] : store.changes()
+    if (changes.length > 0) {
+      const object = { type: 'apply', id: 'changes', name: 'pending changes' }
+      met(about(rule, object, changes.length, `${changes.length} changes wait to be applied`))
+    }
+    return NOTHING_UNKNOWN
+  }
+
+  #disk(rule: AlertRule, met: OnMet): readonly Unknown[] {
+    const { stateFolder, nodeId, clock } = this.#parts
+    if (clock.monotonic_ms() - this.#diskAt_ms >= DISK_EVERY_MS && !this.#isReading) void this.#readDisk()
+    const used = this.#used
+    if (used === undefined) return [{ ruleId: rule.id }]
+    if (used <= (rule.when.value ?? PERCENT_USUAL)) return NOTHING_UNKNOWN
+    const object = { type: 'disk', id: nodeId, name: stateFolder }
+    met(about(rule, object, used, `the disk of ${stateFolder} is ${used} percent full`))
+    return NOTHING_UNKNOWN
+  }
+
+  /** As df counts: of what others than root may use. */
+  async #readDisk(): Promise<void> {
+    this.#isReading = true
+    try {
+      const { blocks, bfree, bavail } = await statfs(this.#parts.stateFolder)
+      const used = blocks - bfree
+      this.#used = used + bavail === 0 ? undefined : Math.ceil((used / (used + bavail)) * 100)
+    } catch {
+      this.#used = undefined
+    }
+    this.#diskAt_ms = this.#parts.clock.monotonic_ms()
+    this.#isReading = false
+  }
+}
+
+const about = (rule: AlertRule, object: AlertObject, value: number | null, text: string): Met => ({
+  rule,
+  key: `${object.type}/${object.id}`,
+  object,
+  value,
+  text,
+})

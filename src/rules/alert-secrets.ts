@@ -1,0 +1,101 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import type { AlertTarget } from '../model/alerts.ts'
+import { MASK } from './radius.ts'
+
+/** Fields that are never answered. */
+const SECRETS = ['password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'] as const
+type SecretField = (typeof SECRETS)[number]
+
+type Fields = Omit<AlertTarget, 'id'>
+/** What a change sends: null clears, and omitted fields keep their value. */
+export type SentTarget = { readonly [F in keyof Fields]?: Fields[F] | null }
+
+const unstored = (field: string): FieldProblem => ({
+  field,
+  code: 'PASSWORD_NOT_STORED',
+  message: 'cannot be kept, because none is stored',
+})
+
+const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
+/** As a URL is answered: chat systems know who posts by what is behind the host. */
+const shownUrl = (url: string): string => `${originOf(url)}/${MASK}`
+
+/** Whom the secrets of a target were given to. */
+const placeOf = ({ host = '', port, url }: Partial<Fields>): string =>
+  url === undefined ? `${host.toLowerCase()} ${port ?? ''}` : originOf(url)
+
+/** As it is answered. */
+export function shownTarget(target: AlertTarget): AlertTarget {
+  const { url, headers, ...fields } = target
+  const secrets = SECRETS.flatMap((field) => (fields[field] === undefined ? [] : [[field, MASK] as const]))
+  return {
+    ...fields,
+    ...Object.fromEntries(secrets),
+    ...(url === undefined ? {} : { url: shownUrl(url) }),
+    ...(headers === undefined ? {} : { headers: headers.map(({ name }) => ({ name, value: MASK })) }),
+  }
+}
+
+/**
+ * What a change makes of a target. Secrets that are not sent are kept, but only for the place that they were given for:
+ * whoever may change a target must not have them sent to himself.
+ */
+export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
+  const problems: FieldProblem[] = []
+  if (stored !== undefined && sent.type !== undefined && sent.type !== stored.type)
+    problems.push(problemIn('type', `is ${stored.type}, and stays so: make another target`))
+  const url = urlFrom(sent.url, stored, problems)
+  const cleared = Object.entries({ ...stored, ...sent, url }).filter(
+    ([field, value]) => value !== null && value !== undefined && !isSecret(field) && field !== 'headers',
+  )
+  // Sound: what null may clear is optional, and the schema of the body has judged each of the values.
+  const plain = Object.fromEntries(cleared) as Fields
+  const hasMoved = stored !== undefined && placeOf(plain) !== placeOf(stored)
+  const secrets = secretsFrom(sent, stored, hasMoved, problems)
+  const headers = headersFrom(sent.headers, stored?.headers, hasMoved, problems)
+  return { target: { ...plain, ...secrets, ...(headers === undefined ? {} : { headers }) }, problems }
+}
+
+const MOVED = 'was given for another place, and has to be sent again with this one, or cleared with null'
+const isSecret = (field: string): boolean => SECRETS.some((one) => one === field)
+
+function secretsFrom(sent: SentTarget, stored: Fields | undefined, hasMoved: boolean, problems: FieldProblem[]) {
+  const secrets: Partial<Record<SecretField, string>> = {}
+  for (const field of SECRETS) {
+    const [wanted, kept] = [sent[field], stored?.[field]]
+    if (wanted === null || wanted === '') continue
+    if (wanted !== undefined && wanted !== MASK) secrets[field] = wanted
+    else if (kept === undefined) problems.push(...(wanted === MASK ? [unstored(field)] : []))
+    else if (hasMoved) problems.push(problemIn(field, MOVED))
+    else secrets[field] = kept
+  }
+  return secrets
+}
+
+/** As it was read, it stays. */
+function urlFrom(sent: SentTarget['url'], stored: Fields | undefined, problems: FieldProblem[]) {
+  if (sent === undefined || sent === null) return sent === null ? undefined : stored?.url
+  if (stored?.url !== undefined && sent === shownUrl(stored.url)) return stored.url
+  if (sent.endsWith(`/${MASK}`)) problems.push(unstored('url'))
+  return sent
+}
+
+function headersFrom(
+  sent: SentTarget['headers'],
+  stored: Fields['headers'],
+  hasMoved: boolean,
+  problems: FieldProblem[],
+): Fields['headers'] {
+  if (sent === null) return undefined
+  if (sent === undefined) {
+    if (stored !== undefined && hasMoved) problems.push(problemIn('headers', MOVED))
+    return stored
+  }
+  return sent.map(({ name, value }, at) => {
+    if (value !== MASK) return { name, value }
+    const kept = stored?.find((one) => one.name.toLowerCase() === name.toLowerCase())
+    if (kept === undefined) problems.push(unstored(`headers.${at}.value`))
+    else if (hasMoved) problems.push(problemIn(`headers.${at}.value`, MOVED))
+    return { name, value: kept?.value ?? '' }
+  })
+}

@@ -1,0 +1,192 @@
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { isHost } from '../base/host-name.ts'
+import type { AlertCondition, AlertRule, AlertTarget, AlertWhen, TargetType } from '../model/alerts.ts'
+import { type FigureKind, LAYER_4_FIGURES, LAYER_7_FIGURES } from '../model/live-figures.ts'
+import type { ConfigView } from '../model/sections.ts'
+import { whyNoRoot } from './acme.ts'
+
+type TargetField = Exclude<keyof AlertTarget, 'id' | 'name' | 'enabled' | 'type'>
+
+interface Fields<F extends string> {
+  readonly needs: readonly F[]
+  readonly takes: readonly F[]
+}
+
+const SERVED: readonly TargetField[] = ['port', 'transport', 'caCertificate']
+
+/** Which fields a target of each type has. */
+export const TARGET_FIELDS: Readonly<Record<TargetType, Fields<TargetField>>> = {
+  mail: { needs: ['host', 'from', 'to'], takes: [...SERVED, 'username', 'password'] },
+  webhook: { needs: ['url'], takes: ['template', 'secret', 'headers', 'caCertificate'] },
+  syslog: { needs: ['host'], takes: [...SERVED, 'certificateId'] },
+  snmp: {
+    needs: ['host'],
+    takes: [
+      'port',
+      'version',
+      'community',
+      'username',
+      'authAlgorithm',
+      'authPassphrase',
+      'privacyAlgorithm',
+      'privacyPassphrase',
+    ],
+  },
+}
+
+const OBJECTS = ['ids', 'names'] as const
+/** Which fields each kind of condition has. */
+const WHEN_FIELDS: Readonly<Record<AlertCondition, Fields<Exclude<keyof AlertWhen, 'type'>>>> = {
+  event: { needs: ['events'], takes: ['states'] },
+  threshold: { needs: ['object', 'metric', 'value'], takes: ['layer', 'is', ...OBJECTS] },
+  serverDown: { needs: [], takes: ['layer', ...OBJECTS] },
+  certificateEnd: { needs: [], takes: ['value', ...OBJECTS] },
+  applyWaiting: { needs: [], takes: ['waits'] },
+  disk: { needs: [], takes: ['value'] },
+  cluster: { needs: [], takes: [] },
+}
+
+function fieldProblems(of: Readonly<Record<string, unknown>>, fields: Fields<string>, what: string, at = '') {
+  const { needs, takes } = fields
+  const missing = needs.filter((field) => of[field] === undefined)
+  const foreign = Object.keys(of).filter((field) => of[field] !== undefined && ![...needs, ...takes].includes(field))
+  return [
+    ...missing.map((field) => problemIn(`${at}${field}`, `is required for ${what}`)),
+    ...foreign.map((field) => problemIn(`${at}${field}`, `is none of ${what}`)),
+  ]
+}
+
+/** What is wrong with a whole target. */
+export function targetProblems(target: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
+  const { name: _, enabled: __, type, ...fields } = target
+  return [
+    ...fieldProblems(fields, TARGET_FIELDS[type], `a target of type ${type}`),
+    ...placeProblems(target),
+    ...wayProblems(target),
+    ...(type === 'snmp' ? snmpProblems(target) : []),
+    ...(type === 'webhook' ? headerProblems(target) : []),
+  ]
+}
+
+function placeProblems({ host, url, caCertificate }: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
+  if (host !== undefined && !isHost(host)) problems.push(problemIn('host', 'is neither an IP address nor a host name'))
+  if (url !== undefined && !URL.canParse(url)) problems.push(problemIn('url', 'cannot be read as a URL'))
+  const noRoot = caCertificate === undefined ? undefined : whyNoRoot(caCertificate)
+  if (noRoot !== undefined) problems.push(problemIn('caCertificate', noRoot))
+  return problems
+}
+
+function wayProblems({ type, transport, ...target }: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
+  const { caCertificate, certificateId, username, password } = target
+  const problems: FieldProblem[] = []
+  if (type === 'syslog' && transport === 'starttls') problems.push(problemIn('transport', 'is none of syslog'))
+  if (transport === 'tcp') {
+    for (const [field, value] of Object.entries({ caCertificate, certificateId, password }))
+      if (value !== undefined) problems.push(problemIn(field, 'needs TLS: anybody between could read and forge it'))
+  }
+  if (type === 'mail' && (username === undefined) !== (password === undefined))
+    problems.push(problemIn(username === undefined ? 'username' : 'password', 'is required with the other of the two'))
+  return problems
+}
+
+function snmpProblems({ version = '3', ...target }: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
+  const { community, username, authAlgorithm, authPassphrase, privacyAlgorithm, privacyPassphrase } = target
+  const of3 = { username, authAlgorithm, authPassphrase, privacyAlgorithm, privacyPassphrase }
+  if (version === '2c') return fieldProblems({ community, ...of3 }, { needs: ['community'], takes: [] }, 'version 2c')
+  const [needs, takes] = [
+    ['username', 'authPassphrase'],
+    ['authAlgorithm', 'privacyAlgorithm', 'privacyPassphrase'],
+  ]
+  const short = Object.entries({ authPassphrase, privacyPassphrase }).filter(([, text = '12345678']) => text.length < 8)
+  return [
+    ...fieldProblems({ community, ...of3 }, { needs, takes }, 'version 3'),
+    ...short.map(([field]) => problemIn(field, 'is too short: SNMP takes no passphrase below 8 characters')),
+  ]
+}
+
+/** They say where a message ends, or who signs it. */
+const OWN_HEADERS =
+  /^(?:host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|webhook-.*)$/i
+
+function headerProblems({ headers = [] }: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
+  const seen = new Set<string>()
+  return headers.flatMap(({ name, value }, at) => {
+    const lower = name.toLowerCase()
+    const isRepeated = seen.has(lower)
+    seen.add(lower)
+    return [
+      ...(OWN_HEADERS.test(name) ? [problemIn(`headers.${at}.name`, `is ${name}, which is set without you`)] : []),
+      ...(isRepeated ? [problemIn(`headers.${at}.name`, 'is there already')] : []),
+      ...(/[^\t -~\u0080-\u00ff]/.test(value) ? [problemIn(`headers.${at}.value`, 'holds what no header can')] : []),
+    ]
+  })
+}
+
+/** Figures that are numbers. */
+function metricsOf(layer: 4 | 7, object: FigureKind): readonly string[] {
+  const figures = (layer === 4 ? LAYER_4_FIGURES : LAYER_7_FIGURES)[object]
+  const isNumber = (schema: object) =>
+    [Reflect.get(schema, 'type')].flat().some((one) => /^(?:integer|number)$/.test(one))
+  return Object.keys(figures).filter((name) => isNumber(figures[name] ?? {}) && !NOT_LIVE.has(name))
+}
+/** Of what is configured: no reading changes them. */
+const NOT_LIVE = new Set(['realsTotal', 'realsDrained', 'realsHalted'])
+
+function metricProblems({ type, layer = 7, object, metric }: AlertWhen): readonly FieldProblem[] {
+  if (type !== 'threshold' || object === undefined || metric === undefined) return []
+  const known = metricsOf(layer, object)
+  if (known.includes(metric)) return []
+  return [problemIn('when.metric', `is no figure of a ${object} of layer ${layer}: ${known.join(', ')}`)]
+}
+
+/** The least and the most, and what it is. */
+const VALUES: { readonly [T in AlertCondition]?: readonly [number, number, string] } = {
+  disk: [1, 99, 'percentage'],
+  certificateEnd: [1, 3650, 'number of days'],
+}
+
+function valueProblems({ type, value }: AlertWhen): readonly FieldProblem[] {
+  const [least, most, what] = VALUES[type] ?? [0, Number.POSITIVE_INFINITY, '']
+  if (value === undefined || (value >= least && value <= most)) return []
+  return [problemIn('when.value', `is no ${what} from ${least} to ${most}`)]
+}
+
+/** What is wrong with a whole rule. */
+export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): readonly FieldProblem[] {
+  const { type, ...fields } = when
+  const { ids, names } = fields
+  const problems: FieldProblem[] = [
+    ...fieldProblems(fields, WHEN_FIELDS[type], `a condition of type ${type}`, 'when.'),
+    ...metricProblems(when),
+    ...valueProblems(when),
+  ]
+  if (ids !== undefined && names !== undefined) problems.push(problemIn('when.names', 'and ids exclude each other'))
+  if (repeatEvery > 0 && repeatEvery < 60) problems.push(problemIn('repeatEvery', 'is below 60 seconds; 0 is never'))
+  return problems
+}
+
+/** What is wrong with the alerts of a whole configuration that nobody has sent field by field. */
+export function* verifyAlerts(view: ConfigView) {
+  for (const { id, ...target } of view.list('alertTargets'))
+    for (const { field, message } of targetProblems(target))
+      yield { section: 'alertTargets' as const, id, field, message }
+  for (const { id, ...rule } of view.list('alertRules'))
+    for (const { field, message } of ruleProblems(rule)) yield { section: 'alertRules' as const, id, field, message }
+}
+
+/** Whether a name is what people wrote, in which * stands for anything; linear in both. */
+export function fitsName(pattern: string, name: string): boolean {
+  const [first = '', ...others] = pattern.toLowerCase().split('*')
+  const text = name.toLowerCase()
+  const last = others.pop()
+  if (last === undefined) return text === first
+  if (!text.startsWith(first)) return false
+  let at = first.length
+  for (const part of others) {
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return text.length - at >= last.length && text.endsWith(last)
+}

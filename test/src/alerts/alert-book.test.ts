@@ -1,0 +1,215 @@
+import t from 'tap'
+import { type Alert, AlertBook, type BookParts } from '../../../src/alerts/alert-book.ts'
+import type { AlertRule } from '../../../src/model/alerts.ts'
+import { alertRule } from '../../fixtures/alerts.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const DOWN = alertRule({ type: 'serverDown' })
+const EVENT = alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })
+
+/** A book that is looked at once a second, with a clock of its own. */
+function fixture(rules: readonly AlertRule[] = [DOWN], more: Partial<BookParts> = {}, kept: readonly Alert[] = []) {
+  const clock = manualClock()
+  const book = new AlertBook(kept, { clock, isSilenced: () => false, isOurs: () => true, ...more })
+  const byId = new Map(rules.map((rule) => [rule.id, rule]))
+  /** So many looks in which these objects are met; answers what was told. */
+  const look = (ids: readonly string[], seconds = 1, unknown: readonly AlertRule[] = [], of = rules[0] ?? DOWN) => {
+    const told: string[] = []
+    for (let second = 0; second < seconds; second++) {
+      book.begin()
+      for (const id of ids)
+        book.met({
+          rule: of,
+          key: `7/server/${id}`,
+          object: { type: 'server', id, name: id },
+          value: second,
+          text: `${id} is down`,
+        })
+      book.end(byId, new Set(unknown.map(({ id }) => id)))
+      for (const { phase, alerts } of book.takeToTell())
+        told.push(`${phase} ${alerts.map(({ object }) => object.id).join()}`)
+      clock.advance(1_000)
+    }
+    return told
+  }
+  return { book, clock, look, byId }
+}
+
+t.test(
+  'what has been so for long enough fires once, is repeated, and is resolved when it is over for a while',
+  (test) => {
+    const { look, book } = fixture()
+    test.same(look(['a'], 30), [], 'not yet')
+    test.same(look(['a']), ['firing a'])
+    test.same(look(['a'], 3_599), [], 'nobody is told again at once')
+    test.same(look(['a']), ['repeated a'])
+    test.match(book.firing, [{ endedAt: null, since: '2026-01-02T03:04:05.000Z', toldAt_ms: Number }])
+    test.same(look([], 60), [], 'it may come back')
+    test.same(look([]), ['resolved a'])
+    test.match([book.firing, book.ended], [[], [{ endedAt: String }]])
+    test.end()
+  },
+)
+
+t.test('what comes and goes is told once', (test) => {
+  const { look, book } = fixture()
+  test.same(look(['a'], 20), [])
+  test.same(look([]), [])
+  test.same(look(['a'], 20), [], 'it begins anew')
+  look(['a'], 11)
+  for (let times = 0; times < 50; times++) test.same([look([], 30), look(['a'], 2)], [[], []])
+  test.equal(book.firing.length, 1)
+  test.end()
+})
+
+t.test('what fires in one look is one message', (test) => {
+  const { look, book } = fixture()
+  const ids = Array.from({ length: 1_000 }, (_, at) => `s${at}`)
+  const [told = '', ...others] = look(ids, 31)
+  test.equal(others.length, 0)
+  test.equal(told.split(',').length, 1_000)
+  test.equal(book.takeChanges().puts.length, 1_000)
+  test.end()
+})
+
+t.test('of too many, the number is told and not each is kept', (test) => {
+  const { look, book } = fixture()
+  const ids = Array.from({ length: 2_500 }, (_, at) => `s${at}`)
+  const [told = ''] = look(ids, 31)
+  test.equal(told.split(',').length, 2_500)
+  test.equal(book.firing.length, 2_000)
+  test.equal(book.takeChanges().puts.length, 2_000)
+  test.equal(look([], 61)[0]?.split(',').length, 2_500, 'and that all are over')
+  test.end()
+})
+
+t.test('what is so at once is bounded, and what is beyond is counted', (test) => {
+  const { book, look } = fixture([EVENT])
+  look(Array.from({ length: 50_010 }, (_, at) => `e${at}`))
+  test.equal(book.takeLeft(), 10)
+  test.equal(book.takeLeft(), 0)
+  test.end()
+})
+
+t.test('while nobody can tell, everything stays as it is', (test) => {
+  const { look } = fixture()
+  look(['a'], 31)
+  test.same(look([], 600, [DOWN]), [])
+  test.same(look([], 61), ['resolved a'])
+  test.end()
+})
+
+t.test('what nobody can tell of one layer is not said of the other', (test) => {
+  const { look, book, byId } = fixture()
+  look(['a'], 31)
+  const passed = (unknown: string) => {
+    for (let second = 0; second < 62; second++) {
+      book.begin()
+      book.end(byId, new Set([unknown]))
+    }
+    return book.firing.length
+  }
+  test.equal(passed(`${DOWN.id} 7`), 1, 'it is of layer 7')
+  const { clock, ...other } = fixture()
+  other.look(['a'], 31)
+  for (let second = 0; second < 62; second++) {
+    other.book.begin()
+    other.book.end(other.byId, new Set([`${DOWN.id} 4`]))
+    clock.advance(1_000)
+  }
+  test.equal(other.book.firing.length, 0)
+  test.end()
+})
+
+t.test('a silence keeps quiet; what still fires afterwards is told then', (test) => {
+  let isSilent = true
+  const { look } = fixture([DOWN], { isSilenced: () => isSilent })
+  test.same(look(['a'], 100), [])
+  isSilent = false
+  test.same(look(['a']), ['firing a'])
+  isSilent = true
+  test.same(look([], 100), [], 'nor is an end told')
+  test.end()
+})
+
+t.test('what another node tells is told by this one when that goes away in time', (test) => {
+  let isOurs = false
+  const { look } = fixture([DOWN], { isOurs: () => isOurs })
+  test.same(look(['a'], 40), [], 'nine seconds ago')
+  isOurs = true
+  test.same(look(['a']), ['firing a'], 'it may not have been told')
+  isOurs = false
+  look(['a', 'b'], 95)
+  isOurs = true
+  test.same(look(['a', 'b']), [], 'the other node has told it')
+  test.end()
+})
+
+t.test('events are told at once, counted while they come, and end without a word', (test) => {
+  const { look, book } = fixture([EVENT])
+  test.same(look(['a']), ['firing a'])
+  test.same(look(['a'], 20), [])
+  test.match(book.firing, [{ count: 21 }])
+  test.same(look([], 61), [])
+  test.equal(book.ended.length, 1)
+  test.same(look(['a']), ['firing a'], 'later it is another one')
+  test.end()
+})
+
+t.test('who starts again knows what was told', (test) => {
+  const before = fixture()
+  before.look(['a', 'b'], 31)
+  const { look, book } = fixture([DOWN], {}, before.book.firing)
+  test.equal(book.firing.length, 2)
+  test.same(look(['a'], 60), [], 'it goes on, and b is over')
+  test.same(look(['a']), ['resolved b'])
+  test.end()
+})
+
+t.test('with its rule an alert ends, and nobody is told', (test) => {
+  const { look, book, byId } = fixture()
+  look(['a'], 31)
+  byId.clear()
+  test.same(look(['a']), [])
+  test.match([book.firing, book.ended], [[], [{ endedAt: String }]])
+  const again = fixture(
+    [],
+    {},
+    book.ended.map((alert) => ({ ...alert, endedAt: null })),
+  )
+  again.look([])
+  test.equal(again.book.firing.length, 0, 'also of an earlier run')
+  test.end()
+})
+
+t.test('what has ended is kept for a week, and in a number', (test) => {
+  const { look, book, clock } = fixture([alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0 })])
+  const ids = Array.from({ length: 1_500 }, (_, at) => `s${at}`)
+  look(ids)
+  look([])
+  test.equal(book.ended.length, 1_000)
+  test.equal(book.takeChanges().removed.length, 500)
+  clock.advance(8 * 86_400_000)
+  look([])
+  test.equal(book.ended.length, 0)
+  test.end()
+})
+
+t.test('alerts know the messages about them', (test) => {
+  const clock = manualClock()
+  const rule = alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0 })
+  const book = new AlertBook([], { clock, isSilenced: () => false, isOurs: () => true })
+  const rules = new Map([[rule.id, rule]])
+  const tell = (isMet: boolean, messageId: string) => {
+    book.begin()
+    if (isMet) book.met({ rule, key: 'a', object: { type: 'server', id: 'a', name: 'a' }, value: null, text: 'a' })
+    book.end(rules, new Set())
+    for (const group of book.takeToTell()) book.noted(group, messageId)
+  }
+  tell(true, 'm1')
+  test.match(book.firing, [{ messages: ['m1'] }])
+  tell(false, 'm2')
+  test.match(book.ended, [{ messages: ['m1', 'm2'] }])
+  test.match(book.takeChanges().puts, [{ value: { messages: ['m1', 'm2'] } }])
+  test.end()
+})

@@ -1,0 +1,204 @@
+import t, { type Test } from 'tap'
+import { Alerts, type AlertsParts } from '../../../src/alerts/alerts.ts'
+import type { ClusterTrouble } from '../../../src/alerts/node-conditions.ts'
+import { NodeConditions } from '../../../src/alerts/node-conditions.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { Event } from '../../../src/events/events.ts'
+import type { AlertRule, Sending, Sent } from '../../../src/model/alerts.ts'
+import type { ConfigView } from '../../../src/model/sections.ts'
+import type { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
+import { alertRule, chat } from '../../fixtures/alerts.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const TROUBLE: ClusterTrouble = { object: { type: 'node', id: 'n2', name: 'lb-2' }, text: 'node lb-2 is not reached' }
+const RULE = alertRule({ type: 'cluster' }, { for: 0, clearFor: 0 })
+
+const NOBODY: (event: Event) => void = () => undefined
+
+/** Alerts of a real store, of which only the clock and the targets are our own. */
+function fixture(test: Test, more: Partial<AlertsParts> = {}, store: LmdbConfigStore = openStore(test)) {
+  const clock = manualClock()
+  const state = { trouble: [] as ClusterTrouble[], rules: [RULE], version: 1, publish: NOBODY }
+  const sent: Sending[] = []
+  const view = () => viewOf({ alertTargets: [chat()], alertRules: state.rules })
+  const running: ConfigView = { get: (section, id) => view().get(section, id), list: (section) => view().list(section) }
+  const nothing = { unconfirmed: () => undefined, changes: () => [], underWay: () => undefined }
+  const cluster = () => state.trouble
+  const conditions = new NodeConditions({
+    certificates: () => [],
+    store: nothing,
+    stateFolder: '/',
+    nodeId: 'n1',
+    cluster,
+    clock,
+  })
+  const parts: AlertsParts = {
+    store: {
+      alerts: store.alerts,
+      silences: store.silences,
+      get runningVersion() {
+        return state.version
+      },
+    },
+    running,
+    layers: [],
+    conditions,
+    events: {
+      subscribe(subscriber) {
+        state.publish = subscriber
+        return () => undefined
+      },
+    },
+    send: async (sending): Promise<Sent> => {
+      sent.push(sending)
+      return { taken: sending.messages.length, failure: undefined }
+    },
+    allowsLoopback: false,
+    allowed: [],
+    isSpeaker: () => true,
+    nodeId: 'n1',
+    clock,
+    log: silentLog,
+    ...more,
+  }
+  const alerts = new Alerts(parts)
+  const said = () => sent.flatMap(({ messages }) => messages.map(({ phase, count }) => `${phase} ${count}`))
+  const settled = async (count: number) => {
+    while (said().length < count) await new Promise(setImmediate)
+    return said()
+  }
+  return { alerts, clock, state, sent, said, settled, store }
+}
+
+t.test('what fires is told, and so is its end', async (test) => {
+  const { alerts, state, settled, sent } = fixture(test)
+  await alerts.look()
+  test.same(alerts.list(), [])
+  state.trouble = [TROUBLE]
+  await alerts.look()
+  test.same(await settled(1), ['firing 1'])
+  test.match(sent[0]?.messages[0], {
+    rule: { name: 'rule' },
+    nodeId: 'n1',
+    alerts: [{ objectName: 'lb-2', text: TROUBLE.text }],
+  })
+  test.match(alerts.list(), [{ state: 'firing', deliveries: [{ targetName: 'the chat', phase: 'firing' }] }])
+  state.trouble = []
+  await alerts.look()
+  test.same(await settled(2), ['firing 1', 'resolved 1'])
+  test.match(alerts.list(), [
+    { state: 'resolved', endedAt: String, deliveries: [{ phase: 'firing' }, { phase: 'resolved' }] },
+  ])
+  await alerts.close()
+})
+
+t.test('an alert and the message about it are on the disk together, and sent by the next start', async (test) => {
+  const store = openStore(test)
+  const before = fixture(test, { send: () => new Promise<Sent>(() => undefined) }, store)
+  before.state.trouble = [TROUBLE]
+  await before.alerts.look()
+  const [shown] = before.alerts.list()
+  const { alerts, settled, sent, state } = fixture(test, {}, store)
+  state.trouble = [TROUBLE]
+  alerts.start()
+  test.same(await settled(1), ['firing 1'])
+  test.equal(sent[0]?.messages[0]?.id, shown?.deliveries[0]?.messageId, 'under the same id')
+  await alerts.look()
+  test.match(alerts.list(), [{ id: shown?.id, since: shown?.since }], 'it is the same alert')
+  test.same(await settled(1), ['firing 1'], 'and is not told again')
+  await alerts.close()
+})
+
+t.test('a thousand at once are one message, and each is listed', async (test) => {
+  const { alerts, state, settled, sent } = fixture(test)
+  state.trouble = Array.from({ length: 1_000 }, (_, at) => ({
+    ...TROUBLE,
+    object: { type: 'node', id: `n${at}`, name: `lb-${at}` },
+  }))
+  await alerts.look()
+  test.same(await settled(1), ['firing 1000'])
+  test.equal(sent[0]?.messages[0]?.alerts.length, 20)
+  test.equal(alerts.list().length, 1_000)
+  test.equal(new Set(alerts.list().map(({ objectId }) => objectId)).size, 1_000)
+  await alerts.close()
+})
+
+t.test('events are told by rules for them', async (test) => {
+  const { alerts, state, settled, sent } = fixture(test)
+  state.rules = [alertRule({ type: 'event', events: ['node'] })]
+  state.version++
+  alerts.start()
+  await alerts.look()
+  state.publish({ id: 1, at: '', kind: 'node', data: { state: 'haproxy down', reason: 'gone' } })
+  await alerts.look()
+  test.same(await settled(1), ['firing 1'])
+  test.match(sent[0]?.messages[0]?.alerts, [{ kind: 'event', text: /haproxy down: gone/ }])
+  await alerts.close()
+})
+
+t.test('what is the cluster’s is told by one node; that it has no majority, by each itself', async (test) => {
+  const { alerts, state, settled, sent } = fixture(test, { isSpeaker: () => false })
+  state.trouble = [TROUBLE, { object: { type: 'quorum', id: 'n1', name: 'lb-1' }, text: 'no majority' }]
+  await alerts.look()
+  test.same(await settled(1), ['firing 1'])
+  test.match(sent[0]?.messages[0]?.alerts, [{ text: 'no majority' }])
+  test.equal(alerts.list().length, 2, 'it is listed all the same')
+  await alerts.close()
+})
+
+t.test('what a silence keeps quiet is told when that ends', async (test) => {
+  const { alerts, state, said, settled } = fixture(test)
+  const id = await alerts.silence({
+    ruleId: null,
+    objectId: 'n2',
+    objectName: null,
+    reason: 'works',
+    by: 'a',
+    endsAt: '2030-01-01T00:00:00.000Z',
+  })
+  state.trouble = [TROUBLE]
+  await alerts.look()
+  test.match(alerts.list(), [{ state: 'silenced', silenceId: id }])
+  test.same(said(), [])
+  await alerts.endSilence(id)
+  await alerts.look()
+  test.same(await settled(1), ['firing 1'])
+  await alerts.close()
+})
+
+t.test('what cannot be written is told when it can', async (test) => {
+  const store = openStore(test)
+  let isFull = true
+  const { alerts: table } = store
+  const write: typeof table.write = async (...rows) => {
+    if (isFull) throw new Error('disk full')
+    return table.write(...rows)
+  }
+  const { silences } = store
+  const { alerts, state, said, settled } = fixture(
+    test,
+    { store: { alerts: { ...table, write }, silences, runningVersion: 1 } },
+    store,
+  )
+  state.trouble = [TROUBLE]
+  await test.rejects(alerts.look(), /disk full/)
+  test.same(said(), [])
+  isFull = false
+  await alerts.look()
+  test.same(await settled(1), ['firing 1'])
+  await alerts.close()
+})
+
+t.test('nobody is told by a rule without targets, or whose target is off', async (test) => {
+  const { alerts, state, said } = fixture(test)
+  const rule: AlertRule = { ...RULE, targets: [] }
+  state.rules = [rule]
+  state.version++
+  state.trouble = [TROUBLE]
+  await alerts.look()
+  test.match(alerts.list(), [{ state: 'firing', deliveries: [] }])
+  test.same(said(), [])
+  await alerts.close()
+})

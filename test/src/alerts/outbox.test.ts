@@ -1,0 +1,175 @@
+import t from 'tap'
+import { type Kept, Outbox } from '../../../src/alerts/outbox.ts'
+import type { Put } from '../../../storage/config/config-store.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import type { AlertMessage, Sent } from '../../../src/model/alerts.ts'
+import { alertMessage } from '../../fixtures/alert-targets.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+type Send = (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
+
+/** An outbox over rows in memory, which the next one may begin with. */
+function fixture(send: Send, rows = new Map<string, unknown>(), clock = manualClock()) {
+  const table = {
+    async write(puts: readonly Put[], removed: readonly string[]) {
+      for (const key of removed) rows.delete(key)
+      for (const { key, value } of puts) rows.set(key, value)
+    },
+  }
+  const of = (prefix: string) => [...rows].filter(([key]) => key.startsWith(prefix))
+  const kept = of('m').map(([, value]) => value as Kept)
+  const dropped = new Map(of('d').map(([key, value]) => [key.slice(1), Number(value)]))
+  const outbox = new Outbox(kept, dropped, { table, send, clock, log: silentLog })
+  const add = async (count: number, targets = ['a'], at = new Date(clock.now_ms()).toISOString()) => {
+    const messages = Array.from({ length: count }, (_, number) => ({
+      message: alertMessage({ id: `m${rows.size}-${number}`, at }),
+      targets,
+    }))
+    const { made, puts } = outbox.rowsFor(messages)
+    await table.write(puts, [])
+    outbox.added(made)
+    return messages.map(({ message }) => message.id)
+  }
+  return { outbox, rows, add, clock }
+}
+const TAKEN = async (_: string, messages: readonly AlertMessage[]): Promise<Sent> => ({
+  taken: messages.length,
+  failure: undefined,
+})
+const REFUSED: Sent = { taken: 0, failure: { stage: 'send', reason: 'no' } }
+const until = async (isSo: () => boolean) => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+t.test('messages go in their order, and what became of them is kept', async (test) => {
+  const sent: string[] = []
+  const { outbox, add, rows } = fixture(async (targetId, messages) => {
+    sent.push(...messages.map(({ id }) => id))
+    return TAKEN(targetId, messages)
+  })
+  const ids = await add(50)
+  await until(() => outbox.queue('a')?.delivered === 50)
+  test.same(sent, ids)
+  test.match(outbox.message(ids[0] ?? ''), { targets: { a: { outcome: 'delivered' } } })
+  test.equal(rows.size, 50)
+})
+
+t.test('a target that hangs delays no other one', async (test) => {
+  const { outbox, add } = fixture((targetId, messages) =>
+    targetId === 'slow' ? new Promise<Sent>(() => undefined) : TAKEN(targetId, messages),
+  )
+  await add(3, ['slow', 'fast'])
+  await until(() => outbox.queue('fast')?.delivered === 3)
+  test.equal(outbox.queue('slow')?.waiting.length, 3)
+  await outbox.close(Promise.resolve())
+})
+
+t.test('what is not taken is tried again, behind nothing that came later', async (test) => {
+  const tried: string[][] = []
+  const { outbox, add } = fixture(async (targetId, messages) => {
+    tried.push(messages.map(({ id }) => id))
+    if (tried.length === 1) return { taken: 1, failure: { stage: 'send', reason: 'busy' } }
+    return TAKEN(targetId, messages)
+  })
+  const ids = await add(3)
+  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  test.match(outbox.queue('a'), { failures: 1, lastError: 'busy', delivered: 1 })
+  await until(() => outbox.queue('a')?.delivered === 3)
+  test.same(tried, [ids, ids.slice(1)])
+  test.match(outbox.queue('a'), { failures: 0, lastError: null })
+})
+
+t.test('a target that says when is asked then', async (test) => {
+  const { outbox, add, clock } = fixture(async () => ({
+    taken: 0,
+    failure: { stage: 'send', reason: '429', retryAfter_s: 120 },
+  }))
+  await add(1)
+  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  test.equal(outbox.queue('a')?.nextTry_ms, clock.now_ms() + 120_000)
+  await outbox.close(Promise.resolve())
+})
+
+t.test('a message that is not wanted is given up and counted, and others go on', async (test) => {
+  let times = 0
+  const { outbox, add, rows } = fixture(async (targetId, messages) =>
+    ++times === 1 ? { taken: 0, failure: { stage: 'send', reason: '400', isFinal: true } } : TAKEN(targetId, messages),
+  )
+  const [first = ''] = await add(3)
+  await until(() => outbox.queue('a')?.delivered === 2)
+  test.equal(outbox.queue('a')?.dropped, 1)
+  test.match(outbox.message(first), { targets: { a: { outcome: 'dropped', reason: '400' } } })
+  test.match(fixture(TAKEN, rows).outbox.queue('a'), { dropped: 1 }, 'also after a restart')
+})
+
+t.test('what waits is sent by the next start', async (test) => {
+  const { add, rows, outbox } = fixture(() => new Promise<Sent>(() => undefined))
+  const ids = await add(5)
+  await outbox.close(Promise.resolve())
+  const sent: string[] = []
+  const next = fixture(async (targetId, messages) => {
+    sent.push(...messages.map(({ id }) => id))
+    return TAKEN(targetId, messages)
+  }, rows)
+  next.outbox.wake()
+  await until(() => next.outbox.queue('a')?.delivered === 5)
+  test.same(sent, ids, 'under the same ids')
+})
+
+t.test('what waits is bounded in number and age, and nothing is lost in silence', async (test) => {
+  let answer: Sent = REFUSED
+  const { outbox, add, clock } = fixture(async (targetId, messages) =>
+    answer.failure === undefined ? TAKEN(targetId, messages) : answer,
+  )
+  await add(1_500)
+  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  test.match(outbox.queue('a'), { dropped: 500 })
+  test.equal(outbox.queue('a')?.waiting.length, 1_000)
+  clock.advance(86_400_001)
+  await add(1)
+  answer = { taken: 0, failure: undefined }
+  outbox.wake()
+  await until(() => outbox.queue('a')?.delivered === 1)
+  test.equal(outbox.queue('a')?.dropped, 1_500)
+})
+
+t.test('for a target that is off or gone nothing waits', async (test) => {
+  const { outbox, add } = fixture(async () => undefined)
+  await add(2)
+  await until(() => outbox.queue('a')?.dropped === 2)
+  test.same(outbox.queue('a')?.waiting, [])
+})
+
+t.test('what cannot be noted is sent again', async (test) => {
+  let [isFull, times] = [false, 0]
+  const rows = new Map<string, unknown>()
+  const clock = manualClock()
+  const table = {
+    write: async () => {
+      if (isFull) throw new Error('disk full')
+    },
+  }
+  const send: Send = async (targetId, messages) => {
+    times++
+    return TAKEN(targetId, messages)
+  }
+  const outbox = new Outbox([], new Map(), { table, send, clock, log: silentLog })
+  const { made } = outbox.rowsFor([{ message: alertMessage(), targets: ['a'] }])
+  isFull = true
+  outbox.added(made)
+  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  test.match(outbox.queue('a'), { lastError: /disk full/, delivered: 0 })
+  isFull = false
+  await until(() => outbox.queue('a')?.delivered === 1)
+  test.equal(times, 2)
+  test.equal(rows.size, 0)
+})
+
+t.test('of what is done, a number is kept', async (test) => {
+  const { outbox, add, rows } = fixture(TAKEN)
+  await add(1_000)
+  await until(() => outbox.queue('a')?.delivered === 1_000)
+  await add(200)
+  await until(() => outbox.queue('a')?.delivered === 1_200)
+  test.ok(rows.size <= 1_000, String(rows.size))
+})

@@ -1,0 +1,63 @@
+import t from 'tap'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
+const PATH = '/alerts/rules'
+
+t.test('a rule has what it was not told by default, and keeps what a change leaves out', async (test) => {
+  const { call } = await borrow()
+  const { id } = (await call('POST', PATH, { body: { name: 'down', when: { type: 'serverDown' } } })).json.data
+  const read = async () => (await call('GET', `${PATH}/${id}`)).json.data
+  const usual = {
+    enabled: true,
+    severity: 'warning',
+    for: 30,
+    clearFor: 60,
+    repeatEvery: 14_400,
+    resolve: true,
+    targets: [],
+  }
+  test.same(await read(), { id, name: 'down', when: { type: 'serverDown' }, ...usual })
+  await call('PUT', `${PATH}/${id}`, { body: { severity: 'critical', when: { type: 'disk', value: 80 } } })
+  test.match(await read(), { severity: 'critical', when: { type: 'disk', value: 80 }, for: 30 })
+  await call('PUT', `${PATH}/${id}`, { body: { severity: null } })
+  test.match(await read(), { severity: 'warning' })
+  test.equal((await call('DELETE', `${PATH}/${id}`)).status, 200)
+  test.equal((await call('GET', `${PATH}/${id}`)).status, 404)
+})
+
+t.test('what a rule cannot look for is refused, each field by its name', async (test) => {
+  const { call } = await borrow()
+  const fieldsOf = async (body: object) => {
+    const { json } = await call('POST', PATH, { body: { name: 'r', ...body } })
+    return (json.errors ?? []).map(({ field }: { field: string }) => field)
+  }
+  test.same(await fieldsOf({ when: { type: 'threshold', object: 'server', metric: 'nothing', value: 1 } }), [
+    'when.metric',
+  ])
+  test.same(await fieldsOf({ when: { type: 'event', events: ['nothing'] } }), ['when.events.0'])
+  test.same(await fieldsOf({ when: { type: 'disk' }, repeatEvery: 5 }), ['repeatEvery'])
+  test.same(await fieldsOf({ when: { type: 'disk' }, targets: ['nobody'] }), ['targets.0'])
+  test.same(await fieldsOf({ when: { type: 'disk' }, targets: [{ name: 'nobody' }] }), ['targets.0'])
+  test.same(await fieldsOf({ when: { type: 'disk', surprise: 1 } }), ['when.surprise'])
+})
+
+t.test('names are unique, and a stale If-Match changes nothing', async (test) => {
+  const { call } = await borrow()
+  const body = { name: 'r', when: { type: 'cluster' } }
+  const { id } = (await call('POST', PATH, { body })).json.data
+  test.match(await call('POST', PATH, { body: { ...body, name: 'R' } }), {
+    status: 409,
+    json: { code: 'NAME_NOT_UNIQUE' },
+  })
+  const headers = { 'if-match': '"1"' }
+  test.match(await call('PUT', `${PATH}/${id}`, { body: { for: 1 }, headers }), { status: 412 })
+})
+
+t.test('there are only so many', async (test) => {
+  const { call } = await borrow()
+  for (let number = 0; number < 200; number++)
+    await call('POST', PATH, { body: { name: `r${number}`, when: { type: 'cluster' } } })
+  const more = await call('POST', PATH, { body: { name: 'one more', when: { type: 'cluster' } } })
+  test.match(more, { status: 409, json: { code: 'LIMIT_REACHED' } })
+})

@@ -1,0 +1,135 @@
+import t from 'tap'
+import type { AlertRule, AlertTarget } from '../../../src/model/alerts.ts'
+import { fitsName, ruleProblems, targetProblems, verifyAlerts } from '../../../src/rules/alerts.ts'
+import { alertRule, chat } from '../../fixtures/alerts.ts'
+import { viewOf } from '../../fixtures/view.ts'
+
+const target = (more: Partial<AlertTarget>): readonly string[] => {
+  const { id: _, url: __, ...fields } = chat()
+  return targetProblems({ ...fields, ...more }).map(({ field, message }) => `${field} ${message}`)
+}
+const rule = (when: AlertRule['when'], more: Partial<AlertRule> = {}): readonly string[] =>
+  ruleProblems(alertRule(when, more)).map(({ field, message }) => `${field} ${message}`)
+
+t.test('a target has the fields of its type', (test) => {
+  test.same(target({ type: 'mail' }), [
+    'host is required for a target of type mail',
+    'from is required for a target of type mail',
+    'to is required for a target of type mail',
+  ])
+  test.match(target({ type: 'webhook', url: 'https://a.test/', host: 'a' }), [
+    'host is none of a target of type webhook',
+  ])
+  test.same(target({ type: 'syslog', host: 'a.test' }), [])
+  test.match(target({ type: 'syslog', host: 'a b', transport: 'starttls' }), [
+    /^host is neither/,
+    /^transport is none of syslog/,
+  ])
+  test.end()
+})
+
+t.test('without TLS nothing is checked, and no password is sent', (test) => {
+  const mail = { type: 'mail', host: 'a.test', from: 'a@b.test', to: ['c@d.test'] } as const
+  const problems = target({
+    ...mail,
+    to: [...mail.to],
+    transport: 'tcp',
+    username: 'u',
+    password: 'p',
+    caCertificate: 'x',
+  })
+  test.match(problems, [/^caCertificate/, /^caCertificate needs TLS/, /^password needs TLS/])
+  test.match(target({ ...mail, to: [...mail.to], username: 'u' }), [/^password is required with/])
+  test.end()
+})
+
+t.test('SNMP of each version has its own proof of who sends', (test) => {
+  const snmp = { type: 'snmp', host: '192.0.2.1' } as const
+  test.match(target(snmp), [/^username is required for version 3/, /^authPassphrase is required/])
+  test.match(target({ ...snmp, username: 'u', authPassphrase: 'short' }), [/^authPassphrase is too short/])
+  test.same(target({ ...snmp, username: 'u', authPassphrase: 'long enough' }), [])
+  test.match(target({ ...snmp, version: '2c', username: 'u' }), [
+    /^community is required/,
+    /^username is none of version 2c/,
+  ])
+  test.end()
+})
+
+t.test('headers of a webhook are none that say where it ends or who signs it', (test) => {
+  const headers = [
+    { name: 'Content-Length', value: '1' },
+    { name: 'webhook-id', value: '1' },
+    { name: 'X-A', value: '1' },
+    { name: 'x-a', value: 'é😀' },
+  ]
+  const found = target({ type: 'webhook', url: 'https://a.test/', headers })
+  test.match(found, [
+    /^headers.0.name is Content-Length/,
+    /^headers.1.name/,
+    /^headers.3.name is there already/,
+    /^headers.3.value/,
+  ])
+  test.end()
+})
+
+t.test('a condition has the fields of its type, and a threshold a figure that there is', (test) => {
+  test.match(rule({ type: 'threshold' }), [/^when.object is required/, /^when.metric/, /^when.value/])
+  const threshold = { type: 'threshold', object: 'frontend', value: 1 } as const
+  test.same(rule({ ...threshold, metric: 'currentSessions' }), [])
+  for (const metric of ['status', 'nothing', 'currentQueue'])
+    test.match(
+      rule({ ...threshold, metric }),
+      [/^when.metric is no figure of a frontend of layer 7: currentSessions/],
+      metric,
+    )
+  test.same(rule({ ...threshold, object: 'backend', layer: 4, metric: 'realsUp' }), [])
+  test.match(
+    rule({ ...threshold, object: 'backend', layer: 4, metric: 'realsTotal' }),
+    [/^when.metric/],
+    'what is configured',
+  )
+  test.match(rule({ type: 'disk', value: 100 }), [/^when.value/])
+  test.match(rule({ type: 'certificateEnd', value: 0 }), [/^when.value/])
+  test.match(rule({ type: 'serverDown', ids: ['a'], names: 'b' }), [/^when.names and ids exclude/])
+  test.match(rule({ type: 'cluster', value: 1 }), [/^when.value is none of a condition of type cluster/])
+  test.match(rule({ type: 'cluster' }, { repeatEvery: 59 }), [/^repeatEvery is below 60/])
+  test.same(rule({ type: 'cluster' }, { repeatEvery: 0 }), [])
+  test.end()
+})
+
+t.test('what a backup holds is held against the same rules', (test) => {
+  const { url: _, ...unplaced } = chat()
+  const view = viewOf({ alertTargets: [unplaced], alertRules: [alertRule({ type: 'disk', value: 500 })] })
+  test.match(
+    [...verifyAlerts(view)],
+    [
+      { section: 'alertTargets', id: 'target-1', field: 'url' },
+      { section: 'alertRules', id: 'rule-1', field: 'when.value' },
+    ],
+  )
+  test.end()
+})
+
+t.test('names are compared whole, without regard to case, and * is anything', (test) => {
+  const fitting = [
+    ['web1', 'WEB1'],
+    ['web*', 'web'],
+    ['*web*', 'a-web-b'],
+    ['a*b*c', 'a1b2c'],
+    ['*', ''],
+    ['a*a', 'aa'],
+  ] as const
+  const others = [
+    ['web1', 'web12'],
+    ['web*', 'aweb'],
+    ['a*b*c', 'a1c2b'],
+    ['a*a', 'a'],
+    ['*.x', 'axx'],
+  ] as const
+  for (const [pattern, name] of fitting) test.ok(fitsName(pattern, name), `${pattern} ${name}`)
+  for (const [pattern, name] of others) test.notOk(fitsName(pattern, name), `${pattern} ${name}`)
+  const began_ms = performance.now()
+  test.notOk(fitsName('*a'.repeat(60), `${'a'.repeat(120)}b`))
+  test.ok(performance.now() - began_ms < 1_000, 'no pattern takes long')
+  test.end()
+})

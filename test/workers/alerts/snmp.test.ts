@@ -1,0 +1,46 @@
+import t from 'tap'
+import { deliver } from '../../../workers/alerts.ts'
+import { alertMessage, noTrapd, sendingTo, snmptrapd } from '../../fixtures/alert-targets.ts'
+
+const OID = '.1.3.6.1.4.1.8072.9999.9999.70'
+
+t.test('snmptrapd takes traps of version 2c', { skip: noTrapd }, async (test) => {
+  const manager = await snmptrapd(test, ['authCommunity log of-ours'])
+  const target = { type: 'snmp', host: '127.0.0.1', port: manager.port, version: '2c', community: 'of-ours' } as const
+  const long = alertMessage({ phase: 'resolved', rule: { id: 'r', name: 'ü'.repeat(300) } })
+  test.same(await deliver(sendingTo(target, [alertMessage(), long])), { taken: 2, failure: undefined })
+  const text = await manager.received(`${OID}.0.2`)
+  test.match(text, `${OID}.0.1`, 'raised')
+  test.match(text, `${OID}.1.5.1.0 = STRING: "message-1"`)
+  test.match(text, `${OID}.1.5.3.0 = INTEGER: 3`)
+  test.match(text, `${OID}.1.5.6.0 = STRING: "shop/web-1"`)
+})
+
+t.test('snmptrapd acknowledges informs of version 3', { skip: noTrapd }, async (test) => {
+  const manager = await snmptrapd(test, [
+    'createUser both SHA-256 "authentic secret" AES "private secret"',
+    'createUser signed SHA "authentic secret"',
+    'authUser log both priv',
+    'authUser log signed auth',
+  ])
+  const target = {
+    type: 'snmp',
+    host: '127.0.0.1',
+    port: manager.port,
+    username: 'both',
+    authPassphrase: 'authentic secret',
+  } as const
+  const both = { ...target, privacyPassphrase: 'private secret' }
+  test.same(await deliver(sendingTo(both)), { taken: 1, failure: undefined })
+  test.match(await manager.received('message-1'), `${OID}.0.1`)
+  const signed = { ...target, username: 'signed', authAlgorithm: 'sha' } as const
+  test.same(await deliver(sendingTo(signed, [alertMessage({ id: 'message-2' })])), { taken: 1, failure: undefined })
+  await manager.received('message-2')
+  const wrong = await deliver(sendingTo({ ...both, authPassphrase: 'another passphrase' }))
+  test.match(wrong, { taken: 0, failure: { stage: 'authenticate' } })
+  test.match(await deliver(sendingTo({ ...both, username: 'nobody' })), {
+    taken: 0,
+    failure: { stage: 'authenticate' },
+  })
+  test.notMatch(JSON.stringify(wrong), 'passphrase')
+})

@@ -1,0 +1,72 @@
+import t from 'tap'
+import { deliver } from '../../../workers/alerts.ts'
+import { alertMessage, isSigned, sendingTo, webhookReceiver } from '../../fixtures/alert-targets.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
+
+const KEY = 'shared with the receiver'
+
+t.test('what is posted is signed, and has the headers that were asked for', async (test) => {
+  const own = certificateMaker(test).pair({ name: 'localhost' })
+  const receiver = await webhookReceiver(test, own)
+  const headers = [{ name: 'X-Room', value: 'of secrets' }]
+  const target = {
+    type: 'webhook',
+    url: receiver.url('/hook?a=b'),
+    caCertificate: own.cert,
+    secret: KEY,
+    headers,
+  } as const
+  const messages = [alertMessage(), alertMessage({ id: 'message-2' })]
+  test.same(await deliver(sendingTo({ ...target, headers }, messages)), { taken: 2, failure: undefined })
+  const [first, second] = receiver.posts
+  if (first === undefined || second === undefined) return test.fail()
+  test.equal(first.path, '/hook?a=b')
+  test.match(first.headers, { 'webhook-id': 'message-1', 'x-room': 'of secrets', host: /^localhost:/ })
+  test.ok(isSigned(first, KEY) && isSigned(second, KEY))
+  test.notOk(isSigned({ ...first, body: first.body.replace('down', 'up') }, KEY))
+  test.match(JSON.parse(first.body), { type: 'fulcrum.alert', ...messages[0] })
+  const base64 = `whsec_${Buffer.from(KEY).toString('base64')}`
+  await deliver(sendingTo({ ...target, headers, secret: base64 }))
+  test.ok(isSigned(receiver.posts[2] ?? first, KEY), 'as libraries for Standard Webhooks have it')
+  return undefined
+})
+
+t.test('what is answered says whether it is tried again, and when', async (test) => {
+  const own = certificateMaker(test).pair({ name: 'localhost' })
+  const answers: readonly (readonly [number, Record<string, string>, string])[] = [
+    [500, {}, 'oh\r\n\u001b[31mno'],
+    [429, { 'retry-after': '120' }, ''],
+    [503, { 'retry-after': new Date(Date.now() + 90_000).toUTCString() }, ''],
+    [403, {}, ''],
+    [302, { location: 'https://evil.test/' }, ''],
+    [400, {}, 'invalid_payload'],
+  ]
+  const receiver = await webhookReceiver(test, own, (response, _, count) => {
+    const [status = 200, headers = {}, text = ''] = answers[count - 1] ?? []
+    response.writeHead(status, headers).end(text)
+  })
+  const sending = sendingTo({ type: 'webhook', url: receiver.url(), caCertificate: own.cert })
+  test.same(await deliver(sending), { taken: 0, failure: { stage: 'send', reason: 'The answer is 500: oh [31mno' } })
+  test.match(await deliver(sending), { failure: { retryAfter_s: 120 } })
+  const { failure } = await deliver(sending)
+  test.ok((failure?.retryAfter_s ?? 0) > 80 && (failure?.retryAfter_s ?? 0) <= 90)
+  test.match(await deliver(sending), { failure: { stage: 'authenticate' } })
+  test.match(await deliver(sending), { failure: { stage: 'send', reason: /redirects are not followed/ } })
+  test.match(await deliver(sending), { failure: { isFinal: true, reason: 'The answer is 400: invalid_payload' } })
+  test.equal(receiver.posts.length, answers.length, 'nobody else was asked')
+})
+
+t.test('who is not there, hangs up or is somebody else says so', async (test) => {
+  const { pair } = certificateMaker(test)
+  const own = pair({ name: 'localhost' })
+  const receiver = await webhookReceiver(test, own, (response) => void response.destroy())
+  const target = { type: 'webhook', url: receiver.url(), caCertificate: own.cert } as const
+  test.match(await deliver(sendingTo(target)), { failure: { stage: 'connect', reason: /hang up|reset/ } })
+  const other = await deliver(sendingTo({ ...target, caCertificate: pair({ name: 'localhost' }).cert }))
+  test.match(other, { failure: { stage: 'connect', reason: /certificate|signature/ } })
+  const stranger = await webhookReceiver(test, pair({ name: 'stranger.test', own }))
+  const named = { ...target, url: stranger.url(), caCertificate: pair({ name: 'stranger.test', own }).cert }
+  test.match(await deliver(sendingTo(named)), { taken: 0, failure: { stage: 'connect' } })
+  await receiver.close()
+  test.match(await deliver(sendingTo(target)), { failure: { stage: 'connect', reason: /ECONNREFUSED/ } })
+})

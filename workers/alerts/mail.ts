@@ -1,0 +1,102 @@
+import { connect, isIP, type Socket } from 'node:net'
+import { createTransport } from 'nodemailer'
+import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
+import { Failed, type Found, placeOf, reasonOf, type Way } from './attempt.ts'
+import { linesOf, plain, titleOf } from './words.ts'
+
+const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const
+const CONNECT_MS = 10_000
+const SILENT_MS = 20_000
+
+/** One connection for all messages. */
+export const mailWay: Way = async function* mailWay(sending) {
+  const { target, messages, hostname } = sending
+  const found = await placeOf(target.host ?? '', sending)
+  const transport = createTransport(optionsOf(target, found, hostname))
+  try {
+    for (const message of messages) {
+      try {
+        await transport.sendMail(mailOf(message, target, hostname))
+      } catch (error) {
+        throw failureOf(error)
+      }
+      yield 1
+    }
+  } finally {
+    transport.close()
+  }
+}
+
+function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarget, found: Found, name: string) {
+  const { username, password, caCertificate } = target
+  const own = port ?? PORTS[transport]
+  return {
+    pool: true,
+    maxConnections: 1,
+    host,
+    port: own,
+    // The library would look the name up again.
+    getSocket: (_: object, got: OnSocket) => open(host, own, found, got),
+    secure: transport === 'tls',
+    requireTLS: transport === 'starttls',
+    ignoreTLS: transport === 'tcp',
+    name: /^[A-Za-z0-9.-]+$/.test(name) ? name : '[127.0.0.1]',
+    ...(username === undefined ? {} : { auth: { user: username, pass: password ?? '' } }),
+    tls: {
+      minVersion: 'TLSv1.2',
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(caCertificate === undefined ? {} : { ca: caCertificate }),
+    },
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  } as const
+}
+
+type OnSocket = (error: Error | null, opened?: { readonly connection: Socket }) => void
+
+function open(host: string, port: number, { lookup }: Found, got: OnSocket): void {
+  const socket = connect({ host, port, lookup, timeout: CONNECT_MS })
+  const end = (error: Error) => {
+    socket.destroy()
+    got(error)
+  }
+  const late = () => end(new Error('it does not answer'))
+  socket.once('error', end)
+  socket.once('timeout', late)
+  socket.once('connect', () => {
+    socket.setTimeout(0)
+    socket.off('error', end)
+    socket.off('timeout', late)
+    got(null, { connection: socket })
+  })
+}
+
+/** The same id at every try, by which servers of mail tell doubles. */
+function mailOf(message: AlertMessage, { from = '', to = [] }: AlertTarget, hostname: string) {
+  const domain = from.slice(from.lastIndexOf('@') + 1) || hostname
+  return {
+    from: { name: 'Fulcrum', address: from },
+    to: to.map((address) => ({ name: '', address })),
+    subject: titleOf(message).slice(0, 250),
+    text: `${[plain(titleOf(message)), '', ...linesOf(message)].join('\n')}\n`,
+    messageId: `<${message.id}@${domain}>`,
+    date: new Date(message.at),
+    headers: { 'Auto-Submitted': 'auto-generated', 'X-Fulcrum-Message-Id': message.id },
+    textEncoding: 'quoted-printable',
+  } as const
+}
+
+/** What the library says of where it was. */
+function failureOf(error: unknown): Failed {
+  const fields = typeof error === 'object' && error !== null ? error : {}
+  const [code, command, status]: readonly unknown[] = ['code', 'command', 'responseCode'].map((name) =>
+    Reflect.get(fields, name),
+  )
+  if (code === 'EAUTH') return new Failed('authenticate', reasonOf(error))
+  if (typeof status !== 'number') return new Failed('connect', reasonOf(error))
+  // The message itself was refused for good; anything before is about who sends it to whom, which somebody can mend.
+  return new Failed('send', reasonOf(error), { isFinal: status >= 550 && command === 'DATA' })
+}
