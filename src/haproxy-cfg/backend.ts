@@ -1,6 +1,6 @@
 import { type Line, secondsOf } from './lines.ts'
 import { refuse, type Reading } from './reading.ts'
-import { wholeNumber, wholeSeconds } from './taken.ts'
+import { plainText, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Server {
   readonly name: string
@@ -17,6 +17,7 @@ export class BackendDraft {
   readonly timeouts: Record<string, number> = {}
   readonly check: Record<string, unknown> = {}
   readonly servers: Server[] = []
+  readonly rules: Readonly<Record<string, unknown>>[] = []
   /** Words of default-server, which stand before those of each server. */
   defaults: readonly string[] = []
   mode = 'tcp'
@@ -45,6 +46,7 @@ export const BACKEND: Readonly<Record<string, Take>> = {
   },
   option: (draft, words, line, reading) => option(draft, words, line, reading),
   'http-check': (draft, words) => httpCheck(draft, words),
+  'http-response': (draft, words) => response(draft, words),
   cookie: (draft, [name = '', ...options], line, reading) => {
     if (!options.includes('insert')) refuse('only a cookie that is inserted has a counterpart')
     draft.fields['persistence'] = { type: 'cookie', cookieName: name }
@@ -84,6 +86,7 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 
 function option(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
   if (name === 'forwardfor') reading.remark(line, 'it is a field of frontends (forwardFor)')
+  else if (name === 'tcp-check') draft.check['type'] = 'tcp'
   else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
   else {
     const [method = 'OPTIONS', path = '/', version = ''] = more.length === 1 ? ['OPTIONS', more[0]] : more
@@ -93,6 +96,18 @@ function option(draft: BackendDraft, [name = '', ...more]: readonly string[], li
     if (host !== undefined) draft.check['host'] = host
     if (method !== 'GET') reading.remark(line, 'Fulcrum checks with GET')
   }
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'set-header': 'setHeader',
+  'add-header': 'addHeader',
+  'del-header': 'removeHeader',
+}
+
+function response({ rules }: BackendDraft, [verb = '', name = '', value, ...more]: readonly string[]): void {
+  const type = HEADERS[verb] ?? refuse(`http-response ${verb} has no counterpart`)
+  if (more.length > 0 || /^(if|unless)$/.test(value ?? '')) refuse('a condition on responses has no counterpart here')
+  rules.push({ do: { type, name, ...(type === 'removeHeader' ? {} : { value: plainText(value ?? '') }) } })
 }
 
 function httpCheck(draft: BackendDraft, [verb = '', ...words]: readonly string[]): void {
@@ -178,7 +193,7 @@ function addressOf(text: string): { readonly ip: string; readonly port: number |
 }
 
 /** The backend that it becomes, without its servers. */
-export function backendOf({ mode, fields, timeouts, check, servers }: BackendDraft): Record<string, unknown> {
+export function backendOf({ mode, fields, timeouts, check, servers, rules }: BackendDraft): Record<string, unknown> {
   const { interval, rise, fall, ...asked } = check
   const pace = Object.fromEntries(Object.entries({ interval, rise, fall }).filter(([, value]) => value !== undefined))
   const healthCheck = servers.some(({ isChecked }) => isChecked) ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
@@ -186,6 +201,7 @@ export function backendOf({ mode, fields, timeouts, check, servers }: BackendDra
     mode,
     ...fields,
     healthCheck,
+    ...(rules.length === 0 ? {} : { rules }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
   }
 }

@@ -74,6 +74,7 @@ export function conditionOf(words: readonly string[]): Condition {
     else values.push(word)
   }
   if (values.length === 0 && wanted !== 'there') refuse('it has no value to compare with')
+  if (type === 'host' && wanted === 'there') refuse('whether there is a Host header has no counterpart')
   const isCaseless = rest.includes('-i') && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
   const compared = isCaseless ? values.map((value) => inAnyCase(value, wanted)) : values
   return tidy({
@@ -111,11 +112,7 @@ function fetchOf(fetch: string): { readonly type: string; readonly name?: string
     NAMED[suffix === '' ? base : base.slice(0, -suffix.length)] ?? refuse(`the fetch ${fetch} has no counterpart`)
   const match = SUFFIXES[suffix] ?? 'is'
   const isHost = type === 'header' && name.toLowerCase() === 'host'
-  if (isHost)
-    return {
-      type: 'host',
-      match: match === 'there' ? refuse('whether there is a Host header has no counterpart') : match,
-    }
+  if (isHost) return { type: 'host', match }
   return { type, name, match }
 }
 

@@ -1,7 +1,7 @@
 import { type Acls, alternativesOf, type Condition, conditionOf } from './conditions.ts'
 import type { Line } from './lines.ts'
 import { refuse, type Reading } from './reading.ts'
-import { listenOf, wholeNumber, wholeSeconds } from './taken.ts'
+import { listenOf, plainText, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Rule {
   readonly when?: { readonly all: readonly Condition[] }
@@ -98,6 +98,7 @@ function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly strin
     else if (option === 'crt') crts.push(options[(at += 1)] ?? '')
     else if (option === 'alpn') fields['alpn'] = (options[(at += 1)] ?? '').split(',')
     else if (option === 'ssl-min-ver') fields['minTls'] = (options[(at += 1)] ?? '').replace(/^TLSv/, '')
+    else if (option === 'name' || option === 'id') at += 1
     else if (option === 'interface' || option === 'ciphers' || option === 'ciphersuites' || option === 'curves')
       refuse(`${option} has no counterpart on a frontend`)
     else if (!BIND_PLAIN.has(option)) refuse(`${option} has no counterpart`)
@@ -141,13 +142,6 @@ function add(
     if (all.length > 8) refuse('it has more than eight conditions')
     draft.rules[list].push(all.length === 0 ? { do: action } : { when: { all }, do: action })
   }
-}
-
-/** Header values with nothing computed in them. */
-function plainText(text: string): string {
-  return /%\[|%[a-zA-Z{+]/.test(text)
-    ? refuse('a value that is computed has no counterpart')
-    : text.replaceAll('%%', '%')
 }
 
 function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[]): void {

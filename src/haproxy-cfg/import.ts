@@ -40,7 +40,7 @@ class Importer {
 
   run(text: string): Imported {
     const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
-    for (const line of global) this.#otherwise(line, this.#raw.global)
+    for (const line of global) this.#global(line)
     const used = new Set<Line>()
     // Lines that are for all proxies alike stay where they are.
     const shared = isOneDefault ? defaults.filter((line) => !isTaken(line) && isRaw(line)) : []
@@ -48,7 +48,7 @@ class Importer {
     for (const line of shared) used.add(line)
     for (const proxy of proxies) this.#proxy(proxy, used)
     // A line of defaults is taken by whoever it is for; nobody has taken these.
-    for (const line of defaults) if (!used.has(line)) this.#otherwise(line, undefined)
+    for (const line of defaults) if (!used.has(line)) this.#leave(line, 'no frontend and no backend takes it over')
     const { left, remarks } = this.#reading
     const order = (all: readonly Remark[]) => unique(all).toSorted((a, b) => a.line - b.line)
     return {
@@ -108,9 +108,15 @@ class Importer {
     return undefined
   }
 
+  #global(line: Line): void {
+    const [word, count = ''] = line.words
+    if (word === 'maxconn' && /^\d+$/.test(count)) this.#raw.global.push(`maxconn ${count}`)
+    else this.#otherwise(line, this.#raw.global)
+  }
+
   /** A line that no kind of proxy has taken. */
-  #otherwise(line: Line, raw: string[] | undefined): void {
-    if (raw !== undefined && isRaw(line)) raw.push(line.words.join(' '))
+  #otherwise(line: Line, raw: string[]): void {
+    if (isRaw(line)) raw.push(line.words.join(' '))
     else this.#leave(line, 'it has no counterpart')
   }
 
@@ -169,8 +175,11 @@ function takenBy(takers: readonly (() => void)[]): string | undefined {
   return isTaken ? undefined : why
 }
 
+/** The options that a proxy may take. */
+const OPTIONS: ReadonlySet<string> = new Set(['forwardfor', 'httpchk', 'tcp-check'])
 /** Whether some kind of proxy may take it. */
-const isTaken = ({ words: [word = ''] }: Line): boolean => word in FRONTEND || word in BACKEND
+const isTaken = ({ words: [word = '', name = ''] }: Line): boolean =>
+  word === 'option' ? OPTIONS.has(name) : word in FRONTEND || word in BACKEND
 
 /** Whether a line of defaults means something for every proxy. */
 const isForAll = ({ words }: Line): boolean => words[0] !== 'timeout' && words[0] !== 'option'

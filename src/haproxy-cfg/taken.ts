@@ -20,7 +20,10 @@ const OWN: Readonly<Record<string, string>> = {
   'master-worker': 'the process is kept by Fulcrum',
   'ca-base': 'certificates are kept by Fulcrum',
   'crt-base': 'certificates are kept by Fulcrum',
-  'http-send-name-header': '',
+  uid: 'the process is kept by Fulcrum',
+  gid: 'the process is kept by Fulcrum',
+  'ulimit-n': 'the process is kept by Fulcrum',
+  errorfile: 'its text goes into errorPages of a frontend or backend',
 }
 
 /** Lines that mean the same in a section of raw lines, of which nothing names another record. */
@@ -40,8 +43,7 @@ export const isRaw = ({ words, text }: Line): boolean =>
 /** Why Fulcrum has it already; undefined when it has not. */
 export function whyOwn({ words }: Line): string | undefined {
   const [first = '', second = ''] = words
-  const why = OWN[`${first} ${second}`] ?? OWN[first]
-  return why === '' ? undefined : why
+  return OWN[`${first} ${second}`] ?? OWN[first]
 }
 
 /** Whole seconds of a time, with a remark where it is rounded. */
@@ -63,4 +65,11 @@ export function listenOf(text: string): { readonly ip: string; readonly ports: s
   if (/[/@$]/.test(address)) return refuse(`${address} is no address to listen on`)
   const ip = address.replace(/^\[|\]$/g, '')
   return { ip: ip === '' || ip === '*' ? '0.0.0.0' : ip, ports }
+}
+
+/** Header values with nothing computed in them. */
+export function plainText(text: string): string {
+  return /%\[|%[a-zA-Z{+]/.test(text)
+    ? refuse('a value that is computed has no counterpart')
+    : text.replaceAll('%%', '%')
 }

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { alternativesOf, conditionOf } from '../../../src/haproxy-cfg/conditions.ts'
+
+const words = (text: string) => text.split(' ')
+
+t.test('fetches become conditions', (test) => {
+  const cases: readonly (readonly [string, object])[] = [
+    ['path /a', { type: 'path', values: ['/a'] }],
+    ['path_beg /a /b', { type: 'path', match: 'begins', values: ['/a', '/b'] }],
+    ['path -m end .css', { type: 'path', match: 'ends', values: ['.css'] }],
+    ['path_beg -i /Adm.n', { type: 'path', match: 'regex', values: ['(?i)^/Adm\\.n'] }],
+    ['path_reg -i ^/x', { type: 'path', match: 'regex', values: ['(?i)^/x'] }],
+    ['hdr(host) -i A.example.org:8080', { type: 'host', values: ['a.example.org'] }],
+    ['hdr_end(host) .example.org', { type: 'host', match: 'ends', values: ['.example.org'] }],
+    ['req.hdr(X-A) b', { type: 'header', name: 'X-A', values: ['b'] }],
+    ['hdr(Upgrade) -m found', { type: 'header', name: 'Upgrade', values: [] }],
+    ['cook(sid) -m beg x', { type: 'cookie', name: 'sid', match: 'begins', values: ['x'] }],
+    ['url_param(q) 1', { type: 'query', name: 'q', values: ['1'] }],
+    ['src 10.0.0.0/8 ::1', { type: 'source', match: 'in', values: ['10.0.0.0/8', '::1'] }],
+    ['method POST', { type: 'method', values: ['POST'] }],
+    ['req.ssl_sni -i a.test', { type: 'sni', values: ['a.test'] }],
+  ]
+  for (const [text, condition] of cases) test.same(conditionOf(words(text)), condition, text)
+  for (const text of [
+    'path',
+    'ssl_fc',
+    'hdr(a),lower b',
+    'path -f /file',
+    'path -m int 7',
+    'nbsrv(x) lt 1',
+    'hdr(host) -m found',
+  ])
+    test.throws(() => conditionOf(words(text)), { message: /counterpart|no value/ }, text)
+  test.end()
+})
+
+t.test('what stands behind if becomes alternatives', (test) => {
+  const path = (value: string, negate = false) => ({ type: 'path', values: [value], ...(negate ? { negate } : {}) })
+  const acls = new Map([
+    ['a', [path('/a')]],
+    ['b', [path('/b')]],
+    ['ab', [path('/a'), path('/b')]],
+  ])
+  const of = (text: string) => alternativesOf(text === '' ? [] : words(text), acls)
+  test.same(of(''), [[]])
+  test.same(of('if a b'), [[path('/a'), path('/b')]])
+  test.same(of('if a || b'), [[path('/a')], [path('/b')]])
+  test.same(of('if a or !b'), [[path('/a')], [path('/b', true)]])
+  test.same(of('if ab'), [[path('/a')], [path('/b')]], 'lines of one name')
+  test.same(of('if !ab'), [[path('/a', true), path('/b', true)]], 'none of them')
+  test.same(of('if ab { method POST }').length, 2)
+  test.same(of('if ! { path /c }'), [[path('/c', true)]])
+  test.same(of('unless a'), [[path('/a', true)]])
+  test.same(of('if METH_POST'), [[{ type: 'method', values: ['POST'] }]])
+  for (const wrong of ['if nope', 'if a ||', 'if { path /a', 'unless a b', 'when a', 'if'])
+    test.throws(() => of(wrong), wrong)
+  test.end()
+})

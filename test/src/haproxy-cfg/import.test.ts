@@ -1,0 +1,197 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { importHaproxyCfg, type Imported } from '../../../src/haproxy-cfg/import.ts'
+import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
+import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
+
+const borrow = sharedAppliance(t)
+
+const SITE = `global
+  daemon
+  nbthread 2
+defaults
+  mode http
+  timeout connect 5000
+  timeout client 50s
+  timeout server 1500ms
+  option http-server-close
+frontend www
+  bind *:8180
+  bind 127.0.0.1:8443 ssl crt /etc/ssl/shop.pem alpn h2,http/1.1 ssl-min-ver TLSv1.3
+  option forwardfor
+  maxconn 2000
+  acl office src 10.0.0.0/8
+  acl admin path_beg /admin
+  http-request deny deny_status 404 if admin !office
+  http-request set-header X-Site shop
+  http-request set-header X-Proto https if { ssl_fc }
+  redirect location https://new.test/ code 301 if { path /old }
+  use_backend %[req.hdr(x)]
+  use_backend api if { path_beg /api } or { hdr(host) -i api.test }
+  default_backend shop
+backend shop
+  balance leastconn
+  cookie SRV insert indirect nocache
+  option httpchk GET /healthz HTTP/1.1\\r\\nHost:\\ shop.test
+  http-check expect rstatus ^2
+  http-response del-header Server
+  default-server inter 4s
+  server web1 10.0.0.11:8080 check weight 20 maxconn 9
+  server web2 10.0.0.12:8080 check backup ssl verify required sni str(web.test)
+  server web3 10.0.0.13:8080 disabled check
+backend api
+  server web1 10.0.0.21:9000
+  server web2 10.0.0.12:8080 send-proxy-v2
+listen db
+  bind 10.0.0.5:3306-3307
+  mode tcp
+  stick-table type ip size 200k expire 30m
+  stick on src
+  fullconn 100
+  server db1 [2001:db8::1]:3306 check
+listen stats
+  bind :8404
+  stats enable
+`
+
+t.test('a site is read', (test) => {
+  const { document, certificates, notUnderstood, remarks } = importHaproxyCfg(SITE)
+  const asked = { timeoutConnect: 5, timeoutServer: 2 }
+  test.same(document, {
+    version: 1,
+    realServers: {
+      web1: { ip: '10.0.0.11', port: 8080 },
+      web2: { ip: '10.0.0.12', port: 8080 },
+      web3: { ip: '10.0.0.13', port: 8080, state: 'halted' },
+      'api-web1': { ip: '10.0.0.21', port: 9000 },
+      db1: { ip: '2001:db8::1', port: 3306 },
+    },
+    l7Backends: {
+      shop: {
+        mode: 'http',
+        ...asked,
+        balance: 'leastconn',
+        persistence: { type: 'cookie', cookieName: 'SRV' },
+        healthCheck: { type: 'http', path: '/healthz', host: 'shop.test', expect: '200-299', interval: 4 },
+        rules: [{ do: { type: 'removeHeader', name: 'Server' } }],
+        reals: [
+          { ripId: 'web1', weight: 20, maxConn: 9 },
+          { ripId: 'web2', weight: 1, backup: true, encrypted: true, verify: true, sni: 'web.test' },
+          { ripId: 'web3', weight: 1 },
+        ],
+      },
+      api: {
+        mode: 'http',
+        ...asked,
+        healthCheck: { type: 'none' },
+        reals: [{ ripId: 'api-web1' }, { ripId: 'web2', sendProxy: true }],
+      },
+      db: {
+        mode: 'tcp',
+        ...asked,
+        persistence: { type: 'ip', timeout: 1800 },
+        healthCheck: { type: 'tcp' },
+        reals: [{ ripId: 'db1' }],
+      },
+    },
+    l7Frontends: {
+      www: { ...www({ ip: '0.0.0.0', ports: '8180' }) },
+      'www-2': www({ ip: '127.0.0.1', ports: '8443', alpn: ['h2', 'http/1.1'], minTls: '1.3', certificates: ['shop'] }),
+      db: { mode: 'tcp', ip: '10.0.0.5', ports: '3306-3307', timeoutClient: 50, defaultBackendId: 'db' },
+    },
+    l7Raw: {
+      global: ['nbthread 2'],
+      defaults: ['option http-server-close'],
+      frontends: [{ id: 'db', lines: ['fullconn 100'] }],
+    },
+  })
+  test.same(certificates, [{ name: 'shop', path: '/etc/ssl/shop.pem' }])
+  test.same(
+    notUnderstood.map(({ text }) => text),
+    ['http-request set-header X-Proto https if { ssl_fc }', 'use_backend %[req.hdr(x)]'],
+  )
+  test.match(
+    remarks.map(({ text }) => text),
+    ['daemon', 'timeout server 1500ms', 'cookie SRV insert indirect nocache', 'bind :8404', 'stats enable'],
+  )
+  test.end()
+})
+
+function www(more: object): object {
+  const path = (value: string, match?: string) => ({
+    type: 'path',
+    values: [value],
+    ...(match === undefined ? {} : { match }),
+  })
+  return {
+    mode: 'http',
+    ...more,
+    timeoutClient: 50,
+    forwardFor: true,
+    maxConn: 2000,
+    defaultBackendId: 'shop',
+    rules: [
+      {
+        when: {
+          all: [path('/admin', 'begins'), { type: 'source', match: 'in', values: ['10.0.0.0/8'], negate: true }],
+        },
+        do: { type: 'deny', status: 404 },
+      },
+      { do: { type: 'setHeader', name: 'X-Site', value: 'shop' } },
+      { when: { all: [path('/old')] }, do: { type: 'redirect', to: 'https://new.test/', status: 301 } },
+      { when: { all: [path('/api', 'begins')] }, do: { type: 'backend', backendId: 'api' } },
+      { when: { all: [{ type: 'host', values: ['api.test'] }] }, do: { type: 'backend', backendId: 'api' } },
+    ],
+  }
+}
+
+const EXAMPLES = '/usr/share/doc/haproxy/examples'
+const HEADS = /^(global|defaults|frontend|backend|listen)$/
+
+/** Whether something of the line is in the document: its last word, or one that it becomes. */
+function accounted(text: string, { notUnderstood, remarks }: Imported): readonly string[] {
+  const told = new Set([...notUnderstood, ...remarks].map(({ line }) => line))
+  return linesOf(text)
+    .filter(({ number, words }) => !HEADS.test(words[0] ?? '') && !told.has(number))
+    .map((line) => line.text)
+}
+
+t.test('the examples of HAProxy’s own distribution: no line is lost', (test) => {
+  const names = readdirSync(EXAMPLES, { recursive: true })
+    .map(String)
+    .filter((name) => name.endsWith('.cfg'))
+  test.ok(names.length > 5)
+  for (const name of names) {
+    const text = readFileSync(join(EXAMPLES, name), 'utf8')
+    const all = importHaproxyCfg(text)
+    const document = JSON.stringify(all.document)
+    // Every line that is not told of has changed the document: without it, it is another one. Some say what goes without
+    // saying, or what another line says as well.
+    for (const line of accounted(text, all)) {
+      const without = text
+        .split('\n')
+        .filter((one) => one.trim() !== line)
+        .join('\n')
+      const isIdle = /^(mode |rise 2|fall 3|timeout|balance roundrobin|acl |compression algo|option tcp-check)/.test(
+        line,
+      )
+      if (!isIdle) test.not(JSON.stringify(importHaproxyCfg(without).document), document, `${name}: ${line}`)
+    }
+  }
+  test.end()
+})
+
+t.test('what is read can be planned, certificates and all', async (test) => {
+  const { call } = await borrow()
+  const cfg = SITE.replace(/ ssl crt.*/, '').replace('127.0.0.1:8443', '127.0.0.2:8181')
+  const { json } = await call('POST', '/config/import', { body: { haproxyCfg: cfg, owner: 'moved' } })
+  test.match(json.data.document, { owner: 'moved' })
+  const plan = await call('POST', '/config/plan', { body: { document: json.data.document } })
+  test.equal(plan.status, 200, plan.text)
+  const applied = await call('PUT', `/config/plans/${plan.json.data.planId}/apply`)
+  test.equal(applied.status, 200, applied.text)
+  test.match((await call('POST', '/config/import', { body: { haproxyCfg: '' } })).json, { code: 'INVALID_BODY' })
+  const nothing = await call('POST', '/config/import', { body: { haproxyCfg: '\u0000 %$# "' } })
+  test.match(nothing.json.data, { document: { version: 1 }, notUnderstood: [{ line: 1 }] })
+})

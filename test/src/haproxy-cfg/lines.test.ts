@@ -1,0 +1,41 @@
+import t from 'tap'
+import { linesOf, secondsOf } from '../../../src/haproxy-cfg/lines.ts'
+
+t.test('words, quotes, backslashes and comments are those of HAProxy', (test) => {
+  const words = (line: string) => linesOf(line)[0]?.words
+  test.same(words('  bind *:80  # all'), ['bind', '*:80'])
+  test.same(words('a "b c" \'d "e"\' f\\ g'), ['a', 'b c', 'd "e"', 'f g'])
+  test.same(words('option httpchk GET /x HTTP/1.1\\r\\nHost:\\ a'), [
+    'option',
+    'httpchk',
+    'GET',
+    '/x',
+    'HTTP/1.1\r\nHost: a',
+  ])
+  test.same(words('a ""'), ['a', ''])
+  test.same(words("a 'b#c' \\#d #e"), ['a', 'b#c', '#d'])
+  test.same(words('# nothing'), undefined)
+  test.same(
+    linesOf('a\r\n\n b \n').map(({ number, text }) => [number, text]),
+    [
+      [1, 'a'],
+      [3, 'b'],
+    ],
+  )
+  test.end()
+})
+
+t.test('times', (test) => {
+  test.same(['5000', '5s', '100ms', '2m', '1h', '1d', '500us', 'x', undefined].map(secondsOf), [
+    5,
+    5,
+    0.1,
+    120,
+    3600,
+    86_400,
+    0.0005,
+    undefined,
+    undefined,
+  ])
+  test.end()
+})
