@@ -40,6 +40,7 @@ const PROGRAMS = {
     wrk: 'wrk',
     h2load: 'nghttp2-client',
     pebble: 'pebble',
+    prometheus: 'prometheus',
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
   },

@@ -40,6 +40,7 @@ import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of
 import { createAcme, createCertificates } from './acme.ts'
 import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
+import { createMetrics } from './metrics.ts'
 import type { Node, Part } from './node.ts'
 import { createRolling, standingOf } from './rolling.ts'
 
@@ -100,6 +101,7 @@ export function createCapabilities(node: Node): Made {
     login: access.login,
     machine: node.facts,
     maintenance,
+    metrics: createMetrics(node, here),
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
     pair: new Pair({ cluster, members }),
     passwords: access.hashing,

@@ -23,6 +23,7 @@ import type {
   UpdatesActor,
   UpdatesReader,
 } from './machine-care.ts'
+import type { MetricsReader } from './metrics.ts'
 import type { NodeFactsReader } from './node-facts.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
@@ -62,6 +63,7 @@ export interface Capabilities {
   /** What the machine says of itself now. */
   readonly machine: { read: MachineFacts }
   readonly maintenance: { act: MaintenanceActor }
+  readonly metrics: { read: MetricsReader }
   readonly nodeFacts: { read: NodeFactsReader }
   readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }

@@ -36,6 +36,7 @@ import { accounts } from './accounts.ts'
 import { loginPolicy } from './login-policy.ts'
 import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
+import { metrics } from './metrics.ts'
 import { pending } from './pending.ts'
 import { power } from './power.ts'
 import { radiusConfig } from './radius-config.ts'
@@ -111,6 +112,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead(
       ...audit,
       ...events,
       ...l7Stats,
+      ...metrics,
       ...l7History,
       ...accessLogs,
       ...l4Stats,

@@ -119,6 +119,23 @@ export class Layer4Live {
     })
   }
 
+  /** Whether the kernel's table was read the last time. */
+  get hasFigures(): boolean {
+    return this.#tick.figures !== undefined
+  }
+
+  /** What the last reading says of one object (see `rowKey`); undefined when it says nothing. */
+  figure(key: string, column: keyof typeof COLUMN): number | undefined {
+    const row = this.#rows.get(key)
+    const value = row === undefined ? undefined : this.#tick.figures?.[row * COLUMNS + COLUMN[column]]
+    return value === undefined || value !== value ? undefined : value
+  }
+
+  /** What the health checks say of a real server in one backend. */
+  healthIn(backendId: string, ripId: string): Health {
+    return this.#options.health.of(backendId, ripId)
+  }
+
   /** Why there are no figures, when there are none. */
   get problem(): string | undefined {
     const { figures, since_ms, reason } = this.#tick
@@ -156,7 +173,7 @@ export class Layer4Live {
     }
     if (kind === 'backend') {
       out.text(',"realsUp":')
-      this.#number(this.#realsUp(key))
+      this.#number(this.realsUp(key))
     } else if (kind === 'server') out.text(`,"health":"${this.#healthOf(key)}"`)
   }
 
@@ -165,8 +182,8 @@ export class Layer4Live {
     else this.#out.number(value)
   }
 
-  /** Those that take new connections: online, and in the kernel's table. */
-  #realsUp(key: string): number | undefined {
+  /** Real servers of a backend that take new connections: online, and in the kernel's table. */
+  realsUp(key: string): number | undefined {
     const { figures } = this.#tick
     const members = this.#members.get(key)
     if (figures === undefined || members === undefined) return undefined

@@ -1,20 +1,14 @@
 import type { LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { Health } from '../model/real-server.ts'
-import {
-  BACKEND_ROW,
-  fieldEnd,
-  fieldText,
-  findHeader,
-  FRONTEND_ROW,
-  type StatHeader,
-} from '../drivers/haproxy/stats-csv.ts'
+import { fieldEnd, fieldText, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
+import { type LiveBytes, LiveRows, skipFields } from './live-rows.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 
 /** What the last poll brought. Without `csv` HAProxy did not answer. */
@@ -51,12 +45,10 @@ export class LiveAnswers {
   readonly #names: ObjectNames
   readonly #kept: KeptAnswers
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
-  #layout = -1
+  readonly #rows = new LiveRows()
   #header = ''
-  readonly #rowIndex = new Map<string, number>()
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
-  #columnsByName: StatHeader['columns'] = new Map()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
@@ -69,8 +61,7 @@ export class LiveAnswers {
     this.counting.met(tick.layout)
     this.#kept.drop(this.#tick.sequence)
     this.#tick = tick
-    // Whoever answers next may count its layouts anew.
-    if (tick.csv === undefined) this.#layout = -1
+    if (tick.csv === undefined) this.#rows.forget()
   }
 
   render(view: LiveView): Rendered<Uint8Array> | undefined {
@@ -108,17 +99,24 @@ export class LiveAnswers {
 
   /** What HAProxy's last answer says in one column of one row (see `rowKey`); undefined when it says nothing. */
   figure(key: string, column: string): string | undefined {
-    this.#indexRows()
-    const { csv, rows } = this.#tick
-    const [row, index] = [this.#rowIndex.get(key), this.#columnsByName.get(column)]
-    const start = row === undefined ? undefined : rows?.[row]
-    if (csv === undefined || start === undefined || index === undefined) return undefined
-    return fieldText(csv, this.#skip(csv, start, index)) || undefined
+    const bytes = this.bytes
+    const [row, index] = [this.#rows.get(key), this.#rows.columns.get(column)]
+    const start = row === undefined ? undefined : bytes?.rows[row]
+    if (bytes === undefined || start === undefined || index === undefined) return undefined
+    return fieldText(bytes.csv, skipFields(bytes.csv, start, index)) || undefined
+  }
+
+  /** HAProxy's last answer, and which rows are whose; undefined while it does not answer. */
+  get bytes(): (LiveBytes & { readonly index: Pick<LiveRows, 'get' | 'columns'> }) | undefined {
+    const { csv, rows, layout } = this.#tick
+    if (csv === undefined || rows === undefined) return undefined
+    if (this.#rows.follow({ csv, rows, layout })) this.#prepareFields(this.#rows.columns)
+    return { csv, rows, layout, index: this.#rows }
   }
 
   #write(plan: readonly LivePiece[]): JsonBuffer {
-    this.#indexRows()
-    writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
+    const { bytes } = this
+    writePieces(this.#out, this.#message(), plan, (element) => this.#element(element, bytes))
     return this.#out
   }
 
@@ -129,44 +127,15 @@ export class LiveAnswers {
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }
 
-  /** Which row of the answer is which object; only when the rows have changed. */
-  #indexRows(): void {
-    const { csv, rows, layout } = this.#tick
-    if (csv === undefined || rows === undefined || layout === this.#layout) return
-    const header = findHeader(csv, rows[0])
-    if (header === undefined) return
-    this.#layout = layout
-    this.#prepareFields(header)
-    const type = header.columns.get('type') ?? 0
-    this.#columnsByName = header.columns
-    this.#rowIndex.clear()
-    for (let row = 1; row < rows.length; row++) {
-      const start = rows[row] ?? 0
-      const proxy = fieldText(csv, start)
-      const kind = Number(fieldText(csv, this.#skip(csv, start, type)))
-      const server = fieldText(csv, this.#skip(csv, start, 1))
-      this.#rowIndex.set(
-        rowKey(kind === FRONTEND_ROW ? 'frontend' : kind === BACKEND_ROW ? 'backend' : 'server', proxy, server),
-        row,
-      )
-    }
-  }
-
-  #skip(csv: Uint8Array, start: number, columns: number): number {
-    let at = start
-    for (let column = 0; column < columns; column++) at = fieldEnd(csv, at) + 1
-    return at
-  }
-
   /** Column numbers of the fields; anew when HAProxy's header is another one (an upgrade). */
-  #prepareFields(header: StatHeader): void {
-    const text = [...header.columns.keys()].join()
+  #prepareFields(columns: StatHeader['columns']): void {
+    const text = [...columns.keys()].join()
     if (text === this.#header) return
     this.#header = text
     const prepare = (kind: LiveKind): readonly PreparedField[] =>
       LIVE_FIELDS[kind].map((field) => ({
         label: ascii(`,"${field.name}":`),
-        column: header.columns.get(field.column) ?? -1,
+        column: columns.get(field.column) ?? -1,
         text: 'text' in field,
       }))
     this.#fields = { frontend: prepare('frontend'), backend: prepare('backend'), server: prepare('server') }
@@ -175,15 +144,14 @@ export class LiveAnswers {
     this.#offsets = new Uint32Array(this.#columns + 1)
   }
 
-  #element(element: LiveElement): void {
+  #element(element: LiveElement, bytes: LiveBytes | undefined): void {
     const out = this.#out
-    const { csv, rows } = this.#tick
     out.raw(element.head)
-    const row = csv === undefined ? undefined : this.#rowIndex.get(element.rowKey)
-    const start = row === undefined ? undefined : rows?.[row]
+    const row = bytes === undefined ? undefined : this.#rows.get(element.rowKey)
+    const start = row === undefined ? undefined : bytes?.rows[row]
     if (element.kind === 'server') out.raw(STATES[this.#stateOf(element)])
-    if (csv === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
-    else this.#figures(csv, start, this.#fields[element.kind])
+    if (bytes === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
+    else this.#figures(bytes.csv, start, this.#fields[element.kind])
   }
 
   /** What was chosen for it; of a HAProxy that somebody else configures, what HAProxy says of it. */
