@@ -40,9 +40,9 @@ import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of
 import { createAcme, createCertificates } from './acme.ts'
 import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
-import { createMetrics } from './metrics.ts'
 import type { Node, Part } from './node.ts'
 import { createRolling, standingOf } from './rolling.ts'
+import { createWatching } from './watching.ts'
 
 export interface Made {
   readonly capabilities: Whole
@@ -71,6 +71,7 @@ export function createCapabilities(node: Node): Made {
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
+  const watching = createWatching(node, here)
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
   const { acme, orders } = createAcme(node)
@@ -101,7 +102,6 @@ export function createCapabilities(node: Node): Made {
     login: access.login,
     machine: node.facts,
     maintenance,
-    metrics: createMetrics(node, here),
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
     pair: new Pair({ cluster, members }),
     passwords: access.hashing,
@@ -119,11 +119,12 @@ export function createCapabilities(node: Node): Made {
     transactions: createTransacting({ ...node, transactions }),
     units: node.observed?.units ?? new Units({ ...node, updates }),
     updates,
+    ...watching,
   }
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders]
+  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders, watching.figureStreams]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }

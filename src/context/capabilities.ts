@@ -10,6 +10,7 @@ import type { ApiDocuments, Catalog } from './catalog.ts'
 import type { CertificatesReader } from './certificates.ts'
 import type { ClusterActor, ClusterReader, MaintenanceActor, PairActor } from './cluster.ts'
 import type { EventsReader } from './events.ts'
+import type { FigureStreamsReader } from './figure-streams.ts'
 import type { HealthReader, HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
 import type { InterfacesReader } from './interfaces.ts'
 import type { Drains, JobsActor, JobsReader } from './jobs.ts'
@@ -53,6 +54,7 @@ export interface Capabilities {
   readonly documents: { read: ApiDocuments }
   readonly drains: { stage: Drains }
   readonly events: { read: EventsReader }
+  readonly figureStreams: { read: FigureStreamsReader }
   readonly health: { read: HealthReader }
   readonly history: { read: HistoryFigures }
   readonly interfaces: { stage: InterfacesReader }

@@ -42,13 +42,18 @@ export class Streams {
     stop = stream({
       write(text) {
         // An empty chunk would be the end.
-        if (isOver || text === '') return
+        if (isOver || text.length === 0) return
         let isTaken = true
         response.cork(() => (isTaken = response.write(text)))
         if (isTaken) return
+        // One piece may be as large as it has to be; what comes on top of it may not.
+        const isTooMuch = unread > 0 && unread + text.length > UNREAD_BYTES_MAX
         unread += text.length
-        if (unread > UNREAD_BYTES_MAX) close('close')
+        if (isTooMuch) close('close')
         else held.grown(text.length)
+      },
+      get isBehind() {
+        return unread > 0
       },
       end: () => close('end'),
     })

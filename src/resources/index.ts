@@ -28,6 +28,7 @@ import { l4Stats } from './statistics/l4-stats.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Raw } from './l7-raw.ts'
 import { l7Frontends } from './l7-frontends.ts'
+import { statsStream } from './statistics/stream.ts'
 import { l7History } from './statistics/l7-history.ts'
 import { l7Stats } from './statistics/l7-stats.ts'
 import { accessLogs } from './access-logs.ts'
@@ -113,6 +114,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead(
       ...events,
       ...l7Stats,
       ...metrics,
+      ...statsStream,
       ...l7History,
       ...accessLogs,
       ...l4Stats,

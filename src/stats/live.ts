@@ -5,9 +5,18 @@ import { fieldEnd, fieldText, type StatHeader } from '../drivers/haproxy/stats-c
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
+import type { FrameSource } from './figure-frames.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
-import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
+import {
+  hasObject,
+  listObjects,
+  type LiveElement,
+  type LivePiece,
+  type ObjectLists,
+  planView,
+  rowKey,
+} from './live-plan.ts'
 import { type LiveBytes, LiveRows, skipFields } from './live-rows.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 
@@ -40,7 +49,7 @@ const STATES = {
 } as const
 
 /** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
-export class LiveAnswers {
+export class LiveAnswers implements FrameSource {
   readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
   readonly #kept: KeptAnswers
@@ -116,13 +125,29 @@ export class LiveAnswers {
 
   #write(plan: readonly LivePiece[]): JsonBuffer {
     const { bytes } = this
-    writePieces(this.#out, this.#message(), plan, (element) => this.#element(element, bytes))
-    return this.#out
+    const out = this.#out
+    writePieces(out, this.problem ?? 'Layer 7 statistics', plan, (element) => this.#element(element, bytes, out))
+    return out
   }
 
-  #message(): string {
+  /** Of the names: while it is the same, so are the objects. */
+  get version(): number {
+    return this.#names.version
+  }
+  objects(): ObjectLists {
+    return listObjects(this.#names)
+  }
+  has(id: string): boolean {
+    return hasObject(this.#names, id)
+  }
+  put(element: LiveElement, out: JsonBuffer): void {
+    this.#element(element, this.bytes, out)
+  }
+
+  /** Why there are no figures, when there are none. */
+  get problem(): string | undefined {
     const { csv, since_ms, reason } = this.#tick
-    if (csv !== undefined) return 'Layer 7 statistics'
+    if (csv !== undefined) return undefined
     if (since_ms === 0) return 'HAProxy has not been asked for statistics yet'
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }
@@ -144,14 +169,13 @@ export class LiveAnswers {
     this.#offsets = new Uint32Array(this.#columns + 1)
   }
 
-  #element(element: LiveElement, bytes: LiveBytes | undefined): void {
-    const out = this.#out
+  #element(element: LiveElement, bytes: LiveBytes | undefined, out: JsonBuffer): void {
     out.raw(element.head)
     const row = bytes === undefined ? undefined : this.#rows.get(element.rowKey)
     const start = row === undefined ? undefined : bytes?.rows[row]
     if (element.kind === 'server') out.raw(STATES[this.#stateOf(element)])
     if (bytes === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
-    else this.#figures(bytes.csv, start, this.#fields[element.kind])
+    else this.#figures(bytes.csv, start, this.#fields[element.kind], out)
   }
 
   /** What was chosen for it; of a HAProxy that somebody else configures, what HAProxy says of it. */
@@ -163,8 +187,7 @@ export class LiveAnswers {
     return status.startsWith('MAINT') ? 'halted' : status.startsWith('DRAIN') ? 'drained' : 'online'
   }
 
-  #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[]): void {
-    const out = this.#out
+  #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[], out: JsonBuffer): void {
     const offsets = this.#offsets
     let at = start
     for (let column = 0; column < this.#columns; column++) {
@@ -177,22 +200,24 @@ export class LiveAnswers {
       const from = offsets[column] ?? 0
       const to = (offsets[column + 1] ?? 0) - 1
       if (column < 0 || to <= from) out.raw(NULL)
-      else if (text || !isJsonInteger(csv, from, to)) this.#text(csv, behindStar(csv, from), to)
+      else if (text || !isJsonInteger(csv, from, to)) writeText(csv, behindStar(csv, from), to, out)
       else out.copy(csv, from, to)
     }
   }
+}
 
-  /** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
-  #text(csv: Uint8Array, from: number, to: number): void {
-    for (let i = from; i < to; i++) {
-      const byte = csv[i] ?? 0
-      if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === 0x5c)
-        return this.#out.text(JSON.stringify(fieldText(csv, from)))
+/** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
+function writeText(csv: Uint8Array, from: number, to: number, out: JsonBuffer): void {
+  for (let i = from; i < to; i++) {
+    const byte = csv[i] ?? 0
+    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === 0x5c) {
+      out.text(JSON.stringify(fieldText(csv, from)))
+      return
     }
-    this.#out.byte(QUOTE)
-    this.#out.copy(csv, from, to)
-    this.#out.byte(QUOTE)
   }
+  out.byte(QUOTE)
+  out.copy(csv, from, to)
+  out.byte(QUOTE)
 }
 
 const [STAR, SPACE] = [0x2a, 0x20]

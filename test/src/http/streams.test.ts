@@ -60,7 +60,7 @@ t.test('a stream ends with the right that opened it', async (test) => {
     () => isAllowed,
     { every_ms: 5 },
   )
-  const stop = stream({ write: (text) => void written.push(text), end: () => void written.push('END') })
+  const stop = stream({ write: (text) => void written.push(String(text)), end: () => void written.push('END') })
   await until(() => written.length > 1)
   test.match(written, [': \n\n'], 'a comment keeps it open')
   isAllowed = false
