@@ -23,10 +23,13 @@ const CLUSTER_WAIT_MS = 250
 const CLUSTER_FRESH_MS = 15_000
 
 /** The figures of this node for systems that collect them; no program runs for a scrape. */
-export function createMetrics(node: Node, here: AddressesParts['here']): Metrics {
+export function createMetrics(
+  node: Node,
+  here: AddressesParts['here'],
+  cluster: () => Promise<ClusterState | undefined>,
+): Metrics {
   const { layer7, layer4, names, clock } = node
   const slow = new KeptAnswer({ ask: () => readSlow(node), kept_ms: SLOW_MS, clock })
-  const cluster = clusterOf(node)
   return new Metrics({
     layer7: { live: layer7.live, names: names.layer7 },
     layer4: { live: layer4.live, names: names.layer4 },
@@ -99,7 +102,7 @@ async function nodeFigures(
 }
 
 /** The answer of HAProxy begins with what its master, or the process itself, says of processes. */
-function haproxyFigures({ layer7 }: Node): HaproxyFigures {
+export function haproxyFigures({ layer7 }: Node): HaproxyFigures {
   const { bytes } = layer7.live
   const text = bytes === undefined ? '' : Buffer.from(bytes.csv.subarray(0, bytes.rows[0])).toString()
   const shown = parseShowProc(text)
@@ -129,7 +132,7 @@ function archivesOf({ layer7, layer4, clock, running }: Node, slow: Slow): reado
 }
 
 /** The state of the cluster, for which etcd is asked: as it was said last, while that takes long. */
-function clusterOf({ membership, clock }: Node): () => Promise<ClusterState | undefined> {
+export function clusterOf({ membership, clock }: Node): () => Promise<ClusterState | undefined> {
   let last: { readonly state: ClusterState | undefined; readonly at_ms: number } | undefined
   let asking: Promise<void> | undefined
   return async () => {

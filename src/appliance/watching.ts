@@ -1,10 +1,11 @@
 import type { Seen } from '../context/capabilities.ts'
 import type { AddressesParts } from '../membership/addresses.ts'
 import { FigureStreams } from '../stats/figure-streams.ts'
-import { createMetrics } from './metrics.ts'
+import { clusterOf, createMetrics } from './metrics.ts'
 import type { Node } from './node.ts'
+import { createOverview } from './overview.ts'
 
-interface Watching extends Pick<Seen<'read'>, 'metrics'> {
+interface Watching extends Pick<Seen<'read'>, 'metrics' | 'overview'> {
   readonly figureStreams: FigureStreams
 }
 
@@ -12,8 +13,10 @@ interface Watching extends Pick<Seen<'read'>, 'metrics'> {
 export function createWatching(node: Node, here: AddressesParts['here']): Watching {
   const { layer7, layer4 } = node
   const nextTick = () => layer7.waitTick()
+  const cluster = clusterOf(node)
   return {
-    metrics: createMetrics(node, here),
+    metrics: createMetrics(node, here, cluster),
+    overview: createOverview(node, cluster),
     figureStreams: new FigureStreams({ layer7: layer7.live, layer4: layer4.live, nextTick }),
   }
 }

@@ -26,6 +26,7 @@ import type {
 } from './machine-care.ts'
 import type { MetricsReader } from './metrics.ts'
 import type { NodeFactsReader } from './node-facts.ts'
+import type { OverviewReader } from './overview.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
 import type { Sso, SsoReader } from './sso.ts'
@@ -67,6 +68,7 @@ export interface Capabilities {
   readonly maintenance: { act: MaintenanceActor }
   readonly metrics: { read: MetricsReader }
   readonly nodeFacts: { read: NodeFactsReader }
+  readonly overview: { read: OverviewReader }
   readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }
   readonly pending: { read: PendingReader }

@@ -38,6 +38,7 @@ import { loginPolicy } from './login-policy.ts'
 import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
 import { metrics } from './metrics.ts'
+import { overview } from './overview.ts'
 import { pending } from './pending.ts'
 import { power } from './power.ts'
 import { radiusConfig } from './radius-config.ts'
@@ -114,6 +115,7 @@ export const endpoints: readonly Endpoint[] = takingWhatIsRead(
       ...events,
       ...l7Stats,
       ...metrics,
+      ...overview,
       ...statsStream,
       ...l7History,
       ...accessLogs,
