@@ -41,6 +41,7 @@ const PROGRAMS = {
     h2load: 'nghttp2-client',
     pebble: 'pebble',
     prometheus: 'prometheus',
+    'victoria-metrics': 'victoria-metrics',
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
   },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Daemon, until } from '../fixtures/daemon.ts'
-import { noPrometheus, Prometheus, promtool, RULES } from '../fixtures/prometheus.ts'
+import { Collector, noPrometheus, noVictoria, promtool, RULES } from '../fixtures/prometheus.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { fetchOnce, freePort } from '../fixtures/traffic.ts'
 import { serving } from './serving-daemon.ts'
@@ -47,7 +47,7 @@ t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 120_000 
   test.match(await text(metricsPort, 'application/openmetrics-text'), /\n# EOF\n$/)
   test.equal((await daemon.call('GET', '/metrics')).status, 200)
   const token = await daemon.login()
-  const prometheus = await Prometheus.start(
+  const prometheus = await Collector.prometheus(
     test,
     `  - job_name: fulcrum
     static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]
@@ -85,7 +85,7 @@ t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 120_000 
   )
 })
 
-async function sameFigures(test: Test, prometheus: Prometheus, daemon: Daemon, name: string): Promise<void> {
+async function sameFigures(test: Test, prometheus: Collector, daemon: Daemon, name: string): Promise<void> {
   const live = await daemon.data('GET', `/${daemon.node}/layer7proxy/stats`)
   const [frontend] = live.frontends
   const of = (expression: string) => prometheus.query(`${expression}{job="fulcrum"}`)
@@ -109,3 +109,21 @@ async function sameFigures(test: Test, prometheus: Prometheus, daemon: Daemon, n
   test.same(new Set(entries.result.map(({ value }: { value: unknown[] }) => value[1])).size, 1, 'both ways the same')
   test.ok((await prometheus.query('count_over_time(fulcrum_revision[30s]) > 1')).length === 2)
 }
+
+t.test('collected by a real VictoriaMetrics, as text', { skip: noVictoria, timeout: 120_000 }, async (test) => {
+  const [metricsPort, state] = [await freePort(), temporaryFolder(test, 'daemon')]
+  const { daemon } = await serving(test, state, ['--metrics-listen', `127.0.0.1:${metricsPort}`])
+  const job = `  - job_name: fulcrum\n    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]\n`
+  const victoria = await Collector.victoria(test, job)
+  const told = await until(
+    'a figure',
+    () => victoria.api('query?query=fulcrum_layer7_server_state'),
+    (answer) => answer?.data?.result?.length > 0,
+    60_000,
+  )
+  const [server] = told.data.result
+  test.match(server.metric, { server: 'one', backend: 'web', job: 'fulcrum' })
+  test.equal(server.value[1], '2')
+  const [{ value } = { value: [] }] = await victoria.query('fulcrum_revision')
+  test.equal(Number(value[1]), (await daemon.data('GET', '/services/apply')).revision)
+})
