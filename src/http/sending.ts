@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 import { LongAnswers } from './long-answers.ts'
 import { Places } from '../base/places.ts'
 import { relay } from './relaying.ts'
-import { Streams } from './streams.ts'
+import { COMMENT, Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 
 /**
@@ -87,7 +87,7 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
   else if (stream !== undefined) {
     let gone = () => undefined as void
     exchange.onGone(() => gone())
-    gone = streams.send(response, stream, free)
+    gone = streams.send(response, stream, free, answer.isShared === true ? COMMENT : '')
   } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, free))
 }
 
