@@ -1,5 +1,8 @@
-// Writes docs/endpoints.md from the endpoint table (`npm run docs`); a test keeps the two equal.
-import { writeFileSync } from 'node:fs'
+// Writes what follows from tables in the sources (`npm run docs`): docs/endpoints.md, and the metrics in docs/metrics.md.
+// Tests keep them equal.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { sampleName } from '../src/metrics/family.ts'
+import { FAMILIES } from '../src/metrics/metrics.ts'
 import { endpoints } from '../src/resources/index.ts'
 
 const row = (endpoint) =>
@@ -22,3 +25,10 @@ const text = [
   '',
 ].join('\n')
 writeFileSync(new URL('../docs/endpoints.md', import.meta.url), text)
+
+const page = new URL('../docs/metrics.md', import.meta.url)
+const metric = (family) =>
+  `| \`${sampleName(family)}\` | ${family.type} | ${family.labels.join(', ')} | ${family.help} |`
+const HEAD = '| metric | type | labels | what it is |\n|---|---|---|---|\n'
+const [before] = readFileSync(page, 'utf8').split(HEAD)
+writeFileSync(page, `${before}${HEAD}${FAMILIES.map(metric).join('\n')}\n`)

@@ -43,6 +43,8 @@ const PROGRAMS = {
     wrk: 'wrk',
     h2load: 'nghttp2-client',
     pebble: 'pebble',
+    prometheus: 'prometheus',
+    'victoria-metrics': 'victoria-metrics',
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
   },

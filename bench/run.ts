@@ -13,12 +13,14 @@ import { run as interference } from './interference.ts'
 import { run as layer4Apply } from './l4-apply.ts'
 import { run as layer4 } from './l4-stats.ts'
 import { run as logs } from './logs.ts'
+import { run as metrics } from './metrics.ts'
 import { run as node } from './node.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
 import { run as rules } from './rules.ts'
 import { run as snmp } from './snmp.ts'
 import { run as start } from './start.ts'
+import { run as streams } from './streams.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   http,
@@ -36,6 +38,8 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   backup,
   rules,
   snmp,
+  metrics,
+  streams,
   'l4-apply': layer4Apply,
   'l4-stats': layer4,
   peers,

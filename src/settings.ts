@@ -18,6 +18,8 @@ export interface Settings {
   readonly listen: Address
   /** Plain HTTP on loopback, beside TLS. */
   readonly http: Address | undefined
+  /** Plain HTTP that answers nothing but /metrics, without a token; undefined: only the API answers it. */
+  readonly metrics: Address | undefined
   /** Command socket of a HAProxy that is only watched; undefined: this daemon has a HAProxy of its own. */
   readonly observe: SocketAddress | undefined
   /** undefined: when the state folder is empty. */
@@ -75,6 +77,9 @@ export const USAGE = `usage: npm start -- [options]
   --state DIR           folder of everything the daemon keeps (trial: .fulcrum, appliance: /var/lib/fulcrum)
   --listen HOST:PORT    HTTPS (trial: 127.0.0.1:9443, appliance: 0.0.0.0:9443)
   --http HOST:PORT      plain HTTP as well, on a loopback address only
+  --metrics-listen HOST:PORT
+                        figures for Prometheus at http://HOST:PORT/metrics, for anybody without a token, and nothing
+                        else; without it, with a token at /api/v1/metrics only
   --peer HOST:PORT      where nodes of a cluster talk to each other (default: the port above --listen); etcd and
                         HAProxy take the three ports above it
   --profile NAME        trial (default), appliance, or witness: a third vote for a cluster, with neither API nor
@@ -94,15 +99,17 @@ export const USAGE = `usage: npm start -- [options]
                         this machine or its link, such as 127.0.0.1 for a mail server on it
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
-Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_PEER,
-FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false), FULCRUM_AUDIT_DAYS,
-FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_CHECK, FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
+Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_METRICS_LISTEN,
+FULCRUM_PEER, FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false),
+FULCRUM_AUDIT_DAYS, FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_CHECK, FULCRUM_REPAIR. First
+administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
 FULCRUM_ETCD (default: the machine's).`
 
 const OPTIONS = {
   state: { type: 'string' },
   listen: { type: 'string' },
   http: { type: 'string' },
+  'metrics-listen': { type: 'string' },
   peer: { type: 'string' },
   profile: { type: 'string' },
   nodes: { type: 'string' },
@@ -135,7 +142,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     profile,
     state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? STATE : '.fulcrum')),
     listen,
-    http: plainHttp(given.http ?? env['FULCRUM_HTTP']),
+    ...withoutTls(given, env, listen),
     observe,
     demo: demo(given.demo, given['no-demo'], env['FULCRUM_DEMO'], observe !== undefined),
     keep: keep(isOn('FULCRUM_KEEP', given.keep, env), appliance, observe !== undefined),
@@ -229,6 +236,24 @@ function plainHttp(text: string | undefined): Address | undefined {
   const http = address('--http', text)
   if (isLoopback(http.host)) return http
   throw new SettingsError(`--http ${http.host}: plain HTTP is for loopback addresses only; use 127.0.0.1 or ::1`)
+}
+
+function withoutTls(
+  given: ReturnType<typeof parse>,
+  env: Environment,
+  listen: Address,
+): Pick<Settings, 'http' | 'metrics'> {
+  const http = plainHttp(given.http ?? env['FULCRUM_HTTP'])
+  return { http, metrics: metrics(given['metrics-listen'] ?? env['FULCRUM_METRICS_LISTEN'], [listen, http]) }
+}
+
+/** Anybody who reaches it reads the names and figures of everything: a place of its own, which somebody has chosen. */
+function metrics(text: string | undefined, others: readonly (Address | undefined)[]): Address | undefined {
+  if (text === undefined || text === '') return undefined
+  const own = address('--metrics-listen', text)
+  if (others.some((other) => other?.host === own.host && other.port === own.port && own.port !== 0))
+    throw new SettingsError(`--metrics-listen ${text}: must not be the place of --listen or --http`)
+  return own
 }
 
 function isLoopback(host: string): boolean {

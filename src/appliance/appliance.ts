@@ -21,6 +21,7 @@ import { Events } from '../events/events.ts'
 import { healthEvents } from '../events/health-events.ts'
 import { withFrontPage } from '../http/front-page.ts'
 import type { OtherNodes } from '../http/forwarding.ts'
+import { metricsOnly } from '../http/metrics-only.ts'
 import { Pipeline } from '../http/pipeline.ts'
 import { type Handler, requestIds } from '../http/server.ts'
 import { Director, keepalivedRuns } from '../ipvs/director.ts'
@@ -109,15 +110,18 @@ export async function createAppliance(
   const figures = figuresOf(settings, machine, new RunningNames(running, () => store.runningVersion))
   const told = { onHealth: healthEvents(events, running), applianceId: nodeId, log, clock }
   const director = createDirector(ground, events)
-  const layer4 = createLayer4(ground, { isChanging: () => engine.busy, director, ...told })
+  const layer4Names = new RunningNames(running, () => store.runningVersion, 4)
+  const layer4 = createLayer4(ground, { names: layer4Names, isChanging: () => engine.busy, director, ...told })
   const layer7 = new Layer7Stats({ ...figures, ...told })
   // A daemon that only watches a HAProxy keeps nothing of the kernel's.
   const sides = { layer7, layer4: settings.observe === undefined ? layer4 : undefined }
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
   const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
-  const listeners = createListeners(ground, handle)
+  const answer = metricsOnly({ answer: (accept) => made.capabilities.metrics.answer(accept) }, log)
+  const listeners = createListeners(ground, handle, answer)
   const accessLogs = createAccessLogs(ground, events)
-  const figuresKept = { layer4, layer7, archives, accessLogs }
+  const names = { layer7: figures.names, layer4: layer4Names }
+  const figuresKept = { layer4, layer7, archives, accessLogs, names }
   const beneath = { ...ground, ...figuresKept, membership, access, audit, editing, events, jobs, listeners, observed }
   const engine: ApplyEngine = createEngine(beneath, (changes) => made.automatic.beforeApply(changes))
   hasBegun = true
@@ -208,13 +212,12 @@ function createDirector({ settings }: Ground, events: Events): Director {
 
 function createLayer4(
   { settings, store, running, stateFolder }: Ground,
-  parts: Omit<Layer4StatsOptions, 'archive' | 'names' | 'revision' | 'running'>,
+  parts: Omit<Layer4StatsOptions, 'archive' | 'revision' | 'running'>,
 ): Layer4Stats {
   const revision = () => store.runningVersion
-  const names = new RunningNames(running, revision, 4)
   const source = { kind: 'ipvs', fd: settings.genetlink } as const
   const archive = { directory: join(stateFolder, LAYER4_ARCHIVE), source }
-  return new Layer4Stats({ ...parts, running, archive, names, revision })
+  return new Layer4Stats({ ...parts, running, archive, revision })
 }
 
 function createAccessLogs({ machine, settings, store, ...ground }: Ground, events: Events): AccessLogs {
@@ -232,11 +235,15 @@ function createAgent({ running, nodeId, log }: Ground, layer7: Layer7Stats, name
   return new FulcrumAgent({ running, figures, path: AGENTX_SOCKET, log })
 }
 
-function createListeners({ settings, born, running, stateFolder, log }: Ground, handle: Handler): ApiListeners {
+function createListeners(
+  { settings, born, running, stateFolder, log }: Ground,
+  handle: Handler,
+  metrics: Handler,
+): ApiListeners {
   const nextId = requestIds(newId().slice(0, 13))
   const folder = join(stateFolder, 'tls')
   const tls = () => ensureCertificate(folder, [...new Set(['127.0.0.1', '::1', ...reachedAt(settings.listen.host)])])
-  return new ApiListeners({ settings, nodeId: born, running, handle, nextId, tls, folder, log })
+  return new ApiListeners({ settings, nodeId: born, running, handle, metrics, nextId, tls, folder, log })
 }
 
 /** An address that stands for all of them is none to ask for. */

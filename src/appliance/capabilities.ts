@@ -44,6 +44,7 @@ import { Demo } from './demo.ts'
 import { createFloating } from './floating.ts'
 import type { Node, Part } from './node.ts'
 import { createRolling, standingOf } from './rolling.ts'
+import { createWatching } from './watching.ts'
 
 export interface Made {
   readonly capabilities: Whole
@@ -72,6 +73,7 @@ export function createCapabilities(node: Node): Made {
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
   const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
+  const watching = createWatching(node, here)
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
   const { acme, orders, validations } = createAcme(node)
@@ -122,11 +124,23 @@ export function createCapabilities(node: Node): Made {
     transactions: createTransacting({ ...node, transactions }),
     units: node.observed?.units ?? new Units({ ...node, updates }),
     updates,
+    ...watching,
   }
   // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
-  const own = [node.accessLogs, snapshots, power, maintenance, automatic, transactions, orders, ...validations, alerts]
+  const own = [
+    node.accessLogs,
+    snapshots,
+    power,
+    maintenance,
+    automatic,
+    transactions,
+    orders,
+    ...validations,
+    alerts,
+    watching.figureStreams,
+  ]
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }

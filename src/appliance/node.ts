@@ -21,6 +21,7 @@ import type { FulcrumAgent } from '../snmp/fulcrum-agent.ts'
 import type { ArchiveThreadKeeper } from '../stats/archive-thread.ts'
 import type { Layer4Stats } from '../stats/layer4-stats.ts'
 import type { Layer7Stats } from '../stats/layer7-stats.ts'
+import type { ObjectNames } from '../stats/names.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
 import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
@@ -66,6 +67,8 @@ export interface Node extends Ground {
   readonly layer7: Layer7Stats
   readonly listeners: ApiListeners
   readonly membership: Membership
+  /** What objects of each layer are called, as figures tell it. */
+  readonly names: { readonly layer7: ObjectNames; readonly layer4: ObjectNames }
   /** The HAProxy that is only watched, where this daemon has none of its own. */
   readonly observed: ObservedHaproxy | undefined
   readonly snmp: FulcrumAgent

@@ -1,6 +1,7 @@
 import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
 import type { Pending, PendingChange, PendingReader, PlanPreview } from '../context/staging.ts'
 import type { Clock } from '../base/clock.ts'
+import { KeptAnswer } from '../base/kept-answer.ts'
 import type { Driver } from '../drivers/driver.ts'
 import type { ConfigView, SectionName } from '../model/sections.ts'
 import { warningsOf } from '../warnings/warnings.ts'
@@ -98,12 +99,25 @@ interface PendingParts {
   readonly engine: { validate(): Promise<void> }
 }
 
+/** Whoever only glances at warnings need not have them found anew each time. */
+const WARNINGS_MS = 10_000
+
 /** What people ask for of pending changes. */
 export function createPending({ store, born, membership, drivers, clock, engine }: PendingParts): PendingReader {
   const nodeIds = () => [born, ...(membership.others?.members() ?? []).map(({ id }) => id)]
   const pending = new PendingChanges(store, drivers, nodeIds, () => clock.now_ms())
+  const ask = async () => (await pending.list()).warnings
+  const warnings = new KeptAnswer({ ask, kept_ms: WARNINGS_MS, clock })
   return {
     list: () => pending.list(),
+    count(by) {
+      const changes = store.changes()
+      return { count: changes.length, mine: changes.filter(({ actor }) => actor === by).length }
+    },
+    warnings() {
+      const changes = store.changes()
+      return warnings.get(`${store.revision} ${changes.length} ${changes.at(-1)?.at}`)
+    },
     changedIds: (section) => pending.changedIds(section),
     preview: () => pending.preview(),
     async validate() {

@@ -11,6 +11,7 @@ import type { ApiDocuments, Catalog } from './catalog.ts'
 import type { CertificatesReader } from './certificates.ts'
 import type { ClusterActor, ClusterReader, MaintenanceActor, PairActor } from './cluster.ts'
 import type { EventsReader } from './events.ts'
+import type { FigureStreamsReader } from './figure-streams.ts'
 import type { HealthReader, HistoryFigures, Layer4Figures, LiveFigures } from './figures.ts'
 import type { InterfacesReader } from './interfaces.ts'
 import type { Drains, JobsActor, JobsReader } from './jobs.ts'
@@ -24,7 +25,9 @@ import type {
   UpdatesActor,
   UpdatesReader,
 } from './machine-care.ts'
+import type { MetricsReader } from './metrics.ts'
 import type { NodeFactsReader } from './node-facts.ts'
+import type { OverviewReader } from './overview.ts'
 import type { PlansActor, PlansReader } from './plans.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
@@ -55,6 +58,7 @@ export interface Capabilities {
   readonly documents: { read: ApiDocuments }
   readonly drains: { stage: Drains }
   readonly events: { read: EventsReader }
+  readonly figureStreams: { read: FigureStreamsReader }
   readonly health: { read: HealthReader }
   readonly history: { read: HistoryFigures }
   readonly interfaces: { stage: InterfacesReader }
@@ -65,7 +69,9 @@ export interface Capabilities {
   /** What the machine says of itself now. */
   readonly machine: { read: MachineFacts }
   readonly maintenance: { act: MaintenanceActor }
+  readonly metrics: { read: MetricsReader }
   readonly nodeFacts: { read: NodeFactsReader }
+  readonly overview: { read: OverviewReader }
   readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }
   readonly pending: { read: PendingReader }

@@ -7,7 +7,9 @@ export type Slices = Iterator<Uint8Array, string | undefined>
 /** Where an answer without an end is written to. */
 export interface StreamSink {
   /** A client that does not take what is written to it is cut off. */
-  write(text: string): void
+  write(text: string | Uint8Array): void
+  /** Whether the client has yet to take what was written; undefined where nobody knows. */
+  readonly isBehind?: boolean
   end(): void
 }
 
@@ -25,6 +27,8 @@ export interface Rendered<Body extends Uint8Array | string = Uint8Array | string
   readonly slices?: () => Slices
   /** Instead of `body`: an answer without an end. */
   readonly stream?: Stream
+  /** What the stream tells is made once for all who follow it: many may. */
+  readonly isShared?: true
   /** Names of the request headers that choose between forms of this answer, for `Vary`. */
   readonly vary?: string
   readonly contentType?: string

@@ -69,6 +69,10 @@ export class Events implements EventsReader {
     return this.#kept.slice(this.#kept.length - (this.lastId - id))
   }
 
+  latest(count: number): readonly Event[] {
+    return this.#kept.slice(-count).toReversed()
+  }
+
   /** Calls for every event from now on; the answer ends it. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber)

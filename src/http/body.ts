@@ -1,7 +1,7 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { ApiError } from '../base/errors.ts'
 import type { Incoming } from './incoming.ts'
-import { Places } from './places.ts'
+import { Places } from '../base/places.ts'
 import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024

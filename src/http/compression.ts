@@ -24,7 +24,7 @@ const WAITING_MAX = 32
 const GZIP: ZlibOptions = { level: 1 }
 const BROTLI: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
-const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml)|image\/svg)/
+const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml|openmetrics-text)|image\/svg)/
 
 /** Whether it is worth while to compress an answer of this type and size. */
 export function isCompressible(contentType: string, bytes: number): boolean {

@@ -20,6 +20,8 @@ export interface Answer {
   readonly slices?: (() => Slices) | undefined
   /** Instead of `body`: without an end. */
   readonly stream?: Stream | undefined
+  /** The stream is one of those that many may follow. */
+  readonly isShared?: true | undefined
   /**
    * Comes from another node: instead of `body`, or what `stream` is made of. Destroyed by whoever does not send it.
    */

@@ -97,7 +97,13 @@ function readableOf(stream: Stream): Readable {
   const body = new Readable({
     read() {
       if (stop !== undefined) return
-      stop = stream({ write, end })
+      stop = stream({
+        write,
+        end,
+        get isBehind() {
+          return body.readableLength > body.readableHighWaterMark
+        },
+      })
       // It may be over before it could say how to stop it.
       if (body.destroyed) stop()
     },
@@ -107,10 +113,12 @@ function readableOf(stream: Stream): Readable {
       callback(error)
     },
   })
-  const write = (text: string) => {
+  const write = (text: string | Uint8Array) => {
     if (isOver) return
+    // One piece may be as large as it has to be; what comes on top of it may not.
+    const isTooMuch = body.readableLength > 0 && body.readableLength + text.length > UNREAD_BYTES_MAX
     body.push(text)
-    if (body.readableLength > UNREAD_BYTES_MAX) body.destroy(new Error('nobody takes what is written'))
+    if (isTooMuch) body.destroy(new Error('nobody takes what is written'))
   }
   const end = () => {
     if (isOver) return

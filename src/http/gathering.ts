@@ -140,7 +140,7 @@ function told(nodeId: string, write: (text: string) => unknown): Pick<StreamSink
   let begun = ''
   return {
     write(text) {
-      const events = `${begun}${text}`.split('\n\n')
+      const events = `${begun}${typeof text === 'string' ? text : Buffer.from(text).toString()}`.split('\n\n')
       begun = events.pop() ?? ''
       for (const event of events) write(`${eventOf(nodeId, event)}\n\n`)
     },

@@ -88,6 +88,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     vary = 'Accept-Encoding',
     slices,
     stream,
+    isShared,
     isTransient,
   } = ready
   const headers: Record<string, string> = { ...ready.headers }
@@ -103,6 +104,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     head: headOf({ contentType, headers }),
     slices,
     stream,
+    isShared,
     isTransient,
   }
 }

@@ -3,9 +3,9 @@ import { ApiError } from '../base/errors.ts'
 import { type Answer, failure, headOf } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { LongAnswers } from './long-answers.ts'
-import { Places } from './places.ts'
+import { Places } from '../base/places.ts'
 import { relay } from './relaying.ts'
-import { Streams } from './streams.ts'
+import { COMMENT, Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 
 /**
@@ -17,6 +17,9 @@ export const LONG_ANSWERS_EACH_MAX = 16
 /** Answers without an end, at the same time. */
 const STREAMS_MAX = 256
 const STREAMS_EACH_MAX = 32
+/** Of those that are told the same as others, each costs little more than its connection. */
+const SHARED_STREAMS_MAX = 8_192
+const SHARED_STREAMS_EACH_MAX = 2_048
 
 /** Larger ones are not copied into the socket, not even as the last of a connection. */
 const LARGE_BODY_BYTES = 128 * 1_024
@@ -32,6 +35,12 @@ const longPlaces = new Places({
   retryAfter_s: 1,
 })
 const streamPlaces = new Places({ what: 'streams', all_max: STREAMS_MAX, each_max: STREAMS_EACH_MAX, retryAfter_s: 10 })
+const sharedPlaces = new Places({
+  what: 'streams of figures',
+  all_max: SHARED_STREAMS_MAX,
+  each_max: SHARED_STREAMS_EACH_MAX,
+  retryAfter_s: 10,
+})
 
 /**
  * Writes an answer. What the socket does not take at once goes when it can; a further request before that ends the
@@ -57,8 +66,9 @@ function begin(response: HttpResponse, answer: Answer, requestId: string, { comm
 }
 
 /** While an answer that lasts goes on it has a place. Refuses with TOO_MANY_AT_ONCE. */
-export function placeFor({ stream, holder = '' }: Answer): () => void {
-  return (stream === undefined ? longPlaces : streamPlaces).take(holder)
+export function placeFor({ stream, isShared, holder = '' }: Answer): () => void {
+  if (stream === undefined) return longPlaces.take(holder)
+  return (isShared === true ? sharedPlaces : streamPlaces).take(holder)
 }
 
 function sendLasting(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
@@ -77,7 +87,7 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
   else if (stream !== undefined) {
     let gone = () => undefined as void
     exchange.onGone(() => gone())
-    gone = streams.send(response, stream, free)
+    gone = streams.send(response, stream, free, answer.isShared === true ? COMMENT : '')
   } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, free))
 }
 

@@ -15,9 +15,10 @@ export class Streams {
 
   /**
    * The status and headers are written. `ended` is called once when it is over. Answers a function to call when the
-   * client is gone.
+   * client is gone. `filler` is what may be put between two pieces: uWebSockets.js sends what waits with the next write
+   * only, and says then whether all was taken.
    */
-  send(response: HttpResponse, stream: Stream, ended: () => void): () => void {
+  send(response: HttpResponse, stream: Stream, ended: () => void, filler = ''): () => void {
     let isOver = false
     let unread = 0
     let stop: (() => void) | undefined
@@ -35,6 +36,9 @@ export class Streams {
     }
     const held = this.#unsent.hold(() => close('close'))
     response.onWritable(() => {
+      let isTaken = true
+      if (unread > 0 && filler !== '') response.cork(() => (isTaken = response.write(filler)))
+      if (!isTaken) return true
       unread = 0
       held.moved(0)
       return true
@@ -42,13 +46,18 @@ export class Streams {
     stop = stream({
       write(text) {
         // An empty chunk would be the end.
-        if (isOver || text === '') return
+        if (isOver || text.length === 0) return
         let isTaken = true
         response.cork(() => (isTaken = response.write(text)))
         if (isTaken) return
+        // One piece may be as large as it has to be; what comes on top of it may not.
+        const isTooMuch = unread > 0 && unread + text.length > UNREAD_BYTES_MAX
         unread += text.length
-        if (unread > UNREAD_BYTES_MAX) close('close')
+        if (isTooMuch) close('close')
         else held.grown(text.length)
+      },
+      get isBehind() {
+        return unread > 0
       },
       end: () => close('end'),
     })
@@ -59,7 +68,7 @@ export class Streams {
 }
 
 const LOOK_EVERY_MS = 15_000
-const COMMENT = ': \n\n'
+export const COMMENT = ': \n\n'
 
 /**
  * The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on

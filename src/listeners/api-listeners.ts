@@ -13,10 +13,12 @@ import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from '../settings.ts'
 
 export interface ApiListenerParts {
-  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http'>
+  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'metrics'>
   readonly nodeId: string
   readonly running: ConfigView
   readonly handle: Handler
+  /** Answers where figures are collected without a token. */
+  readonly metrics: Handler
   readonly nextId: () => string
   /** The API's own certificate, for when no other is chosen. */
   readonly tls: () => Promise<Tls>
@@ -48,6 +50,7 @@ export class ApiListeners implements OwnPart {
   /** What it shows. */
   #shown: Certificate | undefined
   #plain: Listener | undefined
+  #metrics: Listener | undefined
   readonly #draining: Listener[] = []
 
   constructor(parts: ApiListenerParts) {
@@ -94,11 +97,27 @@ export class ApiListeners implements OwnPart {
     // A port that the system chose stays.
     if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
     if (settings.http !== undefined) this.#plain = await listen(settings.http, undefined, handle, nextId)
+    await this.#openMetrics()
+  }
+
+  /** Its address may only come when the machine is made as configured; nobody is locked out without it. */
+  async #openMetrics(): Promise<void> {
+    const { settings, metrics, nextId, log } = this.#parts
+    if (settings.metrics === undefined || this.#metrics !== undefined) return
+    try {
+      this.#metrics = await listen(settings.metrics, undefined, metrics, nextId)
+    } catch (error) {
+      log.error('figures cannot be collected where they should', {
+        place: textOf(settings.metrics),
+        reason: String(error),
+      })
+    }
   }
 
   /** After the machine was made what running says: an address that was not there yet may be now. */
   async settle(): Promise<void> {
     const { running, log } = this.#parts
+    await this.#openMetrics()
     const wanted = this.#wanted(running)
     if (this.#isAsWanted(wanted)) return
     try {
@@ -114,7 +133,8 @@ export class ApiListeners implements OwnPart {
     const { nodeId, settings } = this.#parts
     const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
     const plain = settings.http === undefined ? [] : [{ owner: 'the API', place: settings.http }]
-    const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain])]
+    const metrics = settings.metrics === undefined ? [] : [{ owner: 'the metrics', place: settings.metrics }]
+    const problems = [...portProblems(desired, nodeId, [{ owner: 'the API', place: wanted }, ...plain, ...metrics])]
     const isAdded = ![...running.list('staticIps')].some(({ ip }) => ip === wanted.host)
     const isUntried = samePlace(before, wanted) || (this.#api !== undefined && overlap(this.#api, wanted))
     if (isUntried || (wanted.host !== this.#given.host && isAdded)) return problems
@@ -153,7 +173,7 @@ export class ApiListeners implements OwnPart {
   }
 
   get #opened(): readonly Listener[] {
-    return [...this.all, ...this.#draining]
+    return [...this.all, ...(this.#metrics === undefined ? [] : [this.#metrics]), ...this.#draining]
   }
 
   async #move(wanted: Wanted): Promise<Moved> {

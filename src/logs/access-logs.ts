@@ -4,7 +4,14 @@ import { Worker } from 'node:worker_threads'
 import { fits } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
 import type { ServerState } from '../../workers/logs/forwarder.ts'
-import type { FromLogThread, LogsOptions, LogsPage, LogsTop, ToLogThread } from '../../workers/logs/messages.ts'
+import type {
+  FromLogThread,
+  LogCounts,
+  LogsOptions,
+  LogsPage,
+  LogsTop,
+  ToLogThread,
+} from '../../workers/logs/messages.ts'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 import type { AccessLogsReader, LogPage, LogQuery, LogTop } from '../context/access-logs.ts'
@@ -46,12 +53,18 @@ export class AccessLogs implements AccessLogsReader {
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
+  #counts: LogCounts | undefined
   #isClosed = false
   #known: { readonly version: number; readonly isWanted: boolean } | undefined
 
   constructor(parts: AccessLogsParts) {
     this.#parts = parts
     this.#looks = new Repeated('access logs', () => this.#look(), LOOK_EVERY_MS, parts.log)
+  }
+
+  /** What came of the lines so far; undefined while nobody reads any. */
+  get counts(): LogCounts | undefined {
+    return this.#counts
   }
 
   start(): void {
@@ -93,6 +106,10 @@ export class AccessLogs implements AccessLogsReader {
 
   #receive(message: FromLogThread): void {
     if (message.type === 'warning') return this.#parts.log.warn(message.message, { detail: message.detail })
+    if (message.type === 'counts') {
+      this.#counts = message.counts
+      return
+    }
     if (message.type === 'server') return this.#tellServer(message.state)
     if (message.type === 'rows') {
       for (const follower of this.#followers) follower(message.rows, message.more)

@@ -32,6 +32,7 @@ import { l4Stats } from './statistics/l4-stats.ts'
 import { l7Backends } from './l7-backends.ts'
 import { l7Raw } from './l7-raw.ts'
 import { l7Frontends } from './l7-frontends.ts'
+import { statsStream } from './statistics/stream.ts'
 import { l7History } from './statistics/l7-history.ts'
 import { l7Stats } from './statistics/l7-stats.ts'
 import { accessLogs } from './access-logs.ts'
@@ -40,6 +41,8 @@ import { accounts } from './accounts.ts'
 import { loginPolicy } from './login-policy.ts'
 import { localUsers } from './local-users.ts'
 import { lvmSnapshots } from './lvm-snapshots.ts'
+import { metrics } from './metrics.ts'
+import { overview } from './overview.ts'
 import { pending } from './going-live/pending.ts'
 import { power } from './power.ts'
 import { radiusConfig } from './radius-config.ts'
@@ -115,6 +118,9 @@ const resources: readonly Endpoint[] = [
   ...alerts,
   ...alertRules,
   ...alertTargets,
+  ...metrics,
+  ...overview,
+  ...statsStream,
   ...l7Stats,
   ...l7History,
   ...accessLogs,

@@ -62,6 +62,11 @@ export abstract class ArchiveSide<Source, Tick> {
     return this.#reader !== undefined
   }
 
+  /** Seconds before this one are on the disk; how often some turned out to be lost; what keeps it from storing. */
+  get kept(): Pick<TickState, 'hwm_s' | 'losses' | 'storage'> {
+    return { hwm_s: this.#hwm_s, losses: this.#losses, storage: this.#storage }
+  }
+
   /** While the archive is not open there is nothing to read; where no thread writes it, it never is. */
   #windows(kept: readonly Tier[]): HistoryReader {
     const tiers = kept.map((tier) => stretch(tier, this.#step_s))

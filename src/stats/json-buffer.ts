@@ -3,6 +3,7 @@ const DIGIT_NINE = 0x39
 const MINUS = 0x2d
 const POINT = 0x2e
 const SHORT_TEXT = 32
+const SMALLEST = 64 * 1_024
 const BILLION = 1_000_000_000
 const MICRO = 1_000_000
 /** Above this a value times a million is no exact integer any more. */
@@ -21,7 +22,7 @@ const encoder = new TextEncoder()
 
 /** Growing byte output for answers. One is reused for many; `take` copies what was written. */
 export class JsonBuffer {
-  #bytes: Buffer = Buffer.allocUnsafeSlow(64 * 1_024)
+  #bytes: Buffer = Buffer.allocUnsafeSlow(SMALLEST)
   #length = 0
 
   get length(): number {
@@ -37,6 +38,14 @@ export class JsonBuffer {
     const taken = Buffer.allocUnsafeSlow(this.#length)
     this.#bytes.copy(taken, 0, 0, this.#length)
     return taken
+  }
+
+  /** What was written, to keep, without a copy: what is written next has bytes of its own, as many as were needed. */
+  give(): Buffer {
+    const given = this.#bytes.subarray(0, this.#length)
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(SMALLEST, this.#length + (this.#length >> 4)))
+    this.#length = 0
+    return given
   }
 
   /** What was written, without a copy: overwritten by whatever is written next. */
@@ -97,6 +106,17 @@ export class JsonBuffer {
   copy(source: Uint8Array, from: number, to: number): void {
     this.reserve(to - from)
     for (let i = from; i < to; i++) this.#bytes[this.#length++] = source[i] ?? 0
+  }
+
+  /** Writes over what was written before. */
+  over(at: number, source: Uint8Array, from: number, to: number): void {
+    let place = at
+    for (let i = from; i < to; i++) this.#bytes[place++] = source[i] ?? 0
+  }
+
+  /** Leaves only so many bytes. */
+  cut(length: number): void {
+    this.#length = length
   }
 
   /** Undoes the last byte, for a comma too many. */

@@ -4,10 +4,11 @@ import { COLUMN, COLUMNS, type IpvsPlan, rowsOf } from '../ipvs/names.ts'
 import type { Health } from '../model/real-server.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { worstHealth } from './health.ts'
+import type { FrameSource } from './figure-frames.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import type { LiveKind } from './live-fields.ts'
-import { type LiveElement, planView, rowKey } from './live-plan.ts'
+import { hasObject, listObjects, type LiveElement, type ObjectLists, planView, rowKey } from './live-plan.ts'
 import type { OnFound, Watched } from './live-scan.ts'
 import type { Layer4Health } from './layer4-health.ts'
 import type { ObjectNames } from './names.ts'
@@ -51,7 +52,7 @@ const NULL = ascii('null')
 export const LAYER_4_STATISTICS = 'Layer 4 statistics'
 
 /** Renders live answers of Layer 4: when first asked for, and at most once per reading and view. */
-export class Layer4Live {
+export class Layer4Live implements FrameSource {
   readonly #options: Layer4LiveOptions
   readonly #kept: KeptAnswers
   readonly #out = new JsonBuffer()
@@ -90,16 +91,28 @@ export class Layer4Live {
   render(view: LiveView): Rendered<Uint8Array> | undefined {
     const { names, revision } = this.#options
     const now = { sequence: this.#sequence, version: revision() }
-    const facts = { of: (kind: LiveKind, id: string) => this.#facts(kind, id) }
     return this.#kept.answer(
       view,
       now,
-      () => planView(view, names, facts),
+      () => planView(view, names, this.#factsOf),
       (plan) => {
-        writePieces(this.#out, this.problem ?? LAYER_4_STATISTICS, plan, (element) => this.#element(element))
+        writePieces(this.#out, this.problem ?? LAYER_4_STATISTICS, plan, (element) => this.put(element, this.#out))
         return this.#out
       },
     )
+  }
+
+  readonly #factsOf = { of: (kind: LiveKind, id: string) => this.#facts(kind, id) }
+
+  /** What the configuration says is told as well. */
+  get version(): number {
+    return this.#options.revision()
+  }
+  objects(): ObjectLists {
+    return listObjects(this.#options.names, this.#factsOf)
+  }
+  has(id: string): boolean {
+    return hasObject(this.#options.names, id)
   }
 
   /** What the health checks say of a real server, over all Layer 4 backends that hold it. */
@@ -137,12 +150,29 @@ export class Layer4Live {
     for (const [key, row] of this.#rows)
       for (const one of numbers) {
         if (!key.startsWith(one.kind)) continue
-        const value = one.column === 'realsUp' ? this.#realsUp(key) : figures[row * COLUMNS + columnOf(one.column)]
+        const value = one.column === 'realsUp' ? this.realsUp(key) : figures[row * COLUMNS + columnOf(one.column)]
         if (value === undefined || !(value > one.above || value < one.below)) continue
         const [, proxy = '', server = ''] = key.split('\0')
         found(one, value, proxy, server)
       }
     return true
+  }
+
+  /** Whether the kernel's table was read the last time. */
+  get hasFigures(): boolean {
+    return this.#tick.figures !== undefined
+  }
+
+  /** What the last reading says of one object (see `rowKey`); undefined when it says nothing. */
+  figure(key: string, column: keyof typeof COLUMN): number | undefined {
+    const row = this.#rows.get(key)
+    const value = row === undefined ? undefined : this.#tick.figures?.[row * COLUMNS + COLUMN[column]]
+    return value === undefined || value !== value ? undefined : value
+  }
+
+  /** What the health checks say of a real server in one backend. */
+  healthIn(backendId: string, ripId: string): Health {
+    return this.#options.health.of(backendId, ripId)
   }
 
   /** Why there are no figures, when there are none. */
@@ -171,28 +201,22 @@ export class Layer4Live {
     return fields({ realsTotal: states.length, realsDrained: count('drained'), realsHalted: count('halted') })
   }
 
-  #element({ kind, head, rowKey: key }: LiveElement): void {
-    const out = this.#out
+  put({ kind, head, rowKey: key }: LiveElement, out: JsonBuffer): void {
     const { figures } = this.#tick
     out.raw(head)
     const row = this.#rows.get(key)
     for (const { label, column } of FIELDS[kind]) {
       out.raw(label)
-      this.#number(row === undefined ? undefined : figures?.[row * COLUMNS + column])
+      writeNumber(out, row === undefined ? undefined : figures?.[row * COLUMNS + column])
     }
     if (kind === 'backend') {
       out.text(',"realsUp":')
-      this.#number(this.#realsUp(key))
+      writeNumber(out, this.realsUp(key))
     } else if (kind === 'server') out.text(`,"health":"${this.#healthOf(key)}"`)
   }
 
-  #number(value: number | undefined): void {
-    if (value === undefined || value !== value) this.#out.raw(NULL)
-    else this.#out.number(value)
-  }
-
-  /** Those that take new connections: online, and in the kernel's table. */
-  #realsUp(key: string): number | undefined {
+  /** Real servers of a backend that take new connections: online, and in the kernel's table. */
+  realsUp(key: string): number | undefined {
     const { figures } = this.#tick
     const members = this.#members.get(key)
     if (figures === undefined || members === undefined) return undefined
@@ -217,3 +241,8 @@ const fields = (values: Readonly<Record<string, unknown>>): string =>
   Object.entries(values)
     .map(([name, value]) => `,"${name}":${JSON.stringify(value ?? null)}`)
     .join('')
+
+function writeNumber(out: JsonBuffer, value: number | undefined): void {
+  if (value === undefined || value !== value) out.raw(NULL)
+  else out.number(value)
+}

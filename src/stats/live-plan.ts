@@ -13,6 +13,13 @@ export interface LiveElement {
   readonly id: string
 }
 
+/** Objects by kind. */
+export interface ObjectLists {
+  readonly frontends: readonly LiveElement[]
+  readonly backends: readonly LiveElement[]
+  readonly reals: readonly LiveElement[]
+}
+
 /** Literal brackets and names around lists of elements. */
 export type LivePiece = Uint8Array | readonly LiveElement[]
 
@@ -94,6 +101,19 @@ export function planView(
       return planOne(view, names, of)
   }
 }
+
+/** The objects of each kind, as `planView` has them. */
+export function listObjects(names: ObjectNames, facts?: LiveFacts): ObjectLists {
+  const pieces = planView({ kind: 'all' }, names, facts) ?? []
+  const [frontends = [], backends = [], reals = []] = pieces.flatMap((piece) =>
+    piece instanceof Uint8Array ? [] : [piece],
+  )
+  return { frontends, backends, reals }
+}
+
+/** Whether `names` has something with this id. */
+export const hasObject = (names: ObjectNames, id: string): boolean =>
+  (names.frontend(id) ?? names.backend(id) ?? names.backendsOfRip(id)) !== undefined
 
 function planOne(
   view: Extract<LiveView, { readonly id: string }>,

@@ -1,20 +1,23 @@
 import type { LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { Health } from '../model/real-server.ts'
-import {
-  BACKEND_ROW,
-  fieldEnd,
-  fieldText,
-  findHeader,
-  FRONTEND_ROW,
-  type StatHeader,
-} from '../drivers/haproxy/stats-csv.ts'
+import { fieldEnd, fieldText, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
 import { ascii, isJsonInteger, JsonBuffer } from './json-buffer.ts'
+import type { FrameSource } from './figure-frames.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
-import { type LiveElement, type LivePiece, planView, rowKey } from './live-plan.ts'
+import {
+  hasObject,
+  listObjects,
+  type LiveElement,
+  type LivePiece,
+  type ObjectLists,
+  planView,
+  rowKey,
+} from './live-plan.ts'
+import { type LiveBytes, LiveRows, skipFields } from './live-rows.ts'
 import { type OnFound, type ScanPlan, scanPlan, scanRows, type Watched } from './live-scan.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 
@@ -47,19 +50,16 @@ const STATES = {
 } as const
 
 /** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
-export class LiveAnswers {
+export class LiveAnswers implements FrameSource {
   readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
   readonly #kept: KeptAnswers
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
-  #layout = -1
+  readonly #rows = new LiveRows()
   #header = ''
-  readonly #rowIndex = new Map<string, number>()
-  #kinds = new Uint8Array(0)
   #scan: { readonly of: readonly Watched[]; readonly header: string; readonly plan: ScanPlan } | undefined
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
   #columns = 0
-  #columnsByName: StatHeader['columns'] = new Map()
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
 
@@ -76,8 +76,7 @@ export class LiveAnswers {
     this.counting.met(tick.layout)
     this.#kept.drop(this.#tick.sequence)
     this.#tick = tick
-    // Whoever answers next may count its layouts anew.
-    if (tick.csv === undefined) this.#layout = -1
+    if (tick.csv === undefined) this.#rows.forget()
   }
 
   render(view: LiveView): Rendered<Uint8Array> | undefined {
@@ -115,78 +114,69 @@ export class LiveAnswers {
 
   /** What HAProxy's last answer says in one column of one row (see `rowKey`); undefined when it says nothing. */
   figure(key: string, column: string): string | undefined {
-    this.#indexRows()
-    const { csv, rows } = this.#tick
-    const [row, index] = [this.#rowIndex.get(key), this.#columnsByName.get(column)]
-    const start = row === undefined ? undefined : rows?.[row]
-    if (csv === undefined || start === undefined || index === undefined) return undefined
-    return fieldText(csv, this.#skip(csv, start, index)) || undefined
+    const bytes = this.bytes
+    const [row, index] = [this.#rows.get(key), this.#rows.columns.get(column)]
+    const start = row === undefined ? undefined : bytes?.rows[row]
+    if (bytes === undefined || start === undefined || index === undefined) return undefined
+    return fieldText(bytes.csv, skipFields(bytes.csv, start, index)) || undefined
+  }
+
+  /** HAProxy's last answer, and which rows are whose; undefined while it does not answer. */
+  get bytes(): (LiveBytes & { readonly index: Pick<LiveRows, 'get' | 'columns'> }) | undefined {
+    const { csv, rows, layout } = this.#tick
+    if (csv === undefined || rows === undefined) return undefined
+    if (this.#rows.follow({ csv, rows, layout })) this.#prepareFields(this.#rows.columns)
+    return { csv, rows, layout, index: this.#rows }
   }
 
   /** Finds the figures that are beyond a bound, all in one pass. Answers whether HAProxy has told any. */
   scan(watched: readonly Watched[], found: OnFound): boolean {
-    this.#indexRows()
-    const { csv, rows } = this.#tick
-    if (csv === undefined || rows === undefined || this.#layout < 0) return false
+    const { bytes } = this
+    if (bytes === undefined || this.#rows.layout < 0) return false
     if (this.#scan?.of !== watched || this.#scan.header !== this.#header)
-      this.#scan = { of: watched, header: this.#header, plan: scanPlan(watched, this.#columnsByName) }
-    scanRows(csv, rows, this.#kinds, this.#scan.plan, found)
+      this.#scan = { of: watched, header: this.#header, plan: scanPlan(watched, this.#rows.columns) }
+    scanRows(bytes.csv, bytes.rows, this.#rows.kinds, this.#scan.plan, found)
     return true
   }
 
   #write(plan: readonly LivePiece[]): JsonBuffer {
-    this.#indexRows()
-    writePieces(this.#out, this.#message(), plan, (element) => this.#element(element))
-    return this.#out
+    const { bytes } = this
+    const out = this.#out
+    writePieces(out, this.problem ?? 'Layer 7 statistics', plan, (element) => this.#element(element, bytes, out))
+    return out
   }
 
-  #message(): string {
+  /** Of the names: while it is the same, so are the objects. */
+  get version(): number {
+    return this.#names.version
+  }
+  objects(): ObjectLists {
+    return listObjects(this.#names)
+  }
+  has(id: string): boolean {
+    return hasObject(this.#names, id)
+  }
+  put(element: LiveElement, out: JsonBuffer): void {
+    this.#element(element, this.bytes, out)
+  }
+
+  /** Why there are no figures, when there are none. */
+  get problem(): string | undefined {
     const { csv, since_ms, reason } = this.#tick
-    if (csv !== undefined) return 'Layer 7 statistics'
+    if (csv !== undefined) return undefined
     if (since_ms === 0) return 'HAProxy has not been asked for statistics yet'
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }
 
-  /** Which row of the answer is which object; only when the rows have changed. */
-  #indexRows(): void {
-    const { csv, rows, layout } = this.#tick
-    if (csv === undefined || rows === undefined || layout === this.#layout) return
-    const header = findHeader(csv, rows[0])
-    if (header === undefined) return
-    this.#layout = layout
-    this.#prepareFields(header)
-    const type = header.columns.get('type') ?? 0
-    this.#columnsByName = header.columns
-    this.#rowIndex.clear()
-    this.#kinds = new Uint8Array(rows.length)
-    for (let row = 1; row < rows.length; row++) {
-      const start = rows[row] ?? 0
-      const proxy = fieldText(csv, start)
-      const kind = Number(fieldText(csv, this.#skip(csv, start, type)))
-      const server = fieldText(csv, this.#skip(csv, start, 1))
-      this.#kinds[row] = kind === FRONTEND_ROW ? 0 : kind === BACKEND_ROW ? 1 : 2
-      this.#rowIndex.set(
-        rowKey(kind === FRONTEND_ROW ? 'frontend' : kind === BACKEND_ROW ? 'backend' : 'server', proxy, server),
-        row,
-      )
-    }
-  }
-
-  #skip(csv: Uint8Array, start: number, columns: number): number {
-    let at = start
-    for (let column = 0; column < columns; column++) at = fieldEnd(csv, at) + 1
-    return at
-  }
-
   /** Column numbers of the fields; anew when HAProxy's header is another one (an upgrade). */
-  #prepareFields(header: StatHeader): void {
-    const text = [...header.columns.keys()].join()
+  #prepareFields(columns: StatHeader['columns']): void {
+    const text = [...columns.keys()].join()
     if (text === this.#header) return
     this.#header = text
     const prepare = (kind: LiveKind): readonly PreparedField[] =>
       LIVE_FIELDS[kind].map((field) => ({
         label: ascii(`,"${field.name}":`),
-        column: header.columns.get(field.column) ?? -1,
+        column: columns.get(field.column) ?? -1,
         text: 'text' in field,
       }))
     this.#fields = { frontend: prepare('frontend'), backend: prepare('backend'), server: prepare('server') }
@@ -195,15 +185,13 @@ export class LiveAnswers {
     this.#offsets = new Uint32Array(this.#columns + 1)
   }
 
-  #element(element: LiveElement): void {
-    const out = this.#out
-    const { csv, rows } = this.#tick
+  #element(element: LiveElement, bytes: LiveBytes | undefined, out: JsonBuffer): void {
     out.raw(element.head)
-    const row = csv === undefined ? undefined : this.#rowIndex.get(element.rowKey)
-    const start = row === undefined ? undefined : rows?.[row]
+    const row = bytes === undefined ? undefined : this.#rows.get(element.rowKey)
+    const start = row === undefined ? undefined : bytes?.rows[row]
     if (element.kind === 'server') out.raw(STATES[this.#stateOf(element)])
-    if (csv === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
-    else this.#figures(csv, start, this.#fields[element.kind])
+    if (bytes === undefined || start === undefined) out.raw(UNKNOWN_FIGURES[element.kind])
+    else this.#figures(bytes.csv, start, this.#fields[element.kind], out)
   }
 
   /** What was chosen for it; of a HAProxy that somebody else configures, what HAProxy says of it. */
@@ -215,8 +203,7 @@ export class LiveAnswers {
     return status.startsWith('MAINT') ? 'halted' : status.startsWith('DRAIN') ? 'drained' : 'online'
   }
 
-  #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[]): void {
-    const out = this.#out
+  #figures(csv: Uint8Array, start: number, fields: readonly PreparedField[], out: JsonBuffer): void {
     const offsets = this.#offsets
     let at = start
     for (let column = 0; column < this.#columns; column++) {
@@ -229,22 +216,24 @@ export class LiveAnswers {
       const from = offsets[column] ?? 0
       const to = (offsets[column + 1] ?? 0) - 1
       if (column < 0 || to <= from) out.raw(NULL)
-      else if (text || !isJsonInteger(csv, from, to)) this.#text(csv, behindStar(csv, from), to)
+      else if (text || !isJsonInteger(csv, from, to)) writeText(csv, behindStar(csv, from), to, out)
       else out.copy(csv, from, to)
     }
   }
+}
 
-  /** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
-  #text(csv: Uint8Array, from: number, to: number): void {
-    for (let i = from; i < to; i++) {
-      const byte = csv[i] ?? 0
-      if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === 0x5c)
-        return this.#out.text(JSON.stringify(fieldText(csv, from)))
+/** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
+function writeText(csv: Uint8Array, from: number, to: number, out: JsonBuffer): void {
+  for (let i = from; i < to; i++) {
+    const byte = csv[i] ?? 0
+    if (byte < 0x20 || byte > 0x7e || byte === QUOTE || byte === 0x5c) {
+      out.text(JSON.stringify(fieldText(csv, from)))
+      return
     }
-    this.#out.byte(QUOTE)
-    this.#out.copy(csv, from, to)
-    this.#out.byte(QUOTE)
   }
+  out.byte(QUOTE)
+  out.copy(csv, from, to)
+  out.byte(QUOTE)
 }
 
 const [STAR, SPACE] = [0x2a, 0x20]

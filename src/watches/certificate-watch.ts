@@ -52,7 +52,8 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** Records do not change, and reading their chains takes its time. */
 const ends = new WeakMap<Certificate, Date>()
 
-function endOf(certificate: Certificate): Date {
+/** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
+export function endOf(certificate: Certificate): Date {
   const known = ends.get(certificate)
   if (known !== undefined) return known
   const [, ...issuers] = certificate.chain.match(PEM) ?? []

@@ -12,9 +12,15 @@ t.test('defaults of the two profiles', async (test) => {
   test.match(settings(), { profile: 'trial', state: resolve('.fulcrum'), listen: { host: '127.0.0.1', port: 9443 } })
   test.match(settings().administrator, { email: 'admin@localhost', password: undefined })
   test.equal(settings().http, undefined)
+  test.equal(settings().metrics, undefined)
   test.equal(settings().demo, undefined)
   const appliance = settings(['--profile', 'appliance'])
   test.match(appliance, { state: '/var/lib/fulcrum', listen: { host: '0.0.0.0', port: 9443 } })
+})
+
+t.test('figures without a token are at an address that somebody has chosen', async (test) => {
+  test.same(settings([], { FULCRUM_METRICS_LISTEN: '192.0.2.1:9405' }).metrics, { host: '192.0.2.1', port: 9405 })
+  test.same(settings(['--metrics-listen', '[::1]:9405']).metrics, { host: '::1', port: 9405 })
 })
 
 t.test('an option wins over its environment variable', async (test) => {
@@ -72,6 +78,8 @@ t.test('bad settings are refused with one line that names the option', async (te
     [['--listen', 'localhost:1'], {}, /--listen localhost:1/],
     [['--listen', '127.0.0.1:99999'], {}, /--listen/],
     [['--http', '0.0.0.0:80'], {}, /loopback/],
+    [['--metrics-listen', 'nowhere'], {}, /--metrics-listen/],
+    [['--listen', '127.0.0.1:9', '--metrics-listen', '127.0.0.1:9'], {}, /must not be the place of --listen or --http/],
     [['--profile', 'prod'], {}, /--profile prod/],
     [['--profile', 'witness'], {}, /--profile witness needs --peer/],
     [['--profile', 'witness', '--peer', '0.0.0.0:9444'], {}, /--peer 0.0.0.0:9444: must be one address/],

@@ -35,7 +35,7 @@ async function daemon(test: Test) {
     readBody: async () => undefined,
   })
   const events: string[] = []
-  const stop = stream?.({ write: (text) => void events.push(text), end: () => undefined })
+  const stop = stream?.({ write: (text) => void events.push(String(text)), end: () => undefined })
   test.teardown(() => stop?.())
   const reloads = async () => (await askProcesses(join(state, 'haproxy', 'master.sock')))?.master.reloads
   return { dns, told, events, reloads, call: caller(appliance, token), node: appliance.nodeId }

@@ -171,6 +171,19 @@ t.test('three nodes with one command', async (t) => {
   const ids = (await cluster(one)).nodes.map((member) => member.id)
   const told = async (api: ApiClient, path: string) => JSON.parse((await api.request('GET', path)).text)
 
+  await t.test('each node counts for itself, and knows of all of them', async (t2) => {
+    for (const api of [one, two, three]) {
+      const { text } = await api.request('GET', '/metrics')
+      const lines = (metric: string) =>
+        text.split('\n').filter((line) => line.startsWith(metric) && line.endsWith(' 1'))
+      t2.equal(lines('fulcrum_cluster_quorum').length, 1)
+      t2.equal(lines('fulcrum_cluster_node_online{').length, 3)
+      t2.equal(lines('fulcrum_cluster_node_leads{').length, 1)
+      const { quorum, nodes } = (await told(api, '/overview')).data
+      t2.same([quorum, nodes.length, nodes.filter((each: { isLeader: boolean }) => each.isLeader).length], [true, 3, 1])
+    }
+  })
+
   await t.test('each node tells of all of them', async (t2) => {
     const applied = await told(three, '/services/apply')
     t2.same(applied.data.nodes.map((member: { readonly nodeId: string }) => member.nodeId).toSorted(), ids.toSorted())

@@ -55,6 +55,14 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
     [5, 5],
   )
 
+  const metrics = (await daemon.call('GET', '/metrics')).text
+  test.match(
+    metrics,
+    /^fulcrum_layer7_server_up\{backend_id="[^"]+",backend="shop",server_id="[^"]+",server="web-1"\} 1$/m,
+  )
+  test.match(metrics, /^fulcrum_layer7_frontend_sessions_total\{.*,frontend="www:main\.1"\} 10$/m)
+  test.match((await daemon.data('GET', '/overview')).layer7, { frontends: { total: 1, up: 1 }, reals: { total: 3 } })
+
   await refusals(test, daemon, all.reals[0].id)
   test.same(await state(), before, 'HAProxy is what it was')
   const commands = new Set(sent.flatMap((line) => line.split(';').map((command) => command.trim())))

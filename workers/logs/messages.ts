@@ -34,6 +34,13 @@ export interface LogLosses extends ForwardLosses {
   readonly unstored: number
 }
 
+/** What came of the lines, since the thread began, and the size of what is kept. */
+export interface LogCounts {
+  readonly lines: number
+  readonly bytes: number
+  readonly losses: LogLosses
+}
+
 export interface LogsPage {
   readonly rows: readonly PlacedRow[]
   readonly isMore: boolean
@@ -74,3 +81,4 @@ export type FromLogThread =
   | { readonly type: 'rows'; readonly rows: readonly PlacedRow[]; readonly more: number }
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }
   | { readonly type: 'server'; readonly state: ServerState }
+  | { readonly type: 'counts'; readonly counts: LogCounts }

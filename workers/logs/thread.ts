@@ -11,6 +11,8 @@ import { Numbering } from './numbering.ts'
 import { frameOf, type Sender } from './syslog-message.ts'
 
 const TICK_MS = 250
+/** Ticks from one word of what was counted to the next. */
+const COUNTS_EVERY = 4
 /** Rows that wait for the disk: about half a minute at 5,000 requests a second. */
 const WAITING_MAX = 150_000
 /** Rows that are told to followers at once. */
@@ -48,6 +50,9 @@ export class LogThread {
   #stored: Seen
   #isTaken = false
   #losses = { lost: 0, unreadable: 0, unstored: 0 }
+  #kept = 0
+  #told = ''
+  #ticks = 0
   #isFollowed = false
   #fault: string | undefined
   /** Searches one after the other. */
@@ -119,6 +124,15 @@ export class LogThread {
     void this.#lines?.look()
     this.#losses.lost += this.#numbering.lost(this.#now_ms())
     this.#pass()
+    if (this.#ticks++ % COUNTS_EVERY === 0) this.#tellCounts()
+  }
+
+  #tellCounts(): void {
+    const counts = { lines: this.#kept, bytes: this.#store.bytes, losses: this.losses }
+    const text = JSON.stringify(counts)
+    if (text === this.#told) return
+    this.#told = text
+    this.#post({ type: 'counts', counts })
   }
 
   /** First to the disk, then away. */
@@ -140,6 +154,7 @@ export class LogThread {
       this.#stored = seen
       this.#isTaken = false
       this.#waiting = []
+      this.#kept += rows.length
       if (rows.length > 0) this.#tell(rows, number, first)
       this.#store.tidy(this.#now_ms(), seen)
       this.#fault = undefined

@@ -30,10 +30,11 @@ export async function unused(places: readonly NodePlace[], waiting: () => void):
 
 /** A node that is there already may have an etcd that runs on without it: its ports are its own. */
 export async function assertFree(places: readonly NodePlace[], isFirst: boolean): Promise<void> {
-  for (const { number, listen, http, peer } of places) {
+  for (const { number, listen, http, metrics, peer } of places) {
     const { host } = listen
     const ports = isFirst ? peerPorts(peer) : [peer.port]
-    for (const port of [listen.port, ...(http === undefined ? [] : [http.port]), ...ports]) {
+    const plain = [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
+    for (const port of [listen.port, ...plain, ...ports]) {
       try {
         await freePlace({ host, port })
       } catch (error) {

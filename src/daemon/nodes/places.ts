@@ -8,6 +8,7 @@ export interface NodePlace {
   readonly state: string
   readonly listen: Address
   readonly http: Address | undefined
+  readonly metrics: Address | undefined
   readonly peer: Address
 }
 
@@ -22,7 +23,7 @@ type Refuse = (why: string) => never
 
 /** The nodes at addresses that count up from that of the first. Throws what cannot be. */
 export function nodePlaces(settings: Settings, nodes: number): readonly NodePlace[] {
-  const { listen, http, peer, state } = settings
+  const { listen, http, metrics, peer, state } = settings
   const refuse: Refuse = (why) => {
     throw new SettingsError(`--nodes ${nodes}: ${why}`)
   }
@@ -39,6 +40,7 @@ export function nodePlaces(settings: Settings, nodes: number): readonly NodePlac
       state: join(state, `node-${index + 1}`),
       listen: { ...listen, host },
       http: http === undefined ? undefined : { ...http, host },
+      metrics: metrics === undefined ? undefined : { ...metrics, host },
       peer: { ...peer, host },
     }
   })
@@ -52,19 +54,23 @@ function assertTogether({ profile, observe, keep, check, repair, state }: Settin
   if (check || repair) refuse(`excludes --check and --repair: name one node, --state ${state}/node-1`)
 }
 
-function assertApart({ listen, http, peer }: Settings, refuse: Refuse): void {
+function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse): void {
   for (const [option, other] of [
     ['--http', http],
+    ['--metrics-listen', metrics],
     ['--peer', peer],
   ] as const)
     if (other !== undefined && other.host !== listen.host)
       refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
-  const ports = [listen.port, ...(http === undefined ? [] : [http.port]), ...peerPorts(peer)]
+  const plain = [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
+  const ports = [listen.port, ...plain, ...peerPorts(peer)]
   if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
   if (ports.some((port) => port > LAST_PORT))
     refuse(`--peer ${peer.port} leaves no three ports above it for etcd and HAProxy`)
   if (new Set(ports).size < ports.length)
-    refuse(`--listen, --http, --peer and the three above that need ports of their own: ${ports.join(', ')}`)
+    refuse(
+      `--listen, --http, --metrics-listen, --peer and the three above that need ports of their own: ${ports.join(', ')}`,
+    )
 }
 
 /** Of the node itself, and of the etcd and HAProxy beside it. */
@@ -75,13 +81,17 @@ export const addressText = ({ host, port }: Address): string => `${host}:${port}
 export const apiUrl = ({ listen }: NodePlace): string => `https://${addressText(listen)}`
 
 /** The command line of the daemon of a node. The first has the demonstration. */
-export function nodeArguments({ number, state, listen, http, peer }: NodePlace, settings: Settings): readonly string[] {
+export function nodeArguments(
+  { number, state, listen, http, metrics, peer }: NodePlace,
+  settings: Settings,
+): readonly string[] {
   const demo = number > 1 ? false : settings.demo
   const options = {
     '--state': state,
     '--listen': addressText(listen),
     '--peer': addressText(peer),
     ...(http === undefined ? {} : { '--http': addressText(http) }),
+    ...(metrics === undefined ? {} : { '--metrics-listen': addressText(metrics) }),
     '--audit-days': String(settings.auditDays),
     '--log-days': String(settings.logDays),
     '--log-mib': String(settings.logMegabytes),

@@ -74,12 +74,16 @@ export function historyQuery(query: Window, accept: string, askable: Askable, er
   if (resolution !== undefined && points !== undefined)
     errors.push({ field: 'points', code: 'CONFLICT', message: 'picks the resolution: send one of the two' })
   const metrics = query.metrics === undefined ? CORE_METRICS : chosen(query.metrics, askable, errors)
-  if (errors.length > 0) {
-    const all = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
-    throw new ApiError('INVALID_QUERY', `The query has a problem: ${all}`, { errors })
-  }
+  refuseQuery(errors)
   const format = prefers('text/csv', accept) ? 'csv' : 'json'
   return { start, end, resolution, points, consolidation, metrics, format }
+}
+
+/** Refuses a query that has problems. */
+export function refuseQuery(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return
+  const all = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
+  throw new ApiError('INVALID_QUERY', `The query has a problem: ${all}`, { errors })
 }
 
 function chosen(names: string, { title, metrics: known }: Askable, errors: FieldError[]): readonly Metric[] {

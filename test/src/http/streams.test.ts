@@ -8,7 +8,7 @@ const until = async (isSo: () => boolean) => {
 }
 
 /** A server that answers every request with one stream. */
-async function fixture(test: Test) {
+async function fixture(test: Test, more: { readonly isShared?: true } = {}) {
   const sinks: StreamSink[] = []
   let stopped = 0
   const stream = (sink: StreamSink) => {
@@ -17,7 +17,7 @@ async function fixture(test: Test) {
     sink.write('begin\n')
     return () => void stopped++
   }
-  const handle = () => ({ status: 200, contentType: 'text/event-stream', body: '', headers: {}, stream })
+  const handle = () => ({ status: 200, contentType: 'text/event-stream', body: '', headers: {}, stream, ...more })
   const listener = await listen({ host: '127.0.0.1', port: 0 }, undefined, handle, () => 'r')
   test.teardown(() => listener.close())
   return { url: `http://127.0.0.1:${listener.port}/`, sinks, stopped: () => stopped }
@@ -51,6 +51,20 @@ t.test('a client that does not read is cut off', async (test) => {
   await test.rejects(answer.text())
 })
 
+t.test('one piece may be larger than what may wait; who has not taken it is behind', async (test) => {
+  const { url, sinks, stopped } = await fixture(test, { isShared: true })
+  const answer = await fetch(url)
+  test.equal(sinks[0]?.isBehind, false)
+  const piece = Buffer.alloc(16 * 1024 * 1024, 'x')
+  sinks[0]?.write(piece)
+  test.equal(sinks[0]?.isBehind, true)
+  const reader = answer.body?.getReader()
+  let bytes = 0
+  while (bytes < 'begin\n'.length + piece.length) bytes += (await reader?.read())?.value?.length ?? Number.NaN
+  await until(() => sinks[0]?.isBehind === false)
+  test.equal(stopped(), 0)
+})
+
 t.test('a stream ends with the right that opened it', async (test) => {
   let isAllowed = true
   const written: string[] = []
@@ -60,7 +74,7 @@ t.test('a stream ends with the right that opened it', async (test) => {
     () => isAllowed,
     { every_ms: 5 },
   )
-  const stop = stream({ write: (text) => void written.push(text), end: () => void written.push('END') })
+  const stop = stream({ write: (text) => void written.push(String(text)), end: () => void written.push('END') })
   await until(() => written.length > 1)
   test.match(written, [': \n\n'], 'a comment keeps it open')
   isAllowed = false

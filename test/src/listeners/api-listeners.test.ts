@@ -7,6 +7,8 @@ import { ApiListeners } from '../../../src/listeners/api-listeners.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { success } from '../../../src/http/envelope.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import type { Address } from '../../../src/settings.ts'
+import { fetchOnce } from '../../fixtures/traffic.ts'
 import type { Records } from '../../fixtures/view.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
 import { frontend, temporaryFolder } from '../../fixtures/config.ts'
@@ -42,19 +44,20 @@ const stored = (apiPort: number, ipId = '', SSLCertificate = ''): Records => ({
   ],
 })
 
-async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked?: number) {
+async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked?: number, metrics?: Address) {
   const folder = temporaryFolder(test, 'listeners')
   const held: (() => void)[] = []
   const state = { isSlow: false, status: 200, running: viewOf(records) }
   const port = asked ?? (await freePort())
   const listeners = new ApiListeners({
-    settings: { profile: 'appliance', listen: { host, port }, http: undefined },
+    settings: { profile: 'appliance', listen: { host, port }, http: undefined, metrics },
     nodeId: 'n',
     running: { get: (section, id) => state.running.get(section, id), list: (section) => state.running.list(section) },
     handle: async () => {
       if (state.isSlow) await new Promise<void>((resolve) => held.push(resolve))
       return success(state.status, 'pong', [])
     },
+    metrics: async () => success(200, 'figures', []),
     nextId: () => 'id',
     tls: () => ensureCertificate(folder, [LOOPBACK]),
     folder,
@@ -83,6 +86,30 @@ t.test('a new port answers before the old one closes; requests in flight are ans
   for (const release of held) release()
   test.equal(await inFlight, 200)
   await test.rejects(get(LOOPBACK, port, new Agent()), { code: 'ECONNREFUSED' })
+})
+
+t.test('a place for figures: nothing but them, and no frontend may take its port', async (test) => {
+  const place = { host: LOOPBACK, port: await freePort() }
+  const { listeners, state } = await fixture(test, {}, LOOPBACK, undefined, place)
+  test.match((await fetchOnce(place.port)).text, /figures/)
+  test.equal(listeners.all.length, 1, 'it is no place of the API')
+  const taken = viewOf({ l7Frontends: [{ ...frontend('f', null), ip: LOOPBACK, ports: String(place.port) }] })
+  test.match(await listeners.verify(state.running, taken), [
+    { section: 'l7Frontends', id: 'f', field: 'ports', message: /the one of the metrics/ },
+  ])
+  await listeners.stop()
+  await test.rejects(fetchOnce(place.port))
+})
+
+t.test('a place for figures whose address comes later', async (test) => {
+  const holder = createServer().listen(0, LOOPBACK)
+  await once(holder, 'listening')
+  const { port } = Object(holder.address()) as { port: number }
+  const { listeners } = await fixture(test, {}, LOOPBACK, undefined, { host: LOOPBACK, port })
+  holder.close()
+  await once(holder, 'close')
+  await listeners.settle()
+  test.match((await fetchOnce(port)).text, /figures/)
 })
 
 t.test('an address that is not there reverts: the old place stays, nothing else is open', async (test) => {

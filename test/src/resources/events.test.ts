@@ -8,7 +8,7 @@ const borrow = sharedAppliance(t)
 /** What a stream has written so far. */
 function follow(stream: Stream | undefined) {
   const written: string[] = []
-  const stop = stream?.({ write: (text) => void written.push(text), end: () => void written.push('END') })
+  const stop = stream?.({ write: (text) => void written.push(String(text)), end: () => void written.push('END') })
   return { written, stop }
 }
 

@@ -32,6 +32,21 @@ t.test('searches are answered from what is kept, before it ends', async (test) =
   }
 })
 
+t.test('what was counted is told', async (test) => {
+  const directory = logFolder(test)
+  const store = new LogStore(directory, LIMITS)
+  store.append([logRow({ path: '/kept before' })], {})
+  const { bytes } = store
+  store.close()
+  const counts = await new Promise((resolve) => {
+    const thread = new LogThread({ directory, limits: LIMITS, source: undefined }, (message) => {
+      if (message.type === 'counts') void thread.stop().then(() => resolve(message.counts))
+    })
+    thread.run()
+  })
+  test.same(counts, { lines: 0, bytes, losses: NO_LOSSES }, 'since the thread began')
+})
+
 t.test('what is damaged is told, and the rest is answered', async (test) => {
   const directory = logFolder(test)
   writeFileSync(join(directory, '000000000001.segment'), 'nothing')

@@ -10,7 +10,7 @@ import { freePort } from '../../../fixtures/traffic.ts'
 
 async function place(state = '/none', number = 1): Promise<NodePlace> {
   const listen = { host: '127.0.0.1', port: await freePort() }
-  return { number, state, listen, http: undefined, peer: { ...listen, port: await freePort() } }
+  return { number, state, listen, http: undefined, metrics: undefined, peer: { ...listen, port: await freePort() } }
 }
 
 async function taken(t: Test, port: number): Promise<void> {

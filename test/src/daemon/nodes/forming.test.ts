@@ -14,7 +14,7 @@ t.test('what a node refuses ends it, and names the node', async (t) => {
   const listen = { host: '127.0.0.1', port: await freePort() }
   const { appliance } = await startIn(t, { state, more: { listen } })
   await appliance.listen()
-  const place = { number: 1, state, listen, http: undefined, peer: { ...listen, port: 65_535 } }
+  const place = { number: 1, state, listen, http: undefined, metrics: undefined, peer: { ...listen, port: 65_535 } }
   const program = join(state, 'program.cjs')
   writeFileSync(program, 'setInterval(() => undefined, 1_000)')
   const node = new NodeProcess({ place, program, args: [], env: {} }, () => undefined)

@@ -3,7 +3,10 @@ import { type Greeting, greetingLines } from '../../../../src/daemon/nodes/greet
 
 const node = (number: number) => {
   const listen = { host: `127.0.0.${number}`, port: 9443 }
-  return { place: { number, state: `/s/node-${number}`, listen, http: undefined, peer: listen }, pid: 100 + number }
+  return {
+    place: { number, state: `/s/node-${number}`, listen, http: undefined, metrics: undefined, peer: listen },
+    pid: 100 + number,
+  }
 }
 const greeting: Greeting = {
   nodes: [node(1), node(2), node(3)],

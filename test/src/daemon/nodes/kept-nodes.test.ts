@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../fixtures/config.ts'
 const places = (count: number, port = 9444) =>
   Array.from({ length: count }, (_, index) => {
     const peer = { host: `127.0.0.${index + 1}`, port }
-    return { number: index + 1, state: '', listen: peer, http: undefined, peer }
+    return { number: index + 1, state: '', listen: peer, http: undefined, metrics: undefined, peer }
   })
 
 t.test('what a start finds', async (t) => {

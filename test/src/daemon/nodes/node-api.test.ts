@@ -10,7 +10,7 @@ t.test('asks a node as everybody does, and takes no other for it', async (t) => 
   const listen = { host: '127.0.0.3', port: await freePort() }
   const { appliance } = await startIn(t, { state, more: { listen } })
   await appliance.listen()
-  const place: NodePlace = { number: 2, state, listen, http: undefined, peer: listen }
+  const place: NodePlace = { number: 2, state, listen, http: undefined, metrics: undefined, peer: listen }
   const api = new NodeApi(place)
   await t.rejects(api.get('/cluster'), /node 2 refused GET \/cluster: /)
   await t.rejects(api.login(ADMIN.email, 'wrong'), /node 2 refused POST \/token: /)

@@ -13,7 +13,7 @@ function nodeOf(t: Test, source: string, onEnded: (how: string) => void = () => 
   const program = join(folder, 'program.cjs')
   writeFileSync(program, source)
   const listen = { host: '127.0.0.1', port: 1 }
-  const place = { number: 1, state: join(folder, 'node-1'), listen, http: undefined, peer: listen }
+  const place = { number: 1, state: join(folder, 'node-1'), listen, http: undefined, metrics: undefined, peer: listen }
   const node = new NodeProcess({ place, program, args: [], env: { PATH: process.env['PATH'] } }, onEnded)
   t.teardown(() => node.end())
   return node

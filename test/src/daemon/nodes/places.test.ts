@@ -15,6 +15,7 @@ t.test('addresses count up from that of the first, at the same ports', async (t)
     state: '/s/node-1',
     listen: { host: '127.0.0.1', port: 9443 },
     http: undefined,
+    metrics: undefined,
     peer: { host: '127.0.0.1', port: 9444 },
   })
   t.match(places('--listen', '127.4.0.9:1', '--peer', '127.4.0.9:7', '--http', '127.4.0.9:3')[2], {

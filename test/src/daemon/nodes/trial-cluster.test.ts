@@ -18,7 +18,7 @@ function clusterOf(t: Test, source: string, kept: KeptNodes | undefined) {
   const complaints: string[] = []
   const places = [1, 2, 3].map((number) => {
     const listen = { host: `127.0.0.${number}`, port: 1 }
-    return { number, state: join(state, `node-${number}`), listen, http: undefined, peer: listen }
+    return { number, state: join(state, `node-${number}`), listen, http: undefined, metrics: undefined, peer: listen }
   })
   const cluster = new TrialCluster({
     state,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { runInPlace, Places } from '../../../src/http/places.ts'
+import { runInPlace, Places } from '../../../src/base/places.ts'
 import { refuses } from '../../fixtures/config.ts'
 
 const places = () => new Places({ what: 'searches', all_max: 3, each_max: 2, retryAfter_s: 7 })

@@ -1,4 +1,4 @@
-import { ApiError } from '../base/errors.ts'
+import { ApiError } from './errors.ts'
 
 export interface PlacesOptions {
   /** For who is refused, in the plural. */

@@ -1,0 +1,45 @@
+/**
+ * A server whose HAProxy has as many objects as its argument says, each second with other figures, in a process of its
+ * own: live answers of a frontend, and the metrics.
+ */
+import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
+import { silentLog } from '../src/base/log.ts'
+import { metricsOnly } from '../src/http/metrics-only.ts'
+import { negotiate, wantedOf } from '../src/http/prepared.ts'
+import { listen, requestIds } from '../src/http/server.ts'
+import { LiveAnswers } from '../src/stats/live.ts'
+import { Farm } from './farm.ts'
+import { metricsOf } from './metrics-of.ts'
+
+const [objects = '', port = ''] = process.argv.slice(2)
+const farm = new Farm(Number(objects))
+const live = new LiveAnswers(farm.names, 'bench')
+/** A few seconds, again and again: making them anew would be what is measured. */
+const seconds = Array.from({ length: 4 }, () => farm.csv())
+const [frontend] = farm.names.frontends()
+
+const metrics = metricsOnly(metricsOf({ live, names: farm.names }), silentLog)
+// The scan belongs to the archive thread: it is done before anything is measured.
+const ticks = seconds.map((csv) => {
+  const rows = createStatRows()
+  const header = scanStats(csv, rows)
+  return { csv, rows: Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)]) }
+})
+let sequence = 0
+const tick = () => {
+  const { csv, rows } = ticks[sequence % ticks.length] ?? { csv: undefined, rows: undefined }
+  live.update({ sequence: ++sequence, csv, rows, layout: 1, since_ms: 1, reason: undefined })
+}
+tick()
+setInterval(tick, 1_000)
+const view = { kind: 'frontend', id: frontend?.id ?? '' } as const
+await listen(
+  { host: '127.0.0.1', port: Number(port) },
+  undefined,
+  (incoming, id) => {
+    if (incoming.path === '/metrics') return metrics(incoming, id)
+    return negotiate(live.render(view) ?? { body: '' }, wantedOf(incoming))
+  },
+  requestIds('bench'),
+)
+console.log('ready')

@@ -1,0 +1,149 @@
+import { readdir, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { KeptAnswer } from '../base/kept-answer.ts'
+import { VERSION } from '../base/version.ts'
+import type { ClusterState } from '../context/cluster.ts'
+import { infoField, parseShowProc } from '../drivers/haproxy/cli.ts'
+import { chosenCertificate } from '../listeners/lent-certificate.ts'
+import { apiCertificate } from '../listeners/own-certificate.ts'
+import type { AddressesParts } from '../membership/addresses.ts'
+import { readMachine } from '../metrics/machine-figures.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import type { ArchiveFigures, HaproxyFigures, NodeFigures } from '../metrics/node-samples.ts'
+import type { ArchiveSide } from '../stats/archive-side.ts'
+import { endOf } from '../watches/certificate-watch.ts'
+import type { Node } from './node.ts'
+
+/** What changes slowly and takes its time to find out. */
+const SLOW_MS = 60_000
+/** A scrape does not wait longer for etcd; what it said last is told instead, for as long as that is fresh. */
+const CLUSTER_WAIT_MS = 250
+const CLUSTER_FRESH_MS = 15_000
+
+/** The figures of this node for systems that collect them; no program runs for a scrape. */
+export function createMetrics(
+  node: Node,
+  here: AddressesParts['here'],
+  cluster: () => Promise<ClusterState | undefined>,
+): Metrics {
+  const { layer7, layer4, names, clock } = node
+  const slow = new KeptAnswer({ ask: () => readSlow(node), kept_ms: SLOW_MS, clock })
+  return new Metrics({
+    layer7: { live: layer7.live, names: names.layer7 },
+    layer4: { live: layer4.live, names: names.layer4 },
+    node: async () => nodeFigures(node, here, await slow.get(), await cluster()),
+    clock,
+  })
+}
+
+interface Slow {
+  readonly archive7_bytes: number | undefined
+  readonly archive4_bytes: number | undefined
+  readonly api: readonly { readonly name: string; readonly notAfter: Date }[]
+}
+
+async function readSlow({ layer7, layer4, stateFolder }: Node): Promise<Slow> {
+  const [archive7_bytes, archive4_bytes] = await Promise.all([
+    sizeOf(layer7.archive.directory),
+    sizeOf(layer4.archive.directory),
+  ])
+  return { archive7_bytes, archive4_bytes, api: apiCertificate(join(stateFolder, 'tls')) }
+}
+
+/** What its files take on the disk. */
+async function sizeOf(folder: string): Promise<number | undefined> {
+  try {
+    const files = await readdir(folder)
+    const sizes = await Promise.all(files.map(async (file) => (await stat(join(folder, file))).blocks * 512))
+    return sizes.reduce((sum, size) => sum + size, 0)
+  } catch {
+    return undefined
+  }
+}
+
+async function nodeFigures(
+  node: Node,
+  here: AddressesParts['here'],
+  slow: Slow,
+  cluster: ClusterState | undefined,
+): Promise<NodeFigures> {
+  const { accessLogs, engine, jobs, membership, nodeId, running, stateFolder, store } = node
+  const { system, user } = process.cpuUsage()
+  const { counts } = accessLogs
+  const held = new Set(here.tells().held.map(({ ip }) => ip))
+  const isOwn = chosenCertificate(running, nodeId) === undefined
+  return {
+    nodeId,
+    name: membership.members.get(nodeId)?.name ?? hostname(),
+    version: VERSION,
+    machine: await readMachine(stateFolder),
+    daemon: {
+      startedAt_s: performance.timeOrigin / 1_000,
+      cpu_s: (system + user) / 1e6,
+      resident_bytes: process.memoryUsage.rss(),
+    },
+    haproxy: haproxyFigures(node),
+    archives: archivesOf(node, slow),
+    accessLogs: counts && { lines: counts.lines, size_bytes: counts.bytes, dropped: { ...counts.losses } },
+    apply: engine.state,
+    pending: store.changes().length,
+    certificates: [
+      ...Array.from(running.list('certificates'), (one) => ({ id: one.id, name: one.name, end: endOf(one) })),
+      ...(isOwn ? slow.api.map(({ name, notAfter }) => ({ id: '', name, end: notAfter })) : []),
+    ],
+    jobs: jobs.list(),
+    cluster,
+    floatingIps: [...running.list('floatingIps')]
+      .filter(({ enabled }) => enabled)
+      .map(({ id, ip }) => ({ id, ip, isHeld: held.has(ip) })),
+  }
+}
+
+/** The answer of HAProxy begins with what its master, or the process itself, says of processes. */
+export function haproxyFigures({ layer7 }: Node): HaproxyFigures {
+  const { bytes } = layer7.live
+  const text = bytes === undefined ? '' : Buffer.from(bytes.csv.subarray(0, bytes.rows[0])).toString()
+  const shown = parseShowProc(text)
+  const [worker] = shown?.workers ?? []
+  const number = (name: string) => Number(infoField(text, name) ?? Number.NaN)
+  const uptime_s = worker?.uptime_s ?? number('Uptime_sec')
+  return {
+    isUp: layer7.state().up,
+    version: worker?.version ?? infoField(text, 'Version'),
+    uptime_s: Number.isNaN(uptime_s) ? undefined : uptime_s,
+    reloads: shown?.master.reloads,
+    failedReloads: shown?.master.failed,
+    oldWorkers: shown?.oldWorkers.length,
+  }
+}
+
+function archivesOf({ layer7, layer4, clock, running }: Node, slow: Slow): readonly ArchiveFigures[] {
+  const of = (layer: '4' | '7', side: Pick<ArchiveSide<unknown, unknown>, 'kept'>, size_bytes: number | undefined) => {
+    const { hwm_s, losses, storage } = side.kept
+    const lag_s = hwm_s === 0 ? undefined : Math.max(0, clock.now_ms() / 1_000 - hwm_s)
+    return { layer, lag_s, isStoring: storage?.isStoring ?? true, losses, size_bytes }
+  }
+  const seven = of('7', layer7, slow.archive7_bytes)
+  // Without anything to count, nothing is written.
+  const hasLayer4 = [...running.list('l4Frontends')].length > 0
+  return hasLayer4 ? [seven, of('4', layer4, slow.archive4_bytes)] : [seven]
+}
+
+/** The state of the cluster, for which etcd is asked: as it was said last, while that takes long. */
+export function clusterOf({ membership, clock }: Node): () => Promise<ClusterState | undefined> {
+  let last: { readonly state: ClusterState | undefined; readonly at_ms: number } | undefined
+  let asking: Promise<void> | undefined
+  return async () => {
+    if (membership.cluster === undefined) return undefined
+    asking ??= membership
+      .state()
+      .then((state) => void (last = { state, at_ms: clock.monotonic_ms() }))
+      .catch(() => undefined)
+      .finally(() => (asking = undefined))
+    await Promise.race([asking, sleep(CLUSTER_WAIT_MS, undefined, { ref: false })])
+    if (last === undefined || clock.monotonic_ms() - last.at_ms > CLUSTER_FRESH_MS) return undefined
+    return last.state
+  }
+}

@@ -1,0 +1,104 @@
+import { weightsOf } from '../api/accept.ts'
+import type { MetricsFormat } from '../context/metrics.ts'
+import { ascii, JsonBuffer } from '../stats/json-buffer.ts'
+import { type Family, sampleName, unitOf } from './family.ts'
+
+export const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+}
+
+/** OpenMetrics for whoever names it and does not like the other one better. */
+export function formatFor(accept: string): MetricsFormat {
+  const weights = weightsOf(accept)
+  const openmetrics = weights.get('application/openmetrics-text') ?? 0
+  const plain = weights.get('text/plain') ?? 0
+  return openmetrics > 0 && openmetrics >= plain ? 'openmetrics' : 'prometheus'
+}
+
+/**
+ * Names are what people wrote. A backslash, a quote and a line break have their escapes; other characters that control
+ * something are none of a text, and some readers take the first of them for the end of everything.
+ */
+// oxlint-disable-next-line no-control-regex -- those are what is looked for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
+
+export function labelValue(text: string): string {
+  return text
+    .replaceAll('\\', String.raw`\\`)
+    .replaceAll('"', String.raw`\"`)
+    .replaceAll('\n', String.raw`\n`)
+    .replaceAll(CONTROL, '\ufffd')
+}
+
+/** `{name="value",…` without the brace behind it, so that another label may follow; '' without labels. */
+export function labelText(family: Pick<Family, 'labels'>, values: readonly string[]): string {
+  const pairs = family.labels.map((name, at) => `${name}="${labelValue(values[at] ?? '')}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}`
+}
+
+const SPACE = ascii(' ')
+const CLOSE = ascii('} ')
+const LINE = 0x0a
+
+/** Text that scrapers read, written family by family. A family without samples leaves nothing. */
+export class Exposition {
+  readonly out = new JsonBuffer()
+  readonly #isOpenMetrics: boolean
+  #name: Uint8Array = SPACE
+  #labels: readonly string[] = []
+  /** Where the head of the family begins, and its samples. */
+  #head = 0
+  #samples = 0
+
+  constructor(format: MetricsFormat) {
+    this.#isOpenMetrics = format === 'openmetrics'
+  }
+
+  /** What follows are samples of this family. */
+  begin(family: Family): void {
+    this.#finish()
+    const { name, type, help, labels } = family
+    const unit = unitOf(family)
+    const sample = sampleName(family)
+    this.#name = ascii(sample)
+    this.#labels = labels
+    this.#head = this.out.length
+    if (this.#isOpenMetrics)
+      this.out.text(
+        `# TYPE ${name} ${type}\n${unit === undefined ? '' : `# UNIT ${name} ${unit}\n`}# HELP ${name} ${help}\n`,
+      )
+    else this.out.text(`# HELP ${sample} ${help}\n# TYPE ${sample} ${type === 'counter' ? type : 'gauge'}\n`)
+    this.#samples = this.out.length
+  }
+
+  sample(values: readonly string[], value: number): void {
+    this.out.raw(this.#name)
+    this.out.text(labelText({ labels: this.#labels }, values))
+    this.out.raw(values.length === 0 ? SPACE : CLOSE)
+    this.out.number(value)
+    this.out.byte(LINE)
+  }
+
+  /** The same with labels that are kept as bytes. */
+  number(labels: Uint8Array, value: number): void {
+    this.out.raw(this.#name)
+    this.out.raw(labels)
+    this.out.raw(CLOSE)
+    this.out.number(value)
+    this.out.byte(LINE)
+  }
+
+  /** The document; the next one begins. */
+  end(): Buffer {
+    this.#finish()
+    if (this.#isOpenMetrics) this.out.text('# EOF\n')
+    this.#head = this.#samples = 0
+    return this.out.give()
+  }
+
+  #finish(): void {
+    if (this.out.length === this.#samples) this.out.cut(this.#head)
+    this.#head = this.#samples = 0
+  }
+}

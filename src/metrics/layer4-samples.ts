@@ -1,0 +1,132 @@
+import type { LiveKind } from '../stats/live-fields.ts'
+import { ascii } from '../stats/json-buffer.ts'
+import type { Layer4Live } from '../stats/layer4-live.ts'
+import { rowKey } from '../stats/live-plan.ts'
+import type { ObjectNames } from '../stats/names.ts'
+import { type Exposition, labelText } from './exposition.ts'
+import { counter, type Family, gauge } from './family.ts'
+
+export interface Layer4Parts {
+  readonly live: Pick<Layer4Live, 'figure' | 'healthIn' | 'realsUp' | 'hasFigures'>
+  readonly names: ObjectNames
+}
+
+type Column = Parameters<Layer4Live['figure']>[1]
+interface ColumnFamily {
+  readonly family: Family
+  readonly column: Column
+}
+
+const LABELS: Readonly<Record<LiveKind, readonly string[]>> = {
+  frontend: ['frontend_id', 'frontend'],
+  backend: ['backend_id', 'backend'],
+  server: ['backend_id', 'backend', 'server_id', 'server'],
+}
+const ONE_WAY = 'absent where replies bypass the node'
+const TRAFFIC = [
+  [counter, 'connections', 'connections', 'Connections.'],
+  [counter, 'received_packets', 'packetsIn', 'Packets from clients.'],
+  [counter, 'sent_packets', 'packetsOut', `Packets to clients; ${ONE_WAY}.`],
+  [counter, 'received_bytes', 'bytesIn', 'Bytes from clients.'],
+  [counter, 'sent_bytes', 'bytesOut', `Bytes to clients; ${ONE_WAY}.`],
+] as const
+const OF_SERVERS = [
+  [gauge, 'active_connections', 'activeConnections', 'Connections that are established.'],
+  [gauge, 'inactive_connections', 'inactiveConnections', 'Connections that end.'],
+  [gauge, 'persistent_clients', 'persistentConnections', 'Clients that stay with it.'],
+  [gauge, 'weight', 'weight', 'Share of the traffic.'],
+] as const
+
+const columnsOf = (
+  what: LiveKind,
+  rows: readonly (readonly [typeof counter, string, Column, string])[],
+): readonly ColumnFamily[] =>
+  rows.map(([make, name, column, help]) => ({ column, family: make(`layer4_${what}_${name}`, help, LABELS[what]) }))
+
+const COLUMNS: Readonly<Record<LiveKind, readonly ColumnFamily[]>> = {
+  frontend: columnsOf('frontend', TRAFFIC),
+  backend: columnsOf('backend', TRAFFIC),
+  server: columnsOf('server', [...TRAFFIC, ...OF_SERVERS]),
+}
+const SERVERS_UP = gauge('layer4_backend_servers_up', 'Servers that take new connections.', LABELS.backend)
+const UP = gauge('layer4_server_up', 'Whether its health check passes; absent while nobody can tell.', LABELS.server)
+const STATE = gauge('layer4_server_state', 'What was chosen for it: 2 online, 1 drained, 0 halted.', LABELS.server)
+const STATES = { halted: 0, drained: 1, online: 2 } as const
+
+export const LAYER_4_FAMILIES: readonly Family[] = [
+  ...Object.values(COLUMNS).flatMap((columns) => columns.map(({ family }) => family)),
+  SERVERS_UP,
+  UP,
+  STATE,
+]
+
+interface Named {
+  readonly key: string
+  readonly labels: Uint8Array
+  readonly id: string
+  readonly backendId: string
+}
+type Known = Readonly<Record<LiveKind, readonly Named[]>>
+
+const PORTION = 128
+
+/** Samples of Layer 4, from the last reading of the kernel's table. */
+export class Layer4Samples {
+  readonly #parts: Layer4Parts
+  #known: { readonly version: number; readonly objects: Known } | undefined
+
+  constructor(parts: Layer4Parts) {
+    this.#parts = parts
+  }
+
+  /** Nothing while the table cannot be read, or nobody uses it. */
+  *write(out: Exposition): Generator<void> {
+    const { live, names } = this.#parts
+    if (!live.hasFigures) return
+    if (this.#known?.version !== names.version) this.#known = { version: names.version, objects: objectsOf(names) }
+    const { objects } = this.#known
+    for (const kind of ['frontend', 'backend', 'server'] as const) {
+      for (const { family, column } of COLUMNS[kind]) {
+        out.begin(family)
+        yield* each(out, objects[kind], ({ key }) => live.figure(key, column))
+      }
+    }
+    out.begin(SERVERS_UP)
+    yield* each(out, objects.backend, ({ key }) => live.realsUp(key))
+    out.begin(UP)
+    yield* each(out, objects.server, ({ id, backendId }) => {
+      const health = live.healthIn(backendId, id)
+      return health === 'unknown' ? undefined : Number(health === 'up')
+    })
+    out.begin(STATE)
+    yield* each(out, objects.server, ({ id }) => {
+      const state = names.state?.(id)
+      return state && STATES[state]
+    })
+  }
+}
+
+function* each(out: Exposition, objects: readonly Named[], value: (one: Named) => number | undefined): Generator<void> {
+  for (const [at, one] of objects.entries()) {
+    if (at % PORTION === PORTION - 1) yield
+    const told = value(one)
+    if (told !== undefined) out.number(one.labels, told)
+  }
+}
+
+function objectsOf(names: ObjectNames): Known {
+  const named = (kind: LiveKind, values: readonly string[], [backendId, id]: readonly [string, string]): Named => ({
+    key: rowKey(kind, backendId, id),
+    labels: ascii(labelText({ labels: LABELS[kind] }, values)),
+    id,
+    backendId,
+  })
+  const backends = [...names.backends()]
+  return {
+    frontend: Array.from(names.frontends(), ({ id, name }) => named('frontend', [id, name], [id, ''])),
+    backend: backends.map(({ id, name }) => named('backend', [id, name], [id, ''])),
+    server: backends.flatMap(({ id, name, reals }) =>
+      reals.map((real) => named('server', [id, name, real.ripId, real.name], [id, real.ripId])),
+    ),
+  }
+}

@@ -1,0 +1,114 @@
+import type { LiveKind } from '../stats/live-fields.ts'
+import { counter, type Family, gauge } from './family.ts'
+
+/** A column of HAProxy as a metric; several columns are samples of one, told apart by a label. */
+export interface ColumnFamily {
+  readonly family: Family
+  /** HAProxy writes milliseconds. */
+  readonly isMilliseconds?: true
+  readonly columns: readonly { readonly column: string; readonly label?: string }[]
+}
+
+interface KindFamilies {
+  readonly labels: readonly string[]
+  readonly up: Family
+  readonly columns: readonly ColumnFamily[]
+}
+
+const CODES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const
+
+type Make = (labels: readonly string[], what: string) => ColumnFamily
+const of =
+  (make: typeof counter, name: string, column: string, help: string): Make =>
+  (labels, what) => ({ family: make(`layer7_${what}_${name}`, help, labels), columns: [{ column }] })
+const average =
+  (name: string, column: string, help: string): Make =>
+  (labels, what) => ({
+    ...of(gauge, `${name}_average_seconds`, column, `${help}, average of the last 1024 requests.`)(labels, what),
+    isMilliseconds: true,
+  })
+
+const responses: Make = (labels, what) => ({
+  family: counter(`layer7_${what}_responses`, 'HTTP answers, by the first digit of their status.', [...labels, 'code']),
+  // Of thousands of servers only what says something of them.
+  columns: (what === 'server' ? CODES.slice(1, -1) : CODES).map((code) => ({
+    column: `hrsp_${code}`,
+    label: `,code="${code}"} `,
+  })),
+})
+
+const TRAFFIC: readonly Make[] = [
+  of(gauge, 'current_sessions', 'scur', 'Sessions that are open.'),
+  of(counter, 'sessions', 'stot', 'Sessions since the start of its process.'),
+  of(counter, 'received_bytes', 'bin', 'Bytes from clients.'),
+  of(counter, 'sent_bytes', 'bout', 'Bytes to clients.'),
+  of(counter, 'requests', 'req_tot', 'HTTP requests.'),
+  responses,
+]
+const DENIED: readonly Make[] = [
+  of(counter, 'denied_requests', 'dreq', 'Requests that rules refused.'),
+  of(counter, 'denied_responses', 'dresp', 'Answers that rules refused.'),
+]
+const SERVER_SIDE: readonly Make[] = [
+  of(counter, 'connection_errors', 'econ', 'Connections to servers that failed.'),
+  of(counter, 'response_errors', 'eresp', 'Answers of servers that were broken off or invalid.'),
+  of(counter, 'retries', 'wretr', 'Connections that were tried again.'),
+  of(gauge, 'queued_requests', 'qcur', 'Requests that wait for a server.'),
+  of(counter, 'downtime_seconds', 'downtime', 'Time that it was down.'),
+  average('response_time', 'rtime', 'Time to the answer'),
+]
+
+const MAKES: Readonly<Record<LiveKind, readonly Make[]>> = {
+  frontend: [
+    ...TRAFFIC,
+    of(gauge, 'session_limit', 'slim', 'Sessions that may be open at once.'),
+    of(counter, 'request_errors', 'ereq', 'Requests that were broken off or invalid.'),
+    ...DENIED,
+  ],
+  backend: [
+    ...TRAFFIC,
+    ...DENIED,
+    ...SERVER_SIDE,
+    of(counter, 'redispatches', 'wredis', 'Requests that were given to another server.'),
+    of(gauge, 'active_servers', 'act', 'Servers that take traffic.'),
+    of(gauge, 'backup_servers', 'bck', 'Backup servers that could take it.'),
+    average('queue_time', 'qtime', 'Time in the queue'),
+    average('connect_time', 'ctime', 'Time to connect'),
+    average('total_time', 'ttime', 'Time in all'),
+  ],
+  server: [...TRAFFIC, ...SERVER_SIDE, of(gauge, 'weight', 'weight', 'Share of the traffic.')],
+}
+
+const LABELS: Readonly<Record<LiveKind, readonly string[]>> = {
+  frontend: ['frontend_id', 'frontend'],
+  backend: ['backend_id', 'backend'],
+  server: ['backend_id', 'backend', 'server_id', 'server'],
+}
+const UP: Readonly<Record<LiveKind, string>> = {
+  frontend: 'Whether it takes connections.',
+  backend: 'Whether a server of it takes traffic.',
+  server: 'Whether its health check passes; absent while none is made.',
+}
+
+const kind = (what: LiveKind): KindFamilies => ({
+  labels: LABELS[what],
+  up: gauge(`layer7_${what}_up`, UP[what], LABELS[what]),
+  columns: MAKES[what].map((make) => make(LABELS[what], what)),
+})
+
+export const LAYER_7: Readonly<Record<LiveKind, KindFamilies>> = {
+  frontend: kind('frontend'),
+  backend: kind('backend'),
+  server: kind('server'),
+}
+
+export const LAYER_7_SERVER_STATE = gauge(
+  'layer7_server_state',
+  'What was chosen for it: 2 online, 1 drained, 0 halted.',
+  LABELS.server,
+)
+
+export const LAYER_7_FAMILIES: readonly Family[] = [
+  ...Object.values(LAYER_7).flatMap(({ up, columns }) => [up, ...columns.map(({ family }) => family)]),
+  LAYER_7_SERVER_STATE,
+]

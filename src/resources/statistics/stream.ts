@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import { endpoint } from '../../api/endpoint.ts'
+import { Reply } from '../../api/reply.ts'
+import type { FieldError } from '../../base/errors.ts'
+import { closed } from '../../model/fields.ts'
+import { Ids, listedIds, refuseQuery } from './history-query.ts'
+
+export const statsStream = [
+  endpoint({
+    name: 'stats.stream',
+    method: 'GET',
+    path: '/{applianceId}/stats/stream',
+    effect: 'read',
+    extension: true,
+    produces: ['text/event-stream'],
+    summary:
+      'Follow the live figures of a node: `figures` has all of both layers, then each second `changed` has the members that changed',
+    message:
+      'Events. `figures`: {layer7, layer4}, each {problem, frontends, backends, reals}, with objects as GET …/stats of the layer has them; lists without objects are absent. `changed`: the same with what has changed, each object with id (and backendId) and the members that are others now; lastChange is told when it began anew. After a change of the configuration `figures` comes again. With the id of the last event in Last-Event-ID, what has changed since then.',
+    headers: ['last-event-id'],
+    query: closed({ ids: Type.Optional(Ids) }),
+    handle(ctx, { query, headers }) {
+      const errors: FieldError[] = []
+      const unknown = (id: string) => (ctx.figureStreams.has(id) ? undefined : 'of which nothing runs')
+      const ids = query.ids === undefined ? [] : listedIds(query.ids, unknown, errors)
+      refuseQuery(errors)
+      const stream = ctx.figureStreams.stream(ids, headers['last-event-id'] ?? '', ctx.actor.userId)
+      return Reply.bytes({
+        body: '',
+        contentType: 'text/event-stream',
+        cacheControl: 'no-store',
+        stream,
+        isShared: true,
+      })
+    },
+  }),
+]

@@ -1,0 +1,188 @@
+import { FlatMembers, sameBytes } from './flat-json.ts'
+import { ascii, JsonBuffer } from './json-buffer.ts'
+import type { LiveElement, ObjectLists } from './live-plan.ts'
+
+const LISTS = ['frontends', 'backends', 'reals'] as const satisfies readonly (keyof ObjectLists)[]
+
+/** Live figures of one layer, as they are followed. */
+export interface FrameSource {
+  /** Another one whenever the objects, or what they are called, are others. */
+  readonly version: number
+  objects(): ObjectLists
+  has(id: string): boolean
+  /** Writes an object as its live answer has it, but for its closing brace. */
+  put(element: LiveElement, out: JsonBuffer): void
+  /** Why there are no figures; undefined when there are. */
+  readonly problem: string | undefined
+}
+
+/** More than any object has. */
+const MEMBERS_MAX = 64
+const [OPEN, COMMA, CLOSE] = [0x7b, 0x2c, 0x7d] as const
+const CLOSE_LIST = ascii(']')
+/** It passes by itself: it is told when it begins anew. */
+const PASSING = ascii('"lastChange":')
+/** What says which object it is. */
+const NAMING = [ascii('"id":'), ascii('"backendId":')] as const
+
+/**
+ * The objects that somebody follows, as they were last, and when each of their members became what it is: so it can be
+ * told what has changed since any moment.
+ */
+export class FigureFrames {
+  readonly #source: FrameSource
+  readonly #wanted: ReadonlySet<string> | undefined
+  #version = -1
+  #lists: ObjectLists = { frontends: [], backends: [], reals: [] }
+  #elements: readonly LiveElement[] = []
+  #now = new JsonBuffer()
+  #before = new JsonBuffer()
+  /** Where each object begins, and behind the last one its end. */
+  #starts = new Uint32Array(1)
+  #startsBefore = new Uint32Array(1)
+  #changed = new Uint32Array(0)
+  #latest = new Uint32Array(0)
+  #problem: string | undefined
+  #problemSince = 0
+
+  /** `wanted`: ids; undefined is everything. */
+  constructor(source: FrameSource, wanted: ReadonlySet<string> | undefined) {
+    this.#source = source
+    this.#wanted = wanted
+  }
+
+  get size(): number {
+    return this.#elements.length
+  }
+
+  /** Looks at the figures at this moment. Answers whether everything has to be told anew. */
+  look(moment: number): boolean {
+    const isOther = this.#source.version !== this.#version
+    if (isOther) this.#begin(moment)
+    ;[this.#now, this.#before] = [this.#before, this.#now]
+    ;[this.#starts, this.#startsBefore] = [this.#startsBefore, this.#starts]
+    this.#write()
+    if (!isOther) this.#compare(moment)
+    const { problem } = this.#source
+    if (problem !== this.#problem) this.#problemSince = moment
+    this.#problem = problem
+    return isOther
+  }
+
+  #begin(moment: number): void {
+    this.#version = this.#source.version
+    const all = this.#source.objects()
+    const wanted = this.#wanted
+    const chosen = (list: readonly LiveElement[]) =>
+      wanted === undefined ? list : list.filter(({ id }) => wanted.has(id))
+    this.#lists = { frontends: chosen(all.frontends), backends: chosen(all.backends), reals: chosen(all.reals) }
+    this.#elements = LISTS.flatMap((list) => this.#lists[list])
+    const count = this.#elements.length
+    this.#starts = new Uint32Array(count + 1)
+    this.#startsBefore = new Uint32Array(count + 1)
+    this.#changed = new Uint32Array(count * MEMBERS_MAX).fill(moment)
+    this.#latest = new Uint32Array(count).fill(moment)
+  }
+
+  #write(): void {
+    const out = this.#now
+    out.clear()
+    for (const [at, element] of this.#elements.entries()) {
+      this.#starts[at] = out.length
+      this.#source.put(element, out)
+      out.byte(CLOSE)
+    }
+    this.#starts[this.#elements.length] = out.length
+  }
+
+  #compare(moment: number): void {
+    const [now, before] = [this.#now.view(), this.#before.view()]
+    for (let at = 0; at < this.#elements.length; at++) {
+      const [from, to] = [this.#starts[at] ?? 0, this.#starts[at + 1] ?? 0]
+      const [old, oldTo] = [this.#startsBefore[at] ?? 0, this.#startsBefore[at + 1] ?? 0]
+      if (to - from === oldTo - old && now.compare(before, old, oldTo, from, to) === 0) continue
+      if (this.#compareOne(at, moment, new FlatMembers(now, from), new FlatMembers(before, old)))
+        this.#latest[at] = moment
+    }
+  }
+
+  /** An object has the same members in the same order each time. */
+  #compareOne(at: number, moment: number, now: FlatMembers, before: FlatMembers): boolean {
+    const [bytes, old] = [this.#now.view(), this.#before.view()]
+    let isOther = false
+    for (let member = at * MEMBERS_MAX; now.next() && before.next(); member++) {
+      if (sameBytes(bytes, now.value, now.end, old, before.value, before.end)) continue
+      if (begins(bytes, now.start, PASSING) && numberAt(bytes, now) > numberAt(old, before)) continue
+      this.#changed[member] = moment
+      isOther = true
+    }
+    return isOther
+  }
+
+  /** Everything, as JSON. */
+  writeAll(out: JsonBuffer): void {
+    this.#writeLayer(out, true, (at) => {
+      out.append(this.#now.view(), this.#starts[at] ?? 0, this.#starts[at + 1] ?? 0)
+      return true
+    })
+  }
+
+  /** What has changed since a moment; false when nothing has. */
+  writeSince(moment: number, out: JsonBuffer): boolean {
+    let hasAny = this.#problemSince > moment
+    this.#writeLayer(out, hasAny, (at) => {
+      if ((this.#latest[at] ?? 0) <= moment) return false
+      this.#writeChanged(at, moment, out)
+      hasAny = true
+      return true
+    })
+    return hasAny
+  }
+
+  /** Lists without an object are left out unless everything is told. */
+  #writeLayer(out: JsonBuffer, withProblem: boolean, write: (at: number) => boolean): void {
+    out.byte(OPEN)
+    if (withProblem) out.text(`"problem":${JSON.stringify(this.#problem ?? null)}`)
+    let at = 0
+    let isFirst = !withProblem
+    for (const list of LISTS) {
+      const start = out.length
+      out.text(`${isFirst ? '' : ','}"${list}":[`)
+      let count = 0
+      for (const end = at + this.#lists[list].length; at < end; at++) {
+        const before = out.length
+        if (count > 0) out.byte(COMMA)
+        if (write(at)) count++
+        else out.cut(before)
+      }
+      if (count === 0) out.cut(start)
+      else {
+        out.raw(CLOSE_LIST)
+        isFirst = false
+      }
+    }
+    out.byte(CLOSE)
+  }
+
+  #writeChanged(at: number, moment: number, out: JsonBuffer): void {
+    const bytes = this.#now.view()
+    const members = new FlatMembers(bytes, this.#starts[at] ?? 0)
+    out.byte(OPEN)
+    for (let member = at * MEMBERS_MAX; members.next(); member++) {
+      const isNaming = NAMING.some((name) => begins(bytes, members.start, name))
+      if (!isNaming && (this.#changed[member] ?? 0) <= moment) continue
+      out.append(bytes, members.start, members.end)
+      out.byte(COMMA)
+    }
+    out.back()
+    out.byte(CLOSE)
+  }
+}
+
+function begins(bytes: Uint8Array, at: number, name: Uint8Array): boolean {
+  for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name[i]) return false
+  return true
+}
+
+/** NaN where there is none. */
+const numberAt = (bytes: Buffer, { value, end }: FlatMembers): number => Number(bytes.toString('latin1', value, end))

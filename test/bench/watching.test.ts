@@ -1,0 +1,4 @@
+import t from 'tap'
+import { smoke } from '../fixtures/bench.ts'
+
+for (const name of ['metrics', 'streams']) t.test(`${name} runs`, (test) => smoke(test, name))

@@ -1,0 +1,47 @@
+import t from 'tap'
+import { ColumnText, type Values } from '../../../src/metrics/column-text.ts'
+import { ascii, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+
+function textValues(values: readonly string[]): Values {
+  return {
+    bytes: ascii(''),
+    from: 0,
+    to: 0,
+    find(object) {
+      this.bytes = ascii(values[object] ?? '')
+      this.to = this.bytes.length
+    },
+  }
+}
+
+/** Writes the lines in two portions behind some other text, as documents have them. */
+function written(text: ColumnText, before: string, values: readonly string[]): string {
+  const out = new JsonBuffer()
+  out.text(before)
+  text.begin(out)
+  text.portion(out, 0, 2, textValues(values))
+  text.portion(out, 2, values.length, textValues(values))
+  const document = out.give()
+  text.keep(document)
+  return document.toString()
+}
+
+t.test('numbers stay, change, grow, shrink, come and go', async (test) => {
+  const labels = ['a', 'b', 'c', 'd'].map((name) => ascii(`{n="${name}"`))
+  const text = new ColumnText(ascii('m'), labels, ascii('} '))
+  const line = (name: string, value: string) => (value === '' ? '' : `m{n="${name}"} ${value}\n`)
+  const rounds = [
+    ['1', '22', '333', '4'],
+    ['1', '23', '334', '4'],
+    ['10', '23', '3', '4444'],
+    ['', '23', '', '4'],
+    ['7', '', '8', ''],
+    ['', '', '', ''],
+    ['1', '2', '3', '4'],
+  ]
+  for (const [at, values] of rounds.entries()) {
+    const before = 'x'.repeat(at * 7)
+    const wanted = before + ['a', 'b', 'c', 'd'].map((name, i) => line(name, values[i] ?? '')).join('')
+    test.equal(written(text, before, values), wanted, values.join())
+  }
+})

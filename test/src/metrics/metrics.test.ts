@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { FAMILIES, Metrics } from '../../../src/metrics/metrics.ts'
+import type { Family } from '../../../src/metrics/family.ts'
+import type { NodeFigures } from '../../../src/metrics/node-samples.ts'
+import { LiveAnswers } from '../../../src/stats/live.ts'
+import { sampleName } from '../../../src/metrics/family.ts'
+import { namesOf } from '../stats/names-fixture.ts'
+
+const STILL: NodeFigures = {
+  nodeId: 'n',
+  name: 'n',
+  version: '1',
+  machine: { uptime_s: 1, load: [], cpu_s: new Map(), memory: undefined, disk: undefined, interfaces: [] },
+  daemon: { startedAt_s: 1, cpu_s: 1, resident_bytes: 1 },
+  haproxy: {
+    isUp: true,
+    version: '2',
+    uptime_s: 1,
+    reloads: undefined,
+    failedReloads: undefined,
+    oldWorkers: undefined,
+  },
+  archives: [],
+  accessLogs: undefined,
+  apply: { state: 'idle', revision: 1, startedAt: null, secondsLeft: null },
+  pending: 0,
+  certificates: [],
+  jobs: [],
+  cluster: undefined,
+  floatingIps: [],
+}
+
+function fixture(node: () => Promise<NodeFigures>) {
+  const names = namesOf([], [])
+  const state = { now_ms: 0 }
+  const live = { hasFigures: false, figure: () => undefined, realsUp: () => undefined, healthIn: () => 'up' as const }
+  const metrics = new Metrics({
+    layer7: { live: new LiveAnswers(names, 'n'), names },
+    layer4: { live, names },
+    node,
+    clock: { monotonic_ms: () => state.now_ms },
+  })
+  return { metrics, state }
+}
+
+t.test('made at most once a second in each form, for however many ask', async (test) => {
+  let made = 0
+  const { metrics, state } = fixture(async () => {
+    made++
+    return { ...STILL, pending: made }
+  })
+  const [one, two] = await Promise.all([metrics.answer(''), metrics.answer('text/plain')])
+  test.equal(one, two)
+  test.equal(one, await metrics.answer('*/*'))
+  test.equal(made, 1)
+  const other = await metrics.answer('application/openmetrics-text')
+  test.equal(made, 2)
+  test.match(other, {
+    contentType: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+    cacheControl: 'no-store',
+    vary: 'Accept, Accept-Encoding',
+  })
+  test.match(one, { contentType: 'text/plain; version=0.0.4; charset=utf-8' })
+  test.match(other.body.toString(), /fulcrum_pending_changes 2\n[^]*# EOF\n$/)
+  state.now_ms = 1_000
+  test.match((await metrics.answer('')).body.toString(), /fulcrum_pending_changes 3\n/)
+  test.match(one.body.toString(), /fulcrum_pending_changes 1\n/, 'what is still being sent stays as it is')
+})
+
+t.test('what broke off half way is not what the next one is made of', async (test) => {
+  let isBroken = true
+  const { metrics } = fixture(async () => {
+    if (isBroken) throw new Error('the disk fails')
+    return STILL
+  })
+  await test.rejects(metrics.answer(''), /the disk fails/)
+  isBroken = false
+  test.match((await metrics.answer('')).body.toString(), /^# HELP fulcrum_node_info [^]*\nfulcrum_pending_changes 0\n/)
+})
+
+t.test('names keep the conventions', async (test) => {
+  const names = FAMILIES.map(({ name }) => name)
+  test.same(names.length, new Set(names).size, 'no name has two meanings')
+  for (const family of FAMILIES) {
+    const { name, help, labels, type } = family
+    test.match(name, /^fulcrum_[a-z0-9]+(_[a-z0-9]+)*$/)
+    test.notMatch(name, /_(total|info|count|sum|bucket|created)$/, name)
+    test.notMatch(name, /milli|_ms(_|$)|kilo|percent/, 'base units')
+    test.match(help, /^[A-Z][^"\\\n]*\.$/, name)
+    for (const label of labels) test.match(label, /^[a-z]+[a-z0-9_]*$/)
+    if (type === 'info') test.ok(labels.length > 0, name)
+  }
+})
+
+const row = (family: Family) =>
+  `| \`${sampleName(family)}\` | ${family.type} | ${family.labels.join(', ')} | ${family.help} |`
+
+t.test('docs/metrics.md lists each of them (npm run docs writes it)', async (test) => {
+  const listed = readFileSync(new URL('../../../docs/metrics.md', import.meta.url), 'utf8').split('\n')
+  const rows = listed.filter((line) => line.startsWith('| `fulcrum_'))
+  test.same(rows, FAMILIES.map(row))
+})

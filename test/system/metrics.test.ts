@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import t, { type Test } from 'tap'
+import { type Daemon, until } from '../fixtures/daemon.ts'
+import { Collector, noPrometheus, noVictoria, promtool, RULES } from '../fixtures/prometheus.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { fetchOnce, freePort } from '../fixtures/traffic.ts'
+import { serving } from './serving-daemon.ts'
+
+const DASHBOARD = new URL('../../docs/grafana-dashboard.json', import.meta.url)
+/** Of what this daemon has none: Layer 4, a cluster; or a list that is empty while all is well. */
+const MAY_BE_EMPTY = /layer4_|cluster_|floating_ip|== 0$|^changes/
+
+function text(port: number, accept = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path: '/metrics', headers: { accept } }, (response) => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (part: string) => (body += part))
+      response.on('end', () => resolve(body))
+    }).on('error', reject)
+  })
+}
+
+/** Queries of the dashboard, as Grafana would send them. */
+function queries(): readonly string[] {
+  const { panels, annotations } = JSON.parse(readFileSync(DASHBOARD, 'utf8'))
+  const expressions = [
+    ...panels.flatMap(({ targets = [] }: { targets?: { expr: string }[] }) => targets.map(({ expr }) => expr)),
+    ...annotations.list.map(({ expr }: { expr: string }) => expr),
+  ]
+  return expressions.map((expr) => expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '10s'))
+}
+
+t.test('alert rules are as Prometheus wants them', { skip: noPrometheus }, async (test) => {
+  test.equal(promtool(['check', 'rules', RULES]), '')
+})
+
+t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 120_000 }, async (test) => {
+  const [metricsPort, state] = [await freePort(), temporaryFolder(test, 'daemon')]
+  const { daemon, port, served } = await serving(test, state, ['--metrics-listen', `127.0.0.1:${metricsPort}`])
+  await served()
+  const hostile = String.raw`web "\ 'שלום` + ' \u202e'
+  const { id: renamed } = (await daemon.data('GET', '/layer7proxy/frontends'))[0]
+  await daemon.data('PUT', `/layer7proxy/frontends/${renamed}`, { name: hostile })
+  await daemon.data('PUT', '/services/apply')
+  test.equal(promtool(['check', 'metrics'], await text(metricsPort)), '', 'promtool has no complaint')
+  test.match(await text(metricsPort, 'application/openmetrics-text'), /\n# EOF\n$/)
+  test.equal((await daemon.call('GET', '/metrics')).status, 200)
+  const token = await daemon.login()
+  const prometheus = await Collector.prometheus(
+    test,
+    `  - job_name: fulcrum
+    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]
+  - job_name: with-token
+    scheme: https
+    metrics_path: /api/v1/metrics
+    authorization: { credentials: ${token} }
+    tls_config: { insecure_skip_verify: true }
+    static_configs: [{ targets: ['127.0.0.1:${daemon.port}'] }]
+`,
+  )
+  const up = await until(
+    'both targets',
+    () => prometheus.api('query?query=up'),
+    (answer) => answer?.data?.result?.filter(({ value }: { value: unknown[] }) => value[1] === '1').length === 2,
+    60_000,
+  )
+  test.equal(up.status, 'success')
+  for (let request = 0; request < 7; request++) await fetchOnce(port)
+  await sameFigures(test, prometheus, daemon, hostile)
+  for (const expression of queries()) {
+    const found = await prometheus.query(expression)
+    if (!MAY_BE_EMPTY.test(expression)) test.ok(found.length > 0, expression)
+  }
+  const { data } = await until(
+    'the rules',
+    () => prometheus.api('rules'),
+    (answer) => answer?.data?.groups?.[0]?.rules?.every(({ health }: { health: string }) => health === 'ok'),
+  )
+  const firing = data.groups[0].rules.filter(({ state: one }: { state: string }) => one === 'firing')
+  test.same(
+    firing.map(({ name }: { name: string }) => name),
+    [],
+    'nothing is wrong',
+  )
+})
+
+async function sameFigures(test: Test, prometheus: Collector, daemon: Daemon, name: string): Promise<void> {
+  const live = await daemon.data('GET', `/${daemon.node}/layer7proxy/stats`)
+  const [frontend] = live.frontends
+  const of = (expression: string) => prometheus.query(`${expression}{job="fulcrum"}`)
+  const counted = await until(
+    'what was counted',
+    () => of('fulcrum_layer7_frontend_requests_total'),
+    ([sample]) => Number(sample?.value[1]) >= 7,
+  )
+  test.same(counted[0]?.metric['frontend'], name)
+  test.same(counted[0]?.metric['frontend_id'], frontend.id)
+  const after = (await daemon.data('GET', `/${daemon.node}/layer7proxy/stats`)).frontends[0]
+  const pairs = [
+    ['fulcrum_layer7_frontend_requests_total', 'totalRequests'],
+    ['fulcrum_layer7_frontend_sessions_total', 'totalSessions'],
+    ['fulcrum_layer7_frontend_received_bytes_total', 'bytesIn'],
+    ['fulcrum_layer7_frontend_sent_bytes_total', 'bytesOut'],
+    ['fulcrum_layer7_frontend_session_limit', 'sessionLimit'],
+  ] as const
+  for (const [metric, field] of pairs) test.same(Number((await of(metric))[0]?.value[1]), after[field], field)
+  const { data: entries } = await prometheus.api('query?query=fulcrum_revision')
+  test.same(new Set(entries.result.map(({ value }: { value: unknown[] }) => value[1])).size, 1, 'both ways the same')
+  test.ok((await prometheus.query('count_over_time(fulcrum_revision[30s]) > 1')).length === 2)
+}
+
+t.test('collected by a real VictoriaMetrics, as text', { skip: noVictoria, timeout: 120_000 }, async (test) => {
+  const [metricsPort, state] = [await freePort(), temporaryFolder(test, 'daemon')]
+  const { daemon } = await serving(test, state, ['--metrics-listen', `127.0.0.1:${metricsPort}`])
+  const job = `  - job_name: fulcrum\n    static_configs: [{ targets: ['127.0.0.1:${metricsPort}'] }]\n`
+  const victoria = await Collector.victoria(test, job)
+  const told = await until(
+    'a figure',
+    () => victoria.api('query?query=fulcrum_layer7_server_state'),
+    (answer) => answer?.data?.result?.length > 0,
+    60_000,
+  )
+  const [server] = told.data.result
+  test.match(server.metric, { server: 'one', backend: 'web', job: 'fulcrum' })
+  test.equal(server.value[1], '2')
+  const [{ value } = { value: [] }] = await victoria.query('fulcrum_revision')
+  test.equal(Number(value[1]), (await daemon.data('GET', '/services/apply')).revision)
+})
