@@ -61,7 +61,7 @@ export interface Made {
 
 /** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
-  const { access, clock, layer4, layer7 } = node
+  const { clock, layer4 } = node
   const asking = { self: node.born, membership: node.membership }
   const transactions = new Transactions(node.store, clock, node.log, holders(node))
   const isAtWork = () => power.isGoingDown || node.jobs.running('packages') !== undefined
@@ -80,47 +80,21 @@ export function createCapabilities(node: Node): Made {
   const alerts = createAlerts(node)
   const applied = { path: APPLIED, isAnswer: isAppliedHere, lost: () => undefined }
   const capabilities: Whole = {
-    accessLogs: node.accessLogs,
-    accounts: access.account,
+    ...ofNode(node),
     acme,
     addresses,
     alerts,
     applying: new Applying({ ...node, transactions, askOthers: () => askAll(asking, applied) }),
-    audit: node.audit,
     backups,
-    catalog: catalogOf(endpoints),
-    certificates: createCertificates(node),
-    clock: createClock(node),
-    cluster: node.membership,
-    console: createConsole(node),
     demo,
-    documents: new Documents(endpoints, VERSION),
     drains,
-    events: node.events,
-    health: healthOver([layer7.live, layer4.live]),
-    history: layer7.history,
-    interfaces: createInterfaces(node),
-    jobs: node.jobs,
     layer4: { history: layer4.history, live: createLayer4OfNodes(node, asking) },
-    live: layer7.live,
-    login: access.login,
-    machine: node.facts,
     maintenance,
-    nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
     pair: new Pair({ cluster, members }),
-    passwords: access.hashing,
-    pending: createPending(node),
-    plans: new Plans(node),
     power,
-    radius: radiusProbe(node),
     restoreChecks,
-    revisions: new Revisions(node.store),
     rolling,
-    scripts: { find: (name) => scriptFile(join(node.stateFolder, SCRIPTS_FOLDER), name) },
-    sessions: access.sessions,
     snapshots,
-    sso: new SamlLogins({ ...node, login: access.login }),
-    stickTables: createStickTables(node),
     transactions: createTransacting({ ...node, transactions }),
     units: node.observed?.units ?? new Units({ ...node, updates }),
     updates,
@@ -144,6 +118,40 @@ export function createCapabilities(node: Node): Made {
   const parts = [{ start: () => node.jobs.resume(kinds) }, tidied, ...own, ...floating.parts]
   const shareOf = (update: NodeUpdate) => updates.shareOf(update)
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }
+}
+
+/** Those that need nothing but what the node has. */
+function ofNode(node: Node) {
+  const { access, layer4, layer7 } = node
+  return {
+    accessLogs: node.accessLogs,
+    accounts: access.account,
+    audit: node.audit,
+    catalog: catalogOf(endpoints),
+    certificates: createCertificates(node),
+    clock: createClock(node),
+    cluster: node.membership,
+    console: createConsole(node),
+    documents: new Documents(endpoints, VERSION),
+    events: node.events,
+    health: healthOver([layer7.live, layer4.live]),
+    history: layer7.history,
+    interfaces: createInterfaces(node),
+    jobs: node.jobs,
+    live: layer7.live,
+    login: access.login,
+    machine: node.facts,
+    nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
+    passwords: access.hashing,
+    pending: createPending(node),
+    plans: new Plans(node),
+    radius: radiusProbe(node),
+    revisions: new Revisions(node.store),
+    scripts: { find: (name: string) => scriptFile(join(node.stateFolder, SCRIPTS_FOLDER), name) },
+    sessions: access.sessions,
+    sso: new SamlLogins({ ...node, login: access.login }),
+    stickTables: createStickTables(node),
+  }
 }
 
 /** What others take over from this node, and when. */

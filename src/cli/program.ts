@@ -6,6 +6,7 @@ import { addFile } from './commands/file.ts'
 import { addGoingLive } from './commands/going-live.ts'
 import { addLogin } from './commands/login.ts'
 import { addRecords } from './commands/records.ts'
+import { addStatus } from './commands/status.ts'
 import { addWatch } from './commands/watch.ts'
 import { Run, type Surroundings } from './command.ts'
 import { Failure } from './failure.ts'
@@ -22,7 +23,8 @@ function createProgram(run: Run): Command {
     .showHelpAfterError('(fulcrum help tells more)')
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
     .configureHelp({ sortSubcommands: false, helpWidth: terminal.columns ?? 100 })
-  for (const add of [addLogin, addRecords, addGoingLive, addFile, addWatch, addApi, addCompletion]) add(program, run)
+  for (const add of [addLogin, addStatus, addRecords, addGoingLive, addFile, addWatch, addApi, addCompletion])
+    add(program, run)
   for (const command of program.commands) command.copyInheritedSettings(program)
   return program
 }

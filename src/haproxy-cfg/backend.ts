@@ -44,7 +44,7 @@ export const BACKEND: Readonly<Record<string, Take>> = {
     else if (which === 'server') draft.fields['timeoutServer'] = seconds()
     else draft.timeouts[TIMEOUTS[which] ?? refuse(`timeout ${which} has no counterpart`)] = seconds()
   },
-  option: (draft, words, line, reading) => option(draft, words, line, reading),
+  option: (draft, words, line, reading) => optionOf(draft, words, line, reading),
   'http-check': (draft, words) => httpCheck(draft, words),
   'http-response': (draft, words) => response(draft, words),
   cookie: (draft, [name = '', ...options], line, reading) => {
@@ -84,7 +84,7 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
   check: 'check',
 }
 
-function option(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
+function optionOf(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
   if (name === 'forwardfor') reading.remark(line, 'it is a field of frontends (forwardFor)')
   else if (name === 'tcp-check') draft.check['type'] = 'tcp'
   else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
@@ -110,78 +110,84 @@ function response({ rules }: BackendDraft, [verb = '', name = '', value, ...more
   rules.push({ do: { type, name, ...(type === 'removeHeader' ? {} : { value: plainText(value ?? '') }) } })
 }
 
-function httpCheck(draft: BackendDraft, [verb = '', ...words]: readonly string[]): void {
-  if (verb === 'expect' && words[0] === 'status' && words.length === 2) draft.check['expect'] = words[1]
-  else if (
-    verb === 'expect' &&
-    words[0] === 'rstatus' &&
-    /^\^?\[?[1-5-]+\]?(\[0-9\]|\\d|\.)*\$?$/.test(words[1] ?? '')
-  ) {
-    const digits = /[1-5](?:-[1-5])?|[1-5]+/.exec(words[1] ?? '')?.[0] ?? refuse('it is not understood')
-    const [from, to = from] = digits.includes('-') ? digits.split('-') : [digits.at(0), digits.at(-1)]
-    draft.check['expect'] = `${from}00-${to}99`
-  } else if (verb === 'send') {
-    for (let at = 0; at < words.length; at += 2) {
-      const [word = '', value = ''] = [words[at], words[at + 1]]
-      if (word === 'uri') draft.check['path'] = value
-      else if (word === 'hdr' && value.toLowerCase() === 'host') {
-        at += 1
-        draft.check['host'] = words[at + 1]
-      } else if (!(word === 'meth' && value === 'GET') && !(word === 'ver'))
-        refuse(`http-check send ${word} has no counterpart`)
-    }
-  } else refuse(`http-check ${verb} ${words[0] ?? ''} has no counterpart`)
+function httpCheck({ check }: BackendDraft, [verb = '', ...words]: readonly string[]): void {
+  if (verb === 'expect') check['expect'] = expectOf(words)
+  else if (verb === 'send') Object.assign(check, sentBy(words))
+  else refuse(`http-check ${verb} has no counterpart`)
 }
 
-/** Words of a server that need nothing, or that Fulcrum decides, with how many words follow. */
-const SERVER_PLAIN: Readonly<Record<string, number>> = {
-  cookie: 1,
-  id: 1,
-  resolvers: 1,
-  'init-addr': 1,
-  'resolve-prefer': 1,
-  'on-marked-down': 1,
-  'ca-file': 1,
-  alpn: 1,
-  observe: 1,
-  slowstart: 1,
-  minconn: 1,
-  maxqueue: 1,
+/** Statuses of `status 200-399` and of `rstatus ^2` or `^[23]`. */
+function expectOf([kind = '', value = '', ...more]: readonly string[]): string {
+  if (more.length > 0) refuse('it has no counterpart')
+  if (kind === 'status') return value
+  const [, from, to = from] = /^\^?\[?([1-5])(?:-?([1-5]))?\]?(?:\[0-9\]|\\d|\.)*\$?$/.exec(value) ?? []
+  return kind === 'rstatus' && from !== undefined
+    ? `${from}00-${to}99`
+    : refuse(`http-check expect ${kind} has no counterpart`)
 }
 
-function serverOf(draft: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
+/** What is asked for by `meth GET uri /x ver HTTP/1.1 hdr Host a`. */
+function sentBy(words: readonly string[]): Readonly<Record<string, string>> {
+  const text = words.join(' ')
+  const [, uri, host] =
+    /^(?:meth GET ?)?(?:uri (\S+) ?)?(?:ver \S+ ?)?(?:hdr host (\S+))?$/i.exec(text) ?? refuse('it has no counterpart')
+  return { ...(uri === undefined ? {} : { path: uri }), ...(host === undefined ? {} : { host }) }
+}
+
+interface ServerDraft {
+  readonly check: Record<string, unknown>
+  readonly member: Record<string, unknown>
+  isHalted: boolean
+  isChecked: boolean
+  /** Whole seconds of a time, and what is told of the line. */
+  readonly seconds: (text: string) => number
+  readonly remark: (why: string) => void
+}
+
+const left =
+  (word: string) =>
+  ({ remark }: ServerDraft, value: () => string): void =>
+    remark(`${word} ${value()} has no counterpart`)
+
+/** Options of a server, each with what it becomes. */
+const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) => void>> = {
+  check: (draft) => void (draft.isChecked = true),
+  disabled: (draft) => void (draft.isHalted = true),
+  weight: ({ member }, value) => void (member['weight'] = wholeNumber(value())),
+  maxconn: ({ member }, value) => void (member['maxConn'] = wholeNumber(value())),
+  backup: ({ member }) => void (member['backup'] = true),
+  ssl: ({ member }) => void (member['encrypted'] = true),
+  verify: ({ member }, value) => void (member['verify'] = value() === 'required'),
+  sni: ({ member }, value) => {
+    member['sni'] = /^str\(([A-Za-z0-9.-]+)\)$/.exec(value())?.[1] ?? refuse('only sni str(NAME) has a counterpart')
+  },
+  'send-proxy-v2': ({ member }) => void (member['sendProxy'] = true),
+  inter: ({ check, seconds }, value) => void (check['interval'] = seconds(value())),
+  rise: ({ check }, value) => void (check['rise'] = wholeNumber(value())),
+  fall: ({ check }, value) => void (check['fall'] = wholeNumber(value())),
+  // Servers get cookie values of their own.
+  cookie: (_draft, value) => void value(),
+  ...Object.fromEntries(
+    ['id', 'resolvers', 'init-addr', 'resolve-prefer', 'on-marked-down', 'ca-file', 'alpn', 'observe', 'slowstart']
+      .concat(['minconn', 'maxqueue', 'fastinter', 'downinter'])
+      .map((word) => [word, left(word)]),
+  ),
+}
+
+function serverOf({ check }: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
   const [name = '', address = '', ...options] = words
-  const member: Record<string, unknown> = {}
-  let [isHalted, isChecked] = [false, false]
+  const remark = (why: string) => reading.remark(line, why)
+  const seconds = (text: string) => wholeSeconds(line, text, reading)
+  const draft: ServerDraft = { check, member: {}, isHalted: false, isChecked: false, seconds, remark }
   for (let at = 0; at < options.length; at++) {
-    const word = options[at] ?? ''
-    const value = () => options[(at += 1)]
-    if (word === 'check') isChecked = true
-    else if (word === 'weight') member['weight'] = wholeNumber(value())
-    else if (word === 'maxconn') member['maxConn'] = wholeNumber(value())
-    else if (word === 'backup') member['backup'] = true
-    else if (word === 'ssl') member['encrypted'] = true
-    else if (word === 'verify') member['verify'] = value() === 'required'
-    else if (word === 'sni')
-      member['sni'] =
-        /^str\(([A-Za-z0-9.-]+)\)$/.exec(value() ?? '')?.[1] ?? refuse('only sni str(NAME) has a counterpart')
-    else if (word === 'send-proxy-v2') member['sendProxy'] = true
-    else if (word === 'disabled') isHalted = true
-    else if (word === 'inter' || word === 'fastinter' || word === 'downinter') {
-      const time = wholeSeconds(line, value(), reading)
-      if (word === 'inter') draft.check['interval'] = time
-      else reading.remark(line, `${word} has no counterpart`)
-    } else if (word === 'rise' || word === 'fall') draft.check[word] = wholeNumber(value())
-    else if (word in SERVER_PLAIN) {
-      const said = value()
-      if (word !== 'cookie') reading.remark(line, `${word} ${said ?? ''} has no counterpart`)
-    } else refuse(`${word} has no counterpart`)
+    const option = options[at] ?? ''
+    const take = SERVER[option] ?? (() => refuse(`${option} has no counterpart`))
+    take(draft, () => options[(at += 1)] ?? '')
   }
-  if (member['verify'] === false || member['encrypted'] !== true) delete member['verify']
-  if (member['verify'] === true && member['sni'] === undefined) {
-    delete member['verify']
-    reading.remark(line, 'a certificate is verified for a name: say sni str(NAME)')
-  }
+  const { member, isHalted, isChecked } = draft
+  if (member['verify'] === true && member['sni'] === undefined)
+    remark('a certificate is verified for a name: say sni str(NAME)')
+  if (member['verify'] !== true || member['encrypted'] !== true || member['sni'] === undefined) delete member['verify']
   return { name, ...addressOf(address), isHalted, isChecked, member }
 }
 

@@ -36,6 +36,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   sub: 'contains',
   reg: 'regex',
   dir: 'begins',
+  found: 'there',
 }
 const NAMED: Readonly<Record<string, string>> = {
   hdr: 'header',
@@ -59,30 +60,38 @@ const SUFFIXES: Readonly<Record<string, string>> = {
 /** One line of an ACL: a fetch, its flags and the values. */
 export function conditionOf(words: readonly string[]): Condition {
   const [fetch = '', ...rest] = words
-  const { type, name, match } = fetchOf(fetch)
-  let wanted = match
-  const values: string[] = []
-  for (let at = 0; at < rest.length; at++) {
-    const word = rest[at] ?? ''
-    if (values.length === 0 && word === '-i') continue
-    if (values.length === 0 && word === '-m') {
-      at += 1
-      const flag = rest[at] ?? ''
-      wanted = flag === 'found' ? 'there' : (FLAGS[flag] ?? refuse(`the match -m ${flag} has no counterpart`))
-    } else if (values.length === 0 && word === '--') continue
-    else if (values.length === 0 && word.startsWith('-')) refuse(`the flag ${word} has no counterpart`)
-    else values.push(word)
-  }
-  if (values.length === 0 && wanted !== 'there') refuse('it has no value to compare with')
-  if (type === 'host' && wanted === 'there') refuse('whether there is a Host header has no counterpart')
-  const isCaseless = rest.includes('-i') && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
-  const compared = isCaseless ? values.map((value) => inAnyCase(value, wanted)) : values
+  const { type, name, match: ofFetch } = fetchOf(fetch)
+  const { match = ofFetch, isCaseless, values } = flagsOf(rest)
+  const isThere = match === 'there'
+  if (values.length === 0 && !isThere) refuse('it has no value to compare with')
+  if (type === 'host' && isThere) refuse('whether there is a Host header has no counterpart')
+  const isRegex = isCaseless && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
+  const compared = isRegex ? values.map((value) => inAnyCase(value, match)) : values
   return tidy({
     type,
     ...(name === undefined ? {} : { name }),
-    match: isCaseless ? 'regex' : wanted,
-    values: wanted === 'there' ? [] : compared,
+    match: isRegex ? 'regex' : match,
+    values: isThere ? [] : compared,
   })
+}
+
+interface Flags {
+  readonly match?: string
+  readonly isCaseless: boolean
+  readonly values: readonly string[]
+}
+
+/** What stands before the values: `-i`, `-m str`, `--`. */
+function flagsOf(words: readonly string[]): Flags {
+  const [flag = '', ...rest] = words
+  if (flag === '--') return { isCaseless: false, values: rest }
+  if (flag === '-i') return { ...flagsOf(rest), isCaseless: true }
+  if (flag === '-m') {
+    const [method = '', ...more] = rest
+    const match = FLAGS[method] ?? refuse(`the match -m ${method} has no counterpart`)
+    return { match, ...flagsOf(more) }
+  }
+  return flag.startsWith('-') ? refuse(`the flag ${flag} has no counterpart`) : { isCaseless: false, values: words }
 }
 
 /** Rules compare these without regard to case, or there is none. */

@@ -74,35 +74,48 @@ const typesIn = ({ fields }: FrontendDraft): object => {
   return types === undefined ? {} : { types }
 }
 
-/** Options of a bind line that need nothing, or that Fulcrum decides. */
-const BIND_PLAIN: ReadonlySet<string> = new Set([
-  'v4v6',
-  'v6only',
-  'transparent',
-  'no-sslv3',
-  'no-tlsv10',
-  'no-tlsv11',
-  'tfo',
-  'defer-accept',
-])
+interface BindDraft {
+  readonly fields: Record<string, unknown>
+  readonly crts: string[]
+  isTls: boolean
+}
+
+const nothing = (): void => undefined
+const skipped = (_draft: BindDraft, value: () => string): void => void value()
+const onFrontends = (): never => refuse('it has no counterpart on a frontend')
+
+/** Options of a bind line, each with what it becomes. */
+const BIND: Readonly<Record<string, (draft: BindDraft, value: () => string) => void>> = {
+  ssl: (draft) => void (draft.isTls = true),
+  'accept-proxy': ({ fields }) => void (fields['proxyProtocol'] = true),
+  crt: ({ crts }, value) => void crts.push(value()),
+  alpn: ({ fields }, value) => void (fields['alpn'] = value().split(',')),
+  'ssl-min-ver': ({ fields }, value) => void (fields['minTls'] = value().replace(/^TLSv/, '')),
+  name: skipped,
+  id: skipped,
+  interface: onFrontends,
+  ciphers: onFrontends,
+  ciphersuites: onFrontends,
+  curves: onFrontends,
+  v4v6: nothing,
+  v6only: nothing,
+  transparent: nothing,
+  'no-sslv3': nothing,
+  'no-tlsv10': nothing,
+  'no-tlsv11': nothing,
+  tfo: nothing,
+  'defer-accept': nothing,
+}
 
 function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly string[]): Bind {
   const listen = listenOf(address)
-  const fields: Record<string, unknown> = {}
-  const crts: string[] = []
-  let isTls = false
+  const bind: BindDraft = { fields: {}, crts: [], isTls: false }
   for (let at = 0; at < options.length; at++) {
     const option = options[at] ?? ''
-    if (option === 'ssl') isTls = true
-    else if (option === 'accept-proxy') fields['proxyProtocol'] = true
-    else if (option === 'crt') crts.push(options[(at += 1)] ?? '')
-    else if (option === 'alpn') fields['alpn'] = (options[(at += 1)] ?? '').split(',')
-    else if (option === 'ssl-min-ver') fields['minTls'] = (options[(at += 1)] ?? '').replace(/^TLSv/, '')
-    else if (option === 'name' || option === 'id') at += 1
-    else if (option === 'interface' || option === 'ciphers' || option === 'ciphersuites' || option === 'curves')
-      refuse(`${option} has no counterpart on a frontend`)
-    else if (!BIND_PLAIN.has(option)) refuse(`${option} has no counterpart`)
+    const take = BIND[option] ?? (() => refuse(`${option} has no counterpart`))
+    take(bind, () => options[(at += 1)] ?? '')
   }
+  const { fields, crts, isTls } = bind
   if (isTls && crts.length === 0) refuse('it names no certificate')
   const certificates = crts.map((path) => {
     const name = (path.replace(/\/+$/, '').split('/').at(-1) ?? path).replace(/\.(pem|crt|cer)$/, '')
@@ -144,20 +157,21 @@ function add(
   }
 }
 
+/** All requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or all that come to a port without TLS. */
+const isWithoutTls = (condition: readonly string[]): boolean =>
+  /^$|^if !\s?\{ ssl_fc \}$|^unless \{ ssl_fc \}$/.test(condition.join(' '))
+
 function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[]): void {
   const [said, condition] = splitAtCondition(words)
-  const [kind = '', target = '', ...options] = said
-  const code = options[0] === 'code' ? Number(options[1]) : 302
-  if (options.length > 0 && options[0] !== 'code') refuse(`${options[0] ?? ''} has no counterpart`)
-  const term = condition.slice(1).join(' ')
-  const isPlain = condition[0] === 'if' && /^(!|! )\{ ssl_fc \}$/.test(term)
+  const [kind = '', target = '', option, code] = said
+  if (option !== undefined && option !== 'code') refuse(`${option} has no counterpart`)
   if (kind === 'scheme' && target === 'https') {
-    if (!isPlain && !(condition[0] === 'unless' && term === '{ ssl_fc }') && condition.length > 0)
-      refuse('the redirect to https is of all requests without TLS')
+    if (!isWithoutTls(condition)) refuse('the redirect to https is of all requests without TLS')
     draft.fields['httpRedirectToHttps'] = true
-  } else if (kind === 'location')
-    add(draft, list, condition, { type: 'redirect', to: plainText(target), ...(code === 302 ? {} : { status: code }) })
-  else refuse(`redirect ${kind} has no counterpart`)
+  } else if (kind === 'location') {
+    const status = code === undefined || code === '302' ? {} : { status: wholeNumber(code) }
+    add(draft, list, condition, { type: 'redirect', to: plainText(target), ...status })
+  } else refuse(`redirect ${kind} has no counterpart`)
 }
 
 function request(draft: FrontendDraft, words: readonly string[]): void {

@@ -80,32 +80,40 @@ class Importer {
   }
 
   #proxy({ kind, name, lines, defaults }: Proxy, used: Set<Line>): void {
-    const [front, back] = [new FrontendDraft(), new BackendDraft()]
-    const [rawFront, rawBack]: [string[], string[]] = [[], []]
+    const made: Made = { front: new FrontendDraft(), back: new BackendDraft(), rawFront: [], rawBack: [] }
     const [isFront, isBack] = [kind !== 'backend', kind !== 'frontend']
+    const own = new Set(lines)
     for (const line of [...defaults, ...lines]) {
-      const isDefault = !lines.includes(line)
-      if (isDefault && used.has(line) && !isTaken(line)) continue
-      const [word = '', ...words] = line.words
-      const takers = [
-        ...(isFront && word in FRONTEND ? [() => FRONTEND[word]?.(front, words, line, this.#reading)] : []),
-        ...(isBack && word in BACKEND ? [() => BACKEND[word]?.(back, words, line, this.#reading)] : []),
-      ]
+      const isOwn = own.has(line)
+      // What all proxies share was put into one place.
+      if (!isOwn && used.has(line) && !isTaken(line)) continue
+      const takers = this.#takersOf(line, { isFront, isBack, ...made })
       const outcome = takenBy(takers)
-      if (outcome === undefined) used.add(line)
-      else if (isRaw(line)) {
-        ;(isFront ? rawFront : rawBack).push(line.words.join(' '))
-        used.add(line)
-      } else if (!isDefault) this.#leave(line, outcome)
+      if (outcome !== undefined && isRaw(line)) (isFront ? made.rawFront : made.rawBack).push(line.words.join(' '))
+      if (outcome === undefined || isRaw(line)) used.add(line)
       // What defaults say for the other kind of proxy is no matter here.
-      else if (takers.length > 0 && whyOwn(line) === undefined && isForAll(line)) this.#leave(line, outcome)
+      else if (isOwn || (takers.length > 0 && isForAll(line))) this.#leave(line, outcome)
     }
+    this.#keep(name, made, { isFront, isBack, lines })
+  }
+
+  #keep(name: string, { front, back, rawFront, rawBack }: Made, { isFront, isBack, lines }: Kept): void {
     const isEmpty = back.servers.length === 0 && Object.values(front.rules).every((rules) => rules.length === 0)
-    if (kind === 'listen' && isEmpty && front.fields['defaultBackendId'] === undefined)
-      return lines.forEach((line) => this.#reading.remark(line, `nothing is balanced by ${name}`))
+    if (isFront && isBack && isEmpty && front.fields['defaultBackendId'] === undefined) {
+      for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
+      return
+    }
     if (isBack) this.#backend(name, back, rawBack)
     if (isFront) this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
-    return undefined
+  }
+
+  #takersOf(line: Line, { front, back, isFront, isBack }: Made & Record<'isFront' | 'isBack', boolean>) {
+    const [word = '', ...words] = line.words
+    const [forFront, forBack] = [isFront ? FRONTEND[word] : undefined, isBack ? BACKEND[word] : undefined]
+    return [
+      ...(forFront === undefined ? [] : [() => forFront(front, words, line, this.#reading)]),
+      ...(forBack === undefined ? [] : [() => forBack(back, words, line, this.#reading)]),
+    ]
   }
 
   #global(line: Line): void {
@@ -157,6 +165,18 @@ class Importer {
       if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
     }
   }
+}
+
+/** What one proxy comes to. */
+interface Made {
+  readonly front: FrontendDraft
+  readonly back: BackendDraft
+  readonly rawFront: string[]
+  readonly rawBack: string[]
+}
+
+interface Kept extends Record<'isFront' | 'isBack', boolean> {
+  readonly lines: readonly Line[]
 }
 
 /** Why none of them has taken the line; undefined when one has. */

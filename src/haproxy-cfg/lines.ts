@@ -15,32 +15,26 @@ export function linesOf(text: string): readonly Line[] {
   })
 }
 
+/** A character behind a backslash, a text in quotes, a comment, space, or a piece of a word. */
+const PIECE = /\\(.?)|"((?:\\.|[^"\\])*)"?|'([^']*)'?|(#.*)|(\s+)|([^\s"'\\#]+)/gs
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
+const unescaped = (character: string): string => ESCAPED[character] ?? character
 
-/** One step through a line, character by character. */
 function wordsOf(line: string): readonly string[] {
   const words: string[] = []
-  let word: string | undefined
-  let quote: '"' | "'" | undefined
-  for (let at = 0; at < line.length; at++) {
-    const character = line.charAt(at)
-    if (character === quote) quote = undefined
-    else if (quote === "'") word = `${word ?? ''}${character}`
-    else if (character === '\\') {
-      at += 1
-      const next = line.charAt(at)
-      word = `${word ?? ''}${ESCAPED[next] ?? next}`
-    } else if (quote === '"') word = `${word ?? ''}${character}`
-    else if (character === '"' || character === "'") {
-      quote = character
-      word ??= ''
-    } else if (character === '#') break
-    else if (/\s/.test(character)) {
-      if (word !== undefined) words.push(word)
-      word = undefined
-    } else word = `${word ?? ''}${character}`
+  let isInside = false
+  for (const [, escaped, weak, strong, comment, space, plain] of line.matchAll(PIECE)) {
+    if (comment !== undefined) break
+    if (space !== undefined) isInside = false
+    else {
+      const inWeak = weak?.replace(/\\(.)/gs, (_, character: string) => unescaped(character))
+      const piece = plain ?? inWeak ?? strong ?? unescaped(escaped ?? '')
+      const before = isInside ? (words.pop() ?? '') : ''
+      words.push(`${before}${piece}`)
+      isInside = true
+    }
   }
-  return word === undefined ? words : [...words, word]
+  return words
 }
 
 const UNITS: Readonly<Record<string, number>> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400 }

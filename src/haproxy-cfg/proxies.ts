@@ -40,27 +40,33 @@ const OTHERS: ReadonlySet<string> = new Set([
 export function sectionsOf(text: string, reading: Reading): Sections {
   const [global, all, proxies]: [Line[], Line[], Proxy[]] = [[], [], []]
   const named = new Map<string, readonly Line[]>()
-  let defaults: Line[] = []
-  let count = 0
-  let take = (line: Line): unknown => reading.leave(line, 'it stands before any section')
-  for (const line of linesOf(text)) {
-    const [word = '', name = '', ...more] = line.words
-    if (word === 'global') take = (inside) => global.push(inside)
-    else if (word === 'defaults') {
-      const own: Line[] = [...(named.get(more[0] === 'from' ? (more[1] ?? '') : '') ?? [])]
-      defaults = own
-      count += 1
+  const inherited = (more: readonly string[]) => (more[0] === 'from' ? named.get(more[1] ?? '') : undefined)
+  let [defaults, count]: [Line[], number] = [[], 0]
+  const begin: Readonly<Record<string, (line: Line) => (inside: Line) => unknown>> = {
+    global: () => (inside) => global.push(inside),
+    defaults: ({ words: [, name = '', ...more] }) => {
+      const own = [...(inherited(more) ?? [])]
+      ;[defaults, count] = [own, count + 1]
       if (name !== '') named.set(name, own)
-      take = (inside) => [own.push(inside), all.push(inside)]
-    } else if (PROXIES.has(word)) {
-      const [lines, from]: [Line[], string | undefined] = [[], more[0] === 'from' ? more[1] : undefined]
-      const inherited = from === undefined ? defaults : (named.get(from) ?? [])
-      proxies.push({ kind: word as Proxy['kind'], name, lines, defaults: inherited })
-      take = (inside) => lines.push(inside)
-    } else if (OTHERS.has(word)) {
-      reading.leave(line, `there is no counterpart of a section ${word}`)
-      take = (inside) => reading.leave(inside, `it is of the section ${word} ${name}`.trimEnd())
-    } else take(line)
+      return (inside) => [own.push(inside), all.push(inside)]
+    },
+  }
+  const beginProxy = ({ words: [kind, name = '', ...more] }: Line) => {
+    const lines: Line[] = []
+    proxies.push({ kind: kind as Proxy['kind'], name, lines, defaults: inherited(more) ?? defaults })
+    return (inside: Line) => lines.push(inside)
+  }
+  const beginOther = (line: Line) => {
+    const [section = '', name = ''] = line.words
+    reading.leave(line, `there is no counterpart of a section ${section}`)
+    return (inside: Line) => reading.leave(inside, `it is of the section ${section} ${name}`.trimEnd())
+  }
+  let take: (inside: Line) => unknown = (line) => reading.leave(line, 'it stands before any section')
+  for (const line of linesOf(text)) {
+    const [word = ''] = line.words
+    const opened = begin[word] ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
+    if (opened === undefined) take(line)
+    else take = opened(line)
   }
   return { global, defaults: all, isOneDefault: count < 2, proxies }
 }

@@ -166,8 +166,8 @@ t.test('the examples of HAProxy’s own distribution: no line is lost', (test) =
     const text = readFileSync(join(EXAMPLES, name), 'utf8')
     const all = importHaproxyCfg(text)
     const document = JSON.stringify(all.document)
-    // Every line that is not told of has changed the document: without it, it is another one. Some say what goes without
-    // saying, or what another line says as well.
+    // Every line that is not told of has changed the document: without it, it is another one. Some say what goes
+    // without saying, or what another line says as well.
     for (const line of accounted(text, all)) {
       const without = text
         .split('\n')

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
@@ -116,4 +117,31 @@ t.test('problems are told with their places, one a line', async (test) => {
   test.match(await run(['plan', '-f', file]), { exit: 1, err: /lb\.yaml:\d+:\d+: / })
   test.match(JSON.parse((await run('schema')).out), { title: 'Configuration of Fulcrum' })
   test.ok(readFileSync(file))
+})
+
+t.test('a haproxy.cfg becomes a document, with its certificates and what is to be known of it', async (test) => {
+  const { run, home } = await fixture(test)
+  const [cfg, pem, made] = [join(home, 'haproxy.cfg'), join(home, 'www.pem'), join(home, 'lb.yaml')]
+  const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
+  writeFileSync(pem, `${cert}${key}`)
+  const lines = [
+    'frontend f',
+    ' mode http',
+    ` bind 127.0.0.1:8492 ssl crt ${pem}`,
+    ' default_backend b',
+    ' option httplog',
+  ]
+  writeFileSync(cfg, [...lines, ' http-request lua.x', 'backend b', ' mode http', ' server s 192.0.2.1:80'].join('\n'))
+  const { exit, out, err } = await run(['import', 'haproxy', cfg, '--owner', 'moved'])
+  test.equal(exit, 0)
+  test.match(out, `pem: \${file:${pem}}`)
+  test.match(
+    err,
+    /^Of 1 line something is to be known:\n {2}5: option httplog\n.*\n1 line not understood:\n {2}6: http-request lua/,
+  )
+  writeFileSync(made, out)
+  test.match(await run(['apply', '-f', made, '--yes', '--accept-warnings']), { exit: 0, out: /certificates www/ })
+  test.match(await run('get certs -o name'), { out: 'www\n' })
+  test.match(await run(['import', 'nginx', cfg]), { exit: 1, err: /nginx is not read/ })
+  test.match(await run(['import', 'haproxy', '/no/such']), { exit: 1, err: /there is no file/ })
 })

@@ -1,0 +1,31 @@
+import t from 'tap'
+import { until } from '../../../fixtures/daemon.ts'
+import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('how it is, at a glance, and as an exit code', async (test) => {
+  const { run, call, env } = await fixture(test)
+  const empty = await run('status')
+  test.match(empty.out, /^Nothing is balanced yet\.\n\nRevision \d+ runs, applied \d+ \S+ ago by /)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  await call('POST', '/layer7proxy/backends', {
+    body: { name: 'shop', mode: 'http', reals: [{ ripId: { name: 'web1' } }] },
+  })
+  const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '8094', defaultBackendId: { name: 'shop' } }
+  await call('POST', '/layer7proxy/frontends', { body: frontend })
+  await call('PUT', '/services/apply')
+  await call('PUT', `/ipvsDirector/rips/${(await call('GET', '/ipvsDirector/rips')).json.data[0].id}/drain`)
+  // The overview is made once a second.
+  const { exit, out } = await until(
+    'the frontend',
+    () => run('status'),
+    (one) => one.out.includes('LAYER'),
+  )
+  test.match(out, /^LAYER +FRONTENDS +BACKENDS +SERVERS +DRAINED +HALTED +SESSIONS +NEW\/S +REQUESTS\/S\n7 +\d\/1 up/)
+  test.match(out, /1 change is pending, 1 yours\./)
+  test.ok(exit <= 2)
+  test.match(JSON.parse((await run('status --json')).out), { layer7: { frontends: { total: 1 } } })
+  const away = await fulcrum(['status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
+  test.match(away, { exit: 3, err: /nobody listens there/ })
+})

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { BACKEND, BackendDraft, backendOf } from '../../../src/haproxy-cfg/backend.ts'
+import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
+import { Reading } from '../../../src/haproxy-cfg/reading.ts'
+
+function read(text: string) {
+  const [draft, reading] = [new BackendDraft(), new Reading()]
+  for (const line of linesOf(text)) {
+    const [word = '', ...words] = line.words
+    BACKEND[word]?.(draft, words, line, reading)
+  }
+  return { backend: backendOf(draft), servers: draft.servers, remarks: reading.remarks.map(({ why }) => why) }
+}
+
+t.test('checks', (test) => {
+  const check = (text: string) => read(`${text}\nserver a 192.0.2.1:80 check`).backend['healthCheck']
+  test.same(read('server a 192.0.2.1:80').backend['healthCheck'], { type: 'none' })
+  test.same(check(''), { type: 'tcp' })
+  test.same(check('option httpchk'), { type: 'http', path: '/' })
+  test.same(check('option httpchk /up'), { type: 'http', path: '/up' })
+  test.same(check('option httpchk GET /up\nhttp-check expect status 200-299,301'), {
+    type: 'http',
+    path: '/up',
+    expect: '200-299,301',
+  })
+  test.match(check('option httpchk\nhttp-check expect rstatus ^[23]'), { expect: '200-399' })
+  test.match(check('option httpchk\nhttp-check send meth GET uri /x ver HTTP/1.1 hdr Host a.test'), {
+    path: '/x',
+    host: 'a.test',
+  })
+  test.match(check('default-server inter 3s rise 4 fall 5'), { interval: 3, rise: 4, fall: 5 })
+  for (const wrong of [
+    'http-check expect string up',
+    'http-check connect',
+    'http-check send body x',
+    'http-check expect ! status 5',
+  ])
+    test.throws(() => check(wrong), wrong)
+  test.match(read('server a 192.0.2.1:80 check\nserver b 192.0.2.2:80').remarks, [/all servers of a backend, or none/])
+  test.end()
+})
+
+t.test('servers', (test) => {
+  const member = (options: string) => read(`server a 192.0.2.1:80 ${options}`).servers[0]?.member
+  test.same(member('weight 5 maxconn 7 backup send-proxy-v2'), { weight: 5, maxConn: 7, backup: true, sendProxy: true })
+  test.same(member('ssl verify none'), { encrypted: true })
+  test.same(member('ssl verify required sni str(a.test)'), { encrypted: true, verify: true, sni: 'a.test' })
+  test.match(read('server a 192.0.2.1:80 ssl verify required').remarks, [/verified for a name/])
+  const places =
+    'server a 192.0.2.1\nserver b [2001:db8::1]:81\nserver c web.test:82 disabled\nserver d ipv4@10.0.0.1:0'
+  test.match(read(places).servers, [
+    { ip: '192.0.2.1', port: null },
+    { ip: '2001:db8::1', port: 81 },
+    { ip: 'web.test', port: 82, isHalted: true },
+    { ip: '10.0.0.1', port: null },
+  ])
+  for (const wrong of [
+    'a /run/x.sock',
+    'a 10.0.0.1:80 socks4 1.2.3.4:5',
+    'a 10.0.0.1:80 sni req.hdr(host)',
+    'a ${IP}:80',
+  ])
+    test.throws(() => read(`server ${wrong}`), wrong)
+  test.end()
+})
+
+t.test('the rest', (test) => {
+  const { backend } = read(
+    'mode http\nbalance uri\nhttp-reuse always\ntimeout queue 5s\nhttp-response set-header X-A "b c"',
+  )
+  test.same(backend, {
+    mode: 'http',
+    balance: 'uri',
+    httpReuse: 'always',
+    healthCheck: { type: 'none' },
+    rules: [{ do: { type: 'setHeader', name: 'X-A', value: 'b c' } }],
+    timeouts: { queue: 5 },
+  })
+  test.match(read('stick-table type ip size 1m expire 90s\nstick on src').backend, {
+    persistence: { type: 'ip', timeout: 90 },
+  })
+  for (const wrong of [
+    'balance hdr(x)',
+    'balance uri depth 3',
+    'cookie S prefix',
+    'stick on req.cook(a)',
+    'option redis-check',
+  ])
+    test.throws(() => read(wrong), wrong)
+  test.end()
+})

@@ -1,0 +1,57 @@
+import t from 'tap'
+import { FRONTEND, FrontendDraft, frontendsOf } from '../../../src/haproxy-cfg/frontend.ts'
+import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
+import { Reading } from '../../../src/haproxy-cfg/reading.ts'
+
+function read(text: string) {
+  const [draft, reading] = [new FrontendDraft(), new Reading()]
+  for (const line of linesOf(text)) {
+    const [word = '', ...words] = line.words
+    FRONTEND[word]?.(draft, words, line, reading)
+  }
+  return frontendsOf('f', draft)
+}
+
+t.test('ports of one address are one frontend, with the redirect also where only one speaks TLS', (test) => {
+  const tls = 'bind *:443 ssl crt /etc/a.pem crt /etc/b'
+  test.match(read(`mode http\nbind *:80,8080\nbind *:8081`), [['f', { ip: '0.0.0.0', ports: '80,8080,8081' }]])
+  test.match(read(`mode http\nbind *:80\n${tls}`), [
+    ['f', { ports: '80' }],
+    ['f-2', { ports: '443', certificates: ['a', 'b'] }],
+  ])
+  test.match(read(`mode http\nbind *:80\n${tls}\nredirect scheme https unless { ssl_fc }`), [
+    ['f', { ports: '80,443', certificates: ['a', 'b'], httpRedirectToHttps: true }],
+  ])
+  test.match(read('bind 192.0.2.1:1 accept-proxy\nbind [2001:db8::1]:1'), [
+    ['f', { ip: '192.0.2.1', proxyProtocol: true }],
+    ['f-2', { ip: '2001:db8::1' }],
+  ])
+  test.end()
+})
+
+t.test('X-Forwarded-For is added where it was', (test) => {
+  test.match(read('mode http\nbind *:80'), [['f', { forwardFor: false }]])
+  test.match(read('mode http\nbind *:80\noption forwardfor'), [['f', { forwardFor: true }]])
+  test.notMatch(read('mode tcp\nbind *:80\noption forwardfor'), [['f', { forwardFor: true }]])
+  test.end()
+})
+
+t.test('what has no counterpart says so', (test) => {
+  for (const line of [
+    'mode health',
+    'bind /run/x.sock',
+    'bind *:443 ssl',
+    'bind *:443 ssl crt a ciphers AES',
+    'bind *:80 process 1',
+    'timeout tarpit 5s',
+    'use_backend b if nope',
+    'redirect prefix /x',
+    'redirect scheme https if { path /a }',
+    'http-request set-header X %[src]',
+    'http-request lua.x',
+    'http-request add-header X 1 if { path /a } or { path /b }',
+    'compression algo raw-deflate',
+  ])
+    test.throws(() => read(line), line)
+  test.end()
+})

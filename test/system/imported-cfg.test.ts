@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
+
+/** A haproxy.cfg, and what Fulcrum makes of it: two HAProxys that are asked the same. */
+
+async function origin(test: Test, name: string): Promise<number> {
+  const server = createServer(({ url, headers }, answer) => {
+    const { 'x-site': site, 'x-forwarded-for': forwarded, 'x-gone': gone } = headers
+    answer.setHeader('server', 'origin')
+    answer.end(JSON.stringify({ name, url, site, forwarded, gone }))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+interface Asked {
+  readonly path: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** What of an answer both have to agree on. */
+function ask(port: number, { path, method = 'GET', headers = {} }: Asked): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const going = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (chunk) => (text += String(chunk)))
+      answer.on('end', () => {
+        const { location, server, 'x-frame-options': frame } = answer.headers
+        const body: unknown = text.startsWith('{') ? JSON.parse(text) : ''
+        resolve({ status: answer.statusCode, location, server, frame, body })
+      })
+    })
+    going.on('error', reject)
+    going.end()
+  })
+}
+
+const cfg = (port: number, other: number, shop: number, api: number, files: number) => `
+global
+    maxconn 200
+defaults
+    mode http
+    timeout connect 2s
+    timeout client 5s
+    timeout server 5s
+    option http-keep-alive
+frontend www
+    bind 127.0.0.1:${port}
+    option forwardfor
+    acl api path_beg /api /v2
+    acl static path_end -i .css .js
+    acl static hdr_beg(host) -i static.
+    acl local src 127.0.0.0/8
+    acl post method POST
+    acl beta hdr(X-Beta) -m found
+    acl beta cook(beta) 1
+    http-request deny deny_status 405 if post { path /readonly }
+    http-request deny if { path_beg /admin } !{ hdr(X-Key) secret }
+    http-request deny deny_status 404 if { path /hidden } !local or { url_param(hide) yes }
+    http-request set-header X-Site shop if local
+    http-request del-header X-Gone
+    http-request redirect location /new code 301 if { path /old }
+    redirect location https://other.test/ if { hdr(host) -i other.test }
+    use_backend api if api !static
+    use_backend files if static
+    use_backend api if beta
+    default_backend shop
+backend shop
+    balance roundrobin
+    http-response set-header X-Frame-Options DENY
+    http-response del-header Server
+    server s1 127.0.0.1:${shop}
+    server s2 127.0.0.1:${api} disabled
+backend api
+    server a1 127.0.0.1:${api} check
+backend files
+    server f1 127.0.0.1:${files}
+    server f2 127.0.0.1:1 backup
+listen direct
+    bind 127.0.0.1:${other}
+    server d1 127.0.0.1:${files} weight 10
+    server d2 127.0.0.1:${shop} weight 0
+`
+
+const REQUESTS: readonly Asked[] = [
+  { path: '/' },
+  { path: '/api/x?y=1' },
+  { path: '/v2' },
+  { path: '/API' },
+  { path: '/api/x.css' },
+  { path: '/a.CSS' },
+  { path: '/', headers: { host: 'static.shop.test' } },
+  { path: '/', headers: { host: 'STATIC.shop.test:8080' } },
+  { path: '/readonly', method: 'POST' },
+  { path: '/readonly' },
+  { path: '/admin/x' },
+  { path: '/admin/x', headers: { 'x-key': 'secret' } },
+  { path: '/admin/x', headers: { 'x-key': 'Secret' } },
+  { path: '/hidden' },
+  { path: '/shown?hide=yes' },
+  { path: '/shown?hide=no' },
+  { path: '/old' },
+  { path: '/old/er' },
+  { path: '/', headers: { host: 'Other.test' } },
+  { path: '/', headers: { 'x-beta': '' } },
+  { path: '/', headers: { 'x-beta': 'x', 'x-gone': '1' } },
+  { path: '/', headers: { cookie: 'a=b; beta=1' } },
+  { path: '/', headers: { cookie: 'beta=10' } },
+]
+
+t.test('what is imported answers as the file did', async (test) => {
+  const [shop, api, files] = [await origin(test, 'shop'), await origin(test, 'api'), await origin(test, 'files')]
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const
+  const folder = temporaryFolder(test, 'imported')
+  const file = join(folder, 'haproxy.cfg')
+  writeFileSync(file, cfg(ports[0], ports[1], shop, api, files))
+  const original = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  test.teardown(() => original.kill('SIGKILL'))
+
+  const daemon = await daemonFixture(test)
+  const { document, notUnderstood, certificates } = await daemon.data('POST', '/config/import', {
+    haproxyCfg: cfg(ports[2], ports[3], shop, api, files),
+  })
+  test.same([notUnderstood, certificates], [[], []])
+  const { planId } = await daemon.data('POST', '/config/plan', { document })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`)
+  for (const port of ports)
+    for (let tries = 0; tries < 100; tries++) {
+      if (
+        await ask(port, { path: '/' }).then(
+          () => true,
+          () => false,
+        )
+      )
+        break
+      await wait(50)
+    }
+  for (const asked of REQUESTS) test.same(await ask(ports[2], asked), await ask(ports[0], asked), JSON.stringify(asked))
+  test.same(await ask(ports[3], { path: '/x' }), await ask(ports[1], { path: '/x' }))
+  test.match(await ask(ports[2], { path: '/api' }), { status: 200, body: { name: 'api', site: 'shop' } })
+})
