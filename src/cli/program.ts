@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { VERSION } from '../base/version.ts'
 import { addApi } from './commands/api.ts'
+import { addCare } from './commands/care.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addFile } from './commands/file.ts'
 import { addGoingLive } from './commands/going-live.ts'
@@ -23,7 +24,7 @@ function createProgram(run: Run): Command {
     .showHelpAfterError('(fulcrum help tells more)')
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
     .configureHelp({ sortSubcommands: false, helpWidth: terminal.columns ?? 100 })
-  for (const add of [addLogin, addStatus, addRecords, addGoingLive, addFile, addWatch, addApi, addCompletion])
+  for (const add of [addLogin, addStatus, addRecords, addGoingLive, addFile, addWatch, addCare, addApi, addCompletion])
     add(program, run)
   for (const command of program.commands) command.copyInheritedSettings(program)
   return program

@@ -93,7 +93,7 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   certificates: records('certificates'),
   cipherLists: records('cipherLists'),
   acmeAccounts: { create: ['acmeAccounts.create'], update: RESTORES, remove: ['acmeAccounts.delete'] },
-  acmeOrders: { create: ['acmeOrders.create'], update: RESTORES, remove: ['acmeOrders.delete'] },
+  acmeOrders: { create: ['acmeOrders.create'], update: ['acmeOrders.update'], remove: ['acmeOrders.delete'] },
   // The first user that is made gives the engine its id.
   snmpSettings: settings('snmp.update', {
     fields: { engineId: ['snmp.update', 'snmpUsers.create', 'snmpUsers.update'] },

@@ -13,6 +13,7 @@ const BODIES: Readonly<Record<string, object>> = {
   'lvmSnapshots.restore': {},
   'dateTime.update': { dateTime: '2026-01-31T13:45:00' },
   'backups.restore': { file: 'gone' },
+  'config.plan': { document: { version: 1 } },
   'userInterface.update': { apiPort: 9444 },
   'cluster.form': { name: 'site', address: '192.0.2.1' },
   'cluster.join': { token: 'x', address: '192.0.2.1' },
@@ -29,7 +30,7 @@ t.test(
   async (test) => {
     const { call, node } = await applianceFixture(test, { observe: { path: '/nowhere/haproxy.sock' } })
     const managed = endpoints.filter(({ managedOnly }) => managedOnly)
-    test.equal(managed.length, 29)
+    test.equal(managed.length, 31)
     for (const { name, method, path } of managed) {
       const body = BODIES[name]
       const place = path.replace('{applianceId}', node).replace('{service}', 'ssh').replace('{n}', '1')

@@ -41,6 +41,11 @@ const HARMLESS = new Set([
   'changes',
   'address',
   'nodeName',
+  // What a silence is for: ids and names that rules and records show as well.
+  'ruleId',
+  'objectId',
+  'objectName',
+  'until',
   // Only its owner can use it.
   'transactionId',
   // The secrets of hosts are masked where they stand.

@@ -1,0 +1,193 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run } from '../command.ts'
+import { Refused } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { printable, span, table } from '../output.ts'
+import { followed } from './records.ts'
+
+type Data = Readonly<Record<string, unknown>>
+
+/** Backups, certificates, and what is handed to whoever helps. */
+export function addCare(program: Command, run: Run): void {
+  addBackups(program.command('backup').description('keep the configuration as a file, and bring it back'), run)
+  addCertificates(program.command('cert').description('hand in a certificate, or see which end soon'), run)
+  program
+    .command('diagnose')
+    .description('write what helps to find out what is wrong into a file: versions, checks, settings without secrets')
+    .argument('[file]', 'default: fulcrum-diagnose.json')
+    .action((file: string | undefined, _options: unknown, command: Command) =>
+      diagnose(run, file ?? 'fulcrum-diagnose.json', optionsOf(command)),
+    )
+}
+
+function addBackups(backup: Command, run: Run): void {
+  backup
+    .command('create')
+    .description('write what runs into a file; it holds private keys, so it is for nobody else to read')
+    .argument('<file>')
+    .option('--passphrase', 'asks for one, by which secrets are sealed')
+    .action((file: string, _options: unknown, command: Command) => create(run, file, optionsOf(command)))
+  backup
+    .command('list')
+    .description('backups that the appliance keeps')
+    .action((_options: unknown, command: Command) => list(run, optionsOf(command)))
+  backup
+    .command('restore')
+    .description('stage a backup, or some sections of it; fulcrum apply makes it running')
+    .argument('<file>', 'a file here')
+    .argument('[sections...]', 'such as layer7proxy or certs; without any, all of it, on a single node')
+    .option('--passphrase', 'asks for the one by which it was sealed')
+    .action((file: string, sections: readonly string[], _options: unknown, command: Command) =>
+      restore(run, file, sections, optionsOf(command)),
+    )
+}
+
+interface Sealed extends Common {
+  readonly passphrase?: boolean
+}
+
+async function passphraseHeader(run: Run, { passphrase }: Sealed): Promise<Readonly<Record<string, string>>> {
+  if (passphrase !== true) return {}
+  const phrase = run.env['FULCRUM_PASSPHRASE'] ?? (await run.terminal.ask('Passphrase: ', { isSecret: true }))
+  return { 'x-backup-passphrase': phrase }
+}
+
+async function create(run: Run, file: string, options: Sealed): Promise<void> {
+  const headers = await passphraseHeader(run, options)
+  const { text } = await run.connect(options).ask('GET', '/backup', { headers })
+  write(file, text)
+  run.terminal.out(`${file} holds what runs.\n`)
+}
+
+interface Backup {
+  readonly file: string
+  readonly createdAt?: string
+  readonly size?: number
+}
+
+async function list(run: Run, common: Common): Promise<void> {
+  const kinds = await run.connect(common).get<Readonly<Record<string, readonly Backup[]>>>('/backup/list')
+  if (common.json === true) return run.json(kinds)
+  const rows = Object.entries(kinds).flatMap(([kind, backups]) =>
+    (Array.isArray(backups) ? backups : []).map(({ file, createdAt = '' }) => ({ kind, file, created: createdAt })),
+  )
+  run.terminal.out(
+    rows.length === 0 ? 'None is kept.\n' : table(rows, ['kind', 'file', 'created'], run.terminal.columns),
+  )
+}
+
+async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {
+  const connection = run.connect(options)
+  const backup = read(path)
+  const headers = await passphraseHeader(run, options)
+  await connection.ask('POST', '/backup/upload', { body: { backup }, headers })
+  const { uploads = [] } = await connection.get<{ readonly uploads?: readonly Backup[] }>('/backup/list')
+  const newest = uploads[0]?.file ?? ''
+  const body = { file: newest, ...(sections.length === 0 ? {} : { sections }) }
+  const { message, text } = await connection.ask('POST', '/backup/restore', { body, headers })
+  const { job } = JSON.parse(text) as { readonly job?: string }
+  if (job !== undefined) await followed(run, connection, job)
+  run.terminal.out(`${message}.\n`)
+}
+
+function addCertificates(cert: Command, run: Run): void {
+  cert
+    .command('add')
+    .description('hand in a certificate with its issuers and its key, or replace one of that name wherever it is shown')
+    .argument('<name>')
+    .argument('<files...>', 'PEM files: certificate, issuers, key')
+    .option('--force', 'although it has expired, or is not valid yet')
+    .action((name: string, files: readonly string[], _options: unknown, command: Command) =>
+      addCertificate(run, name, files, optionsOf(command)),
+    )
+  cert
+    .command('expiring')
+    .description('certificates that end soon; exit 1 when there are some')
+    .option('--days <number>', 'within so many days', '30')
+    .action((_options: unknown, command: Command) => expiring(run, optionsOf(command)))
+}
+
+async function addCertificate(
+  run: Run,
+  name: string,
+  files: readonly string[],
+  { force, ...common }: Common & { readonly force?: boolean },
+): Promise<void> {
+  const connection = run.connect(common)
+  const body = { pem: files.map(read).join('\n'), ...(force === true ? { force } : {}) }
+  const [known] = await connection.list<{ readonly id: string }>('/certificates/certs', { name })
+  const { message } =
+    known === undefined
+      ? await connection.ask('POST', '/certificates/certs', { body: { name, ...body } })
+      : await connection.ask('PUT', `/certificates/certs/${known.id}`, { body })
+  run.terminal.out(`${message}. It is shown once it is applied: fulcrum apply\n`)
+}
+
+async function expiring(run: Run, { days, ...common }: Common & { readonly days: string }): Promise<void> {
+  if (!/^\d{1,4}$/.test(days)) throw new Failure(`--days ${days} is no number of days`)
+  const all = await run.connect(common).list<Data>('/certificates/certs')
+  const left = (one: Data) => (Date.parse(String(one['validTo'])) - Date.now()) / 1000
+  const soon = all.filter((one) => left(one) < Number(days) * 86_400).toSorted((a, b) => left(a) - left(b))
+  run.exitCode = soon.length === 0 ? 0 : 1
+  if (common.json === true) return run.json(soon)
+  const rows = soon.map((one) => ({
+    name: printable(String(one['name'])),
+    until: String(one['validTo']).slice(0, 10),
+    left: left(one) < 0 ? 'over' : span(left(one)),
+  }))
+  run.terminal.out(
+    rows.length === 0
+      ? `None ends within ${days} days.\n`
+      : table(rows, ['name', 'until', 'left'], run.terminal.columns),
+  )
+}
+
+/** What is asked of the daemon: nothing of it holds a secret. */
+const ASKED = [
+  '/overview',
+  '/services',
+  '/services/apply',
+  '/services/pending',
+  '/revisions?limit=20',
+  '/jobs',
+  '/cluster',
+  '/config/document',
+  '/certificates/certs',
+  '/alerts',
+] as const
+
+async function diagnose(run: Run, file: string, common: Common): Promise<void> {
+  const connection = run.connect(common)
+  const answers: Record<string, unknown> = {}
+  for (const path of ASKED) {
+    run.terminal.err(`${path}\n`)
+    try {
+      answers[path] = await connection.get(path)
+    } catch (error) {
+      // What this caller may not see, or this daemon does not have, is told as that.
+      if (!(error instanceof Refused)) throw error
+      answers[path] = { refused: error.refusal.code, message: error.refusal.message }
+    }
+  }
+  write(file, `${JSON.stringify({ madeAt: new Date().toISOString(), answers }, null, 2)}\n`)
+  run.terminal.out(
+    `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets.\n`,
+  )
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Failure(`there is no file ${path}`)
+  }
+}
+
+function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, { mode: 0o600 })
+  } catch (error) {
+    throw new Failure(`${path} cannot be written: ${error instanceof Error ? error.message : ''}`)
+  }
+}
