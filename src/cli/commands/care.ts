@@ -62,19 +62,16 @@ async function create(run: Run, file: string, options: Sealed): Promise<void> {
 
 interface Backup {
   readonly file: string
-  readonly createdAt?: string
-  readonly size?: number
+  readonly dateTime: string
 }
 
 async function list(run: Run, common: Common): Promise<void> {
   const kinds = await run.connect(common).get<Readonly<Record<string, readonly Backup[]>>>('/backup/list')
   if (common.json === true) return run.json(kinds)
   const rows = Object.entries(kinds).flatMap(([kind, backups]) =>
-    (Array.isArray(backups) ? backups : []).map(({ file, createdAt = '' }) => ({ kind, file, created: createdAt })),
+    (Array.isArray(backups) ? backups : []).map(({ file, dateTime }) => ({ kind, file, made: dateTime })),
   )
-  run.terminal.out(
-    rows.length === 0 ? 'None is kept.\n' : table(rows, ['kind', 'file', 'created'], run.terminal.columns),
-  )
+  run.terminal.out(rows.length === 0 ? 'None is kept.\n' : table(rows, ['kind', 'file', 'made'], run.terminal.columns))
 }
 
 async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {

@@ -1,0 +1,70 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
+import { cliFixture } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('a backup is a file for nobody else, and comes back in sections', async (test) => {
+  const { run, home, call } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  await call('PUT', '/services/apply')
+  const file = join(home, 'backup.json')
+  test.match(await run(['backup', 'create', file]), { exit: 0 })
+  test.equal(statSync(file).mode & 0o777, 0o600)
+  test.match(JSON.parse(readFileSync(file, 'utf8')), { format: 1, checksum: String })
+  const [real] = (await call('GET', '/ipvsDirector/rips')).json.data
+  await call('DELETE', `/ipvsDirector/rips/${real.id}`)
+  await call('PUT', '/services/apply')
+  test.match(await run(['backup', 'restore', file, 'realServers']), { exit: 0, out: /is staged|: staged/ })
+  test.match((await run('pending')).out, '+ realServers web1')
+  test.match((await run('backup list')).out, /uploads +\S+\.json/)
+  writeFileSync(file, '{}')
+  test.match(await run(['backup', 'restore', file]), { exit: 1, err: /INVALID_BODY/ })
+  test.match(await run(['backup', 'create', '/no/such/folder/x']), { exit: 1, err: /cannot be written/ })
+  const sealed = join(home, 'sealed.json')
+  test.equal((await run(['backup', 'create', sealed, '--passphrase'], { answers: ['a long passphrase'] })).exit, 0)
+  test.not(readFileSync(sealed, 'utf8').includes('PRIVATE KEY'), true)
+  const opened = await run(['backup', 'restore', sealed, 'realServers', '--passphrase'], {
+    answers: ['a long passphrase'],
+  })
+  test.equal(opened.exit, 0, opened.err)
+})
+
+t.test('certificates are handed in, replaced by name, and seen to end', async (test) => {
+  const { run, home } = await fixture(test)
+  const maker = certificateMaker(test)
+  const write = (name: string) => {
+    const { cert, key } = maker.pair({ name })
+    const [a, b] = [join(home, `${name}.crt`), join(home, `${name}.key`)]
+    writeFileSync(a, cert)
+    writeFileSync(b, key)
+    return [a, b]
+  }
+  test.match(await run(['cert', 'add', 'site', ...write('www.test')]), { exit: 0, out: /Certificate stored/ })
+  test.match(await run(['cert', 'add', 'site', ...write('new.test')]), { exit: 0 })
+  test.match((await run('get certs')).out, /site +new\.test/)
+  test.match(await run('cert expiring --days 1'), { exit: 0, out: 'None ends within 1 days.\n' })
+  test.match(await run('cert expiring --days 9999'), { exit: 1, out: /NAME +UNTIL +LEFT\nsite / })
+  test.match(await run('cert expiring --days soon'), { exit: 1, err: /soon is no number/ })
+  test.match(await run(['cert', 'add', 'site', write('x.test')[0] ?? '']), {
+    exit: 1,
+    err: /INVALID_BODY|KEY_MISMATCH/,
+  })
+  test.match(await run(['cert', 'add', 'site', '/no/such']), { exit: 1, err: /there is no file/ })
+})
+
+t.test('what is handed to whoever helps holds no secret', async (test) => {
+  const { run, home, token } = await fixture(test)
+  const file = join(home, 'd.json')
+  const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
+  writeFileSync(join(home, 'a.pem'), `${cert}${key}`)
+  await run(['cert', 'add', 'site', join(home, 'a.pem')])
+  test.match(await run(['diagnose', file]), { exit: 0, out: /no secrets/, err: /\/overview\n/ })
+  const text = readFileSync(file, 'utf8')
+  test.equal(statSync(file).mode & 0o777, 0o600)
+  test.match(JSON.parse(text).answers, { '/services/apply': { state: 'idle' }, '/config/document': { version: 1 } })
+  test.notMatch(text, /PRIVATE KEY/)
+  test.notOk(text.includes(token))
+})
