@@ -203,7 +203,7 @@ t.test('every problem is told at its place, and nothing is touched', async (test
 async function rowsIn(state: string): Promise<readonly string[]> {
   const copy = temporaryFolder(t, 'copied-store')
   cpSync(join(state, 'config', 'data.mdb'), join(copy, 'data.mdb'))
-  const root = open({ path: copy, readOnly: true, maxDbs: 16, encoding: 'binary', keyEncoding: 'binary' })
+  const root = open({ path: copy, readOnly: true, maxDbs: 64, encoding: 'binary', keyEncoding: 'binary' })
   const rows = [...root.getKeys()].flatMap((name) => {
     const table = root.openDB({ name: String(name), encoding: 'binary', keyEncoding: 'binary' })
     return [...table.getRange()].map(({ key, value }) => `${String(name)} ${String(key)} ${String(value)}`)
