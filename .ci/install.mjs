@@ -42,6 +42,7 @@ const PROGRAMS = {
     pebble: 'pebble',
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
+    'ansible-playbook': 'ansible-core',
   },
   bench: {},
 }
