@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { shownBy } from '../../src/cli/connection.ts'
+import { certificateRecord } from '../fixtures/certificate.ts'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { type Finished, finished } from './debian-tree.ts'
+import { echoOrigin, httpOrigin } from './haproxy-traffic.ts'
 
 /** Debian's ansible-core in front of a real daemon, with the collection as `ansible-galaxy` builds and installs it. */
 
@@ -47,7 +50,12 @@ export class AnsibleSite {
   run(program: string, ...argv: readonly string[]): Promise<Finished> {
     const { home } = this
     const env = { HOME: home, PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', ANSIBLE_COLLECTIONS_PATHS: home }
-    const more = { ANSIBLE_LOG_PATH: join(home, 'ansible.log'), ANSIBLE_NOCOLOR: '1', ANSIBLE_HOME: join(home, 'own') }
+    const more = {
+      ANSIBLE_LOG_PATH: join(home, 'ansible.log'),
+      ANSIBLE_NOCOLOR: '1',
+      ANSIBLE_PIPELINING: '1',
+      ANSIBLE_HOME: join(home, 'own'),
+    }
     const words = Object.entries({ ...env, ...more }).map(([name, value]) => `${name}=${value}`)
     return finished('env', ['-i', ...words, program, ...argv])
   }
@@ -109,4 +117,31 @@ export async function ansibleSite(test: Test): Promise<AnsibleSite> {
   const installed = await site.run('ansible-galaxy', 'collection', 'install', '--offline', tarball, '-p', home)
   if (installed.exitCode !== 0) throw new Error(`ansible-galaxy: ${installed.stdout}${installed.stderr}`)
   return site
+}
+
+/** Two web servers behind one frontend, and one behind another whose connections stay open; what they are told. */
+export async function shop(test: Test) {
+  const [port, tcpPort] = [await freePort(), await freePort()]
+  const [web1, web2] = [await httpOrigin(test, 'one'), await httpOrigin(test, 'two')]
+  const { chain, privateKey } = await certificateRecord(test, 'site')
+  const at = { ip: '127.0.0.1' }
+  const frontend = { mode: 'http', ...at, ports: String(port), defaultBackendId: 'shop' }
+  const document = {
+    version: 1,
+    realServers: {
+      web1: { ...at, port: web1 },
+      web2: { ...at, port: web2 },
+      raw1: { ...at, port: await echoOrigin(test, 'raw') },
+    },
+    certificates: { site: { pem: `${chain}${privateKey}` } },
+    l7Backends: {
+      shop: { mode: 'http', reals: [{ ripId: 'web1' }, { ripId: 'web2' }], healthCheck: { type: 'none' } },
+      raw: { mode: 'tcp', reals: [{ ripId: 'raw1' }], healthCheck: { type: 'none' } },
+    },
+    l7Frontends: {
+      shop: frontend,
+      raw: { mode: 'tcp', ...at, ports: String(tcpPort), defaultBackendId: 'raw' },
+    },
+  }
+  return { document, frontend, port, tcpPort, web1, web2, privateKey }
 }

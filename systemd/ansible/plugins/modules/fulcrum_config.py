@@ -206,7 +206,8 @@ def _of_file(path):
     except OSError as error:
         raise Failure("file: %s" % error)
     except ValueError as error:
-        raise Failure("file: %s is no JSON: %s; of YAML: document: \"{{ lookup('file', …) | from_yaml }}\"" % (path, error))
+        hint = "of YAML, say document: \"{{ lookup('file', 'lb.yaml') | from_yaml }}\""
+        raise Failure("file: %s is no JSON: %s; %s" % (path, error, hint))
     if not isinstance(document, dict):
         raise Failure("file: %s holds no document" % path)
     return document
@@ -287,7 +288,8 @@ def _decide(module, api):
     found = api.get("/services/apply")
     wanted = module.params["revision"]
     if is_kept and wanted is not None and found["revision"] != wanted:
-        raise Failure("revision: %d runs, and not %d: that was taken back, or changed since" % (found["revision"], wanted))
+        message = "revision: %d runs, and not %d: that was taken back, or changed since"
+        raise Failure(message % (found["revision"], wanted))
     is_waiting = found["state"] == "waiting"
     if not is_waiting or module.check_mode:
         return dict(changed=is_waiting, revision=found["revision"])
