@@ -47,6 +47,7 @@ const PROGRAMS = {
     'victoria-metrics': 'victoria-metrics',
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
+    'ansible-playbook': 'ansible-core',
   },
   bench: {},
 }

@@ -27,6 +27,7 @@ const ROOT = join(HERE, '../..')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 const EXECUTABLE =
   /^(opt\/fulcrum\/systemd\/(fulcrum|notify-exec|initramfs-hook)|usr\/(bin|share\/initramfs-tools\/hooks)\/fulcrum|.*\/bin\/node|DEBIAN\/(pre|post)(inst|rm))$/
+const COLLECTIONS = 'usr/share/ansible/collections/ansible_collections/fulcrum'
 /** What a version of a Debian package may be, without an epoch. */
 const VERSION = /^\d[A-Za-z0-9.+~-]*$/
 
@@ -72,6 +73,9 @@ async function fill(tree, version, time_s) {
   place(join(HERE, 'major-versions.json'), 'usr/share/fulcrum/major-versions.json')
   mkdirSync(join(tree, 'usr/bin'), { recursive: true })
   symlinkSync('../../opt/fulcrum/systemd/fulcrum', join(tree, 'usr/bin/fulcrum'))
+  // Where ansible-core looks for collections.
+  mkdirSync(join(tree, COLLECTIONS), { recursive: true })
+  symlinkSync(relative(join('/', COLLECTIONS), '/opt/fulcrum/systemd/ansible'), join(tree, COLLECTIONS, 'fulcrum'))
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })

@@ -38,13 +38,16 @@ t.test('the package is the same each time, and holds what runs and nothing else'
   t.match(info, /^ Depends: haproxy \(>= [\d.]+\), iproute2, /m)
   const listing = textOf(await finished('dpkg-deb', ['--contents', file])).split('\n')
   t.strictSame(
-    listing.filter((line) => !/^[d-](?:rwxr-xr-x|rw-r--r--) root\/root /.test(line)),
+    listing.filter((line) => !/^(?:[d-](?:rwxr-xr-x|rw-r--r--)|lrwxrwxrwx) root\/root /.test(line)),
     [],
     'belongs to root, and only root may change it',
   )
   const paths = listing.map((line) => line.replace(/^.* \.\//, ''))
   for (const path of [
     'opt/fulcrum/src/main.ts',
+    'opt/fulcrum/systemd/ansible/plugins/modules/fulcrum_config.py',
+    'usr/bin/fulcrum -> ../../opt/fulcrum/systemd/fulcrum',
+    'usr/share/ansible/collections/ansible_collections/fulcrum/fulcrum -> ../../../../../../opt/fulcrum/systemd/ansible',
     'opt/fulcrum/workers/restore-network.ts',
     'opt/fulcrum/node_modules/@uwsjs/linux-x64-22/uws.node',
     'lib/systemd/system/fulcrum.service',

@@ -1,0 +1,301 @@
+#!/usr/bin/python
+# Apache-2.0, see the file LICENSE of Fulcrum.
+"""Makes the configuration of Fulcrum what a document says."""
+
+DOCUMENTATION = r"""
+module: fulcrum_config
+short_description: Make the configuration of Fulcrum what a document says
+version_added: 0.1.0
+description:
+  - Plans what a document changes and applies exactly that, on every node. Nothing is applied when nothing would change.
+  - In check mode it plans only, with all checks of an apply, that of HAProxy itself among them.
+  - In diff mode it shows each record that changes, and what changes in the generated files.
+  - Records that are not in the document stay, but for I(prune).
+author: Fulcrum (@fulcrum)
+options:
+  state:
+    description:
+      - C(applied) makes the document running.
+      - C(confirmed) keeps an apply that waits for its confirmation; C(reverted) takes it back at once. Where none
+        waits, both change nothing.
+    type: str
+    choices: [applied, confirmed, reverted]
+    default: applied
+  document:
+    description:
+      - The document. It is not logged, as it may hold keys of certificates.
+      - A template makes a text of a number, which the API refuses with the name of the field; read a file of YAML as
+        the example does.
+    type: dict
+  file:
+    description: The document as a file of JSON, on the machine that the module runs on.
+    type: path
+  owner:
+    description: Whose records those of the document are, where the document does not say so itself.
+    type: str
+  prune:
+    description: Deletes what belongs to the owner of the document and is not in it.
+    type: bool
+    default: false
+  take_over:
+    description: Changes records of the document that belong to somebody else, or to nobody; otherwise they are refused.
+    type: bool
+    default: false
+  refuse_warnings:
+    description: Fails, and changes nothing, where there are warnings. Otherwise the task shows them.
+    type: bool
+    default: false
+  comment:
+    description: Kept with the revision.
+    type: str
+  confirm_within:
+    description: Seconds, 5 to 86400. The apply is taken back by the daemon unless it is confirmed in this time.
+    type: int
+  confirm:
+    description:
+      - With I(confirm_within), whether the task confirms the apply itself, on a new connection.
+      - With C(false), other tasks may look whether all is well before one with C(state=confirmed).
+    type: bool
+    default: true
+  revision:
+    description:
+      - With C(state=confirmed), the revision that is meant. The task fails when another one runs, as after an apply
+        that was taken back.
+    type: int
+attributes:
+  check_mode:
+    support: full
+    description: It plans only.
+  diff_mode:
+    support: full
+    description: Records before and after, and differences of generated files.
+extends_documentation_fragment: fulcrum.fulcrum.api
+"""
+
+EXAMPLES = r"""
+- name: The configuration is what the repository says
+  fulcrum.fulcrum.fulcrum_config:
+    document: "{{ lookup('file', 'lb.yaml') | from_yaml }}"
+    owner: shop
+    prune: true
+    comment: "{{ lookup('pipe', 'git rev-parse HEAD') }}"
+
+- name: It is taken back unless the site answers
+  block:
+    - fulcrum.fulcrum.fulcrum_config:
+        document: "{{ lookup('file', 'lb.yaml') | from_yaml }}"
+        confirm_within: 120
+        confirm: false
+      register: applied
+    - ansible.builtin.uri:
+        url: https://www.example.com/
+    - fulcrum.fulcrum.fulcrum_config:
+        state: confirmed
+        revision: "{{ applied.revision }}"
+  rescue:
+    - fulcrum.fulcrum.fulcrum_config:
+        state: reverted
+    - ansible.builtin.fail:
+        msg: The site did not answer with the new configuration.
+"""
+
+RETURN = r"""
+changes:
+  description: What changes, each with C(op), C(resource), C(name), C(before), C(after) and C(effect). No secrets.
+  returned: with state=applied
+  type: list
+  elements: dict
+plan_warnings:
+  description: What should be known of it, each with C(code), C(message) and the record.
+  returned: with state=applied
+  type: list
+  elements: dict
+digest:
+  description: SHA-256 of what it changes; the same for plans that would do the same.
+  returned: with state=applied
+  type: str
+revision:
+  description: The revision that runs now.
+  returned: success
+  type: int
+confirm_by:
+  description: ISO 8601; when the apply is taken back, unless it is confirmed.
+  returned: when an apply waits for its confirmation
+  type: str
+code:
+  description: Why the API refused, in one word.
+  returned: when it refused
+  type: str
+errors:
+  description: What is wrong with which field, each with C(field), C(code) and C(message).
+  returned: when it refused
+  type: list
+  elements: dict
+"""
+
+import json
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.fulcrum.fulcrum.plugins.module_utils.fulcrum_api import Failure, Refused, arguments, run
+
+# Somebody else may apply between a plan and its apply.
+TRIES_MAX = 5
+SECRETS = ("pem", "pfx", "password", "privateKey")
+
+
+def main():
+    spec = arguments(
+        state=dict(type="str", choices=["applied", "confirmed", "reverted"], default="applied"),
+        document=dict(type="dict", no_log=True),
+        file=dict(type="path"),
+        owner=dict(type="str"),
+        prune=dict(type="bool", default=False),
+        take_over=dict(type="bool", default=False),
+        refuse_warnings=dict(type="bool", default=False),
+        comment=dict(type="str"),
+        confirm_within=dict(type="int"),
+        confirm=dict(type="bool", default=True),
+        revision=dict(type="int"),
+    )
+    module = AnsibleModule(
+        argument_spec=spec,
+        supports_check_mode=True,
+        mutually_exclusive=[("document", "file")],
+        required_if=[("state", "applied", ("document", "file"), True)],
+    )
+    document = module.params["document"]
+    _mask(module, document)
+    if module.params["state"] == "applied":
+        run(module, lambda api: _apply(module, api, _read(module.params, document)))
+    else:
+        run(module, lambda api: _decide(module, api))
+
+
+def _mask(module, document):
+    """
+    Ansible would mask each value of the document wherever it comes up, names of records in messages among them. So the
+    document is taken out of what is told of the task, and its secrets are masked.
+    """
+    module.no_log_values = {module.params["token"]} | _secrets_of(document)
+    if document is not None:
+        module.params["document"] = "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"
+
+
+def _secrets_of(document):
+    certificates = (document or {}).get("certificates")
+    records = certificates.values() if isinstance(certificates, dict) else []
+    fields = [record.get(name) for record in records if isinstance(record, dict) for name in SECRETS]
+    return {field for field in fields if isinstance(field, str) and field}
+
+
+def _read(params, document):
+    if document is None:
+        document = _of_file(params["file"])
+    owner = params["owner"]
+    if owner is None:
+        return document
+    if document.get("owner", owner) != owner:
+        raise Failure("owner: the document says %s, and the task %s" % (document["owner"], owner))
+    return dict(document, owner=owner)
+
+
+def _of_file(path):
+    try:
+        with open(path, encoding="utf-8") as opened:
+            document = json.load(opened)
+    except OSError as error:
+        raise Failure("file: %s" % error)
+    except ValueError as error:
+        hint = "of YAML, say document: \"{{ lookup('file', 'lb.yaml') | from_yaml }}\""
+        raise Failure("file: %s is no JSON: %s; %s" % (path, error, hint))
+    if not isinstance(document, dict):
+        raise Failure("file: %s holds no document" % path)
+    return document
+
+
+def _apply(module, api, document):
+    params = module.params
+    asked = dict(document=document, prune=params["prune"], takeOver=params["take_over"])
+    for tries_left in reversed(range(TRIES_MAX)):
+        plan = api.ask("POST", "/config/plan", body=asked).data
+        result = _result(module, plan)
+        if plan["warnings"] and params["refuse_warnings"]:
+            raise Refused(409, _warned(plan["warnings"]))
+        if module.check_mode or not plan["changes"]:
+            _tell(module, plan["warnings"])
+            return result
+        try:
+            return dict(result, **_make_running(module, api, plan))
+        except Refused as refused:
+            if refused.code != "REVISION_MISMATCH" or tries_left == 0:
+                raise
+
+
+def _result(module, plan):
+    result = dict(
+        changed=len(plan["changes"]) > 0,
+        changes=plan["changes"],
+        plan_warnings=plan["warnings"],
+        digest=plan["digest"],
+        revision=plan["baseRevision"],
+    )
+    if module._diff:
+        result["diff"] = [_diff(change) for change in plan["changes"]]
+        result["diff"] += [dict(prepared=file["diff"]) for file in plan["files"]]
+    return result
+
+
+def _diff(change):
+    title = "%s %s" % (change["resource"], change["name"])
+    return dict(before_header=title, after_header=title, before=change["before"] or "", after=change["after"] or "")
+
+
+def _warned(warnings):
+    """The same that an apply answers."""
+    told = "; ".join(warning["message"] for warning in warnings)
+    return dict(code="WARNINGS", message="Nothing was applied: %s" % told, data=dict(warnings=warnings))
+
+
+def _tell(module, warnings):
+    for warning in warnings:
+        module.warn("%s %s" % (warning["code"], warning["message"]))
+
+
+def _make_running(module, api, plan):
+    params = module.params
+    terms = dict(comment=params["comment"], confirmWithin=params["confirm_within"])
+    body = {name: value for name, value in terms.items() if value is not None}
+    body["refuseWarnings"] = params["refuse_warnings"]
+    answer = api.ask("PUT", "/config/plans/%s/apply" % plan["planId"], body=body)
+    applied = answer.data
+    _tell(module, applied["warnings"])
+    made = dict(revision=applied["revision"], msg=answer.message)
+    if applied["confirmBy"] is None:
+        return made
+    if not params["confirm"]:
+        return dict(made, confirm_by=applied["confirmBy"])
+    try:
+        api.ask("PUT", "/services/apply/confirm")
+    except Failure as failure:
+        where = (applied["revision"], applied["confirmBy"])
+        raise Failure("Revision %d was applied and not confirmed, and is taken back at %s: " % where + str(failure))
+    return made
+
+
+def _decide(module, api):
+    """About an apply that waits for its confirmation."""
+    is_kept = module.params["state"] == "confirmed"
+    found = api.get("/services/apply")
+    wanted = module.params["revision"]
+    if is_kept and wanted is not None and found["revision"] != wanted:
+        message = "revision: %d runs, and not %d: that was taken back, or changed since"
+        raise Failure(message % (found["revision"], wanted))
+    is_waiting = found["state"] == "waiting"
+    if not is_waiting or module.check_mode:
+        return dict(changed=is_waiting, revision=found["revision"])
+    answer = api.ask("PUT", "/services/apply/%s" % ("confirm" if is_kept else "revert"))
+    return dict(changed=True, revision=answer.data["revision"], msg=answer.message)
+
+
+if __name__ == "__main__":
+    main()
