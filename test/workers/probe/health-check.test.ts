@@ -39,8 +39,9 @@ t.test('a run that cannot be made leaves nothing', async (test) => {
 
 t.test('a script reads what nobody else sees, and is killed in time', { skip }, async (test) => {
   const folder = temporaryFolder(test, 'trials')
+  // The pattern does not find the process that looks for it.
   const script =
-    '#!/bin/sh\nread -r line\necho "$1 $2 $line"\ncat /proc/*/cmdline 2>/dev/null | grep -c geheim\nexit 7\n'
+    '#!/bin/sh\nread -r line\necho "$1 $2 $line"\ncat /proc/*/cmdline 2>/dev/null | grep -c g[e]heim\nexit 7\n'
   const called = { script, words: ['present', "it's"], input: 'token=geheim\n', seconds: 5 }
   const { exitCode, output } = await runScript(called, folder, runProgram)
   test.equal(exitCode, 7)
