@@ -78,7 +78,8 @@ t.test('killed in the middle', async (t) => {
       await removed(first, second)
     })
   }
-  t.equal((await join(second, 'right', first)).status, 200)
+  const joined = await join(second, 'right', first)
+  t.equal(joined.status, 200, joined.text)
   await allVote(first, 2)
   return undefined
 })
