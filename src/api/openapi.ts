@@ -3,7 +3,8 @@ import { ERRORS } from '../base/errors.ts'
 import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
-import { PARAMETERS, parametersOf } from './openapi-parameters.ts'
+import { documentedPath, parametersOf, SharedParameters } from './openapi-parameters.ts'
+import { Shapes } from './openapi-schemas.ts'
 
 const FIELD_ERROR: Json = {
   type: 'object',
@@ -22,7 +23,11 @@ const ERROR: Json = {
     status: { type: 'string', const: 'error', description: 'Always `error`.' },
     message: { type: 'string', description: 'What went wrong and what to do next.' },
     code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable code of the refusal.' },
-    errors: { type: 'array', items: FIELD_ERROR, description: 'One entry per field with a problem.' },
+    errors: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/FieldError' },
+      description: 'One entry per field with a problem.',
+    },
     data: { description: 'Details of some codes, such as data.usage of IN_USE.' },
   },
 }
@@ -30,11 +35,18 @@ const ERROR: Json = {
 /** The OpenAPI 3.1 document of an endpoint table. */
 export function openapiDocument(table: readonly Endpoint[], version: string): Json {
   const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
-  const paths: Record<string, Record<string, Json>> = {}
   const responses = new Responses()
-  for (const endpoint of endpoints) {
-    const path = (paths[endpoint.path] ??= {})
-    path[endpoint.method.toLowerCase()] = operation(endpoint, responses)
+  const operations = endpoints.map((endpoint) => [endpoint, operation(endpoint, responses)] as const)
+  const shapes = new Shapes(operations)
+  const parameters = new SharedParameters(operations)
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const [endpoint, inline] of operations) {
+    const path = (paths[documentedPath(endpoint)] ??= {})
+    const own = inline['parameters'] as readonly Json[] | undefined
+    path[endpoint.method.toLowerCase()] = {
+      ...(shapes.replace(inline) as Json),
+      ...(own === undefined ? {} : { parameters: parameters.of(own) }),
+    }
   }
   return {
     openapi: '3.1.0',
@@ -50,8 +62,8 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: { Error: ERROR },
-      parameters: PARAMETERS,
+      schemas: { Error: ERROR, FieldError: FIELD_ERROR, ...shapes.components() },
+      parameters: parameters.shared,
       headers: HEADERS,
       responses: responses.shared,
     },
@@ -67,6 +79,7 @@ function operation(endpoint: Endpoint, responses: Responses): Json {
     summary: endpoint.summary,
     tags: [tag(endpoint)],
     security: endpoint.access === 'public' ? [] : [{ bearer: [] }],
+    ...(documentedPath(endpoint) === endpoint.path ? {} : { 'x-specified-path': endpoint.path }),
     'x-endpoint-id': endpointId(endpoint),
     'x-staged': endpoint.staged,
     'x-effect': endpoint.effect,

@@ -2,19 +2,19 @@ import { Type } from 'typebox'
 import t from 'tap'
 import { endpointId } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
-import { openapiDocument } from '../../../src/api/openapi.ts'
 import { type ErrorCode, ERRORS } from '../../../src/base/errors.ts'
 import { closed, Ip } from '../../../src/model/fields.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-
-// oxlint-disable-next-line typescript/no-explicit-any -- a test looks into JSON of every shape
-type Json = any
+import { type Json, ReadDocument } from '../../fixtures/openapi-document.ts'
 
 const common = { method: 'GET', effect: 'read', staged: false, summary: 's', message: 'm' } as const
 
 /** The document as a reader gets it. */
-const documentOf = (...table: readonly Endpoint[]): Json => JSON.parse(JSON.stringify(openapiDocument(table, '1.2.3')))
-const operationOf = (made: Endpoint): Json => documentOf(made).paths[made.path][made.method.toLowerCase()]
+const documentOf = (...table: readonly Endpoint[]): Json => new ReadDocument(table).json
+function operationOf(made: Endpoint): Json {
+  const document = new ReadDocument([made])
+  return document.inline(document.operation(made))
+}
 
 t.test('an operation carries what the literal says', async (test) => {
   const made = endpoint({
