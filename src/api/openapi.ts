@@ -4,6 +4,7 @@ import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
 import { documentedPath, parametersOf, SharedParameters } from './openapi-parameters.ts'
+import { readExamples, withExample } from './openapi-examples.ts'
 import { Shapes } from './openapi-schemas.ts'
 
 const FIELD_ERROR: Json = {
@@ -39,14 +40,16 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
   const operations = endpoints.map((endpoint) => [endpoint, operation(endpoint, responses)] as const)
   const shapes = new Shapes(operations)
   const parameters = new SharedParameters(operations)
+  const examples = readExamples()
   const paths: Record<string, Record<string, unknown>> = {}
   for (const [endpoint, inline] of operations) {
     const path = (paths[documentedPath(endpoint)] ??= {})
     const own = inline['parameters'] as readonly Json[] | undefined
-    path[endpoint.method.toLowerCase()] = {
+    const named = {
       ...(shapes.replace(inline) as Json),
       ...(own === undefined ? {} : { parameters: parameters.of(own) }),
     }
+    path[endpoint.method.toLowerCase()] = withExample(named, endpoint, examples[endpoint.name])
   }
   return {
     openapi: '3.1.0',
