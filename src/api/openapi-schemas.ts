@@ -182,9 +182,8 @@ export class Shapes {
   #keyOf(node: Json): string {
     let key = this.#keys.get(node)
     if (key === undefined) {
-      const fields = Object.entries(node).filter(
-        ([name, value]) => !((name === 'description' || name === 'title') && typeof value === 'string'),
-      )
+      const isSchema = isNameable(node)
+      const fields = Object.entries(node).filter(([name, value]) => !isBeside(name, value, isSchema))
       const text = fields
         .toSorted(([a], [b]) => (a < b ? -1 : 1))
         .map(([name, value]) => `${JSON.stringify(name)}:${this.#textOf(value)}`)
@@ -201,7 +200,8 @@ export class Shapes {
     if (Array.isArray(value)) return `[${value.map((one) => this.#textOf(one)).join()}]`
     if (!isObject(value)) return JSON.stringify(value)
     const own = typeof value['description'] === 'string' ? JSON.stringify(value['description']) : ''
-    return `${this.#keyOf(value)}${own}`
+    const usual = isNameable(value) && 'default' in value ? `=${JSON.stringify(value['default'])}` : ''
+    return `${this.#keyOf(value)}${own}${usual}`
   }
 
   /** Shapes inside of equal ones are counted once: they are named by what they are in. */
@@ -272,10 +272,21 @@ function partsOf(node: Json, here: string): readonly (readonly [unknown, string]
   })
 }
 
-const withoutTitle = (node: Json): Json =>
-  Object.fromEntries(Object.entries(node).filter(([key]) => key !== 'title' || titleOf(node) === undefined))
+/** What stands beside a reference, and tells no shapes apart. */
+const isBeside = (key: string, value: unknown, isSchema: boolean): boolean =>
+  key === 'default' ? isSchema : (key === 'description' || key === 'title') && typeof value === 'string'
 
-function reference({ node }: Shape, name: string, { description }: Json): Json {
-  const $ref = `#/components/schemas/${name}`
-  return description === undefined || description === node['description'] ? { $ref } : { $ref, description }
+/** The component itself, which has its description only. */
+const withoutTitle = (node: Json): Json =>
+  Object.fromEntries(
+    Object.entries(node).filter(([key, value]) => key === 'description' || !isBeside(key, value, isNameable(node))),
+  )
+
+function reference({ node }: Shape, name: string, at: Json): Json {
+  const { description } = at
+  return {
+    $ref: `#/components/schemas/${name}`,
+    ...(description === undefined || description === node['description'] ? {} : { description }),
+    ...('default' in at ? { default: at['default'] } : {}),
+  }
 }

@@ -1,11 +1,12 @@
-import type { TSchema } from 'typebox'
 import { ERRORS } from '../base/errors.ts'
 import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
 import { documentedPath, parametersOf, SharedParameters } from './openapi-parameters.ts'
+import { defaultsOf, withDefaults } from './openapi-defaults.ts'
 import { readExamples, withExample } from './openapi-examples.ts'
 import { Shapes } from './openapi-schemas.ts'
+import { describedTags } from './openapi-tags.ts'
 
 const FIELD_ERROR: Json = {
   type: 'object',
@@ -37,7 +38,7 @@ const ERROR: Json = {
 export function openapiDocument(table: readonly Endpoint[], version: string): Json {
   const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
   const responses = new Responses()
-  const operations = endpoints.map((endpoint) => [endpoint, operation(endpoint, responses)] as const)
+  const operations = endpoints.map((endpoint) => [endpoint, operation(endpoint, responses, endpoints)] as const)
   const shapes = new Shapes(operations)
   const parameters = new SharedParameters(operations)
   const examples = readExamples()
@@ -61,7 +62,7 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
-    tags: [...new Set(endpoints.map(tag))].map((name) => ({ name })),
+    ...describedTags([...new Set(endpoints.map(tag))]),
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
@@ -75,7 +76,7 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
 
 const tag = (endpoint: Endpoint) => endpoint.name.split('.')[0] ?? endpoint.name
 
-function operation(endpoint: Endpoint, responses: Responses): Json {
+function operation(endpoint: Endpoint, responses: Responses, table: readonly Endpoint[]): Json {
   const parameters = parametersOf(endpoint)
   return {
     operationId: endpoint.name,
@@ -89,14 +90,16 @@ function operation(endpoint: Endpoint, responses: Responses): Json {
     'x-access': endpoint.access,
     ...(endpoint.extension ? { 'x-extension': true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint) }),
+    ...(endpoint.body === undefined
+      ? {}
+      : { requestBody: requestBody(withDefaults(plain(endpoint.body), defaultsOf(endpoint, table)), endpoint) }),
     responses: responses.of(endpoint),
   }
 }
 
-function requestBody(body: TSchema, { isForm, needsOneOf }: Endpoint): Json {
+function requestBody(body: Json, { isForm, needsOneOf }: Endpoint): Json {
   const oneOf = needsOneOf.map((names) => ({ anyOf: names.map((name) => ({ required: [name] })) }))
-  const schema: Json = { ...plain(body), ...(oneOf.length === 0 ? {} : { allOf: oneOf }) }
+  const schema: Json = { ...body, ...(oneOf.length === 0 ? {} : { allOf: oneOf }) }
   const required = Array.isArray(schema['required']) && schema['required'].length > 0
   const form = isForm ? { 'application/x-www-form-urlencoded': { schema } } : {}
   return { required, content: { ...form, 'application/json': { schema } } }

@@ -26,14 +26,18 @@ function settled(value: unknown, ids: Map<string, string>): unknown {
   if (typeof value !== 'string') return value
   if (MOMENT.test(value))
     return value.replace(MOMENT, (_, parts = '', zone = '') => `2026-01-02T03:04:05${parts && '.000'}${zone}`)
-  return value
-    .replaceAll(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g, '-----BEGIN $1-----\nMIIB\n-----END $1-----')
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
-      if (!ids.has(id)) ids.set(id, `01900000-0000-7000-8000-${String(ids.size + 1).padStart(12, '0')}`)
-      return ids.get(id) ?? id
-    })
-    .replaceAll(/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43))
-    .replaceAll(/([0-9A-F]{2}:){31}[0-9A-F]{2}/g, Array(32).fill('A0').join(':'))
+  return (
+    value
+      // Nothing that is answered may look like a key, the document included.
+      .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----\n?/g, 'the key as PEM')
+      .replaceAll(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g, '-----BEGIN $1-----\nMIIB\n-----END $1-----')
+      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
+        if (!ids.has(id)) ids.set(id, `01900000-0000-7000-8000-${String(ids.size + 1).padStart(12, '0')}`)
+        return ids.get(id) ?? id
+      })
+      .replaceAll(/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43))
+      .replaceAll(/([0-9A-F]{2}:){31}[0-9A-F]{2}/g, Array(32).fill('A0').join(':'))
+  )
 }
 
 const longest = (value: unknown): number =>

@@ -5,6 +5,7 @@ import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
 import { type ErrorCode, ERRORS } from '../../../src/base/errors.ts'
 import { closed, Ip } from '../../../src/model/fields.ts'
 import { endpoints } from '../../../src/resources/index.ts'
+import { problems } from '../../fixtures/described.ts'
 import { type Json, ReadDocument } from '../../fixtures/openapi-document.ts'
 
 const common = { method: 'GET', effect: 'read', staged: false, summary: 's', message: 'm' } as const
@@ -167,3 +168,35 @@ t.test(
     )
   },
 )
+
+t.test('optional fields of a body that makes a record have the default that null stands for', async (test) => {
+  const { json } = new ReadDocument(endpoints)
+  const { properties, required } = json.components.schemas.L7BackendInput
+  test.match(properties, {
+    balance: { default: 'roundrobin' },
+    timeoutServer: { default: 30 },
+    enabled: { default: true },
+  })
+  test.same(properties.healthCheck, { $ref: '#/components/schemas/HealthCheckSettingInput', default: { type: 'tcp' } })
+  test.notOk(required.some((name: string) => 'default' in properties[name]))
+  test.notOk('default' in json.components.schemas.HealthCheckSettingInput)
+  test.match(
+    json.components.schemas.HealthCheckParameter.properties,
+    { default: { type: 'string' } },
+    'a field, no default',
+  )
+})
+
+t.test('every default is what its field takes', async (test) => {
+  const document = new ReadDocument(endpoints)
+  let told = 0
+  for (const made of endpoints.filter(({ name, body }) => name.endsWith('.create') && body !== undefined)) {
+    const { schema } = document.operation(made).requestBody.content['application/json']
+    for (const [field, { default: usual, ...rest }] of Object.entries<Json>(document.resolved(schema).properties)) {
+      if (usual === undefined) continue
+      test.equal(problems(rest, usual), '', `${made.name} ${field}`)
+      told += 1
+    }
+  }
+  test.ok(told > 40, `${told} defaults`)
+})
