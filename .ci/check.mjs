@@ -18,6 +18,7 @@ const GATES = [
   { name: 'types', command: ['tsc', '-p', '.'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'OpenAPI document', command: ['node', '.ci/openapi.mjs'] },
+  { name: 'generated clients', command: ['node', '--disable-warning=ExperimentalWarning', '.ci/clients.mjs'] },
   { name: 'tests', command: ['node', '.ci/test.mjs'] },
 ]
 
@@ -35,6 +36,8 @@ for (const { name, command } of gates) {
   })
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   console.log(`${status === 0 ? 'ok    ' : 'FAILED'} ${name} (${seconds} s)`)
+  const skipped = stdout?.split('\n').find((line) => line.startsWith('skipped: '))
+  if (skipped !== undefined) console.log(`       ${skipped}`)
   if (status === 0) continue
   failed.push(name)
   console.log(`${stdout ?? ''}${stderr ?? ''}${error ? error.message : ''}`.trimEnd())

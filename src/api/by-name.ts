@@ -11,9 +11,13 @@ import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
  * fields hold some, and names are looked up in the candidate when the change has its turn.
  */
 
-const Named = closed({
-  name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the record instead, whatever its case.' }),
-})
+const Named = closed(
+  {
+    name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the record instead, whatever its case.' }),
+  },
+  'The record by its name.',
+  'ByName',
+)
 
 const formsOf = (schema: TSchema): readonly TSchema[] => Reflect.get(schema, 'anyOf') ?? []
 const itemsOf = (schema: TSchema): TSchema | undefined => Reflect.get(schema, 'items') as TSchema | undefined

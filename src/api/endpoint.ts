@@ -225,7 +225,10 @@ export interface Endpoint {
 export const NoData = Type.Array(Type.Never(), { maxItems: 0, description: 'Always empty.' })
 
 /** `data` of a creation. */
-export const CreatedId = Type.Object({ id: Type.String({ description: 'Id of the new record.' }) })
+export const CreatedId = Type.Object(
+  { id: Type.String({ description: 'Id of the new record.' }) },
+  { title: 'CreatedId' },
+)
 
 const DEFAULTS = {
   access: 'granted',

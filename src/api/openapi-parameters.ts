@@ -17,7 +17,11 @@ export const PARAMETERS: Readonly<Record<string, Json>> = {
   TransactionId: optional('X-Transaction-Id', 'Open transaction in which this is done, see POST /transactions.'),
 }
 
-const shared = (name: keyof typeof PARAMETERS): Json => ({ $ref: `#/components/parameters/${name}` })
+const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
+
+/** The specification spells the id of a node in two ways. The daemon takes any; clients are told one. */
+export const documentedPath = ({ path }: Pick<Endpoint, 'path'>): string =>
+  path.replace('{applianceID}', '{applianceId}')
 
 /** What a request to the endpoint says beside its body. */
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
@@ -33,15 +37,15 @@ export function parametersOf(endpoint: Endpoint): readonly Json[] {
   ]
 }
 
-function pathParameters({ path, answeredByAny }: Endpoint): readonly Json[] {
+function pathParameters({ answeredByAny, ...endpoint }: Endpoint): readonly Json[] {
   const answers = answeredByAny === undefined || answeredByAny === 'in transactions'
   const node = answers ? 'Id of the node that answers.' : 'Id of the node.'
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+  return [...documentedPath(endpoint).matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
-    description: /^applianceI[dD]$/.test(name) ? node : `The ${name} of the record.`,
+    description: name === 'applianceId' ? node : `The ${name} of the record.`,
   }))
 }
 
@@ -64,11 +68,51 @@ function headerParameters({ headers }: Endpoint): readonly Json[] {
 function queryParameters(endpoint: Endpoint): readonly Json[] {
   if (endpoint.query === undefined) return []
   const required: readonly string[] = endpoint.query.required ?? []
-  return Object.entries(endpoint.query.properties).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema: plain(schema),
-    description: String(Reflect.get(schema, 'description') ?? name),
-  }))
+  return Object.entries(endpoint.query.properties).map(([name, schema]) => {
+    const { description, ...rest } = plain(schema)
+    return { name, in: 'query', required: required.includes(name), schema: rest, description: description ?? name }
+  })
 }
+
+/** So many operations share a parameter before it stands by itself. */
+const SHARED_MIN = 3
+
+/**
+ * Parameters that several operations have, by the name that they get: that of the parameter, and where it means
+ * different things, of the first operation as well.
+ */
+export class SharedParameters {
+  readonly shared: Record<string, Json> = { ...PARAMETERS }
+  readonly #names = new Map<string, string>()
+
+  constructor(operations: readonly (readonly [Endpoint, Json])[]) {
+    const met = new Map<string, { readonly parameter: Json; readonly first: Endpoint; count: number }>()
+    for (const [endpoint, { parameters }] of operations) {
+      for (const parameter of (parameters ?? []) as readonly Json[]) {
+        const key = JSON.stringify(parameter)
+        const known = met.get(key)
+        if (known === undefined) met.set(key, { parameter, first: endpoint, count: 1 })
+        else known.count += 1
+      }
+    }
+    const several = [...met].filter(
+      ([, { parameter, count }]) => count >= SHARED_MIN && parameter['$ref'] === undefined,
+    )
+    for (const [key, { parameter, first }] of several.toSorted(([, a], [, b]) => b.count - a.count)) {
+      const plainName = pascal(String(parameter['name']))
+      const name = plainName in this.shared ? `${plainName}Of${pascal(first.name.replace('.', '_'))}` : plainName
+      this.#names.set(key, name)
+      this.shared[name] = parameter
+    }
+  }
+
+  of(parameters: readonly Json[]): readonly Json[] {
+    return parameters.map((parameter) => {
+      const name = this.#names.get(JSON.stringify(parameter))
+      return name === undefined ? parameter : shared(name)
+    })
+  }
+}
+
+/** `x-backup_file` is XBackupFile. */
+const pascal = (name: string): string => name.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase())

@@ -166,9 +166,18 @@ function ofSuccess({ effect, method, isTagged, whole, produces, sends }: Endpoin
 
 const JOB: Json = { type: 'string', description: 'Id of the job that goes on, see GET /jobs/{id}.' }
 
+/** The name of an envelope without anything of its own. */
+function plainEnvelope(data: TSchema | undefined, status: number): string | undefined {
+  const name = status === 202 ? 'Begun' : 'Done'
+  if (data === undefined) return name
+  return Reflect.get(data, 'maxItems') === 0 ? `${name}WithoutData` : undefined
+}
+
 function envelope({ data, beside }: Endpoint, status: number): Json {
   const hasData = data !== undefined && Reflect.get(data, 'type') !== 'void'
+  const title = beside === undefined ? plainEnvelope(hasData ? data : undefined, status) : undefined
   return {
+    ...(title === undefined ? {} : { title }),
     type: 'object',
     required: [
       'status',

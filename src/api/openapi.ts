@@ -1,9 +1,12 @@
-import type { TSchema } from 'typebox'
 import { ERRORS } from '../base/errors.ts'
 import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
 import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
-import { PARAMETERS, parametersOf } from './openapi-parameters.ts'
+import { documentedPath, parametersOf, SharedParameters } from './openapi-parameters.ts'
+import { defaultsOf, withDefaults } from './openapi-defaults.ts'
+import { readExamples, withExample } from './openapi-examples.ts'
+import { Shapes } from './openapi-schemas.ts'
+import { describedTags } from './openapi-tags.ts'
 
 const FIELD_ERROR: Json = {
   type: 'object',
@@ -22,7 +25,11 @@ const ERROR: Json = {
     status: { type: 'string', const: 'error', description: 'Always `error`.' },
     message: { type: 'string', description: 'What went wrong and what to do next.' },
     code: { type: 'string', enum: Object.keys(ERRORS), description: 'Stable code of the refusal.' },
-    errors: { type: 'array', items: FIELD_ERROR, description: 'One entry per field with a problem.' },
+    errors: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/FieldError' },
+      description: 'One entry per field with a problem.',
+    },
     data: { description: 'Details of some codes, such as data.usage of IN_USE.' },
   },
 }
@@ -30,11 +37,20 @@ const ERROR: Json = {
 /** The OpenAPI 3.1 document of an endpoint table. */
 export function openapiDocument(table: readonly Endpoint[], version: string): Json {
   const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
-  const paths: Record<string, Record<string, Json>> = {}
   const responses = new Responses()
-  for (const endpoint of endpoints) {
-    const path = (paths[endpoint.path] ??= {})
-    path[endpoint.method.toLowerCase()] = operation(endpoint, responses)
+  const operations = endpoints.map((endpoint) => [endpoint, operation(endpoint, responses, endpoints)] as const)
+  const shapes = new Shapes(operations)
+  const parameters = new SharedParameters(operations)
+  const examples = readExamples()
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const [endpoint, inline] of operations) {
+    const path = (paths[documentedPath(endpoint)] ??= {})
+    const own = inline['parameters'] as readonly Json[] | undefined
+    const named = {
+      ...(shapes.replace(inline) as Json),
+      ...(own === undefined ? {} : { parameters: parameters.of(own) }),
+    }
+    path[endpoint.method.toLowerCase()] = withExample(named, endpoint, examples[endpoint.name])
   }
   return {
     openapi: '3.1.0',
@@ -46,12 +62,12 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
-    tags: [...new Set(endpoints.map(tag))].map((name) => ({ name })),
+    ...describedTags([...new Set(endpoints.map(tag))]),
     paths,
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-      schemas: { Error: ERROR },
-      parameters: PARAMETERS,
+      schemas: { Error: ERROR, FieldError: FIELD_ERROR, ...shapes.components() },
+      parameters: parameters.shared,
       headers: HEADERS,
       responses: responses.shared,
     },
@@ -60,27 +76,30 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
 
 const tag = (endpoint: Endpoint) => endpoint.name.split('.')[0] ?? endpoint.name
 
-function operation(endpoint: Endpoint, responses: Responses): Json {
+function operation(endpoint: Endpoint, responses: Responses, table: readonly Endpoint[]): Json {
   const parameters = parametersOf(endpoint)
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
     tags: [tag(endpoint)],
     security: endpoint.access === 'public' ? [] : [{ bearer: [] }],
+    ...(documentedPath(endpoint) === endpoint.path ? {} : { 'x-specified-path': endpoint.path }),
     'x-endpoint-id': endpointId(endpoint),
     'x-staged': endpoint.staged,
     'x-effect': endpoint.effect,
     'x-access': endpoint.access,
     ...(endpoint.extension ? { 'x-extension': true } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, endpoint) }),
+    ...(endpoint.body === undefined
+      ? {}
+      : { requestBody: requestBody(withDefaults(plain(endpoint.body), defaultsOf(endpoint, table)), endpoint) }),
     responses: responses.of(endpoint),
   }
 }
 
-function requestBody(body: TSchema, { isForm, needsOneOf }: Endpoint): Json {
+function requestBody(body: Json, { isForm, needsOneOf }: Endpoint): Json {
   const oneOf = needsOneOf.map((names) => ({ anyOf: names.map((name) => ({ required: [name] })) }))
-  const schema: Json = { ...plain(body), ...(oneOf.length === 0 ? {} : { allOf: oneOf }) }
+  const schema: Json = { ...body, ...(oneOf.length === 0 ? {} : { allOf: oneOf }) }
   const required = Array.isArray(schema['required']) && schema['required'].length > 0
   const form = isForm ? { 'application/x-www-form-urlencoded': { schema } } : {}
   return { required, content: { ...form, 'application/json': { schema } } }

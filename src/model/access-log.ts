@@ -39,6 +39,7 @@ export const LogSetting = closed(
     ),
   },
   'Access log of a frontend. Secrets in paths and headers are masked before a line is kept.',
+  'AccessLogSetting',
 )
 export type LogSetting = Static<typeof LogSetting>
 

@@ -136,6 +136,7 @@ export const DnsChallenge = closed(
     ),
   },
   'For dns-01: the script that makes the records, and how long they are waited for.',
+  'DnsChallenge',
 )
 export type DnsChallenge = Static<typeof DnsChallenge>
 

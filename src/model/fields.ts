@@ -53,6 +53,9 @@ export const Ip = Type.Refine(
 
 export const Port = Type.Integer({ minimum: 1, maximum: 65535, description: 'TCP or UDP port, 1 to 65535.' })
 
+/** A server that is no record, for when no real server is left. */
+export const FallbackServer = closed({ ip: Ip, port: Port }, 'Address and port of the server.', 'FallbackServer')
+
 export const Weight = Type.Integer({
   minimum: 0,
   maximum: 256,
@@ -68,7 +71,15 @@ export function optional<P extends TProperties>(properties: P): { [K in keyof P]
   return Object.fromEntries(entries)
 }
 
-/** An object that refuses fields it does not name. */
-export function closed<P extends TProperties>(properties: P, description?: string): TObject<P> {
-  return Type.Object(properties, { additionalProperties: false, ...(description === undefined ? {} : { description }) })
+/** An object that refuses fields it does not name. Clients know it by its title (docs/decisions/142). */
+export function closed<P extends TProperties>(properties: P, description?: string, title?: string): TObject<P> {
+  return Type.Object(properties, {
+    ...(title === undefined ? {} : { title }),
+    additionalProperties: false,
+    ...(description === undefined ? {} : { description }),
+  })
 }
+
+/** What is answered, by the name that clients know it by. */
+export const titled = <P extends TProperties>(title: string, properties: P): TObject<P> =>
+  Type.Object(properties, { title })

@@ -45,6 +45,7 @@ export const ParameterDeclaration = closed(
     ),
   },
   'A parameter that a script accepts.',
+  'HealthCheckParameter',
 )
 export type ParameterDeclaration = Static<typeof ParameterDeclaration>
 
@@ -179,6 +180,7 @@ export const HealthCheckSetting = closed(
     ),
   },
   'What proves that a real server works, and how often it is asked.',
+  'HealthCheckSetting',
 )
 export type HealthCheckSetting = Static<typeof HealthCheckSetting>
 

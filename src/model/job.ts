@@ -1,4 +1,5 @@
 import { Type, type Static } from 'typebox'
+import { titled } from './fields.ts'
 
 /** Long work that was started for somebody and goes on after its request was answered. */
 
@@ -8,7 +9,7 @@ export const JobState = Type.Enum(['running', 'succeeded', 'failed', 'cancelled'
 
 const Moment = (description: string) => Type.String({ description: `ISO 8601. ${description}` })
 
-export const Job = Type.Object({
+export const Job = titled('Job', {
   id: Type.String({ description: 'Id of the job; sorts by the time of its start.' }),
   kind: Type.String({ description: 'What is done, such as update or snapshot.create.' }),
   title: Type.String({ description: 'The same for people.' }),
@@ -21,7 +22,10 @@ export const Job = Type.Object({
   result: Type.Unknown({ description: 'What came of it, by kind; null unless it succeeded.' }),
   problem: Type.Union(
     [
-      Type.Object({ code: Type.String({ description: 'Code.' }), message: Type.String({ description: 'Sentence.' }) }),
+      titled('JobProblem', {
+        code: Type.String({ description: 'Code.' }),
+        message: Type.String({ description: 'Sentence.' }),
+      }),
       Type.Null(),
     ],
     {

@@ -52,6 +52,7 @@ const Condition = closed(
     negate: Type.Optional(Type.Boolean({ description: 'Holds when no value fits.' })),
   },
   'Something of the request, or of the response, and what it is compared with.',
+  'Condition',
 )
 export type Condition = Static<typeof Condition>
 export type ConditionType = Condition['type']
@@ -65,6 +66,7 @@ const When = closed(
     any: Type.Optional(Type.Array(Condition, { minItems: 1, maxItems: 8, description: 'At least one of them holds.' })),
   },
   'When the rule holds: all or any. Left out, it always does.',
+  'When',
 )
 export type When = Static<typeof When>
 
@@ -126,6 +128,7 @@ const Action = closed(
     ),
   },
   'What is done with a request or response.',
+  'Action',
 )
 export type Action = Static<typeof Action>
 export type ActionType = Action['type']
@@ -137,6 +140,7 @@ const Rule = closed(
     do: Action,
   },
   'What is done with the requests, or responses, that it holds for.',
+  'Rule',
 )
 export type Rule = Static<typeof Rule>
 

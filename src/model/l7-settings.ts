@@ -22,6 +22,7 @@ const ErrorPage = closed(
     page: pageOf('HTML.'),
   },
   'What is answered in place of the words of HAProxy.',
+  'ErrorPage',
 )
 export type ErrorPage = Static<typeof ErrorPage>
 
@@ -42,6 +43,7 @@ const Maintenance = closed(
     page: Type.Optional(pageOf('HTML; default one sentence.')),
   },
   'What is answered while it is worked on.',
+  'Maintenance',
 )
 export type Maintenance = Static<typeof Maintenance>
 
@@ -67,6 +69,7 @@ export const Compression = closed(
     ),
   },
   'Compression of responses with gzip (http only).',
+  'Compression',
 )
 
 export const FrontendTimeouts = closed(
@@ -85,6 +88,7 @@ export const FrontendTimeouts = closed(
     ),
   },
   'What is waited for beside timeoutClient.',
+  'FrontendTimeouts',
 )
 
 export const BackendTimeouts = closed(
@@ -99,6 +103,7 @@ export const BackendTimeouts = closed(
     check: Type.Optional(Seconds('Longest wait for the answer to a health check, once connected.', 3600)),
   },
   'What is waited for beside timeoutConnect and timeoutServer.',
+  'BackendTimeouts',
 )
 
 export const ProxyProtocol = Type.Union(

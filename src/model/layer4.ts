@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
-import { closed, Id, Ip, Name, Port, Weight, refersTo, idOf, Owner } from './fields.ts'
+import { closed, FallbackServer, Id, Ip, Name, Port, Weight, refersTo, idOf, Owner } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { Ports } from './ports.ts'
 
@@ -80,7 +80,7 @@ export const L4Backend = closed({
   }),
   reals: Type.Array(L4Real, { maxItems: 20_000, description: 'The real servers.' }),
   healthCheck: HealthCheckSetting,
-  fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
+  fallback: Type.Union([FallbackServer, Type.Null()], {
     description: 'Server that answers while no real server is up; null for none.',
   }),
   owner: Owner,

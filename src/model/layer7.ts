@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { LogSetting } from './access-log.ts'
-import { closed, Id, Ip, Name, Port, Seconds, Weight, refersTo, Owner } from './fields.ts'
+import { closed, FallbackServer, Id, Ip, Name, Port, Seconds, Weight, refersTo, Owner } from './fields.ts'
 import { HealthCheckSetting } from './health-check.ts'
 import { rulesOf } from './l7-rules.ts'
 import {
@@ -94,6 +94,7 @@ export const Persistence = closed(
     timeout: Type.Optional(Seconds('How long an address keeps its server after its last connection.', LONGEST_S)),
   },
   'How a client stays with its real server.',
+  'Persistence',
 )
 
 /** Membership of a real server in a backend. Omitted values come from the real server. */
@@ -134,7 +135,7 @@ export const L7Backend = closed({
   persistence: Persistence,
   reals: Type.Array(L7Real, { maxItems: 20_000, description: 'The real servers, in the order HAProxy lists them.' }),
   healthCheck: HealthCheckSetting,
-  fallback: Type.Union([closed({ ip: Ip, port: Port }), Type.Null()], {
+  fallback: Type.Union([FallbackServer, Type.Null()], {
     description:
       'Server that answers while no real server, backups included, takes new connections: all are down, drained or halted. null for none.',
   }),

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
+import { titled } from './fields.ts'
 
 /** A node whose part an answer lacks. */
-const MissingNode = Type.Object({
+const MissingNode = titled('MissingNode', {
   nodeId: Type.String({ description: 'Node.' }),
   why: Type.String({ description: 'Why its part is not in the answer.' }),
 })

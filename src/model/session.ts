@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { titled } from './fields.ts'
 
 /** Sessions and tokens as the API shows them. */
 
@@ -26,10 +27,10 @@ const Licence = Type.Object(
     ),
     licenceType: text('Always community.'),
   },
-  { description: 'Licence of the installation.' },
+  { title: 'Licence', description: 'Licence of the installation.' },
 )
 
-export const OpenedSession = Type.Object({
+export const OpenedSession = titled('OpenedSession', {
   user: Type.Object(
     {
       id: text('User id.'),
@@ -48,7 +49,7 @@ export const OpenedSession = Type.Object({
   ),
 })
 
-export const SessionShown = Type.Object({
+export const SessionShown = titled('Session', {
   id: text('Session id.'),
   userId: text('User.'),
   name: text('Login name; empty when the user is gone.'),
@@ -59,7 +60,7 @@ export const SessionShown = Type.Object({
   isCurrent: Type.Boolean({ description: 'The one that asks.' }),
 })
 
-export const TokenShown = Type.Object({
+export const TokenShown = titled('ApiToken', {
   id: text('Token id.'),
   userId: text('User whose rights it has at most.'),
   userName: text('Login name of that user.'),

@@ -32,6 +32,6 @@ export const Warning = Type.Object(
     resourceId: Type.String({ description: 'Id of the record.' }),
     name: Type.String({ description: 'Name of the record.' }),
   },
-  { description: 'What should be known although the change can be made.' },
+  { title: 'Warning', description: 'What should be known although the change can be made.' },
 )
 export type Warning = Readonly<Static<typeof Warning>>

@@ -4,7 +4,7 @@ import type { ContextOf } from '../context/context.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { accept, Reply } from '../api/reply.ts'
 import { ApiError } from '../base/errors.ts'
-import { closed, Ip } from '../model/fields.ts'
+import { closed, Ip, titled } from '../model/fields.ts'
 
 const MIB = 1024 * 1024
 /** 64 MiB of file, with room for the backslashes that quotes need in JSON text. */
@@ -15,7 +15,7 @@ const PASSPHRASE_FORM = /^[\x20-\x7e]{8,256}$/
 
 const text = (description: string) => Type.String({ description })
 
-const Entry = Type.Object({
+const Entry = titled('Backup', {
   file: text('Name for restoring and deleting it.'),
   dateTime: text('When it was made, DD/MM/YYYY HH:MM:SS +0000.'),
   nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
@@ -52,7 +52,7 @@ const BackupFile = Type.Object(
     ),
     checksum: text('SHA-256 of the rest in canonical form, hexadecimal.'),
   },
-  { description: 'A backup file.' },
+  { title: 'BackupFile', description: 'A backup file.' },
 )
 
 const RestoreBody = closed({

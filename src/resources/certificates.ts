@@ -7,7 +7,7 @@ import { formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
-import { closed, Id, Name, Owner } from '../model/fields.ts'
+import { closed, Id, Name, Owner, titled } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -28,7 +28,7 @@ const upload = {
 const Create = closed({ name: Name, ...upload })
 const Update = closed({ name: Type.Optional(Name), ...upload })
 
-const Usage = Type.Object({
+const Usage = titled('CertificateUsage', {
   service: text('Name of the service that shows it.'),
   serviceFullName: text('The same for people.'),
   serviceId: Type.Union([Id, Type.Null()], { description: 'Frontend that shows it; null for the user interface.' }),

@@ -5,6 +5,7 @@ import { Compile } from 'typebox/compile'
 import t, { type Test } from 'tap'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { DEFAULT_ROLES } from '../../src/api/access.ts'
+import { documentedPath } from '../../src/api/openapi-parameters.ts'
 import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
@@ -517,7 +518,7 @@ t.test('the OpenAPI document describes every endpoint', async (test) => {
   const document = (await anonymous('GET', '/openapi.json')).json
   test.same(document, JSON.parse(JSON.stringify(openapiDocument(endpoints, document.info.version))))
   for (const endpoint of endpoints) {
-    const operation = document.paths[endpoint.path]?.[endpoint.method.toLowerCase()]
+    const operation = document.paths[documentedPath(endpoint)]?.[endpoint.method.toLowerCase()]
     test.match(operation, { operationId: endpoint.name, 'x-staged': endpoint.staged, 'x-effect': endpoint.effect })
     test.equal(operation['x-extension'] === true, endpoint.extension)
   }

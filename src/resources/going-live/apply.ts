@@ -5,13 +5,13 @@ import { endpoint, NoData } from '../../api/endpoint.ts'
 import { ApiError, problemIn, refuseFields } from '../../base/errors.ts'
 import { dryRun, Reply } from '../../api/reply.ts'
 import { summarize } from '../../warnings/counted.ts'
-import { closed } from '../../model/fields.ts'
+import { closed, titled } from '../../model/fields.ts'
 import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
 const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description })
 
-export const Applied = Type.Object({
+export const Applied = titled('Applied', {
   applyId: text('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
   confirmBy: orNull(
@@ -150,7 +150,7 @@ export function answerApplied(ctx: Applying, applied: Outcome): Reply<Static<typ
     : Reply.with(data, also === '' ? {} : { message: `Changes applied${also}` })
 }
 
-const State = Type.Object({
+const State = titled('ApplyState', {
   state: Type.Enum(['idle', 'applying', 'waiting'], {
     description: 'waiting: it is live, and taken back unless PUT /services/apply/confirm comes in time.',
   }),

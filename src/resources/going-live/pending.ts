@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Pending } from '../../context/staging.ts'
 import { endpoint } from '../../api/endpoint.ts'
 import { Reply } from '../../api/reply.ts'
-import { closed } from '../../model/fields.ts'
+import { closed, titled } from '../../model/fields.ts'
 import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -24,7 +24,7 @@ export const changeFields = {
   services: Type.Array(text('Service.'), { description: 'Services that apply will touch.' }),
 }
 
-const Change = Type.Object({
+const Change = titled('Change', {
   id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
   ...changeFields,
   by: text('E-mail of who changed it last.'),
@@ -34,14 +34,14 @@ const Change = Type.Object({
 })
 
 export const FileDiffs = Type.Array(
-  Type.Object({ path: text('File.'), diff: text('Unified diff against the running file.') }),
+  titled('FileDiff', { path: text('File.'), diff: text('Unified diff against the running file.') }),
   { description: 'Generated files that would change.' },
 )
-export const Steps = Type.Array(Type.Object({ kind: text('Kind of step.'), why: text('What it is for.') }), {
+export const Steps = Type.Array(titled('Step', { kind: text('Kind of step.'), why: text('What it is for.') }), {
   description: 'What apply would do, in order.',
 })
 
-const PendingData = Type.Object({
+const PendingData = titled('PendingChanges', {
   revision: Type.Integer({ description: 'Revision that is running.' }),
   count: Type.Integer({ description: 'Number of pending changes.' }),
   changes: Type.Array(Change, { description: 'The changes, oldest first.' }),

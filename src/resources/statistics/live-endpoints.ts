@@ -37,16 +37,20 @@ function found(ready: Rendered | undefined): Reply<never> {
 
 const text = (description: string) => Type.String({ description })
 
-function schemasOf({ fields, description }: LiveLayer) {
+function schemasOf({ title, fields, description }: LiveLayer) {
+  const layer = title.replace('Layer ', 'L')
   const ids = { id: text('Record id.'), name: text('Its name.') }
   const owner = { backendId: text('Backend that holds it.'), backendName: text('Name of the backend.') }
-  const one = (told: Figures) => Type.Unsafe<never>(Type.Object({ ...ids, ...told }, { description }))
+  const one = (what: string, told: Figures) =>
+    Type.Unsafe<never>(Type.Object({ ...ids, ...told }, { title: `${layer}${what}Figures`, description }))
   const list = (items: typeof Frontend) =>
     Type.Unsafe<never>(Type.Array(items, { description: 'One entry per object.' }))
-  const [Frontend, Backend, Real] = [one(fields.frontend), one(fields.backend), one({ ...owner, ...fields.server })]
+  const Frontend = one('Frontend', fields.frontend)
+  const Backend = one('Backend', fields.backend)
+  const Real = one('RealServer', { ...owner, ...fields.server })
   const [Frontends, Backends, Reals] = [list(Frontend), list(Backend), list(Real)]
   const parts = { frontends: Frontends, backends: Backends, reals: Reals }
-  const All = Type.Unsafe<never>(Type.Object(parts, { description: 'Every object by kind.' }))
+  const All = Type.Unsafe<never>(Type.Object(parts, { title: `${layer}Figures`, description: 'Every object by kind.' }))
   return { Frontend, Frontends, Backend, Backends, Reals, All }
 }
 

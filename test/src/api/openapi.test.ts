@@ -2,19 +2,20 @@ import { Type } from 'typebox'
 import t from 'tap'
 import { endpointId } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint, NoData } from '../../../src/api/endpoint.ts'
-import { openapiDocument } from '../../../src/api/openapi.ts'
 import { type ErrorCode, ERRORS } from '../../../src/base/errors.ts'
 import { closed, Ip } from '../../../src/model/fields.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-
-// oxlint-disable-next-line typescript/no-explicit-any -- a test looks into JSON of every shape
-type Json = any
+import { problems } from '../../fixtures/described.ts'
+import { type Json, ReadDocument } from '../../fixtures/openapi-document.ts'
 
 const common = { method: 'GET', effect: 'read', staged: false, summary: 's', message: 'm' } as const
 
 /** The document as a reader gets it. */
-const documentOf = (...table: readonly Endpoint[]): Json => JSON.parse(JSON.stringify(openapiDocument(table, '1.2.3')))
-const operationOf = (made: Endpoint): Json => documentOf(made).paths[made.path][made.method.toLowerCase()]
+const documentOf = (...table: readonly Endpoint[]): Json => new ReadDocument(table).json
+function operationOf(made: Endpoint): Json {
+  const document = new ReadDocument([made])
+  return document.inline(document.operation(made))
+}
 
 t.test('an operation carries what the literal says', async (test) => {
   const made = endpoint({
@@ -167,3 +168,35 @@ t.test(
     )
   },
 )
+
+t.test('optional fields of a body that makes a record have the default that null stands for', async (test) => {
+  const { json } = new ReadDocument(endpoints)
+  const { properties, required } = json.components.schemas.L7BackendInput
+  test.match(properties, {
+    balance: { default: 'roundrobin' },
+    timeoutServer: { default: 30 },
+    enabled: { default: true },
+  })
+  test.same(properties.healthCheck, { $ref: '#/components/schemas/HealthCheckSettingInput', default: { type: 'tcp' } })
+  test.notOk(required.some((name: string) => 'default' in properties[name]))
+  test.notOk('default' in json.components.schemas.HealthCheckSettingInput)
+  test.match(
+    json.components.schemas.HealthCheckParameter.properties,
+    { default: { type: 'string' } },
+    'a field, no default',
+  )
+})
+
+t.test('every default is what its field takes', async (test) => {
+  const document = new ReadDocument(endpoints)
+  let told = 0
+  for (const made of endpoints.filter(({ name, body }) => name.endsWith('.create') && body !== undefined)) {
+    const { schema } = document.operation(made).requestBody.content['application/json']
+    for (const [field, { default: usual, ...rest }] of Object.entries<Json>(document.resolved(schema).properties)) {
+      if (usual === undefined) continue
+      test.equal(problems(rest, usual), '', `${made.name} ${field}`)
+      told += 1
+    }
+  }
+  test.ok(told > 40, `${told} defaults`)
+})

@@ -229,8 +229,7 @@ t.test('what was read of the clock may be sent to each of its settings, also whe
     const { json } = await put(part, { ...before, ...wrong })
     test.match(json, { code: 'READ_ONLY', errors: [{ field, code: 'READ_ONLY' }] })
   }
-  const { properties } = (await call('GET', '/openapi.json')).json.paths['/{applianceId}/system/datetime/ntp'].put
-    .requestBody.content['application/json'].schema
+  const { properties } = (await call('GET', '/openapi.json')).json.components.schemas.DateTimeNtpInput
   test.match(properties.dateTime, { readOnly: true })
 })
 

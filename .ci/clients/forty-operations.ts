@@ -1,0 +1,153 @@
+// A client as somebody else would write it, which .ci/clients.mjs compiles against the types of openapi-typescript. It
+// is never run: what it shows is that names, required fields, headers and unions of the document serve who writes this.
+import createClient from 'openapi-fetch'
+import type { components, paths } from './types.js'
+
+type Shapes = components['schemas']
+const api = createClient<paths>({ baseUrl: 'https://appliance.test/api/v1' })
+
+/** The named shapes, as functions of a client take and answer them. */
+const isUp = (real: Shapes['RealServer']): boolean => real.state === 'online' && real.health === 'up'
+const web = (name: string, ip: string): Shapes['RealServerInput'] => ({ name, ip, port: 80 })
+const heavier: Shapes['RealServerChange'] = { port: 80, weight: 200 }
+const noSecrets: Shapes['RuleInput'] = {
+  name: 'no secrets',
+  when: { any: [{ type: 'path', match: 'begins', values: ['/.git', '/.env'] }] },
+  do: { type: 'deny', status: 404 },
+}
+const check: Shapes['HealthCheckSettingInput'] = { type: 'http', path: '/health', expect: '200' }
+
+function must<T>({ data, error }: { data?: T; error?: Shapes['Error'] }): T {
+  if (data !== undefined) return data
+  throw new Error(`${error?.code}: ${error?.message} ${error?.errors?.map(({ field, code }) => `${field} ${code}`)}`)
+}
+
+async function logIn(email: string, password: string): Promise<string> {
+  await api.GET('/ping')
+  must(await api.POST('/login/options', { body: { email } }))
+  const { data } = must(await api.POST('/token', { body: { email, password } }))
+  const session: Shapes['OpenedSession'] = data
+  must(await api.GET('/token'))
+  return session.token
+}
+
+async function editRealServers(): Promise<string> {
+  const { data: reals, next } = must(
+    await api.GET('/ipvsDirector/rips', { params: { query: { limit: 50, q: 'web' } } }),
+  )
+  if (next !== null && next !== undefined) await api.GET('/ipvsDirector/rips', { params: { query: { after: next } } })
+  const down = reals.filter((real) => !isUp(real)).map(({ id }) => id)
+  const made = must(await api.POST('/ipvsDirector/rips', { body: web('web1', '192.0.2.1') }))
+  const { id } = made.data
+  const read = await api.GET('/ipvsDirector/rips/{id}', { params: { path: { id } } })
+  const tag = read.response.headers.get('ETag') ?? ''
+  must(
+    await api.PUT('/ipvsDirector/rips/{id}', {
+      params: { path: { id }, header: { 'If-Match': tag } },
+      body: heavier,
+    }),
+  )
+  for (const one of down) must(await api.PUT('/ipvsDirector/rips/{id}/halt', { params: { path: { id: one } } }))
+  must(await api.PUT('/ipvsDirector/rips/{id}/drain', { params: { path: { id }, query: { wait: '5m' } } }))
+  must(await api.PUT('/ipvsDirector/rips/{id}/online', { params: { path: { id } } }))
+  must(await api.DELETE('/ipvsDirector/rips/{id}', { params: { path: { id } } }))
+  return id
+}
+
+async function editLayer7(ripId: string): Promise<void> {
+  const { data: backend } = must(
+    await api.POST('/layer7proxy/backends', {
+      params: { query: { return: 'record' } },
+      body: { name: 'be', mode: 'http', reals: [{ ripId }, { ripId: { name: 'web2' } }], healthCheck: check },
+    }),
+  )
+  const { data: frontend } = must(
+    await api.POST('/layer7proxy/frontends', {
+      body: {
+        name: 'fe',
+        mode: 'http',
+        ip: '192.0.2.80',
+        ports: '80,443',
+        defaultBackendId: backend.id,
+        rules: [noSecrets],
+      },
+    }),
+  )
+  const path = { id: frontend.id }
+  const { data: stored } = must(await api.GET('/layer7proxy/frontends/{id}', { params: { path } }))
+  const rules: readonly Shapes['Rule'][] = stored.rules ?? []
+  must(
+    await api.PUT('/layer7proxy/frontends/{id}', {
+      params: { path },
+      body: { rules: [...rules, { do: { type: 'removeHeader', name: 'Server' } }], hsts: 3600 },
+    }),
+  )
+  must(await api.GET('/layer7proxy/frontends'))
+  must(await api.GET('/layer7proxy/backends'))
+  must(await api.GET('/layer7proxy/backends/{id}', { params: { path: { id: backend.id } } }))
+  must(await api.DELETE('/layer7proxy/frontends/{id}', { params: { path } }))
+}
+
+async function editLayer4(ripId: string): Promise<void> {
+  const { data: backend } = must(
+    await api.POST('/ipvsDirector/backends', { body: { name: 'dns', reals: [{ ripId }] } }),
+  )
+  must(
+    await api.POST('/ipvsDirector/frontends', {
+      body: { name: 'dns', ip: '192.0.2.53', ports: '53', protocol: 'udp', forwarding: 'gate', backendId: backend.id },
+    }),
+  )
+  must(await api.GET('/ipvsDirector/frontends'))
+  must(await api.GET('/ipvsDirector/backends'))
+}
+
+/** Data that is an empty list or an object is told apart by what it has. */
+async function apply(): Promise<number | undefined> {
+  const { data: review } = must(await api.GET('/services/pending', { params: { query: { render: 'true' } } }))
+  const changes: readonly Shapes['Change'][] = review.changes
+  if (changes.length === 0) return undefined
+  must(await api.POST('/services/validate'))
+  const { data } = must(await api.PUT('/services/apply', { body: { comment: 'from the client', confirmWithin: 60 } }))
+  if (data === undefined || Array.isArray(data)) return undefined
+  const { warnings, revision }: Shapes['Applied'] = data
+  for (const { code, message } of warnings satisfies readonly Shapes['Warning'][]) console.log(code, message)
+  must(await api.PUT('/services/apply/confirm'))
+  must(await api.GET('/services/apply'))
+  return revision
+}
+
+async function watch(applianceId: string, id: string): Promise<readonly (number | null)[]> {
+  const { data: figures } = must(
+    await api.GET('/{applianceId}/layer7proxy/stats', { params: { path: { applianceId } } }),
+  )
+  const sessions: readonly (number | null)[] = figures.backends.map(({ currentSessions }) => currentSessions)
+  // The same path answers CSV to who asks for it.
+  const history = must(
+    await api.GET('/{applianceId}/layer7proxy/stats/backends/{id}/history', {
+      params: { path: { applianceId, id }, query: { start: 1_790_000_000, end: 1_790_000_060 } },
+    }),
+  )
+  must(await api.GET('/{applianceId}/layer7proxy/stats/frontends', { params: { path: { applianceId } } }))
+  must(await api.GET('/ipvsDirector/stats'))
+  return [...sessions, ...(typeof history === 'string' ? [] : (history.data.series.bytesIn ?? []))]
+}
+
+async function readTheRest(): Promise<void> {
+  const { data: job }: { data: Shapes['Job'] } = must(await api.GET('/jobs/{id}', { params: { path: { id: 'x' } } }))
+  if (job.state === 'failed') throw new Error(job.problem?.message)
+  const transaction = must(await api.POST('/transactions')).data
+  const header = { 'X-Transaction-Id': transaction.id }
+  must(await api.POST('/rbac/groups', { params: { header }, body: { id: 'ops', name: 'Ops' } }))
+  const inTransaction = { params: { path: { id: transaction.id } } }
+  must(await api.PUT('/transactions/{id}/commit', inTransaction))
+  must(await api.GET('/certificates/certs'))
+  must(await api.GET('/localUsers/users'))
+  must(await api.GET('/rbac/roles'))
+  must(await api.GET('/revisions', { params: { query: { limit: 10 } } }))
+  must(await api.GET('/audit', { params: { query: { limit: 10 } } }))
+  must(await api.GET('/services'))
+  const csv = await api.GET('/backup/list')
+  if (csv.response.status === 401) must(await api.DELETE('/token'))
+}
+
+export const steps = [logIn, editRealServers, editLayer7, editLayer4, apply, watch, readTheRest] as const

@@ -1,0 +1,132 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import type { Endpoint } from '../../src/api/endpoint.ts'
+import type { Example } from '../../src/api/openapi-examples.ts'
+import { Router } from '../../src/http/router.ts'
+import { endpoints } from '../../src/resources/index.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { type Exchanged, observeExchanges, problems } from '../fixtures/described.ts'
+import { type Json, ReadDocument } from '../fixtures/openapi-document.ts'
+import { fullRecords } from './full-records.ts'
+
+const FILE = new URL('../../src/api/examples.json', import.meta.url)
+const isWriting = process.env['FULCRUM_WRITE_EXAMPLES'] === '1'
+const HOW = 'FULCRUM_WRITE_EXAMPLES=1 npm test -- test/contract/examples.test.ts writes them anew'
+
+const TEXT_MAX = 400
+const ENTRIES_MAX = 2
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/** An example that is the same each time: what differs from run to run has a value that stands for it. */
+function settled(value: unknown, ids: Map<string, string>): unknown {
+  if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((one) => settled(one, ids))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, settled(one, ids)]))
+  }
+  if (typeof value !== 'string') return value
+  if (MOMENT.test(value))
+    return value.replace(MOMENT, (_, parts = '', zone = '') => `2026-01-02T03:04:05${parts && '.000'}${zone}`)
+  return (
+    value
+      // Nothing that is answered may look like a key, the document included.
+      .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----\n?/g, 'the key as PEM')
+      .replaceAll(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g, '-----BEGIN $1-----\nMIIB\n-----END $1-----')
+      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
+        if (!ids.has(id)) ids.set(id, `01900000-0000-7000-8000-${String(ids.size + 1).padStart(12, '0')}`)
+        return ids.get(id) ?? id
+      })
+      .replaceAll(/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43))
+      .replaceAll(/([0-9A-F]{2}:){31}[0-9A-F]{2}/g, Array(32).fill('A0').join(':'))
+  )
+}
+
+const longest = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? Math.max(0, ...Object.values(value).map(longest)) : String(value).length
+
+/** They tell of the machine and of everything that was made here, and change with either. */
+const OF_MOMENT = /^services\.|^lvmSnapshots\.|^roles\.endpoints$|^dateTime\.(get|timezones|tracking)$/
+
+/** What is read of the configuration: figures and lists of what happened are of one moment. */
+function isRecord({ name, reveals }: Endpoint): boolean {
+  const [resource = ''] = name.split('.')
+  const changed = endpoints.some((other) => [`${resource}.create`, `${resource}.update`].includes(other.name))
+  return changed && !reveals && !OF_MOMENT.test(name)
+}
+
+/** A change of a few fields, to what they were when the record was made. */
+function changeOf({ body }: Endpoint, made: Readonly<Record<string, unknown>>): object | undefined {
+  const required: readonly string[] = Reflect.get(body ?? {}, 'required') ?? []
+  const fields = Object.keys(Reflect.get(body ?? {}, 'properties') ?? {}).filter((field) => field in made)
+  const telling = fields.filter((field) => required.includes(field) || TELLING.has(field))
+  const chosen = telling.length > 0 ? telling : fields.filter((field) => field === 'name')
+  return chosen.length === 0 ? undefined : Object.fromEntries(chosen.map((field) => [field, made[field]]))
+}
+const TELLING: ReadonlySet<string> = new Set(['enabled', 'weight', 'description', 'disabled'])
+
+/** What the records of full-records.ts were made with, read as, and changed by. */
+async function collected(test: Parameters<typeof fullRecords>[0]) {
+  const router = new Router('/api/v1', endpoints)
+  const examples = new Map<string, { request?: unknown; answer?: unknown }>()
+  const stop = observeExchanges(({ method, path, body, status, text }: Exchanged) => {
+    const match = router.find(method, `/api/v1${path.split('?')[0]}`)
+    if (status >= 300 || !('route' in match) || !text.startsWith('{')) return
+    const { endpoint } = match.route
+    if (examples.has(endpoint.name) || !isRecord(endpoint)) return
+    const answer = JSON.parse(text)
+    const isEmpty = Array.isArray(answer.data) && answer.data.length === 0
+    examples.set(endpoint.name, {
+      ...(body === '' ? {} : { request: JSON.parse(body) }),
+      ...(isEmpty ? {} : { answer }),
+    })
+  })
+  try {
+    const { call, node, records } = await fullRecords(test, certificateMaker(test))
+    for (const endpoint of endpoints.filter(({ method, path }) => method === 'GET' && !/\{(?!appliance)/.test(path))) {
+      if (isRecord(endpoint)) await call('GET', endpoint.path.replace(/\{applianceI[dD]\}/, node))
+    }
+    for (const [name, { path, read }] of records) {
+      await read()
+      const made = Object(examples.get(name.replace('.update', '.create'))?.request)
+      const change = endpoints.find((endpoint) => endpoint.name === name)
+      const body = change === undefined ? undefined : changeOf(change, made)
+      if (body !== undefined) await call('PUT', path, { body })
+    }
+  } finally {
+    stop()
+  }
+  const sorted = [...examples].toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return new Map(
+    sorted.flatMap(([name, example]): readonly (readonly [string, Example])[] => {
+      const known = settled(example, new Map()) as { request?: unknown; answer?: unknown }
+      for (const part of ['request', 'answer'] as const) if (longest(known[part]) > TEXT_MAX) delete known[part]
+      return Object.keys(known).length === 0 ? [] : [[name, known]]
+    }),
+  )
+}
+
+t.test('the examples of the document are what is sent and answered here', async (test) => {
+  const found = await collected(test)
+  if (isWriting) writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`)
+  const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
+  test.ok(Object.keys(stored).length > 50)
+  for (const [name, example] of Object.entries(stored)) test.strictSame(example, found.get(name), `${name}: ${HOW}`)
+  for (const name of found.keys()) if (!(name in stored)) test.comment(`${name} has no example yet: ${HOW}`)
+})
+
+t.test('each of them stands in the document, and is what its schema describes', async (test) => {
+  const document = new ReadDocument(endpoints)
+  const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
+  for (const [name, { request, answer }] of Object.entries(stored)) {
+    const endpoint = endpoints.find((one) => one.name === name)
+    test.ok(endpoint, name)
+    if (endpoint === undefined) continue
+    const { requestBody, responses } = document.operation(endpoint)
+    const held = (holder: Json, example: unknown) => {
+      const { example: shown, schema } = holder.content['application/json']
+      test.strictSame(shown, example, name)
+      test.equal(problems(schema, example), '', name)
+    }
+    if (request !== undefined) held(requestBody, request)
+    if (answer !== undefined) held(responses[endpoint.status], answer)
+  }
+})
