@@ -50,11 +50,18 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     l4NodeHistory: 'Past figures of Layer 4, of one node.',
     accessLogs: 'Requests, one by one.',
     syslogServer: 'Where access logs are sent as well.',
+    stats: 'Live figures of both layers, as a stream.',
+    metrics: 'Figures for Prometheus and its kin.',
+    overview: 'The first screen in one answer.',
   },
   'What happens': {
     jobs: 'Long work that goes on after its request was answered.',
     events: 'What happens, as it does.',
     audit: 'Who did what.',
+    alerts: 'What somebody has to hear of, and what became of the messages.',
+    alertRules: 'What alerts are raised for.',
+    alertTargets: 'Who is told: by mail, webhook, chat, syslog or SNMP.',
+    alertSilences: 'What nobody is to be told of for a while.',
   },
   'The machine': {
     cluster: 'Nodes that are configured as one.',

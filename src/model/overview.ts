@@ -48,7 +48,7 @@ export const LayerOverview = Type.Object(
       { description: 'Traffic now, of all frontends.' },
     ),
   },
-  { description: 'A layer at a glance.' },
+  { description: 'A layer at a glance.', title: 'LayerOverview' },
 )
 export type LayerOverview = Static<typeof LayerOverview>
 

@@ -7,7 +7,7 @@ import { concrete, endpoints } from './attack-fixture.ts'
 import { listeningFixture } from './raw-fixture.ts'
 
 /** What anybody may have, and a cache may keep as long as it asks whether it still holds. */
-const KEPT = new Set(['documents.openapi', 'documents.page', 'documents.file'])
+const KEPT = new Set(['documents.openapi', 'documents.page', 'documents.file', 'config.schema'])
 /** Anything that names a program or its version. */
 const TELLING = /^(server|x-powered-by|via|uwebsockets|x-aspnet-version)$/i
 
