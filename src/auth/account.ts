@@ -71,9 +71,14 @@ export class Account implements Accounts {
   }
 
   async endSession(id: string, userId?: string): Promise<void> {
-    if (isOfToken(id)) return this.revokeToken(id.slice(TOKEN_SESSION.length), userId)
     const isIt = (session: Session) => session.id === id && (userId === undefined || session.userId === userId)
     if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
+  }
+
+  /** What the caller came with: an API token may end itself, and nothing else. */
+  async endOwn({ sessionId, userId }: Actor): Promise<void> {
+    if (isOfToken(sessionId)) return this.revokeToken(sessionId.slice(TOKEN_SESSION.length), userId)
+    return this.endSession(sessionId)
   }
 
   async revokeToken(id: string, userId?: string): Promise<void> {

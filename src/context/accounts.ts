@@ -1,3 +1,4 @@
+import type { Actor } from './actor.ts'
 import type { SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
@@ -76,6 +77,8 @@ export interface Accounts extends AccountsReader {
   changePassword(asking: Asking, current: string, next: string): Promise<void>
   /** Ends sessions of one user, or of anybody; refuses with NOT_FOUND. */
   endSession(id: string, userId?: string): Promise<void>
+  /** The session, or the API token, that the caller came with. */
+  endOwn(actor: Actor): Promise<void>
   /** `token` is shown this once. */
   createToken(asking: Asking, wanted: WantedToken): Promise<{ readonly id: string; readonly token: string }>
   revokeToken(id: string, userId?: string): Promise<void>

@@ -1,5 +1,5 @@
 import { type Line, secondsOf } from './lines.ts'
-import { refuse, type Reading } from './reading.ts'
+import { entryOf, refuse, type Reading } from './reading.ts'
 import { plainText, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Server {
@@ -11,6 +11,9 @@ export interface Server {
   readonly member: Readonly<Record<string, unknown>>
 }
 
+/** Where the table does not say. */
+const STICK_S = 1800
+
 /** What the lines of one backend have come to so far. */
 export class BackendDraft {
   readonly fields: Record<string, unknown> = {}
@@ -21,16 +24,20 @@ export class BackendDraft {
   /** Words of default-server, which stand before those of each server. */
   defaults: readonly string[] = []
   mode = 'tcp'
-  stickFor: number | undefined
+  stickFor = STICK_S
+  stickTable: Line | undefined
+  sticks = false
 }
 
 type Take = (draft: BackendDraft, words: readonly string[], line: Line, reading: Reading) => void
 
 const BALANCES: ReadonlySet<string> = new Set(['roundrobin', 'leastconn', 'source', 'uri', 'random', 'first'])
+/** Fulcrum's cookies are HttpOnly, and Secure where TLS is spoken. */
+const COOKIE: ReadonlySet<string> = new Set(['insert', 'indirect', 'nocache', 'httponly', 'secure'])
 const REUSES: ReadonlySet<string> = new Set(['never', 'safe', 'aggressive', 'always'])
 
 /** Keywords of backends, each with what it becomes; what throws is not understood. */
-export const BACKEND: Readonly<Record<string, Take>> = {
+const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode = '']) => {
     draft.mode = mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
   },
@@ -42,30 +49,33 @@ export const BACKEND: Readonly<Record<string, Take>> = {
     const seconds = () => wholeSeconds(line, time, reading)
     if (which === 'connect') draft.fields['timeoutConnect'] = seconds()
     else if (which === 'server') draft.fields['timeoutServer'] = seconds()
-    else draft.timeouts[TIMEOUTS[which] ?? refuse(`timeout ${which} has no counterpart`)] = seconds()
+    else draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = seconds()
   },
   option: (draft, words, line, reading) => optionOf(draft, words, line, reading),
   'http-check': (draft, words) => httpCheck(draft, words),
   'http-response': (draft, words) => response(draft, words),
   cookie: (draft, [name = '', ...options], line, reading) => {
     if (!options.includes('insert')) refuse('only a cookie that is inserted has a counterpart')
+    const strange = options.find((option) => !COOKIE.has(option))
+    if (strange !== undefined) refuse(`the option ${strange} of a cookie has no counterpart`)
     draft.fields['persistence'] = { type: 'cookie', cookieName: name }
     reading.remark(line, 'servers get cookie values of their own: clients are balanced anew, once')
   },
-  'stick-table': (draft, words) => {
+  'stick-table': (draft, words, line) => {
     if (words[0] !== 'type' || !/^(ip|ipv6)$/.test(words[1] ?? '')) refuse('only addresses are tracked')
     const at = words.indexOf('expire')
-    draft.stickFor = Math.max(1, Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) ?? 1800))
+    draft.stickFor = Math.max(1, Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) ?? STICK_S))
+    draft.stickTable = line
   },
   stick: (draft, words) => {
     if (words.join(' ') !== 'on src') refuse('only stick on src has a counterpart')
-    draft.fields['persistence'] = { type: 'ip', timeout: draft.stickFor ?? 1800 }
+    draft.sticks = true
   },
   'http-reuse': (draft, [how = '']) => {
     draft.fields['httpReuse'] = REUSES.has(how) ? how : refuse(`http-reuse ${how} has no counterpart`)
   },
   'default-server': (draft, words, line, reading) => {
-    serverOf(draft, ['default', '192.0.2.1:1', ...words], line, reading)
+    serverOf(new BackendDraft(), ['default', '192.0.2.1:1', ...words], line, reading)
     draft.defaults = [...draft.defaults, ...words]
   },
   server: (draft, words, line, reading) => {
@@ -76,6 +86,7 @@ export const BACKEND: Readonly<Record<string, Take>> = {
     draft.servers.push(server)
   },
 }
+export const BACKEND: ReadonlyMap<string, Take> = new Map(Object.entries(TAKEN))
 
 const TIMEOUTS: Readonly<Record<string, string>> = {
   queue: 'queue',
@@ -85,8 +96,10 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 }
 
 function optionOf(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
-  if (name === 'forwardfor') reading.remark(line, 'it is a field of frontends (forwardFor)')
-  else if (name === 'tcp-check') draft.check['type'] = 'tcp'
+  if (name === 'forwardfor') {
+    if (more.length > 0) refuse('Fulcrum adds X-Forwarded-For to every request')
+    reading.remark(line, 'it is a field of frontends (forwardFor)')
+  } else if (name === 'tcp-check') draft.check['type'] = 'tcp'
   else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
   else {
     const [method = 'OPTIONS', path = '/', version = ''] = more.length === 1 ? ['OPTIONS', more[0]] : more
@@ -105,7 +118,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 function response({ rules }: BackendDraft, [verb = '', name = '', value, ...more]: readonly string[]): void {
-  const type = HEADERS[verb] ?? refuse(`http-response ${verb} has no counterpart`)
+  const type = entryOf(HEADERS, verb) ?? refuse(`http-response ${verb} has no counterpart`)
   if (more.length > 0 || /^(if|unless)$/.test(value ?? '')) refuse('a condition on responses has no counterpart here')
   rules.push({ do: { type, name, ...(type === 'removeHeader' ? {} : { value: plainText(value ?? '') }) } })
 }
@@ -120,10 +133,10 @@ function httpCheck({ check }: BackendDraft, [verb = '', ...words]: readonly stri
 function expectOf([kind = '', value = '', ...more]: readonly string[]): string {
   if (more.length > 0) refuse('it has no counterpart')
   if (kind === 'status') return value
-  const [, from, to = from] = /^\^?\[?([1-5])(?:-?([1-5]))?\]?(?:\[0-9\]|\\d|\.)*\$?$/.exec(value) ?? []
-  return kind === 'rstatus' && from !== undefined
-    ? `${from}00-${to}99`
-    : refuse(`http-check expect ${kind} has no counterpart`)
+  const [, one, from = one, to = from] =
+    /^\^(?:([1-5])|\[([1-5])-?([1-5])\])(?:\[0-9\]|\\d|\.){0,2}\$?$/.exec(value) ?? []
+  const isRange = from !== undefined && (value.includes('-') || Number(to) - Number(from) < 2)
+  return kind === 'rstatus' && isRange ? `${from}00-${to}99` : refuse(`http-check expect ${kind} has no counterpart`)
 }
 
 /** What is asked for by `meth GET uri /x ver HTTP/1.1 hdr Host a`. */
@@ -135,6 +148,7 @@ function sentBy(words: readonly string[]): Readonly<Record<string, string>> {
 }
 
 interface ServerDraft {
+  verify: string
   readonly check: Record<string, unknown>
   readonly member: Record<string, unknown>
   isHalted: boolean
@@ -157,7 +171,7 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   maxconn: ({ member }, value) => void (member['maxConn'] = wholeNumber(value())),
   backup: ({ member }) => void (member['backup'] = true),
   ssl: ({ member }) => void (member['encrypted'] = true),
-  verify: ({ member }, value) => void (member['verify'] = value() === 'required'),
+  verify: (draft, value) => void (draft.verify = value()),
   sni: ({ member }, value) => {
     member['sni'] = /^str\(([A-Za-z0-9.-]+)\)$/.exec(value())?.[1] ?? refuse('only sni str(NAME) has a counterpart')
   },
@@ -178,17 +192,26 @@ function serverOf({ check }: BackendDraft, words: readonly string[], line: Line,
   const [name = '', address = '', ...options] = words
   const remark = (why: string) => reading.remark(line, why)
   const seconds = (text: string) => wholeSeconds(line, text, reading)
-  const draft: ServerDraft = { check, member: {}, isHalted: false, isChecked: false, seconds, remark }
+  const own: Record<string, unknown> = {}
+  const draft: ServerDraft = { check: own, member: {}, isHalted: false, isChecked: false, seconds, remark, verify: '' }
   for (let at = 0; at < options.length; at++) {
     const option = options[at] ?? ''
-    const take = SERVER[option] ?? (() => refuse(`${option} has no counterpart`))
+    const take = entryOf(SERVER, option) ?? (() => refuse(`${option} has no counterpart`))
     take(draft, () => options[(at += 1)] ?? '')
   }
-  const { member, isHalted, isChecked } = draft
-  if (member['verify'] === true && member['sni'] === undefined)
-    remark('a certificate is verified for a name: say sni str(NAME)')
-  if (member['verify'] !== true || member['encrypted'] !== true || member['sni'] === undefined) delete member['verify']
-  return { name, ...addressOf(address), isHalted, isChecked, member }
+  const { member, isHalted, isChecked, verify } = draft
+  const place = addressOf(address)
+  // HAProxy verifies unless it is told not to.
+  if (member['encrypted'] === true && verify !== 'none') {
+    if (member['sni'] === undefined) remark('its certificate is not verified any more: say sni str(NAME)')
+    else member['verify'] = true
+  }
+  for (const [field, value] of Object.entries(own)) {
+    if (check[field] !== undefined && check[field] !== value)
+      remark(`a backend has one ${field} for all of its servers`)
+    check[field] = value
+  }
+  return { name, ...place, isHalted, isChecked, member }
 }
 
 function addressOf(text: string): { readonly ip: string; readonly port: number | null } {
@@ -199,13 +222,23 @@ function addressOf(text: string): { readonly ip: string; readonly port: number |
 }
 
 /** The backend that it becomes, without its servers. */
-export function backendOf({ mode, fields, timeouts, check, servers, rules }: BackendDraft): Record<string, unknown> {
+export function backendOf({
+  mode,
+  fields,
+  timeouts,
+  check,
+  servers,
+  rules,
+  sticks,
+  stickFor,
+}: BackendDraft): Record<string, unknown> {
   const { interval, rise, fall, ...asked } = check
   const pace = Object.fromEntries(Object.entries({ interval, rise, fall }).filter(([, value]) => value !== undefined))
   const healthCheck = servers.some(({ isChecked }) => isChecked) ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
   return {
     mode,
     ...fields,
+    ...(sticks ? { persistence: { type: 'ip', timeout: stickFor } } : {}),
     healthCheck,
     ...(rules.length === 0 ? {} : { rules }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),

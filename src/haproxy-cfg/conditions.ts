@@ -1,4 +1,4 @@
-import { NotUnderstood, refuse } from './reading.ts'
+import { entryOf, NotUnderstood, refuse } from './reading.ts'
 
 /** ACLs and what stands behind `if`, as conditions of rules. */
 
@@ -17,7 +17,6 @@ type Fetch = readonly [type: string, match: string]
 const FETCHES: Readonly<Record<string, Fetch>> = {
   path: ['path', 'is'],
   path_beg: ['path', 'begins'],
-  path_dir: ['path', 'begins'],
   path_end: ['path', 'ends'],
   path_sub: ['path', 'contains'],
   path_reg: ['path', 'regex'],
@@ -35,7 +34,6 @@ const FLAGS: Readonly<Record<string, string>> = {
   end: 'ends',
   sub: 'contains',
   reg: 'regex',
-  dir: 'begins',
   found: 'there',
 }
 const NAMED: Readonly<Record<string, string>> = {
@@ -53,7 +51,6 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   _end: 'ends',
   _sub: 'contains',
   _reg: 'regex',
-  _dom: 'is',
   _found: 'there',
 }
 
@@ -64,7 +61,7 @@ export function conditionOf(words: readonly string[]): Condition {
   const { match = ofFetch, isCaseless, values } = flagsOf(rest)
   const isThere = match === 'there'
   if (values.length === 0 && !isThere) refuse('it has no value to compare with')
-  if (type === 'host' && isThere) refuse('whether there is a Host header has no counterpart')
+  if (isThere && name === undefined) refuse(`whether there is a ${type} has no counterpart`)
   const isRegex = isCaseless && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
   const compared = isRegex ? values.map((value) => inAnyCase(value, match)) : values
   return tidy({
@@ -83,15 +80,19 @@ interface Flags {
 
 /** What stands before the values: `-i`, `-m str`, `--`. */
 function flagsOf(words: readonly string[]): Flags {
-  const [flag = '', ...rest] = words
-  if (flag === '--') return { isCaseless: false, values: rest }
-  if (flag === '-i') return { ...flagsOf(rest), isCaseless: true }
-  if (flag === '-m') {
-    const [method = '', ...more] = rest
-    const match = FLAGS[method] ?? refuse(`the match -m ${method} has no counterpart`)
-    return { match, ...flagsOf(more) }
+  let [match, isCaseless, at]: [string | undefined, boolean, number] = [undefined, false, 0]
+  for (; at < words.length; at++) {
+    const flag = words[at] ?? ''
+    if (flag === '-i') isCaseless = true
+    else if (flag === '-m') {
+      at += 1
+      const method = words[at] ?? ''
+      match = entryOf(FLAGS, method) ?? refuse(`the match -m ${method} has no counterpart`)
+    } else if (flag.startsWith('-') && flag !== '--') refuse(`the flag ${flag} has no counterpart`)
+    else break
   }
-  return flag.startsWith('-') ? refuse(`the flag ${flag} has no counterpart`) : { isCaseless: false, values: words }
+  const values = words.slice(words[at] === '--' ? at + 1 : at)
+  return { ...(match === undefined ? {} : { match }), isCaseless, values }
 }
 
 /** Rules compare these without regard to case, or there is none. */
@@ -106,19 +107,20 @@ const ANCHORS: Readonly<Record<string, readonly [string, string]>> = {
 
 /** Rules compare with regard to case, but for regular expressions that say otherwise. */
 function inAnyCase(value: string, match: string): string {
-  const [before, after] = ANCHORS[match] ?? ['', '']
+  const [before, after] = entryOf(ANCHORS, match) ?? ['', '']
   const pattern = match === 'regex' ? value : `${before}${value.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}${after}`
   return `(?i)${pattern}`
 }
 
 function fetchOf(fetch: string): { readonly type: string; readonly name?: string; readonly match: string } {
   if (fetch.includes(',')) refuse('converters have no counterpart')
-  const known = FETCHES[fetch]
+  const known = entryOf(FETCHES, fetch)
   if (known !== undefined) return { type: known[0], match: known[1] }
   const [, base = '', name = ''] = /^([a-z._]+)\(([^(),]+)(?:,1)?\)$/.exec(fetch) ?? []
   const suffix = Object.keys(SUFFIXES).find((one) => base.endsWith(one) && one !== '') ?? ''
   const type =
-    NAMED[suffix === '' ? base : base.slice(0, -suffix.length)] ?? refuse(`the fetch ${fetch} has no counterpart`)
+    entryOf(NAMED, suffix === '' ? base : base.slice(0, -suffix.length)) ??
+    refuse(`the fetch ${fetch} has no counterpart`)
   const match = SUFFIXES[suffix] ?? 'is'
   const isHost = type === 'header' && name.toLowerCase() === 'host'
   if (isHost) return { type: 'host', match }
@@ -156,8 +158,11 @@ export function alternativesOf(words: readonly string[], acls: Acls): readonly (
   const [verb, ...terms] = words
   if (verb === undefined) return [[]]
   if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not understood there`)
-  const found = splitAt(terms).flatMap((conjunction) => product(conjunction.map((term) => termOf(term, acls))))
-  if (found.length > TERMS_MAX) refuse('it has too many alternatives')
+  const conjunctions = splitAt(terms).map((conjunction) => conjunction.map((term) => termOf(term, acls)))
+  // Counted before they are made: their number is a product.
+  const count = conjunctions.reduce((sum, all) => sum + all.reduce((product, { length }) => product * length, 1), 0)
+  if (count > TERMS_MAX) refuse('it has too many alternatives')
+  const found = conjunctions.flatMap(product)
   if (verb === 'if') return found
   const [only, ...others] = found
   if (only?.length !== 1 || others.length > 0) return refuse('unless with several conditions has no counterpart')
@@ -209,7 +214,7 @@ function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condit
 }
 
 function predefined(name: string): readonly Condition[] {
-  const known = PREDEFINED[name]
+  const known = entryOf(PREDEFINED, name)
   if (known === undefined) throw new NotUnderstood(`the ACL ${name} is not understood`)
   return [known]
 }

@@ -1,6 +1,6 @@
 import { type Acls, alternativesOf, type Condition, conditionOf } from './conditions.ts'
 import type { Line } from './lines.ts'
-import { refuse, type Reading } from './reading.ts'
+import { entryOf, refuse, type Reading } from './reading.ts'
 import { listenOf, plainText, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Rule {
@@ -33,7 +33,7 @@ export class FrontendDraft {
 type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading) => void
 
 /** Keywords of frontends, each with what it becomes; what throws is not understood. */
-export const FRONTEND: Readonly<Record<string, Take>> = {
+const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode = '']) => {
     draft.mode = mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
   },
@@ -62,17 +62,14 @@ export const FRONTEND: Readonly<Record<string, Take>> = {
   },
   redirect: (draft, words) => redirect(draft, 'redirects', words),
   'http-request': (draft, words) => request(draft, words),
-  compression: (draft, [what, ...more]) => {
-    if (what === 'algo' && more.includes('gzip')) draft.fields['compression'] = { enabled: true, ...typesIn(draft) }
-    else if (what === 'type') draft.fields['compression'] = { enabled: true, types: more }
+  compression: ({ fields }, [what, ...more]) => {
+    const known = Object(fields['compression']) as object
+    if (what === 'algo' && more.includes('gzip')) fields['compression'] = { ...known, enabled: true }
+    else if (what === 'type') fields['compression'] = { enabled: false, ...known, types: more }
     else refuse(`compression ${what ?? ''} has no counterpart`)
   },
 }
-
-const typesIn = ({ fields }: FrontendDraft): object => {
-  const types: unknown = Reflect.get(Object(fields['compression']), 'types')
-  return types === undefined ? {} : { types }
-}
+export const FRONTEND: ReadonlyMap<string, Take> = new Map(Object.entries(TAKEN))
 
 interface BindDraft {
   readonly fields: Record<string, unknown>
@@ -112,17 +109,29 @@ function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly strin
   const bind: BindDraft = { fields: {}, crts: [], isTls: false }
   for (let at = 0; at < options.length; at++) {
     const option = options[at] ?? ''
-    const take = BIND[option] ?? (() => refuse(`${option} has no counterpart`))
+    const take = entryOf(BIND, option) ?? (() => refuse(`${option} has no counterpart`))
     take(bind, () => options[(at += 1)] ?? '')
   }
   const { fields, crts, isTls } = bind
   if (isTls && crts.length === 0) refuse('it names no certificate')
-  const certificates = crts.map((path) => {
-    const name = (path.replace(/\/+$/, '').split('/').at(-1) ?? path).replace(/\.(pem|crt|cer)$/, '')
-    draft.certificates.set(name, path)
-    return name
-  })
+  const certificates = crts.map((path) => certificateName(draft.certificates, path))
   return { ...listen, fields: { ...fields, ...(certificates.length === 0 ? {} : { certificates }) }, isTls }
+}
+
+/** That of its file; files of one name get the folder's in front. */
+function certificateName(known: Map<string, string>, path: string): string {
+  const parts = path.replace(/\/+$/, '').split('/')
+  for (let length = 1; length <= parts.length; length++) {
+    const name = parts
+      .slice(-length)
+      .filter((part) => part !== '')
+      .join('-')
+      .replace(/\.(pem|crt|cer)$/, '')
+    if ((known.get(name) ?? path) !== path) continue
+    known.set(name, path)
+    return name
+  }
+  return refuse(`there is another certificate at a place like ${path}`)
 }
 
 const TIMEOUTS: Readonly<Record<string, string>> = {
@@ -134,7 +143,11 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 function timeoutOf(draft: FrontendDraft, [which = '', time]: readonly string[], line: Line, reading: Reading): void {
   if (which === 'client') draft.fields['timeoutClient'] = wholeSeconds(line, time, reading)
   else
-    draft.timeouts[TIMEOUTS[which] ?? refuse(`timeout ${which} has no counterpart`)] = wholeSeconds(line, time, reading)
+    draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = wholeSeconds(
+      line,
+      time,
+      reading,
+    )
 }
 
 const BEFORE = new Set(['if', 'unless'])
@@ -151,10 +164,11 @@ function add(
   action: Rule['do'],
 ): void {
   const acls: Acls = new Map([...draft.acls].filter(([name]) => !draft.broken.has(name)))
-  for (const all of alternativesOf(condition, acls)) {
+  const made = alternativesOf(condition, acls).map((all): Rule => {
     if (all.length > 8) refuse('it has more than eight conditions')
-    draft.rules[list].push(all.length === 0 ? { do: action } : { when: { all }, do: action })
-  }
+    return all.length === 0 ? { do: action } : { when: { all }, do: action }
+  })
+  draft.rules[list].push(...made)
 }
 
 /** All requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or all that come to a port without TLS. */
@@ -163,8 +177,8 @@ const isWithoutTls = (condition: readonly string[]): boolean =>
 
 function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[]): void {
   const [said, condition] = splitAtCondition(words)
-  const [kind = '', target = '', option, code] = said
-  if (option !== undefined && option !== 'code') refuse(`${option} has no counterpart`)
+  const [kind = '', target = '', option, code, ...more] = said
+  if (more.length > 0 || (option !== undefined && option !== 'code')) refuse('its options have no counterpart')
   if (kind === 'scheme' && target === 'https') {
     if (!isWithoutTls(condition)) refuse('the redirect to https is of all requests without TLS')
     draft.fields['httpRedirectToHttps'] = true
@@ -174,22 +188,25 @@ function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: r
   } else refuse(`redirect ${kind} has no counterpart`)
 }
 
+function statusIn([option, status, ...more]: readonly string[]): object {
+  if (option === undefined) return {}
+  const isStatus = (option === 'deny_status' || option === 'status') && more.length === 0
+  return isStatus ? { status: wholeNumber(status) } : refuse(`${option} has no counterpart`)
+}
+
 function request(draft: FrontendDraft, words: readonly string[]): void {
   const [said, condition] = splitAtCondition(words)
   const [verb = '', ...args] = said
   if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1))
   const [name = '', value = ''] = args
   const actions: Readonly<Record<string, () => Rule['do']>> = {
-    deny: () => ({
-      type: 'deny',
-      ...(name === 'deny_status' || name === 'status' ? { status: wholeNumber(value) } : {}),
-    }),
-    tarpit: () => ({ type: 'tarpit', ...(name === 'deny_status' ? { status: wholeNumber(value) } : {}) }),
+    deny: () => ({ type: 'deny', ...statusIn(args) }),
+    tarpit: () => ({ type: 'tarpit', ...statusIn(args) }),
     'set-header': () => ({ type: 'setHeader', name, value: plainText(value) }),
     'add-header': () => ({ type: 'addHeader', name, value: plainText(value) }),
     'del-header': () => ({ type: 'removeHeader', name }),
   }
-  const action = (actions[verb] ?? (() => refuse(`http-request ${verb} has no counterpart`)))()
+  const action = (entryOf(actions, verb) ?? (() => refuse(`http-request ${verb} has no counterpart`)))()
   if (verb === 'del-header' && args.length > 1) refuse('a match of header names has no counterpart')
   const before = draft.rules.requests.length
   add(draft, 'requests', condition, action)
@@ -198,43 +215,45 @@ function request(draft: FrontendDraft, words: readonly string[]): void {
   refuse('add-header with alternatives would add it twice')
 }
 
-/** The frontends that it becomes: one for each address, and apart where only some ports speak TLS. */
-export function frontendsOf(
-  name: string,
-  draft: FrontendDraft,
-): readonly (readonly [string, Record<string, unknown>])[] {
-  const { mode, fields, timeouts, rules } = draft
-  const all = [...rules.requests, ...rules.redirects, ...rules.backends]
-  const groups = new Map<string, { ip: string; ports: string[]; fields: Record<string, unknown>; isTls: boolean }>()
+interface Group {
+  readonly ip: string
+  readonly ports: string[]
+  readonly isTls: boolean
+  fields: Readonly<Record<string, unknown>>
+}
+
+/** Ports that differ in nothing but their certificates; port 80 goes with those that it is redirected to. */
+function groupsOf({ binds, fields }: FrontendDraft): readonly Group[] {
+  const groups = new Map<string, Group>()
   const redirects = fields['httpRedirectToHttps'] === true
-  for (const bind of draft.binds) {
-    // With the redirect, port 80 of a frontend with certificates stays plain by itself.
-    const isTogether = redirects && bind.ports === '80' && draft.binds.some((one) => one.isTls && one.ip === bind.ip)
-    const key = `${bind.ip} ${bind.isTls || isTogether ? 'tls' : 'plain'}`
-    const known = groups.get(key) ?? { ip: bind.ip, ports: [], fields: {}, isTls: bind.isTls }
+  const isPlain = ({ ports, isTls, fields: own }: Bind) => ports === '80' && !isTls && Object.keys(own).length === 0
+  const target = (bind: Bind) =>
+    redirects && isPlain(bind) ? binds.find((one) => one.isTls && one.ip === bind.ip) : undefined
+  for (const bind of binds) {
+    const { ip, isTls, fields: own } = target(bind) ?? bind
+    const { certificates = [], ...others } = own as { readonly certificates?: readonly string[] }
+    const key = JSON.stringify([ip, isTls, others])
+    const known = groups.get(key) ?? { ip, ports: [], isTls, fields: own }
+    const all = [...((known.fields['certificates'] as readonly string[] | undefined) ?? []), ...certificates]
     known.ports.push(bind.ports)
-    const certificates = [
-      ...((known.fields['certificates'] as string[] | undefined) ?? []),
-      ...((bind.fields['certificates'] as string[] | undefined) ?? []),
-    ]
-    Object.assign(
-      known.fields,
-      bind.fields,
-      certificates.length === 0 ? {} : { certificates: [...new Set(certificates)] },
-    )
+    known.fields = { ...others, ...(all.length === 0 ? {} : { certificates: [...new Set(all)] }) }
     groups.set(key, known)
   }
-  return [...groups.values()].map((group, at) => [
-    at === 0 ? name : `${name}-${at + 1}`,
-    {
-      mode,
-      ip: group.ip,
-      ports: group.ports.join(','),
-      ...group.fields,
-      ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
-      ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
-      ...(all.length === 0 ? {} : { rules: all }),
-      ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
-    },
-  ])
+  return [...groups.values()]
+}
+
+/** The frontends that it becomes: one for each address, and apart where ports differ in more than certificates. */
+export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<string, unknown>>[] {
+  const { mode, fields, timeouts, rules } = draft
+  const all = [...rules.requests, ...rules.redirects, ...rules.backends]
+  return groupsOf(draft).map((group) => ({
+    mode,
+    ip: group.ip,
+    ports: group.ports.join(','),
+    ...group.fields,
+    ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
+    ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
+    ...(all.length === 0 ? {} : { rules: all }),
+    ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
+  }))
 }

@@ -1,6 +1,7 @@
+import { pace } from '../base/turns.ts'
 import { BACKEND, BackendDraft, backendOf, type Server } from './backend.ts'
 import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
-import type { Line } from './lines.ts'
+import { faultOf, type Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
 import { isRaw, whyOwn } from './taken.ts'
@@ -24,6 +25,9 @@ interface Named {
   readonly lines: string[]
 }
 
+/** Lines of defaults, each counted for every section that takes it over. */
+const INHERITED_MAX = 1_000_000
+
 /** Puts together what was read. */
 class Importer {
   readonly #reading = new Reading()
@@ -31,6 +35,8 @@ class Importer {
   readonly #backends = new Map<string, Json>()
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
+  /** Of all proxies in the file. */
+  readonly #names = new Set<string>()
   readonly #raw = {
     global: [] as string[],
     defaults: [] as string[],
@@ -38,7 +44,8 @@ class Importer {
     backends: [] as Named[],
   }
 
-  run(text: string): Imported {
+  async run(text: string): Promise<Imported> {
+    const pause = pace()
     const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
     for (const line of global) this.#global(line)
     const used = new Set<Line>()
@@ -46,7 +53,13 @@ class Importer {
     const shared = isOneDefault ? defaults.filter((line) => !isTaken(line) && isRaw(line)) : []
     for (const line of shared) this.#otherwise(line, this.#raw.defaults)
     for (const line of shared) used.add(line)
-    for (const proxy of proxies) this.#proxy(proxy, used)
+    for (const { name } of proxies) this.#names.add(name)
+    const isTooMuch = proxies.reduce((sum, { defaults: own }) => sum + own.length, 0) > INHERITED_MAX
+    if (isTooMuch) this.#leaveAll(defaults, 'there are too many lines of defaults for so many sections')
+    for (const proxy of proxies) {
+      this.#proxy(isTooMuch ? { ...proxy, defaults: [] } : proxy, used)
+      await pause()
+    }
     // A line of defaults is taken by whoever it is for; nobody has taken these.
     for (const line of defaults) if (!used.has(line)) this.#leave(line, 'no frontend and no backend takes it over')
     const { left, remarks } = this.#reading
@@ -85,6 +98,12 @@ class Importer {
     const own = new Set(lines)
     for (const line of [...defaults, ...lines]) {
       const isOwn = own.has(line)
+      const fault = faultOf(line)
+      if (fault !== undefined) {
+        this.#leave(line, fault)
+        used.add(line)
+        continue
+      }
       // What all proxies share was put into one place.
       if (!isOwn && used.has(line) && !isTaken(line)) continue
       const takers = this.#takersOf(line, { isFront, isBack, ...made })
@@ -92,7 +111,7 @@ class Importer {
       if (outcome !== undefined && isRaw(line)) (isFront ? made.rawFront : made.rawBack).push(line.words.join(' '))
       if (outcome === undefined || isRaw(line)) used.add(line)
       // What defaults say for the other kind of proxy is no matter here.
-      else if (isOwn || (takers.length > 0 && isForAll(line))) this.#leave(line, outcome)
+      else if (isOwn || !isOfOther(line, { isFront, isBack })) this.#leave(line, outcome)
     }
     this.#keep(name, made, { isFront, isBack, lines })
   }
@@ -101,15 +120,25 @@ class Importer {
     const isEmpty = back.servers.length === 0 && Object.values(front.rules).every((rules) => rules.length === 0)
     if (isFront && isBack && isEmpty && front.fields['defaultBackendId'] === undefined) {
       for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
-      return
+      return undefined
     }
+    if (isBack && this.#backends.has(name)) return this.#leaveAll(lines, `there is another backend ${name}`)
+    if (isFront && front.binds.length === 0)
+      this.#leaveAll(lines, 'its frontend listens at no address that is understood')
+    if (isFront && this.#frontends.has(name)) return this.#leaveAll(lines, `there is another frontend ${name}`)
+    if (back.stickTable !== undefined && !back.sticks) this.#leave(back.stickTable, 'nothing sticks by this table')
     if (isBack) this.#backend(name, back, rawBack)
     if (isFront) this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
+    return undefined
+  }
+
+  #leaveAll(lines: readonly Line[], why: string): void {
+    for (const line of lines) this.#reading.leave(line, why)
   }
 
   #takersOf(line: Line, { front, back, isFront, isBack }: Made & Record<'isFront' | 'isBack', boolean>) {
     const [word = '', ...words] = line.words
-    const [forFront, forBack] = [isFront ? FRONTEND[word] : undefined, isBack ? BACKEND[word] : undefined]
+    const [forFront, forBack] = [isFront ? FRONTEND.get(word) : undefined, isBack ? BACKEND.get(word) : undefined]
     return [
       ...(forFront === undefined ? [] : [() => forFront(front, words, line, this.#reading)]),
       ...(forBack === undefined ? [] : [() => forBack(back, words, line, this.#reading)]),
@@ -144,25 +173,30 @@ class Importer {
 
   /** Servers of several backends are one record where they are at one place. */
   #real(backend: string, { name, ip, port, isHalted }: Server): string {
-    const isSame = (known: Readonly<Record<string, unknown>> | undefined) =>
-      known?.['ip'] === ip && known['port'] === port
-    const candidates = [name, `${backend}-${name}`]
-    const found = candidates.find((one) => isSame(this.#realServers.get(one)))
-    if (found !== undefined) return found
-    const free = [...candidates, ...Array.from({ length: 1000 }, (_, at) => `${backend}-${name}-${at + 2}`)].find(
-      (one) => !this.#realServers.has(one),
-    )
-    const own = free ?? name
-    this.#realServers.set(own, { ip, port, ...(isHalted ? { state: 'halted' } : {}) })
-    return own
+    const wanted = { ip, port, ...(isHalted ? { state: 'halted' } : {}) }
+    const text = JSON.stringify(wanted)
+    for (let number = 0; ; number++) {
+      const own = number === 0 ? name : number === 1 ? `${backend}-${name}` : `${backend}-${name}-${number}`
+      const known = this.#realServers.get(own)
+      if (known === undefined) this.#realServers.set(own, wanted)
+      if (known === undefined || JSON.stringify(known) === text) return own
+    }
   }
 
   #frontend(name: string, draft: FrontendDraft, raw: string[], isListen: boolean): void {
     if (isListen) draft.fields['defaultBackendId'] = name
     for (const [record, path] of draft.certificates) this.#certificates.set(record, path)
-    for (const [own, fields] of frontendsOf(name, draft)) {
+    for (const [at, fields] of frontendsOf(draft).entries()) {
+      const own = at === 0 ? name : this.#freeName(name, at + 1)
       this.#frontends.set(own, fields)
       if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
+    }
+  }
+
+  #freeName(name: string, from: number): string {
+    for (let number = from; ; number++) {
+      const own = `${name}-${number}`
+      if (!this.#names.has(own) && !this.#frontends.has(own)) return own
     }
   }
 }
@@ -199,13 +233,31 @@ function takenBy(takers: readonly (() => void)[]): string | undefined {
 const OPTIONS: ReadonlySet<string> = new Set(['forwardfor', 'httpchk', 'tcp-check'])
 /** Whether some kind of proxy may take it. */
 const isTaken = ({ words: [word = '', name = ''] }: Line): boolean =>
-  word === 'option' ? OPTIONS.has(name) : word in FRONTEND || word in BACKEND
+  word === 'option' ? OPTIONS.has(name) : FRONTEND.has(word) || BACKEND.has(word)
 
-/** Whether a line of defaults means something for every proxy. */
-const isForAll = ({ words }: Line): boolean => words[0] !== 'timeout' && words[0] !== 'option'
+const FRONT_TIMEOUTS: ReadonlySet<string> = new Set([
+  'client',
+  'http-request',
+  'http-keep-alive',
+  'client-fin',
+  'tarpit',
+])
 
-const unique = (all: readonly Remark[]): readonly Remark[] =>
-  all.filter((one, at) => all.findIndex((other) => other.line === one.line && other.why === one.why) === at)
+/** Whether a line of defaults is for the other kind of proxy only. */
+function isOfOther(
+  { words: [word = '', name = ''] }: Line,
+  { isFront, isBack }: Record<'isFront' | 'isBack', boolean>,
+) {
+  if (isFront && isBack) return false
+  if (word === 'timeout') return FRONT_TIMEOUTS.has(name) !== isFront
+  if (word === 'option') return OPTIONS.has(name) && (name === 'forwardfor') !== isFront
+  return isFront ? BACKEND.has(word) && !FRONTEND.has(word) : FRONTEND.has(word) && !BACKEND.has(word)
+}
+
+function unique(all: readonly Remark[]): readonly Remark[] {
+  const seen = new Map(all.map((one) => [`${one.line} ${one.why}`, one]))
+  return [...seen.values()]
+}
 
 /** Reads a haproxy.cfg. Every line is in the document, in its raw lines, or told of. */
-export const importHaproxyCfg = (text: string): Imported => new Importer().run(text)
+export const importHaproxyCfg = (text: string): Promise<Imported> => new Importer().run(text)

@@ -8,6 +8,16 @@ export interface Line {
   readonly words: readonly string[]
 }
 
+/** What HAProxy takes in one line (manual, 2.1; LINESIZE and MAX_LINE_ARGS in its sources). */
+const LINE_MAX = 2_048
+const WORDS_MAX = 64
+
+/** Why HAProxy would not take the line, or what it takes from where Fulcrum does not look. */
+export function faultOf({ text, words }: Line): string | undefined {
+  if (text.length > LINE_MAX || words.length > WORDS_MAX) return 'HAProxy takes 2,048 characters and 64 words in a line'
+  return /"[^"]*\$\{?\w[^"]*"/.test(text) ? 'it takes something from the environment' : undefined
+}
+
 export function linesOf(text: string): readonly Line[] {
   return text.split(/\r?\n/).flatMap((line, at) => {
     const words = wordsOf(line)

@@ -1,6 +1,6 @@
 import type { Line } from './lines.ts'
 import { linesOf } from './lines.ts'
-import type { Reading } from './reading.ts'
+import { entryOf, type Reading } from './reading.ts'
 
 /** The sections of a file, with what they take over from `defaults`. */
 
@@ -62,9 +62,16 @@ export function sectionsOf(text: string, reading: Reading): Sections {
     return (inside: Line) => reading.leave(inside, `it is of the section ${section} ${name}`.trimEnd())
   }
   let take: (inside: Line) => unknown = (line) => reading.leave(line, 'it stands before any section')
+  let depth = 0
   for (const line of linesOf(text)) {
     const [word = ''] = line.words
-    const opened = begin[word] ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
+    if (word === '.if') depth += 1
+    if (depth > 0 || word.startsWith('.')) {
+      reading.leave(line, 'what depends on where HAProxy runs has no counterpart')
+      if (word === '.endif') depth -= 1
+      continue
+    }
+    const opened = entryOf(begin, word) ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
     if (opened === undefined) take(line)
     else take = opened(line)
   }

@@ -23,6 +23,10 @@ export class Reading {
   }
 }
 
+/** What a table says of a word of the file, whatever the word is. */
+export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined
+
 /** Says why a line is not understood. */
 export class NotUnderstood extends Error {}
 

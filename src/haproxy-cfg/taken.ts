@@ -1,5 +1,6 @@
+import { isIP } from 'node:net'
 import { type Line, secondsOf } from './lines.ts'
-import { type Reading, refuse } from './reading.ts'
+import { entryOf, type Reading, refuse } from './reading.ts'
 
 /** What lines of frontends and backends alike mean. */
 
@@ -37,13 +38,13 @@ const RAW: readonly RegExp[] = [
 /** Whether the line can stand in a section of raw lines as it is. */
 export const isRaw = ({ words, text }: Line): boolean =>
   RAW.some((form) => form.test(words.join(' '))) &&
-  !/\b(if|unless)\b|%\[|[{}]/.test(text) &&
+  !/\b(if|unless)\b|%\[|[{}"'\\]/.test(text) &&
   !/[^\u0020-\u007e]/.test(text)
 
 /** Why Fulcrum has it already; undefined when it has not. */
 export function whyOwn({ words }: Line): string | undefined {
   const [first = '', second = ''] = words
-  return OWN[`${first} ${second}`] ?? OWN[first]
+  return entryOf(OWN, `${first} ${second}`) ?? entryOf(OWN, first)
 }
 
 /** Whole seconds of a time, with a remark where it is rounded. */
@@ -60,11 +61,10 @@ export function wholeNumber(text: string | undefined): number {
 
 /** An address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
 export function listenOf(text: string): { readonly ip: string; readonly ports: string } {
-  const [, address = '', ports = ''] = /^(.*?):([\d,-]+)$/.exec(text.replace(/^(ipv4|ipv6)@/, '')) ?? []
-  if (ports === '') return refuse('Fulcrum listens on an address and ports')
-  if (/[/@$]/.test(address)) return refuse(`${address} is no address to listen on`)
-  const ip = address.replace(/^\[|\]$/g, '')
-  return { ip: ip === '' || ip === '*' ? '0.0.0.0' : ip, ports }
+  const form = /^(?:ipv[46]@)?(\*|\[[\da-fA-F:.]+\]|[\d.]*|[\da-fA-F:]+):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
+  const [, address = '', ports] = form.exec(text) ?? []
+  const ip = address === '' || address === '*' ? '0.0.0.0' : address.replace(/^\[|\]$/g, '')
+  return ports === undefined || isIP(ip) === 0 ? refuse('Fulcrum listens on one address and ports') : { ip, ports }
 }
 
 /** Header values with nothing computed in them. */

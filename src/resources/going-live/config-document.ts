@@ -20,7 +20,7 @@ const text = (description: string) => Type.String({ description })
 
 /** A document of 20,000 records is about 4 MiB. */
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024
-const CFG_BYTES_MAX = 4 * 1024 * 1024
+const CFG_BYTES_MAX = 1024 * 1024
 
 const Plan = titled('Plan', {
   planId: text('For PUT /config/plans/{id}/apply, on the node that was asked.'),
@@ -201,7 +201,7 @@ const importing = endpoint({
   effect: 'read',
   extension: true,
   outsideTransactions: true,
-  bodyBytes_max: CFG_BYTES_MAX,
+  atOnce: { what: 'imports', all_max: 2, each_max: 1 },
   summary: 'Read a haproxy.cfg into a document for POST /config/plan; touches nothing',
   message: 'haproxy.cfg read',
   body: closed({
@@ -217,8 +217,8 @@ const importing = endpoint({
     notUnderstood: lines('Lines of which nothing is in the document.'),
     remarks: lines('Lines that mean something else from now on, or that Fulcrum has a way of its own for.'),
   }),
-  handle: (_ctx, { body }) => {
-    const { document, certificates, notUnderstood, remarks } = importHaproxyCfg(body.haproxyCfg)
+  handle: async (_ctx, { body }) => {
+    const { document, certificates, notUnderstood, remarks } = await importHaproxyCfg(body.haproxyCfg)
     const owned = body.owner === undefined ? document : { ...document, owner: body.owner }
     return {
       document: owned,

@@ -131,6 +131,6 @@ export const auth = [
     ofAnyCaller: true,
     summary: 'Log out: the session and every token of it end at once, and so does an API token that asks for it',
     message: 'Logged out',
-    handle: (ctx) => ctx.accounts.endSession(ctx.actor.sessionId),
+    handle: (ctx) => ctx.accounts.endOwn(ctx.actor),
   }),
 ]

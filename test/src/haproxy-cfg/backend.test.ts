@@ -7,7 +7,7 @@ function read(text: string) {
   const [draft, reading] = [new BackendDraft(), new Reading()]
   for (const line of linesOf(text)) {
     const [word = '', ...words] = line.words
-    BACKEND[word]?.(draft, words, line, reading)
+    BACKEND.get(word)?.(draft, words, line, reading)
   }
   return { backend: backendOf(draft), servers: draft.servers, remarks: reading.remarks.map(({ why }) => why) }
 }
@@ -24,6 +24,9 @@ t.test('checks', (test) => {
     expect: '200-299,301',
   })
   test.match(check('option httpchk\nhttp-check expect rstatus ^[23]'), { expect: '200-399' })
+  test.match(check('option httpchk\nhttp-check expect rstatus ^[2-4]..'), { expect: '200-499' })
+  test.throws(() => check('http-check expect rstatus ^[25]'))
+  test.throws(() => check('http-check expect rstatus 2'))
   test.match(check('option httpchk\nhttp-check send meth GET uri /x ver HTTP/1.1 hdr Host a.test'), {
     path: '/x',
     host: 'a.test',
@@ -45,7 +48,11 @@ t.test('servers', (test) => {
   test.same(member('weight 5 maxconn 7 backup send-proxy-v2'), { weight: 5, maxConn: 7, backup: true, sendProxy: true })
   test.same(member('ssl verify none'), { encrypted: true })
   test.same(member('ssl verify required sni str(a.test)'), { encrypted: true, verify: true, sni: 'a.test' })
-  test.match(read('server a 192.0.2.1:80 ssl verify required').remarks, [/verified for a name/])
+  test.match(read('server a 192.0.2.1:80 ssl verify required').remarks, [/is not verified any more/])
+  test.same(member('ssl ca-file /x sni str(a.test)'), { encrypted: true, verify: true, sni: 'a.test' })
+  test.match(read('server a 192.0.2.1:80 check inter 1s\nserver b 192.0.2.2:80 check inter 9s').remarks, [
+    /has one interval/,
+  ])
   const places =
     'server a 192.0.2.1\nserver b [2001:db8::1]:81\nserver c web.test:82 disabled\nserver d ipv4@10.0.0.1:0'
   test.match(read(places).servers, [
@@ -76,13 +83,14 @@ t.test('the rest', (test) => {
     rules: [{ do: { type: 'setHeader', name: 'X-A', value: 'b c' } }],
     timeouts: { queue: 5 },
   })
-  test.match(read('stick-table type ip size 1m expire 90s\nstick on src').backend, {
+  test.match(read('stick on src\nstick-table type ip size 1m expire 90s').backend, {
     persistence: { type: 'ip', timeout: 90 },
   })
   for (const wrong of [
     'balance hdr(x)',
     'balance uri depth 3',
     'cookie S prefix',
+    'cookie S insert domain x',
     'stick on req.cook(a)',
     'option redis-check',
   ])

@@ -29,6 +29,11 @@ t.test('fetches become conditions', (test) => {
     'path -m int 7',
     'nbsrv(x) lt 1',
     'hdr(host) -m found',
+    'path_dir a',
+    'hdr_dom(host) a',
+    'path -m found',
+    'constructor a',
+    'hdr(a) -m constructor b',
   ])
     test.throws(() => conditionOf(words(text)), { message: /counterpart|no value/ }, text)
   test.end()
@@ -50,6 +55,8 @@ t.test('what stands behind if becomes alternatives', (test) => {
   test.same(of('if !ab'), [[path('/a', true), path('/b', true)]], 'none of them')
   test.same(of('if ab { method POST }').length, 2)
   test.same(of('if ! { path /c }'), [[path('/c', true)]])
+  const many = new Map([['x', Array.from({ length: 20 }, () => path('/a'))]])
+  test.throws(() => alternativesOf(words('if x x x x x x x x'), many), /too many/, 'before they are made')
   test.same(of('unless a'), [[path('/a', true)]])
   test.same(of('if METH_POST'), [[{ type: 'method', values: ['POST'] }]])
   for (const wrong of ['if nope', 'if a ||', 'if { path /a', 'unless a b', 'when a', 'if'])

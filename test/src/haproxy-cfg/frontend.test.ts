@@ -7,9 +7,9 @@ function read(text: string) {
   const [draft, reading] = [new FrontendDraft(), new Reading()]
   for (const line of linesOf(text)) {
     const [word = '', ...words] = line.words
-    FRONTEND[word]?.(draft, words, line, reading)
+    FRONTEND.get(word)?.(draft, words, line, reading)
   }
-  return frontendsOf('f', draft)
+  return frontendsOf(draft).map((fields, at) => [at === 0 ? 'f' : `f-${at + 1}`, fields])
 }
 
 t.test('ports of one address are one frontend, with the redirect also where only one speaks TLS', (test) => {
@@ -26,6 +26,19 @@ t.test('ports of one address are one frontend, with the redirect also where only
     ['f', { ip: '192.0.2.1', proxyProtocol: true }],
     ['f-2', { ip: '2001:db8::1' }],
   ])
+  test.end()
+})
+
+t.test('ports that differ in more than their certificates are apart, and so are files of one name', (test) => {
+  test.match(read('bind *:80\nbind *:81 accept-proxy'), [
+    ['f', { ports: '80' }],
+    ['f-2', { ports: '81', proxyProtocol: true }],
+  ])
+  test.match(read('bind *:1 ssl crt /a/x.pem ssl-min-ver TLSv1.3\nbind *:2 ssl crt /b/x.pem ssl-min-ver TLSv1.0'), [
+    ['f', { ports: '1', minTls: '1.3', certificates: ['x'] }],
+    ['f-2', { ports: '2', minTls: '1.0', certificates: ['b-x'] }],
+  ])
+  test.match(read('mode http\nbind *:80\ncompression type text/html'), [['f', { compression: { enabled: false } }]])
   test.end()
 })
 
@@ -46,6 +59,12 @@ t.test('what has no counterpart says so', (test) => {
     'timeout tarpit 5s',
     'use_backend b if nope',
     'redirect prefix /x',
+    'redirect location /x drop-query',
+    'bind 10.0.0.1:80,10.0.0.2:80',
+    'http-request deny content-type text/plain deny_status 429',
+    'http-request constructor',
+    'bind *:80 constructor',
+    `use_backend b if ${'{ path /a } or '.repeat(20)}{ path /b }`,
     'redirect scheme https if { path /a }',
     'http-request set-header X %[src]',
     'http-request lua.x',

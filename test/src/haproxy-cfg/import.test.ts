@@ -55,8 +55,8 @@ listen stats
   stats enable
 `
 
-t.test('a site is read', (test) => {
-  const { document, certificates, notUnderstood, remarks } = importHaproxyCfg(SITE)
+t.test('a site is read', async (test) => {
+  const { document, certificates, notUnderstood, remarks } = await importHaproxyCfg(SITE)
   const asked = { timeoutConnect: 5, timeoutServer: 2 }
   test.same(document, {
     version: 1,
@@ -115,7 +115,6 @@ t.test('a site is read', (test) => {
     remarks.map(({ text }) => text),
     ['daemon', 'timeout server 1500ms', 'cookie SRV insert indirect nocache', 'bind :8404', 'stats enable'],
   )
-  test.end()
 })
 
 function www(more: object): object {
@@ -157,14 +156,14 @@ function accounted(text: string, { notUnderstood, remarks }: Imported): readonly
     .map((line) => line.text)
 }
 
-t.test('the examples of HAProxy’s own distribution: no line is lost', (test) => {
+t.test('the examples of HAProxy’s own distribution: no line is lost', async (test) => {
   const names = readdirSync(EXAMPLES, { recursive: true })
     .map(String)
     .filter((name) => name.endsWith('.cfg'))
   test.ok(names.length > 5)
   for (const name of names) {
     const text = readFileSync(join(EXAMPLES, name), 'utf8')
-    const all = importHaproxyCfg(text)
+    const all = await importHaproxyCfg(text)
     const document = JSON.stringify(all.document)
     // Every line that is not told of has changed the document: without it, it is another one. Some say what goes
     // without saying, or what another line says as well.
@@ -176,10 +175,9 @@ t.test('the examples of HAProxy’s own distribution: no line is lost', (test) =
       const isIdle = /^(mode |rise 2|fall 3|timeout|balance roundrobin|acl |compression algo|option tcp-check)/.test(
         line,
       )
-      if (!isIdle) test.not(JSON.stringify(importHaproxyCfg(without).document), document, `${name}: ${line}`)
+      if (!isIdle) test.not(JSON.stringify((await importHaproxyCfg(without)).document), document, `${name}: ${line}`)
     }
   }
-  test.end()
 })
 
 t.test('what is read can be planned, certificates and all', async (test) => {
@@ -194,4 +192,46 @@ t.test('what is read can be planned, certificates and all', async (test) => {
   test.match((await call('POST', '/config/import', { body: { haproxyCfg: '' } })).json, { code: 'INVALID_BODY' })
   const nothing = await call('POST', '/config/import', { body: { haproxyCfg: '\u0000 %$# "' } })
   test.match(nothing.json.data, { document: { version: 1 }, notUnderstood: [{ line: 1 }] })
+})
+
+t.test('what is hostile costs little, and what is refused leaves no half of itself', async (test) => {
+  const acls = Array.from({ length: 20 }, (_, at) => ` acl a path /x${at}\n`).join('')
+  const many = await importHaproxyCfg(`frontend f\n mode http\n bind *:80\n${acls} use_backend b if a a a a a a a a\n`)
+  test.match(many.notUnderstood, [{ why: /too many alternatives/ }])
+  test.equal((await importHaproxyCfg(`global\n${' a\n'.repeat(40_000)}`)).notUnderstood.length, 40_000)
+  const wide = `defaults\n${' mode http\n'.repeat(2_000)}${Array.from({ length: 2_000 }, (_, at) => `backend b${at}\n`).join('')}`
+  test.match((await importHaproxyCfg(wide)).notUnderstood[0], { why: /too many lines of defaults/ })
+  for (const word of ['constructor', '__proto__', 'toString'])
+    test.match(
+      (await importHaproxyCfg(`frontend f\n bind *:80\n ${word} x\nbackend b\n ${word}\n${word}\n`)).notUnderstood
+        .length,
+      3,
+    )
+  const half = await importHaproxyCfg(
+    'backend b\n server s 10.0.0.1:80 check rise 77 nosuch\n server t 10.0.0.2:80 check',
+  )
+  test.match(half.document['l7Backends'], { b: { healthCheck: { type: 'tcp' } } })
+  test.notOk(JSON.stringify(half.document).includes('77'))
+})
+
+t.test('no proxy vanishes without a word', async (test) => {
+  const { document, notUnderstood } = await importHaproxyCfg(
+    [
+      'frontend gone\n bind /run/x.sock\n http-request deny\n default_backend b',
+      'frontend web\n bind 10.0.0.1:80\n bind 10.0.0.2:80',
+      'frontend web-2\n bind 10.0.0.3:80',
+      'backend b\n server s 10.0.0.9:80',
+      'backend b\n server t 10.0.0.9:81',
+      'backend c\n server s 10.0.0.9:80 disabled',
+      '.if defined(X)\nfrontend x\n bind *:1\n.endif',
+      'backend d\n server s "${IP}:80"',
+    ].join('\n'),
+  )
+  test.same(Object.keys(Object(document['l7Frontends'])), ['web', 'web-3', 'web-2'])
+  test.match(document['realServers'], { s: { ip: '10.0.0.9' }, 'c-s': { ip: '10.0.0.9', state: 'halted' } })
+  const why = (line: string) => notUnderstood.filter(({ text }) => text === line).map((one) => one.why)
+  test.match(why('http-request deny'), [/listens at no address/])
+  test.match(why('server t 10.0.0.9:81'), [/there is another backend b/])
+  test.match(why('bind *:1'), [/depends on where HAProxy runs/])
+  test.match(why('server s "${IP}:80"'), [/from the environment/])
 })
