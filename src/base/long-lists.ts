@@ -22,7 +22,11 @@ export function longListProblems(schema: TSchema, value: unknown, at = ''): read
   }
   if (Array.isArray(value)) return ofList(schema, value, at)
   const properties = partOf(schema, 'properties')
-  if (typeof value !== 'object' || value === null || !isSchema(properties)) return []
+  if (typeof value !== 'object' || value === null) return []
+  const limit = partOf(schema, 'maxProperties')
+  if (typeof limit === 'number' && Object.keys(value).length > Math.max(limit, LONG))
+    return [{ field: at, code: 'OUT_OF_RANGE', message: `must not have more than ${limit} entries` }]
+  if (!isSchema(properties)) return []
   return Object.entries(properties).flatMap(([name, property]) =>
     isSchema(property) && Object.hasOwn(value, name)
       ? longListProblems(property, Reflect.get(value, name), at === '' ? name : `${at}.${name}`)

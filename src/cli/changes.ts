@@ -113,7 +113,8 @@ function inColour(diff: string, terminal: Terminal): string {
     line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : line.startsWith('@') ? 'dim' : undefined
   return diff
     .split('\n')
-    .map((line) => {
+    .map((text) => {
+      const line = printable(text.replaceAll('\t', '    '))
       const colour = colourOf(line)
       return colour === undefined ? line : coloured(terminal, colour, line)
     })

@@ -9,6 +9,7 @@ import { Failure } from './failure.ts'
 const PREFIX = '/api/v1'
 /** Long enough for an apply of the largest configuration. */
 const ANSWER_MS_MAX = 120_000
+const CONNECT_MS_MAX = 20_000
 const TRIES_MAX = 4
 const RETRY_S_MAX = 10
 
@@ -88,7 +89,9 @@ export class Connection {
   }
 
   async get<T>(path: string, query: Sent['query'] = {}): Promise<T> {
-    return (await this.ask<T>('GET', path, { query })).data
+    const { data } = await this.ask<T | undefined>('GET', path, { query })
+    if (data === undefined) throw new Failure(`what answers at ${this.#target.url} is no Fulcrum`)
+    return data
   }
 
   /** All pages of a list. */
@@ -258,7 +261,11 @@ function connected(url: string, more: ConnectionOptions): Promise<TLSSocket> {
       rejectUnauthorized: false,
       ...more,
     })
-    socket.once('secureConnect', () => resolve(socket))
+    socket.setTimeout(CONNECT_MS_MAX, () => socket.destroy(new Error('no TLS within 20 seconds')))
+    socket.once('secureConnect', () => {
+      socket.setTimeout(0)
+      resolve(socket)
+    })
     socket.once('error', (error) => reject(new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`)))
   })
 }

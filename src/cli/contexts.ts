@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure } from './failure.ts'
+import { writePrivately } from './private-file.ts'
 
 /** Where a daemon is, and as whom it is asked. */
 export interface Context {
@@ -41,11 +42,9 @@ export class Contexts {
     } catch {
       return { current: '', contexts: {} }
     }
-    try {
-      return JSON.parse(text) as Kept
-    } catch {
-      throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
-    }
+    const { current = '', contexts } = parsed(text)
+    if (typeof contexts === 'object' && contexts !== null) return { current, contexts }
+    throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
   }
 
   /** That of a name, of the environment, or the current one. */
@@ -53,7 +52,7 @@ export class Contexts {
     const { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint } = this.#env
     if (name === undefined && url !== undefined) {
       if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
-      return { url: withoutSlash(url), token, user: '', fingerprint }
+      return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
     }
     const { current, contexts } = this.all()
     const wanted = name ?? this.#env['FULCRUM_CONTEXT'] ?? current
@@ -82,11 +81,28 @@ export class Contexts {
 
   #write(kept: Kept): void {
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
-    const draft = `${this.#path}.${process.pid}`
-    rmSync(draft, { force: true })
-    writeFileSync(draft, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
-    renameSync(draft, this.#path)
+    writePrivately(this.#path, `${JSON.stringify(kept, null, 2)}\n`)
   }
 }
 
-export const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+function parsed(text: string): Partial<Kept> {
+  try {
+    const kept: unknown = JSON.parse(text)
+    return typeof kept === 'object' && kept !== null ? kept : {}
+  } catch {
+    return {}
+  }
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
+/** Of a daemon: encrypted, but for what does not leave this machine. */
+export function addressOf(given: string): string {
+  const text = given.includes('://') ? given : `https://${given}`
+  if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)
+  const { protocol, hostname: host } = new URL(text)
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
+  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))
+    throw new Failure(`${given} is not encrypted: say https://HOST:9443`)
+  return withoutSlash(text)
+}

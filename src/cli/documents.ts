@@ -63,6 +63,7 @@ function add(
       return
     }
   }
+  if (Array.isArray(value)) throw new Failure(`${at(place)}: ${name} has records by name, and is no list`)
   // Without a prototype, so that no name means anything.
   const section: Record<string, unknown> = Object.assign(Object.create(null), known)
   for (const [record, fields] of Object.entries(value)) {
@@ -80,7 +81,7 @@ function entriesOf(
   input: () => string,
   env: Environment,
 ): readonly (readonly [string, unknown, Place])[] {
-  const text = file === '-' ? input() : readFileSync(file, 'utf8')
+  const text = file === '-' ? input() : textOf(file)
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
   const [problem] = document.errors
@@ -92,25 +93,34 @@ function entriesOf(
   if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections, see fulcrum schema`)
   fillIn(document, file, lines, env)
   return document.contents.items.flatMap((pair) => {
-    if (!isPair(pair) || !isScalar(pair.key)) return []
+    if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section has a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
     const value: unknown = document.get(pair.key.value)
-    return [[String(pair.key.value), plain(document, value), { file, line }] as const]
+    return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
   })
 }
 
-const plain = (document: YamlDocument, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && 'toJS' in value && typeof value.toJS === 'function'
-    ? value.toJS(document)
-    : value
+function plain(document: YamlDocument, value: unknown, where: string): unknown {
+  if (typeof value !== 'object' || value === null || !('toJS' in value) || typeof value.toJS !== 'function')
+    return value
+  try {
+    return value.toJS(document)
+  } catch (error) {
+    // An alias of nothing, or one that multiplies.
+    throw new Failure(`${where}: ${error instanceof Error ? error.message : ''}`)
+  }
+}
 
-/** `${env:NAME}` and `${file:PATH}`: nothing else is filled in. */
+const TEMPLATE = /\$?\$\{(env|file):([^}]*)\}/g
+
+/** `${env:NAME}` and `${file:PATH}`: nothing else is filled in; with another `$` in front it is text. */
 function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: Environment): void {
   visit(document, {
     Scalar(key, node) {
       if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return
       const where = `${file}:${lines.linePos(node.range?.[0] ?? 0).line}`
-      node.value = node.value.replace(/\$\{(env|file):([^}]*)\}/g, (_, kind: string, name: string) => {
+      node.value = node.value.replace(TEMPLATE, (whole: string, kind: string, name: string) => {
+        if (whole.startsWith('$$')) return whole.slice(1)
         if (kind === 'file') return contentOf(name, file, where)
         const value = env[name]
         if (value === undefined) throw new Failure(`${where}: the variable ${name} is not set`)
@@ -118,6 +128,14 @@ function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: E
       })
     },
   })
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    throw new Failure(`${file} cannot be read`)
+  }
 }
 
 function contentOf(name: string, from: string, where: string): string {

@@ -8,5 +8,5 @@ process.stdout.on('error', () => process.exit(0))
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
-  terminal: processTerminal(process, process.env),
+  terminal: processTerminal(process, process.env, () => process.exit(130)),
 })

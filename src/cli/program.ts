@@ -11,6 +11,7 @@ import { addStatus } from './commands/status.ts'
 import { addWatch } from './commands/watch.ts'
 import { Run, type Surroundings } from './command.ts'
 import { Failure } from './failure.ts'
+import { printable } from './output.ts'
 
 /** The command line: every group of commands adds its own. */
 function createProgram(run: Run): Command {
@@ -39,7 +40,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
     if (!(error instanceof Failure)) throw error
-    surroundings.terminal.err(`fulcrum: ${error.message}\n`)
+    surroundings.terminal.err(`fulcrum: ${error.message.split('\n').map(printable).join('\n')}\n`)
     return error.exitCode
   } finally {
     run.close()

@@ -20,16 +20,25 @@ export interface Terminal {
 
 type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'once'>
 
-export function processTerminal(streams: Streams, env: Readonly<Record<string, string | undefined>>): Terminal {
+/** `leave` ends the program at Ctrl-C, unless a command looks at it itself. */
+export function processTerminal(
+  streams: Streams,
+  env: Readonly<Record<string, string | undefined>>,
+  leave: () => void,
+): Terminal {
   const { stdin, stdout, stderr } = streams
   const interrupt = new AbortController()
-  streams.once('SIGINT', () => interrupt.abort())
+  let isWatched = false
+  streams.once('SIGINT', () => (isWatched ? interrupt.abort() : leave()))
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     columns: stdout.isTTY ? stdout.columns : undefined,
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
-    interrupted: interrupt.signal,
+    get interrupted() {
+      isWatched = true
+      return interrupt.signal
+    },
     async ask(question, { isSecret = false } = {}) {
       if (!stdin.isTTY)
         throw new Failure(`${question.trim().replace(/:$/, '')} has to be typed, and this is no terminal`)
@@ -37,6 +46,7 @@ export function processTerminal(streams: Streams, env: Readonly<Record<string, s
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })
       if (isSecret) stderr.write(question)
+      isWatched = true
       try {
         return await lines.question(isSecret ? '' : question, { signal: interrupt.signal })
       } catch {

@@ -9,6 +9,7 @@ import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { inTurns } from '../base/turns.ts'
 import type { Driver } from '../drivers/driver.ts'
+import type { RecordChange } from '../model/sections.ts'
 import { warningsOf } from '../warnings/warnings.ts'
 import type { ApplyEngine } from './apply.ts'
 import { editedChanges } from './chosen-changes.ts'
@@ -64,13 +65,17 @@ export class Plans implements PlansActor {
       const draft = new Draft(store)
       await edit({ section: (name) => draft.section(name) })
       const made = draft.transactionWrites
-      return { result: { writes: made, changes: this.#changesOf(made, asking) } }
+      try {
+        return { result: { writes: made, changes: this.#changesOf(made, asking) } }
+      } catch (error) {
+        throw toldByName(error, draft.made)
+      }
     })
     if (changes.length > 0)
       await engine
         .validate(() => changes)
         .catch((error: unknown) => {
-          throw toldByName(error, changes)
+          throw toldByName(error, changes.map(recordChange))
         })
     const told = await this.#told(changes)
     const until_ms = clock.now_ms() + KEPT_MS
@@ -141,9 +146,9 @@ export class Plans implements PlansActor {
 }
 
 /** Nobody knows the ids of what was never made: problems are told with the names of records. */
-function toldByName(error: unknown, changes: readonly Change[]): unknown {
+function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
   if (!(error instanceof ApiError)) return error
-  const names = new Map(changes.map((change) => [change.key, namedChange(recordChange(change)).name]))
+  const names = new Map(changes.map((change) => [change.id, namedChange(change).name]))
   const errors = error.details.errors?.map((one) => {
     const [section, id = '', ...inside] = one.field.split('.')
     return { ...one, field: [section, names.get(id) ?? id, ...inside].join('.') }

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run } from '../command.ts'
 import { Refused } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
+import { writePrivately } from '../private-file.ts'
 import { followed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
@@ -56,7 +57,7 @@ async function passphraseHeader(run: Run, { passphrase }: Sealed): Promise<Reado
 async function create(run: Run, file: string, options: Sealed): Promise<void> {
   const headers = await passphraseHeader(run, options)
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
-  write(file, text)
+  writePrivately(file, text)
   run.terminal.out(`${file} holds what runs.\n`)
 }
 
@@ -78,10 +79,10 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
   const connection = run.connect(options)
   const backup = read(path)
   const headers = await passphraseHeader(run, options)
-  await connection.ask('POST', '/backup/upload', { body: { backup }, headers })
-  const { uploads = [] } = await connection.get<{ readonly uploads?: readonly Backup[] }>('/backup/list')
-  const newest = uploads[0]?.file ?? ''
-  const body = { file: newest, ...(sections.length === 0 ? {} : { sections }) }
+  const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
+  const file = /stored as (\S+)$/.exec(stored.message)?.[1]
+  if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')
+  const body = { file, ...(sections.length === 0 ? {} : { sections }) }
   const { message, text } = await connection.ask('POST', '/backup/restore', { body, headers })
   const { job } = JSON.parse(text) as { readonly job?: string }
   if (job !== undefined) await followed(run, connection, job)
@@ -167,7 +168,7 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
       answers[path] = { refused: error.refusal.code, message: error.refusal.message }
     }
   }
-  write(file, `${JSON.stringify({ madeAt: new Date().toISOString(), answers }, null, 2)}\n`)
+  writePrivately(file, `${JSON.stringify({ madeAt: new Date().toISOString(), answers }, null, 2)}\n`)
   run.terminal.out(
     `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets.\n`,
   )
@@ -178,13 +179,5 @@ function read(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     throw new Failure(`there is no file ${path}`)
-  }
-}
-
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, { mode: 0o600 })
-  } catch (error) {
-    throw new Failure(`${path} cannot be written: ${error instanceof Error ? error.message : ''}`)
   }
 }

@@ -1,10 +1,12 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Changes, tell } from '../changes.ts'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
+import { printable } from '../output.ts'
+import { writePrivately } from '../private-file.ts'
 
 /** One plan that may take more than so many records away, or than a third of its owner's, asks for the number. */
 const GONE_MAX = 10
@@ -104,18 +106,27 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   const haproxyCfg = path === '-' ? await run.terminal.input() : readCfg(path)
   const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
   const { data } = await run.connect(common).ask<Imported>('POST', '/config/import', { body })
-  if (common.json === true) return run.json(data)
-  const { document, certificates, notUnderstood, remarks } = data
+  if (common.json === true) return run.json({ ...data, document: escaped(data.document) })
+  const { certificates, notUnderstood, remarks } = data
+  const document = escaped(data.document) as Document
   const pems = certificates.map(({ name, path: pem }) => [name, { pem: `\${file:${pem}}` }] as const)
   const whole = pems.length === 0 ? document : { ...document, certificates: Object.fromEntries(pems) }
   const { stringify } = await import('yaml')
   run.terminal.out(stringify(whole))
-  const told = ({ line, text, why }: Remark) => `  ${line}: ${text}\n      ${why}\n`
+  const told = ({ line, text, why }: Remark) => `  ${line}: ${printable(text)}\n      ${printable(why)}\n`
   const counted = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
   if (remarks.length > 0) run.terminal.err(`Of ${counted(remarks.length)} something is to be known:\n`)
   for (const remark of remarks) run.terminal.err(told(remark))
   run.terminal.err(`${counted(notUnderstood.length)} not understood${notUnderstood.length === 0 ? '.' : ':'}\n`)
   for (const remark of notUnderstood) run.terminal.err(told(remark))
+}
+
+/** What stands in a record as if it were to be filled in is no order of whoever reads the file. */
+function escaped(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(/\$(?=\{(?:env|file):)/g, '$$$$')
+  if (Array.isArray(value)) return value.map(escaped)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, escaped(field)]))
 }
 
 function readCfg(path: string): string {
@@ -132,7 +143,7 @@ async function exportDocument(
   { owner, json, ...common }: Common & { readonly owner?: string },
 ): Promise<void> {
   const query = { owner, sections: sections.length === 0 ? undefined : sections.join(',') }
-  const document = await run.connect(common).get<Document>('/config/document', query)
+  const document = escaped(await run.connect(common).get<Document>('/config/document', query)) as Document
   if (json === true) return run.json(document)
   const { url } = run.contextOf(common)
   const { stringify } = await import('yaml')
@@ -156,7 +167,7 @@ async function planFile(run: Run, options: PlanOptions): Promise<void> {
   if (options.out !== undefined) {
     const kept: PlanFile = { fulcrumPlan: 1, ...wanted, digest: planned.digest }
     // What a document holds may be secret.
-    writeFileSync(options.out, `${JSON.stringify(kept)}\n`, { mode: 0o600 })
+    writePrivately(options.out, `${JSON.stringify(kept)}\n`)
   }
   if (options.json === true) run.json(planned)
   else await tell(planned, { connection, terminal: run.terminal, isWide: options.wide === true })
@@ -167,7 +178,7 @@ async function validateFile(run: Run, options: PlanOptions): Promise<void> {
   const planned = await plan(run.connect(options), await readWanted(run, options))
   if (options.json === true) run.json({ warnings: planned.warnings })
   for (const { code, message } of options.json === true ? [] : planned.warnings)
-    run.terminal.out(`! ${code} ${message}\n`)
+    run.terminal.out(`! ${code} ${printable(message)}\n`)
   if (options.json !== true) run.terminal.out('The document is valid.\n')
 }
 
@@ -242,7 +253,7 @@ export function tellApplied(
 ): void {
   if (json === true) return run.json(data)
   const { revision, confirmBy }: Partial<Applied> = Object(data)
-  run.terminal.out(`${message}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
+  run.terminal.out(`${printable(message)}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
   if (typeof confirmBy === 'string') {
     const left = Math.round((Date.parse(confirmBy) - Date.now()) / 1000)
     run.terminal.out(`It is taken back in ${left} s unless you say: fulcrum confirm\n`)

@@ -121,7 +121,7 @@ async function discard(run: Run, ids: readonly string[], options: Discarding): P
     return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
   for (const id of ids) {
     const { message } = await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)
-    run.terminal.out(`${message}.\n`)
+    run.terminal.out(`${printable(message)}.\n`)
   }
 }
 
@@ -134,7 +134,7 @@ async function act(
 ): Promise<void> {
   const { message, data } = await run.connect(common).ask(method, path, { query })
   if (common.json === true) run.json(data ?? {})
-  else run.terminal.out(`${message}.\n`)
+  else run.terminal.out(`${printable(message)}.\n`)
 }
 
 interface Revision {

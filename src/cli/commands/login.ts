@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run } from '../command.ts'
 import { Connection, Refused, shownBy } from '../connection.ts'
-import { withoutSlash } from '../contexts.ts'
+import { addressOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
 
@@ -49,22 +49,12 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
     const made = await connection.ask<{ readonly token: string }>('POST', '/localUsers/me/tokens', { body })
     const name = options.name ?? new URL(url).hostname.replace(/^\[|\]$/g, '')
     run.contexts.keep(name, { url, user, token: made.data.token, fingerprint })
-    await connection.ask('DELETE', '/token')
     if (options.json === true) run.json({ context: name, url, user })
     else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
   } finally {
+    await connection.ask('DELETE', '/token').catch(() => undefined)
     connection.close()
   }
-}
-
-function addressOf(given: string): string {
-  const text = given.includes('://') ? given : `https://${given}`
-  if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)
-  const { protocol, hostname: host } = new URL(text)
-  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
-  if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))
-    throw new Failure(`${given} is not encrypted: say https://HOST:9443`)
-  return withoutSlash(text)
 }
 
 /** The certificate to keep to; undefined where authorities that this machine trusts vouch for it. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run } from '../command.ts'
-import { Unreachable } from '../connection.ts'
+import { Failure } from '../failure.ts'
 import { coloured, type Colour, printable, short, span, table } from '../output.ts'
 
 /** Exit codes of checks, as Nagios has them. */
@@ -45,7 +45,7 @@ const COLOURS: Readonly<Record<string, Colour>> = { critical: 'red', warning: 'y
 export function addStatus(program: Command, run: Run): void {
   program
     .command('status')
-    .description('how it is, at a glance; exit 0 fine, 1 a warning, 2 critical, 3 nobody answers')
+    .description('how it is, at a glance; exit 0 fine, 1 a warning, 2 critical, 3 nobody tells')
     .action((_options: unknown, command: Command) => status(run, optionsOf(command)))
 }
 
@@ -54,8 +54,8 @@ async function status(run: Run, common: Common): Promise<void> {
   try {
     seen = await run.connect(common).get<Overview>('/overview')
   } catch (error) {
-    if (!(error instanceof Unreachable)) throw error
-    run.terminal.err(`fulcrum: ${error.message}\n`)
+    if (!(error instanceof Failure)) throw error
+    run.terminal.err(`fulcrum: ${printable(error.message)}\n`)
     run.exitCode = CODES.unknown
     return
   }

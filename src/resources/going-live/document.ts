@@ -5,16 +5,13 @@ import { SHARED } from '../../model/node.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../../model/sections.ts'
 import { documented, type Json, type Kinds, type RecordKind, type SettingsKind } from './kinds.ts'
 
-/** Of one kind; what a cluster of this product is made for. */
-const RECORDS_MAX = 20_000
-
 const NamePattern = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]{1,256}$' })
 
-const recordsOf = ({ section, fields }: RecordKind) =>
+const recordsOf = ({ section, fields, records_max }: RecordKind) =>
   Type.Optional(
     Type.Record(NamePattern, fields, {
-      maxProperties: RECORDS_MAX,
-      description: `Each ${SECTIONS[section].label} by its ${SECTIONS[section].nameField}. Up to 20,000.`,
+      maxProperties: records_max,
+      description: `Each ${SECTIONS[section].label} by its ${SECTIONS[section].nameField}. Up to ${records_max}.`,
     }),
   )
 const settingsOf = ({ section, fields }: SettingsKind) =>
@@ -59,7 +56,7 @@ export type ConfigDocument = {
   readonly renamed?: { readonly [N in SectionName]?: Readonly<Record<string, string>> }
 } & { readonly [N in SectionName]?: Named }
 
-type Reading = Pick<ContextOf['read'], 'section'>
+type Reading = Pick<ContextOf['read'], 'section' | 'may'>
 
 /** Names by id, of each section that is asked for. */
 export function namesIn(ctx: Reading): (id: string, sections: readonly string[]) => string {
@@ -106,7 +103,7 @@ export function renewed(ctx: Reading): ReadonlySet<unknown> {
   )
 }
 
-/** What the candidate holds, without secrets. */
+/** What the candidate holds, as far as the caller may see it, without secrets. */
 export function exported(
   ctx: Reading,
   { records, syslog, raw }: Kinds,
@@ -115,7 +112,7 @@ export function exported(
   const nameById = namesIn(ctx)
   const [left, parts] = [renewed(ctx), new Map<string, unknown>()]
   for (const kind of records) {
-    if (!sections.includes(kind.section)) continue
+    if (!sections.includes(kind.section) || !ctx.may(kind.shownBy)) continue
     const told = stored(ctx, kind.section)
       .filter((record) => !left.has(record['id']) && (owner === undefined || (record['owner'] ?? '') === owner))
       .map((record): readonly [string, Json] => [nameOf(kind.section, record), documented(kind, record, nameById)])
@@ -126,7 +123,8 @@ export function exported(
     if (told.length > 0) parts.set(kind.section, Object.fromEntries(told.toSorted(([a], [b]) => (a < b ? -1 : 1))))
   }
   for (const kind of owner === undefined ? [syslog, raw] : []) {
-    const record = sections.includes(kind.section) ? ctx.section(kind.section).find(SHARED) : undefined
+    const isShown = sections.includes(kind.section) && ctx.may(kind.shownBy)
+    const record = isShown ? ctx.section(kind.section).find(SHARED) : undefined
     if (record !== undefined) parts.set(kind.section, documented(kind, record as object as Json, nameById))
   }
   return { version: 1, ...(owner ? { owner } : {}), ...Object.fromEntries(parts) }

@@ -13,6 +13,9 @@ import { mapReferences, withPlainNames } from '../../api/by-name.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
+/** Of one kind in one document: checking them holds everybody up for a moment. */
+const RECORDS_MAX = 5_000
+
 /** What both kinds of records have in common. */
 interface Fields {
   readonly section: SectionName
@@ -27,12 +30,16 @@ interface Fields {
   readonly kept: readonly string[]
   /** The fields of a stored record, with ids, where they are others than it is made of. */
   readonly ofStored: (stored: Json) => Json
+  /** Name of the endpoint that shows these records. */
+  readonly shownBy: string
   /** Without what says nothing beside the rest. */
   readonly tidy: (fields: Json) => Json
 }
 
 /** Records by their names. */
 export interface RecordKind extends Fields {
+  /** Of one document. */
+  readonly records_max: number
   readonly create: Endpoint
   readonly remove: Endpoint
   readonly nameField: string
@@ -41,7 +48,7 @@ export interface RecordKind extends Fields {
 /** The one record that there is. */
 export type SettingsKind = Fields
 
-type More = Partial<Pick<Fields, 'kept' | 'ofStored' | 'tidy'>> & { readonly defaults?: Json }
+type More = Partial<Pick<Fields, 'kept' | 'ofStored' | 'tidy'>> & { readonly defaults?: Json; readonly max?: number }
 
 const AS_IT_IS = (value: Json): Json => value
 
@@ -79,12 +86,15 @@ function records(table: Table, section: SectionName, more: More = {}): RecordKin
   const [create, update, remove] = [endpointOf('create'), endpointOf('update'), endpointOf('delete')]
   const { nameField } = SECTIONS[section]
   const { [nameField]: _name, ...properties } = propertiesOf(create)
-  return { ...fieldsOf(section, update, properties, more), create, remove, nameField }
+  const shownBy = endpointOf('list').name
+  const { max = RECORDS_MAX } = more
+  return { ...fieldsOf(section, update, properties, more), shownBy, records_max: max, create, remove, nameField }
 }
 
 function settings(table: Table, section: SectionName, name: string, more: More = {}): SettingsKind {
   const update = named(table, name)
-  return fieldsOf(section, update, propertiesOf(update), more)
+  const shownBy = named(table, name.replace('.update', '.get')).name
+  return { ...fieldsOf(section, update, propertiesOf(update), more), shownBy }
 }
 
 /** What may be in a document. */
@@ -102,13 +112,13 @@ export interface Kinds {
 export function kindsOf(table: Table): Kinds {
   const own = (section: SectionName, more?: More) => records(table, section, more)
   const all = [
-    own('healthChecks', { defaults: { parameters: null }, tidy: withoutOwnParameters }),
+    own('healthChecks', { defaults: { parameters: null }, tidy: withoutOwnParameters, max: 1_000 }),
     own('certificates', { ofStored: ({ chain, owner }) => ({ pem: chain, owner }) }),
-    own('cipherLists'),
-    own('ipGroups', { kept: ['assignedInterfaces'] }),
+    own('cipherLists', { max: 1_000 }),
+    own('ipGroups', { kept: ['assignedInterfaces'], max: 1_000 }),
     own('floatingIps'),
     // Whether a server is drained or halted is decided while it is worked on, by whoever works on it.
-    own('realServers', { defaults: { port: null }, kept: ['state'] }),
+    own('realServers', { defaults: { port: null }, kept: ['state'], max: 20_000 }),
     own('l4Backends'),
     own('l7Backends'),
     own('l4Frontends'),

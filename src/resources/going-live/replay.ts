@@ -72,6 +72,8 @@ export class Replay {
   }
 
   async run(): Promise<void> {
+    this.#refuseUnseen()
+    this.#refuseLostNames()
     for (let before = Infinity; ; before = this.#failures.size) {
       this.#failures = new Map()
       await this.#round()
@@ -80,6 +82,38 @@ export class Replay {
       if (size >= before) return this.#refuse()
       this.#tried = new Set(this.#failures.keys())
     }
+  }
+
+  /** A plan tells what is there by what would change. */
+  #refuseUnseen(): void {
+    const { document, kinds } = this.#wanted
+    const unseen = [...kinds.records, kinds.syslog, kinds.raw].filter(
+      ({ section, shownBy }) => document[section] !== undefined && !this.#ctx.may(shownBy),
+    )
+    if (unseen.length === 0) return
+    const errors = unseen.map(({ section, shownBy }) => ({
+      field: `document.${section}`,
+      code: 'PERMISSION_DENIED',
+      message: `takes the right ${shownBy}`,
+    }))
+    throw new ApiError('PERMISSION_DENIED', 'The document has sections that you may not see', { errors })
+  }
+
+  /** A new name is that of a record in the document, and of one old name. */
+  #refuseLostNames(): void {
+    const { document } = this.#wanted
+    const errors = Object.entries(document.renamed ?? {}).flatMap(([section, names]) => {
+      const records = document[section as SectionName] ?? {}
+      const seen = new Set<string>()
+      return Object.entries(names).flatMap(([old, name]): readonly FieldError[] => {
+        const why = seen.has(lower(name)) ? 'is the new name of another record' : 'is in the document by no such name'
+        const isFine = Object.hasOwn(records, name) && !seen.has(lower(name))
+        seen.add(lower(name))
+        const field = `document.renamed.${section}.${old}`
+        return isFine ? [] : [{ field, code: 'UNKNOWN_NAME', message: `${name} ${why}` }]
+      })
+    })
+    if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The document renames what it does not hold', { errors })
   }
 
   async #round(): Promise<void> {
@@ -96,9 +130,16 @@ export class Replay {
   async #prune(kind: RecordKind): Promise<void> {
     const { section, remove } = kind
     const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(lower))
-    const renamed = new Set(Object.keys(this.#wanted.document.renamed?.[section] ?? {}).map(lower))
     const left = renewed(this.#ctx)
-    for (const record of stored(this.#ctx, section)) {
+    const records = stored(this.#ctx, section)
+    const there = new Set(records.map((record) => lower(nameOf(section, record))))
+    // A rename that was made already spares nothing.
+    const renamed = new Set(
+      Object.entries(this.#wanted.document.renamed?.[section] ?? {})
+        .filter(([, name]) => !there.has(lower(name)))
+        .map(([old]) => lower(old)),
+    )
+    for (const record of records) {
       const name = nameOf(section, record)
       const isWanted = names.has(lower(name)) || renamed.has(lower(name)) || left.has(record['id'])
       if (isWanted || record['owner'] !== this.#owner) continue
@@ -203,7 +244,10 @@ export class Replay {
     const list = errors.slice(0, 5).map(({ field, message }) => `${field} ${message}`)
     const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
     const message = `The document has ${count}: ${list.join('; ')}`
-    throw new ApiError(first.code, message, { errors, ...(first.data === undefined ? {} : { data: first.data }) })
+    throw new ApiError(first.code, message, {
+      errors: errors.slice(0, ERRORS_MAX),
+      ...(first.data === undefined ? {} : { data: first.data }),
+    })
   }
 }
 
@@ -220,5 +264,7 @@ function refuse(code: string, message: string): never {
   throw new ApiError('INVALID_BODY', message, { errors: [{ field: '', code, message }] })
 }
 
+/** Of an answer: nobody reads more. */
+const ERRORS_MAX = 200
 const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'
 const lower = (name: string) => name.toLowerCase()

@@ -30,8 +30,12 @@ t.test('the environment wins over the file, and a name over both', (test) => {
   new Contexts({ HOME: home }).keep('lb1', LB1)
   const env = { HOME: home, FULCRUM_URL: 'https://ci:9443/', FULCRUM_TOKEN: 'three' }
   test.match(new Contexts(env).chosen(undefined), { url: 'https://ci:9443', token: 'three' })
+  for (const url of ['http://192.0.2.1:9443', 'non sense'])
+    test.throws(() => new Contexts({ ...env, FULCRUM_URL: url }).chosen(undefined), {
+      message: /is not encrypted|no address/,
+    })
   test.same(new Contexts(env).chosen('lb1'), LB1)
-  test.throws(() => new Contexts({ HOME: home, FULCRUM_URL: 'x' }).chosen(undefined), {
+  test.throws(() => new Contexts({ HOME: home, FULCRUM_URL: 'https://x' }).chosen(undefined), {
     message: /FULCRUM_TOKEN is not/,
   })
   test.same(new Contexts({ HOME: home, FULCRUM_CONTEXT: 'lb1' }).chosen(undefined), LB1)
@@ -41,7 +45,9 @@ t.test('the environment wins over the file, and a name over both', (test) => {
 t.test('a damaged file is named', (test) => {
   const contexts = new Contexts({ XDG_CONFIG_HOME: temporaryFolder(test, 'home') })
   mkdirSync(dirname(contexts.path), { recursive: true })
-  writeFileSync(contexts.path, '{"current":')
-  test.throws(() => contexts.all(), { message: /contexts\.json is damaged/ })
+  for (const text of ['{"current":', '{}', '7']) {
+    writeFileSync(contexts.path, text)
+    test.throws(() => contexts.all(), { message: /contexts\.json is damaged/ })
+  }
   test.end()
 })

@@ -81,6 +81,22 @@ t.test('variables and files are filled in, and nothing else is a template', (tes
   test.end()
 })
 
+t.test('what is text stays text, and what is no document says so', (test) => {
+  const { read } = folder(test, {
+    'text.yaml': 'l7Raw:\n  global: ["$${env:HOME} $${file:/etc/passwd} ${x}"]\n',
+    'bomb.yaml': `a: &a [${'x,'.repeat(50)}]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]\n`,
+    'alias.yaml': 'a: *nothing\n',
+    'list.yaml': 'realServers: [1, 2]\n',
+    'key.yaml': '? [a, b]\n: 1\n',
+    'more/sub.yaml/x.txt': '',
+  })
+  test.same(read(['text.yaml']), { l7Raw: { global: ['${env:HOME} ${file:/etc/passwd} ${x}'] } })
+  for (const name of ['bomb', 'alias', 'list', 'key'])
+    test.throws(() => read([`${name}.yaml`]), { name: 'Failure' }, name)
+  test.throws(() => read(['more']), { message: /sub\.yaml cannot be read/ })
+  test.end()
+})
+
 t.test('names that mean something to JavaScript mean nothing here', (test) => {
   const { read } = folder(test, {
     'a.yaml': 'realServers:\n  __proto__: { ip: 10.0.0.1 }\n  constructor: { ip: 10.0.0.2 }\n',

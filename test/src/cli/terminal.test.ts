@@ -14,9 +14,9 @@ function streams(isTTY: boolean) {
 
 t.test('a terminal asks, and shows no secret', async (test) => {
   const made = streams(true)
-  const terminal = processTerminal(made, {})
+  const terminal = processTerminal(made, {}, () => undefined)
   test.same([terminal.columns, terminal.hasColour], [90, true])
-  test.equal(processTerminal(made, { NO_COLOR: '1' }).hasColour, false)
+  test.equal(processTerminal(made, { NO_COLOR: '1' }, () => undefined).hasColour, false)
   const asked = terminal.ask('Password: ', { isSecret: true })
   made.stdin.write('secret\n')
   test.equal(await asked, 'secret')
@@ -25,7 +25,7 @@ t.test('a terminal asks, and shows no secret', async (test) => {
 
 t.test('without a terminal nobody is asked, and the input is read', async (test) => {
   const made = streams(false)
-  const terminal = processTerminal(made, {})
+  const terminal = processTerminal(made, {}, () => undefined)
   test.same([terminal.columns, terminal.hasColour], [undefined, false])
   await test.rejects(terminal.ask('E-mail: '), { message: 'E-mail has to be typed, and this is no terminal' })
   made.stdin.end('version: 1')

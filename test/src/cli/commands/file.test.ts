@@ -145,3 +145,17 @@ t.test('a haproxy.cfg becomes a document, with its certificates and what is to b
   test.match(await run(['import', 'nginx', cfg]), { exit: 1, err: /nginx is not read/ })
   test.match(await run(['import', 'haproxy', '/no/such']), { exit: 1, err: /there is no file/ })
 })
+
+t.test('what a record says is no order of whoever exports it', async (test) => {
+  const { run, home, call } = await fixture(test)
+  const rules = [{ do: { type: 'setHeader', name: 'X-A', value: '${file:/etc/hostname}${env:HOME}' } }]
+  await call('POST', '/layer7proxy/frontends', {
+    body: { name: 'f', mode: 'http', ip: '127.0.0.1', ports: '8493', rules },
+  })
+  await call('PUT', '/services/apply')
+  const { out } = await run('export')
+  test.match(out, '$${file:/etc/hostname}$${env:HOME}')
+  const file = join(home, 'now.yaml')
+  writeFileSync(file, out)
+  test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
+})

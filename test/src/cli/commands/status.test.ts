@@ -28,4 +28,5 @@ t.test('how it is, at a glance, and as an exit code', async (test) => {
   test.match(JSON.parse((await run('status --json')).out), { layer7: { frontends: { total: 1 } } })
   const away = await fulcrum(['status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
   test.match(away, { exit: 3, err: /nobody listens there/ })
+  test.match(await fulcrum(['status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3, err: /UNAUTHENTICATED/ })
 })

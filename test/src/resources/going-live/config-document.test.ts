@@ -245,7 +245,9 @@ t.test('who plans and applies needs the rights that the changes take', async (te
     endpoints: [
       { path: '/config/plan', methods: ['POST'] },
       { path: '/config/plans/{id}/apply', methods: ['PUT'] },
-      { path: '/ipvsDirector/rips', methods: ['POST'] },
+      { path: '/ipvsDirector/rips', methods: ['GET', 'POST'] },
+      { path: '/layer7proxy/backends', methods: ['GET'] },
+      { path: '/layer7proxy/frontends', methods: ['GET'] },
     ],
   }
   const { id } = (await call('POST', '/rbac/roles', { body: role })).json.data
@@ -259,7 +261,7 @@ t.test('who plans and applies needs the rights that the changes take', async (te
   const refused = await anonymous('POST', '/config/plan', { token, body: { document: SITE } })
   test.match(
     [refused.status, refused.json.errors],
-    [403, [{ message: /l7Backends.create/ }, { message: /l7Frontends/ }]],
+    [403, [{ field: 'document.l7Backends.shop', message: /l7Backends.create/ }, { message: /l7Frontends/ }]],
   )
   const full = (await call('POST', '/config/plan', { body: { document: SITE } })).json.data.planId
   const applied = await anonymous('PUT', `/config/plans/${full}/apply`, { token })
@@ -295,4 +297,58 @@ t.test('plans are forgotten with the daemon', async (test) => {
   const { call } = await ownAppliance(test)
   const answer = await call('PUT', '/config/plans/01a21454-2047-7000-9c39-a050984a2877/apply')
   test.match([answer.status, answer.json.message], [404, /end with the daemon/])
+})
+
+t.test('sections that somebody may not see are neither exported nor planned', async (test) => {
+  const { call, anonymous, login, applied } = await fixture()
+  await applied(SITE)
+  const endpoints = [
+    { path: '/config/document', methods: ['GET'] },
+    { path: '/config/plan', methods: ['POST'] },
+    { path: '/layer7proxy/backends', methods: ['GET'] },
+  ]
+  const role = { name: 'lookers', users: [], groups: [], endpoints }
+  const { id } = (await call('POST', '/rbac/roles', { body: role })).json.data
+  const user = { email: 'l@localhost', firstname: 'L', lastname: 'O', password: 'a-long-password', disabled: false }
+  await call('POST', '/localUsers/users', { body: { ...user, roles: [id] } })
+  await call('PUT', '/services/apply')
+  const token = await login(user.email, user.password)
+  const { data } = (await anonymous('GET', '/config/document', { token })).json
+  test.same(Object.keys(data), ['version', 'l7Backends'])
+  const guess = { version: 1, owner: 'shop', realServers: { web1: web(1) } }
+  const refused = await anonymous('POST', '/config/plan', { token, body: { document: guess } })
+  test.match(
+    [refused.status, refused.json.errors],
+    [403, [{ field: 'document.realServers', message: /realServers\.list/ }]],
+  )
+})
+
+t.test('renames of nothing are refused, and one that was made shields nothing from pruning', async (test) => {
+  const { call, plan, applied, told } = await fixture()
+  const wrong = { version: 1, renamed: { realServers: { a: 'x', b: 'x', c: 'y' } }, realServers: { x: web(1) } }
+  test.match(await plan(wrong), {
+    code: 'INVALID_BODY',
+    errors: [
+      { field: 'document.renamed.realServers.b', message: /new name of another record/ },
+      { field: 'document.renamed.realServers.c', message: /by no such name/ },
+    ],
+  })
+  const moved = { version: 1, owner: 'shop', renamed: { realServers: { old: 'new' } }, realServers: { new: web(1) } }
+  await applied({ version: 1, owner: 'shop', realServers: { old: web(1) } })
+  await applied(moved, { prune: true })
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'old', ip: '192.0.2.9', port: 1, owner: 'shop' } })
+  await call('PUT', '/services/apply')
+  test.same(told(await plan(moved, { prune: true })), ['delete realServers old'])
+})
+
+t.test('too many records are counted before they are looked at, and problems are bounded', async (test) => {
+  const { plan } = await fixture()
+  const many = Object.fromEntries(Array.from({ length: 30_000 }, (_, at) => [`web${at}`, { ip: 'x y' }]))
+  const { code, errors } = await plan({ version: 1, realServers: many })
+  test.match([code, errors], ['INVALID_BODY', [{ field: 'document.realServers', message: /more than 20000 entries/ }]])
+  test.equal(errors.length, 1)
+  const reals = Array.from({ length: 30 }, (_, at) => ({ ripId: `no ${at}` }))
+  const backends = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`b${at}`, { mode: 'http', reals }]))
+  const unknown = await plan({ version: 1, l7Backends: backends })
+  test.match([unknown.message, unknown.errors.length], [/has 600 problems/, 200])
 })
