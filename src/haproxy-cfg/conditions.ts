@@ -160,7 +160,7 @@ export function alternativesOf(words: readonly string[], acls: Acls): readonly (
   if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not understood there`)
   const conjunctions = splitAt(terms).map((conjunction) => conjunction.map((term) => termOf(term, acls)))
   // Counted before they are made: their number is a product.
-  const count = conjunctions.reduce((sum, all) => sum + all.reduce((product, { length }) => product * length, 1), 0)
+  const count = conjunctions.reduce((sum, all) => sum + all.reduce((times, { length }) => times * length, 1), 0)
   if (count > TERMS_MAX) refuse('it has too many alternatives')
   const found = conjunctions.flatMap(product)
   if (verb === 'if') return found

@@ -116,20 +116,18 @@ class Importer {
     this.#keep(name, made, { isFront, isBack, lines })
   }
 
-  #keep(name: string, { front, back, rawFront, rawBack }: Made, { isFront, isBack, lines }: Kept): void {
-    const isEmpty = back.servers.length === 0 && Object.values(front.rules).every((rules) => rules.length === 0)
-    if (isFront && isBack && isEmpty && front.fields['defaultBackendId'] === undefined) {
+  #keep(name: string, made: Made, { isFront, isBack, lines }: Kept): void {
+    const { front, back, rawFront, rawBack } = made
+    if (isFront && isBack && isIdle(front, back)) {
       for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
       return undefined
     }
-    if (isBack && this.#backends.has(name)) return this.#leaveAll(lines, `there is another backend ${name}`)
-    if (isFront && front.binds.length === 0)
-      this.#leaveAll(lines, 'its frontend listens at no address that is understood')
-    if (isFront && this.#frontends.has(name)) return this.#leaveAll(lines, `there is another frontend ${name}`)
-    if (back.stickTable !== undefined && !back.sticks) this.#leave(back.stickTable, 'nothing sticks by this table')
+    const isTwin = (isBack && this.#backends.has(name)) || (isFront && this.#frontends.has(name))
+    if (isTwin) return this.#leaveAll(lines, `there is another one called ${name}`)
     if (isBack) this.#backend(name, back, rawBack)
-    if (isFront) this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
-    return undefined
+    if (!isFront) return undefined
+    if (front.binds.length === 0) return this.#leaveAll(lines, 'it listens at no address that is understood')
+    return this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
   }
 
   #leaveAll(lines: readonly Line[], why: string): void {
@@ -164,6 +162,7 @@ class Importer {
   }
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
+    if (draft.stickTable !== undefined && !draft.sticks) this.#leave(draft.stickTable, 'nothing sticks by this table')
     // In a haproxy.cfg a server without a weight has 1.
     const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}
     const reals = draft.servers.map((server) => ({ ripId: this.#real(name, server), ...weighed, ...server.member }))
@@ -200,6 +199,12 @@ class Importer {
     }
   }
 }
+
+/** A section `listen` that shows statistics, or nothing. */
+const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): boolean =>
+  servers.length === 0 &&
+  fields['defaultBackendId'] === undefined &&
+  Object.values(rules).every((list) => list.length === 0)
 
 /** What one proxy comes to. */
 interface Made {

@@ -231,7 +231,7 @@ t.test('no proxy vanishes without a word', async (test) => {
   test.match(document['realServers'], { s: { ip: '10.0.0.9' }, 'c-s': { ip: '10.0.0.9', state: 'halted' } })
   const why = (line: string) => notUnderstood.filter(({ text }) => text === line).map((one) => one.why)
   test.match(why('http-request deny'), [/listens at no address/])
-  test.match(why('server t 10.0.0.9:81'), [/there is another backend b/])
+  test.match(why('server t 10.0.0.9:81'), [/there is another one called b/])
   test.match(why('bind *:1'), [/depends on where HAProxy runs/])
   test.match(why('server s "${IP}:80"'), [/from the environment/])
 })
