@@ -94,7 +94,7 @@ function parsed(text: string): Partial<Kept> {
   }
 }
 
-const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+const withoutSlash = (url: string): string => (url.endsWith('/') ? withoutSlash(url.slice(0, -1)) : url)
 
 /** Of a daemon: encrypted, but for what does not leave this machine. */
 export function addressOf(given: string): string {

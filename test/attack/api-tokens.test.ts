@@ -98,8 +98,8 @@ t.test('an API token does no more than what it was made for, nor more than its u
   const none = await create({ name: 'none', endpoints: [] })
   test.equal(await reads(anonymous, none.token), 403)
   const allowed: string[] = []
-  for (const { method, path, access } of endpoints) {
-    if (access === 'public') continue
+  for (const { method, path, access, ofAnyCaller } of endpoints) {
+    if (access === 'public' || ofAnyCaller === true) continue
     const { status } = await anonymous(method, concrete(path, node), {
       token,
       ...(method === 'GET' ? {} : { raw: '{' }),
@@ -111,12 +111,12 @@ t.test('an API token does no more than what it was made for, nor more than its u
 })
 
 t.test(
-  'an API token has no account: password, second factor, sessions, tokens and logout are not for it',
+  'an API token has no account: password, second factor, sessions and tokens are not for it; it may end itself',
   async (test) => {
     const { anonymous, node, create, login } = await fixture(test)
     const { token } = await create({ name: 'all' }, await login('admin@localhost', 'correct horse battery'))
     test.equal(await reads(anonymous, token, '/rbac/roles'), 200)
-    const own = endpoints.filter(({ access }) => access === 'authenticated')
+    const own = endpoints.filter(({ access, ofAnyCaller }) => access === 'authenticated' && ofAnyCaller !== true)
     test.ok(own.length >= 11)
     for (const { method, path } of own) {
       const answer = await anonymous(method, concrete(path, node), {
@@ -125,6 +125,8 @@ t.test(
       })
       test.match(answer, { status: 403, json: { code: 'PERMISSION_DENIED' } }, `${method} ${path}`)
     }
+    test.match(await anonymous('DELETE', '/token', { token }), { status: 200 })
+    test.equal(await reads(anonymous, token, '/rbac/roles'), 401)
   },
 )
 
