@@ -120,11 +120,10 @@ function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly strin
 
 /** That of its file; files of one name get the folder's in front. */
 function certificateName(known: Map<string, string>, path: string): string {
-  const parts = path.replace(/\/+$/, '').split('/')
+  const parts = path.split('/').filter((part) => part !== '')
   for (let length = 1; length <= parts.length; length++) {
     const name = parts
       .slice(-length)
-      .filter((part) => part !== '')
       .join('-')
       .replace(/\.(pem|crt|cer)$/, '')
     if ((known.get(name) ?? path) !== path) continue
