@@ -36,6 +36,21 @@ export function progressOf(order: AcmeOrder, account: AcmeAccount): AcmeProgress
   return order.progress?.of === of ? order.progress : { of }
 }
 
+/** What is ordered with one kind of challenge, by the id of the account. */
+export function orderedNames(
+  view: ConfigView,
+  challenge: AcmeOrder['challenge'],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const names = new Map<string, Set<string>>()
+  for (const order of view.list('acmeOrders')) {
+    if (order.challenge !== challenge) continue
+    const known = names.get(order.accountId) ?? new Set()
+    for (const name of order.names) known.add(name)
+    names.set(order.accountId, known)
+  }
+  return names
+}
+
 const LIFE_BEFORE_RENEWAL = 2 / 3
 const DAY_MS = 86_400_000
 

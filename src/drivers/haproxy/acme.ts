@@ -1,14 +1,12 @@
 import { type AcmeAccount, type AcmeOrder, HTTP_PORT } from '../../model/acme.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
-import { thumbprintOf } from '../../rules/acme.ts'
+import { orderedNames, thumbprintOf } from '../../rules/acme.ts'
 import { servedFrontends } from './resting.ts'
-import { linesOf, quoted, type Statement } from './statement.ts'
-import { portRanges } from './tls.ts'
+import { inLines, linesOf, quoted, type Statement } from './statement.ts'
+import { holds, portRanges } from './tls.ts'
 import { whyUnvalidated } from './tls-alpn.ts'
 
-/** A line of HAProxy has 64 words at the most. */
-const NAMES_PER_LINE = 40
 /** A token is text of base64url; nothing else is said back. */
 const IS_CHALLENGE = `{ path -m reg ${quoted(String.raw`^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`)} }`
 const TOKEN = '%[path,field(4,/)]'
@@ -19,7 +17,7 @@ const portOf = ({ httpPort = HTTP_PORT }: AcmeAccount): number => httpPort
 const takesChallenges = (frontend: L7Frontend, account: AcmeAccount): boolean =>
   frontend.enabled &&
   frontend.mode === 'http' &&
-  portRanges(frontend).some(({ first, last, isTls }) => !isTls && first <= portOf(account) && portOf(account) <= last)
+  portRanges(frontend).some((range) => !range.isTls && holds(range, portOf(account)))
 
 /** Why a CA would get no answer, in words that follow a field; undefined when it gets one. */
 export function whyUnanswered(
@@ -42,14 +40,7 @@ export function whyUnanswered(
  * each node answers.
  */
 export function challengeStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
-  const names = new Map<string, Set<string>>()
-  for (const { accountId, challenge, names: ordered } of view.list('acmeOrders')) {
-    if (challenge !== 'http-01') continue
-    const known = names.get(accountId) ?? new Set()
-    for (const name of ordered) known.add(name)
-    names.set(accountId, known)
-  }
-  return [...names]
+  return [...orderedNames(view, 'http-01')]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([accountId, known]) => answersOf(frontend, view.get('acmeAccounts', accountId), [...known].toSorted()))
 }
@@ -63,13 +54,10 @@ function answersOf(
   if (account === undefined || thumbprint === undefined || !takesChallenges(frontend, account)) return []
   const line = linesOf('acmeAccounts', account.id)
   const isOurs = `acme-${account.id}`
-  const acls = Array.from({ length: Math.ceil(names.length / NAMES_PER_LINE) }, (_, at) => {
-    const some = names.slice(at * NAMES_PER_LINE, (at + 1) * NAMES_PER_LINE)
-    return line(`acl ${isOurs} req.hdr(host),host_only,lower -m str -- ${some.join(' ')}`)
-  })
+  const acls = inLines(names, (some) => `acl ${isOurs} req.hdr(host),host_only,lower -m str -- ${some}`)
   const answer = `lf-string ${quoted(`${TOKEN}.${thumbprint}`)}`
   return [
-    ...acls,
+    ...acls.map((text) => line(text)),
     line(`http-request return status 200 content-type text/plain ${answer} if ${IS_CHALLENGE} ${isOurs}`),
   ]
 }

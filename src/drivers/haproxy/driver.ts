@@ -214,8 +214,19 @@ function frontendEffect(
   return syntaxOf(before, running) === syntaxOf(after, desired) ? 'runtime' : 'reload'
 }
 
-/** Frontends answer for the names that are ordered. */
+/** All orders together: asked for each of hundreds that are pending, in views that stay as they are. */
+const challengesEffects = new WeakMap<ConfigView, { running: ConfigView; effect: ChangeEffect | undefined }>()
+
 function challengesEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
+  const known = challengesEffects.get(desired)
+  if (known?.running === running) return known.effect
+  const effect = effectOfChallenges(running, desired)
+  challengesEffects.set(desired, { running, effect })
+  return effect
+}
+
+/** Frontends answer for the names that are ordered. */
+function effectOfChallenges(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const frontends = [...desired.list('l7Frontends')].filter(({ id }) => running.get('l7Frontends', id) !== undefined)
   const answers = (view: ConfigView) => frontends.map((frontend) => challengeSyntax(frontend, view)).join('')
   return answers(running) === answers(desired) ? undefined : 'reload'

@@ -11,16 +11,16 @@ import { rawOfProxy } from './raw.ts'
 import {
   commentText,
   endpointText,
+  inLines,
   type Line,
   linesOf,
   type Owner,
   quote,
   type Statement,
   textOf,
-  VALUES_PER_LINE,
 } from './statement.ts'
 import { httpsStatements, type PortRange, portRanges, quicOptions, tlsOptions } from './tls.ts'
-import { ownParts, passedSocket, passingStatements } from './tls-alpn.ts'
+import { ownParts, passedSocket, passingStatements, type Validated, validatedAt } from './tls-alpn.ts'
 
 /** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
 const REQUEST_HEADERS_S = 10
@@ -34,8 +34,9 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     return [{ text, owner: owned(undefined), kind: 'comment' }]
   }
   const line = linesOf('l7Frontends', frontend.id)
+  const validated = validatedAt(frontend, view)
   const lines = [
-    ...binds(frontend, view, folders).map((bind): Line => [bind, 'ports']),
+    ...binds(frontend, view, folders, validated).map((bind): Line => [bind, 'ports']),
     ...connectionLines(frontend),
     ...(frontend.mode === 'http' ? waitingLines(frontend) : []),
   ]
@@ -53,7 +54,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     ...[...frontendRules(frontend, view, folders.maps), ...defaultLines(frontend, view)].map(([text, field]) =>
       line(text, field),
     ),
-    ...passingStatements(frontend, view, folders, passingOf(frontend)),
+    ...passingStatements(frontend, validated, folders, passingOf(frontend)),
   ]
 }
 
@@ -92,10 +93,7 @@ function defaultLines({ defaultBackendId }: L7Frontend, view: ConfigView): reado
 /** Without this word on them, connections are taken as they come. */
 function expectedProxies({ proxyProtocol }: L7Frontend): readonly string[] {
   const from = Array.isArray(proxyProtocol) ? proxyProtocol : []
-  return Array.from({ length: Math.ceil(from.length / VALUES_PER_LINE) }, (_, at) => {
-    const some = from.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE).join(' ')
-    return `tcp-request connection expect-proxy layer4 if { src ${some} }`
-  })
+  return inLines(from, (some) => `tcp-request connection expect-proxy layer4 if { src ${some} }`)
 }
 
 /** What browsers are sent most, and what is not compressed already. */
@@ -127,16 +125,16 @@ function placeOf(frontend: L7Frontend, ports: number | string): string {
 const portsText = ({ first, last }: PortRange): string => (first === last ? String(first) : `${first}-${last}`)
 
 /** One bind line for each port or range, and one for what is looked at before. */
-function binds(frontend: L7Frontend, view: ConfigView, folders: Folders): readonly string[] {
+function binds(frontend: L7Frontend, view: ConfigView, folders: Folders, validated: Validated): readonly string[] {
   const { certificates: folder, account } = folders
   const quic = isIpv6(frontend.ip) ? 'quic6' : 'quic4'
   const quicPlace = (range: PortRange) =>
     `${quic}@${endpointText(frontend.ip, null)}:${portsText(range)}${onlyOf(frontend)}`
-  const passed = passedSocket(frontend, view, folders)
+  const passed = passedSocket(frontend, validated, folders)
   const owner = account === undefined ? '' : ` user ${account}`
   const own = portRanges(frontend).flatMap((range) => {
     if (!range.isTls) return [`bind ${placeOf(frontend, portsText(range))}`]
-    const parts = ownParts(range, frontend, view).map(
+    const parts = ownParts(range, validated).map(
       (part) => `bind ${placeOf(frontend, portsText(part))}${tlsOptions(frontend, view, folder)}`,
     )
     return frontend.http3 === true ? [...parts, `bind ${quicPlace(range)}${quicOptions(frontend, folder)}`] : parts
@@ -154,7 +152,7 @@ const NO_FOLDERS: Folders = { certificates: '', maps: '', sockets: '', challenge
 
 /** What a frontend has for CAs. */
 export function challengeSyntax(frontend: L7Frontend, view: ConfigView): string {
-  const passing = passingStatements(frontend, view, NO_FOLDERS, passingOf(frontend))
+  const passing = passingStatements(frontend, validatedAt(frontend, view), NO_FOLDERS, passingOf(frontend))
   return textOf([...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []), ...passing])
 }
 

@@ -6,7 +6,7 @@ import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { payloadOf } from './answers.ts'
 import { addressesName, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
-import { commentText, type Line, quote, quoted, VALUES_PER_LINE } from './statement.ts'
+import { commentText, type Line, quote, quoted, inLines } from './statement.ts'
 import { speaksTls } from './tls.ts'
 
 /** The backend that a rule has chosen; which rule that was, nothing else tells. */
@@ -72,9 +72,7 @@ function aclLines(name: string, condition: Condition, fetches: Fetches, addresse
   if (addresses !== undefined) return [`acl ${name} ${fetch} ${operatorOf(condition)} -f ${quote(addresses)}`]
   const words = condition.values.map((value) => wordOf(condition, value))
   const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
-  return Array.from({ length: Math.ceil(words.length / VALUES_PER_LINE) }, (_, at) =>
-    [head, ...words.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE)].join(' '),
-  )
+  return inLines(words, (some) => `${head} ${some}`)
 }
 
 function wordOf({ type }: Condition, value: string): string {

@@ -19,7 +19,14 @@ export interface Statement {
 export type Line = readonly [text: string, field: string]
 
 /** A line of HAProxy has 64 words at the most. */
-export const VALUES_PER_LINE = 40
+const VALUES_PER_LINE = 40
+
+/** As many lines as the values need, each with some of them. */
+export function inLines(values: readonly string[], lineOf: (some: string) => string): readonly string[] {
+  return Array.from({ length: Math.ceil(values.length / VALUES_PER_LINE) }, (_, at) =>
+    lineOf(values.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE).join(' ')),
+  )
+}
 
 export function textOf(statements: readonly Statement[]): string {
   return statements.map(({ text }) => `${text}\n`).join('')

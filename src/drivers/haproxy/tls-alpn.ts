@@ -4,8 +4,9 @@ import type { AcmeAccount } from '../../model/acme.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import type { Folders } from './paths.ts'
-import { linesOf, quote, type Statement, VALUES_PER_LINE } from './statement.ts'
-import { type PortRange, portRanges } from './tls.ts'
+import { orderedNames } from '../../rules/acme.ts'
+import { inLines, linesOf, quote, type Statement } from './statement.ts'
+import { holds, type PortRange, portRanges, withoutPort } from './tls.ts'
 
 /** Handshakes of this protocol are validations of CAs (RFC 8737). */
 const PROTOCOL = 'acme-tls/1'
@@ -22,8 +23,6 @@ const FIN = '30s'
 
 const portOf = ({ tlsPort = HTTPS_PORT }: AcmeAccount): number => tlsPort
 
-const holds = ({ first, last }: PortRange, port: number): boolean => first <= port && port <= last
-
 /** Whether validations of the CA arrive at this frontend. */
 const takesValidations = (frontend: L7Frontend, account: AcmeAccount): boolean =>
   frontend.enabled && portRanges(frontend).some((range) => range.isTls && holds(range, portOf(account)))
@@ -35,16 +34,15 @@ export function whyUnvalidated(frontends: readonly L7Frontend[], account: AcmeAc
   return `needs an enabled frontend that takes port ${port} with TLS, where the CA asks: make one that shows a certificate, which may be self-signed until then`
 }
 
-interface Validated {
+/** Where CAs arrive at a frontend, and the names that they ask for. */
+export interface Validated {
   readonly ports: readonly number[]
   readonly names: readonly string[]
 }
 
-/** Where CAs arrive at this frontend, and the names that they ask for. */
-function validatedAt(frontend: L7Frontend, view: ConfigView): Validated {
+export function validatedAt(frontend: L7Frontend, view: ConfigView): Validated {
   const [ports, names] = [new Set<number>(), new Set<string>()]
-  for (const { accountId, challenge, names: ordered } of view.list('acmeOrders')) {
-    if (challenge !== 'tls-alpn-01') continue
+  for (const [accountId, ordered] of orderedNames(view, 'tls-alpn-01')) {
     const account = view.get('acmeAccounts', accountId)
     if (account === undefined || !takesValidations(frontend, account)) continue
     ports.add(portOf(account))
@@ -54,26 +52,17 @@ function validatedAt(frontend: L7Frontend, view: ConfigView): Validated {
 }
 
 /** What a frontend listens at itself of a range: at other ports stands what looks at the protocol first. */
-export function ownParts(range: PortRange, frontend: L7Frontend, view: ConfigView): readonly PortRange[] {
-  let parts: readonly PortRange[] = [range]
-  for (const port of validatedAt(frontend, view).ports) {
-    parts = parts.flatMap((part) => {
-      if (!holds(part, port)) return [part]
-      const below = part.first < port ? [{ ...part, last: port - 1 }] : []
-      const above = part.last > port ? [{ ...part, first: port + 1 }] : []
-      return [...below, ...above]
-    })
-  }
-  return parts
+export function ownParts(range: PortRange, { ports }: Validated): readonly PortRange[] {
+  return ports.reduce<readonly PortRange[]>((parts, port) => parts.flatMap((part) => withoutPort(part, port)), [range])
 }
 
 /**
  * The socket on which a frontend takes what is passed on; undefined where nothing is. Few bytes: the paths of sockets
  * are short.
  */
-export function passedSocket(frontend: L7Frontend, view: ConfigView, { sockets }: Folders): string | undefined {
-  if (validatedAt(frontend, view).ports.length === 0) return undefined
-  return `${sockets}/${createHash('sha256').update(frontend.id).digest('base64url').slice(0, 10)}`
+export function passedSocket({ id }: L7Frontend, { ports }: Validated, { sockets }: Folders): string | undefined {
+  if (ports.length === 0) return undefined
+  return `${sockets}/${createHash('sha256').update(id).digest('base64url').slice(0, 10)}`
 }
 
 /** What the frontend would say itself at the ports that are passed on. */
@@ -90,11 +79,11 @@ interface Passing {
  */
 export function passingStatements(
   frontend: L7Frontend,
-  view: ConfigView,
+  validated: Validated,
   folders: Folders,
   { bind, expecting }: Passing,
 ): readonly Statement[] {
-  const socket = passedSocket(frontend, view, folders)
+  const socket = passedSocket(frontend, validated, folders)
   if (socket === undefined) return []
   const { id } = frontend
   const line = linesOf('l7Frontends', id)
@@ -104,11 +93,8 @@ export function passingStatements(
     kind: 'statement',
   })
   const [passed, answered] = [`passed_${id}`, `validated_${id}`]
-  const { ports, names } = validatedAt(frontend, view)
-  const acls = Array.from({ length: Math.ceil(names.length / VALUES_PER_LINE) }, (_, at) => {
-    const some = names.slice(at * VALUES_PER_LINE, (at + 1) * VALUES_PER_LINE)
-    return `acl is_ordered req.ssl_sni,lower -m str -- ${some.join(' ')}`
-  })
+  const { ports, names } = validated
+  const acls = inLines(names, (some) => `acl is_ordered req.ssl_sni,lower -m str -- ${some}`)
   const few = `{ be_sess_rate(${answered}) lt ${VALIDATIONS_PER_S} }`
   return [
     head(`frontend before_${id}`),

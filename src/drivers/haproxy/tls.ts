@@ -40,14 +40,18 @@ export function portRanges(frontend: L7Frontend): readonly PortRange[] {
   const isTls = speaksTls(frontend)
   const ranges = (parsePorts(frontend.ports) ?? []).map((range) => ({ ...range, isTls }))
   if (!isTls || frontend.mode !== 'http' || frontend.httpRedirectToHttps !== true) return ranges
-  return ranges.flatMap((range) => {
-    const { first, last } = range
-    if (HTTP_PORT < first || last < HTTP_PORT) return [range]
-    const plain = { first: HTTP_PORT, last: HTTP_PORT, isTls: false }
-    const below = first < HTTP_PORT ? [{ ...range, last: HTTP_PORT - 1 }] : []
-    const above = last > HTTP_PORT ? [{ ...range, first: HTTP_PORT + 1 }] : []
-    return [...below, plain, ...above]
-  })
+  const plain = { first: HTTP_PORT, last: HTTP_PORT, isTls: false }
+  return ranges.flatMap((range) =>
+    holds(range, HTTP_PORT) ? [...withoutPort(range, HTTP_PORT), plain].toSorted((a, b) => a.first - b.first) : [range],
+  )
+}
+
+/** What is left of a range: the ports below, and those above. */
+export function withoutPort(range: PortRange, port: number): readonly PortRange[] {
+  if (!holds(range, port)) return [range]
+  const below = range.first < port ? [{ ...range, last: port - 1 }] : []
+  const above = range.last > port ? [{ ...range, first: port + 1 }] : []
+  return [...below, ...above]
 }
 
 const shownWords = (frontend: L7Frontend, folder: string) => [
@@ -143,5 +147,5 @@ function quicStatements({ http3 = false }: L7Frontend): readonly Line[] {
   return http3 ? [[`http-after-response set-header Alt-Svc ${told} if { ssl_fc }`, 'http3']] : []
 }
 
-const holds = ({ first, last }: { readonly first: number; readonly last: number }, port: number): boolean =>
+export const holds = ({ first, last }: { readonly first: number; readonly last: number }, port: number): boolean =>
   first <= port && port <= last
