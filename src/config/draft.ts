@@ -48,7 +48,9 @@ export class Draft {
   readonly #edits = new Map<string, Write>()
   /** What the transaction that this request belongs to holds already. */
   readonly #base: ReadonlyMap<string, TransactionWrite>
-  /** Ids by name in lower case, of each section of which a name was asked for. */
+  /** Sections of which a name was asked for. */
+  readonly #asked = new Set<SectionName>()
+  /** Ids by name in lower case, of each section of which names were asked for more than once. */
   readonly #names = new Map<SectionName, Map<string, readonly string[]>>()
   #matched = false
   /** Ids of pending changes this request takes back. */
@@ -252,7 +254,7 @@ export class Draft {
 
   #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {
     const { nameField } = SECTIONS[section]
-    const [id] = othersThan(record.id, this.#namesOf(section).get(nameOf(section, record)))
+    const [id] = othersThan(record.id, this.#named(section, nameOf(section, record)))
     const other = id === undefined ? undefined : this.#find(section, id)
     if (other === undefined) return
     const named = nameRecord(section, { id: other.id, name: String(other[nameField]) })
@@ -261,14 +263,20 @@ export class Draft {
     })
   }
 
-  #namesOf(section: SectionName): Map<string, readonly string[]> {
+  /** Ids of the records with this name. To look through all is dear for plans, and the index for a single edit. */
+  #named(section: SectionName, name: string): readonly string[] | undefined {
     let names = this.#names.get(section)
     if (names === undefined) {
+      const records = this.#list(section)
+      if (!this.#asked.has(section)) {
+        this.#asked.add(section)
+        return records.filter((record) => nameOf(section, record) === name).map(({ id }) => id)
+      }
       names = new Map()
-      for (const record of this.#list(section)) addName(names, nameOf(section, record), record.id)
+      for (const record of records) addName(names, nameOf(section, record), record.id)
       this.#names.set(section, names)
     }
-    return names
+    return names.get(name)
   }
 
   /** Of a record that runs, its name can be told. */

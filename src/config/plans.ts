@@ -78,10 +78,11 @@ export class Plans implements PlansActor {
           throw toldByName(error, changes.map(recordChange))
         })
     const told = await this.#told(changes)
+    const digest = await digestOf(changes)
     const until_ms = clock.now_ms() + KEPT_MS
     const planId = newId()
     this.#keep(planId, { baseRevision, writes, until_ms })
-    return { planId, baseRevision, digest: digestOf(changes), expiresAt: new Date(until_ms).toISOString(), ...told }
+    return { planId, baseRevision, digest, expiresAt: new Date(until_ms).toISOString(), ...told }
   }
 
   async apply(
@@ -159,15 +160,20 @@ function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
 const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 
 /** Ids of what is to be made are others each time: in their place stand kind and name. */
-function digestOf(changes: readonly Change[]): string {
+async function digestOf(changes: readonly Change[]): Promise<string> {
   const made = new Map<string, string>()
-  const told = changes.map((change) => {
-    const { op, resource, resourceId, name } = namedChange(recordChange(change))
+  const told: { readonly place: string; readonly change: object }[] = []
+  await inTurns(changes, (stored) => {
+    const { op, resource, resourceId, name } = namedChange(recordChange(stored))
     if (op === 'create') made.set(resourceId, `new ${resource} ${name}`)
-    return { op, resource, resourceId, name, before: change.before?.value ?? null, after: change.after?.value ?? null }
+    const [before, after] = [stored.before?.value ?? null, stored.after?.value ?? null]
+    told.push({ place: `${resource}\0${name}`, change: { op, resource, resourceId, name, before, after } })
   })
-  const place = ({ resource, name }: (typeof told)[number]) => `${resource}\0${name}`
-  const sorted = told.toSorted((a, b) => (place(a) < place(b) ? -1 : 1))
-  const text = canonical(sorted).replace(ID, (id) => made.get(id) ?? id)
-  return createHash('sha256').update(text).digest('hex')
+  const digest = createHash('sha256')
+  const inOrder = told.toSorted((a, b) => (a.place < b.place ? -1 : 1))
+  await inTurns(inOrder.entries(), ([at, { change }]) => {
+    const text = canonical(change).replace(ID, (id) => made.get(id) ?? id)
+    digest.update(`${at === 0 ? '[' : ','}${text}`)
+  })
+  return digest.update(inOrder.length === 0 ? '[]' : ']').digest('hex')
 }

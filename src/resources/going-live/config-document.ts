@@ -87,11 +87,11 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
         }),
       }),
       data: Document,
-      handle: (ctx, { query }) =>
-        exported(ctx, kinds, {
+      handle: async (ctx, { query }) =>
+        (await exported(ctx, kinds, {
           sections: sectionsIn(query.sections, kinds.sections),
           owner: query.owner,
-        }) as never,
+        })) as never,
     }),
     endpoint({
       name: 'config.schema',

@@ -1,5 +1,6 @@
 import { type TObject, Type } from 'typebox'
 import type { ContextOf } from '../../context/context.ts'
+import { inTurns } from '../../base/turns.ts'
 import { closed, Name, Owner } from '../../model/fields.ts'
 import { SHARED } from '../../model/node.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../../model/sections.ts'
@@ -32,7 +33,7 @@ const renamed = ({ records }: Kinds) =>
 
 /** Its schema: a configuration, or a part of one, with names in the place of ids. */
 export function documentSchema(kinds: Kinds): TObject {
-  const { records, syslog, raw } = kinds
+  const { records, settings } = kinds
   return closed(
     {
       $schema: Type.Optional(Type.String({ maxLength: 1024, description: 'Where its schema is, for editors.' })),
@@ -40,8 +41,7 @@ export function documentSchema(kinds: Kinds): TObject {
       owner: Owner,
       renamed: Type.Optional(renamed(kinds)),
       ...Object.fromEntries(records.map((kind) => [kind.section, recordsOf(kind)])),
-      [syslog.section]: settingsOf(syslog),
-      [raw.section]: settingsOf(raw),
+      ...Object.fromEntries(settings.map((kind) => [kind.section, settingsOf(kind)])),
     },
     'A part of the configuration with names in the place of ids: records by kind and name, with the fields that the API has for them. A field that is left out has its default.',
   )
@@ -58,18 +58,13 @@ export type ConfigDocument = {
 
 type Reading = Pick<ContextOf['read'], 'section' | 'may'>
 
+type ListOf = (section: SectionName) => readonly Json[]
+
 /** Names by id, of each section that is asked for. */
-export function namesIn(ctx: Reading): (id: string, sections: readonly string[]) => string {
+export function namesIn(listOf: ListOf): (id: string, sections: readonly string[]) => string {
   const known = new Map<string, ReadonlyMap<string, string>>()
   const namesOf = (section: SectionName) => {
-    const names =
-      known.get(section) ??
-      new Map(
-        ctx
-          .section(section)
-          .list()
-          .map((one) => [one.id, nameOf(section, one)]),
-      )
+    const names = known.get(section) ?? new Map(listOf(section).map((one) => [String(one['id']), nameOf(section, one)]))
     known.set(section, names)
     return names
   }
@@ -104,28 +99,29 @@ export function renewed(ctx: Reading): ReadonlySet<unknown> {
 }
 
 /** What the candidate holds, as far as the caller may see it, without secrets. */
-export function exported(
+export async function exported(
   ctx: Reading,
-  { records, syslog, raw }: Kinds,
+  { records, settings }: Kinds,
   { sections, owner }: { readonly sections: readonly SectionName[]; readonly owner: string | undefined },
-): ConfigDocument {
-  const nameById = namesIn(ctx)
+): Promise<ConfigDocument> {
+  // All of one moment: the loop turns while they are told.
+  const all = new Map(SECTION_NAMES.map((section) => [section, stored(ctx, section)]))
+  const listOf: ListOf = (section) => all.get(section) ?? []
+  const nameById = namesIn(listOf)
   const [left, parts] = [renewed(ctx), new Map<string, unknown>()]
-  for (const kind of records) {
-    if (!sections.includes(kind.section) || !ctx.may(kind.shownBy)) continue
-    const told = stored(ctx, kind.section)
-      .filter((record) => !left.has(record['id']) && (owner === undefined || (record['owner'] ?? '') === owner))
-      .map((record): readonly [string, Json] => [nameOf(kind.section, record), documented(kind, record, nameById)])
-      .map(
-        ([name, { owner: own, ...fields }]) =>
-          [name, own === owner || own === undefined ? fields : { ...fields, owner: own }] as const,
-      )
+  const isShown = ({ section, shownBy }: RecordKind | SettingsKind) => sections.includes(section) && ctx.may(shownBy)
+  for (const kind of records.filter(isShown)) {
+    const told: (readonly [string, Json])[] = []
+    await inTurns(listOf(kind.section), (record) => {
+      if (left.has(record['id']) || (owner !== undefined && (record['owner'] ?? '') !== owner)) return
+      const { owner: own, ...fields } = documented(kind, record, nameById)
+      told.push([nameOf(kind.section, record), own === owner || own === undefined ? fields : { ...fields, owner: own }])
+    })
     if (told.length > 0) parts.set(kind.section, Object.fromEntries(told.toSorted(([a], [b]) => (a < b ? -1 : 1))))
   }
-  for (const kind of owner === undefined ? [syslog, raw] : []) {
-    const isShown = sections.includes(kind.section) && ctx.may(kind.shownBy)
-    const record = isShown ? ctx.section(kind.section).find(SHARED) : undefined
-    if (record !== undefined) parts.set(kind.section, documented(kind, record as object as Json, nameById))
+  for (const kind of owner === undefined ? settings.filter(isShown) : []) {
+    const record = listOf(kind.section).find(({ id }) => id === SHARED)
+    if (record !== undefined) parts.set(kind.section, documented(kind, record, nameById))
   }
   return { version: 1, ...(owner ? { owner } : {}), ...Object.fromEntries(parts) }
 }

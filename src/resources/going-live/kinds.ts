@@ -100,18 +100,19 @@ function settings(table: Table, section: SectionName, name: string, more: More =
 /** What may be in a document. */
 export interface Kinds {
   /** Each refers to those before it only, so that a name is known when it is looked up. */
+  readonly inOrder: readonly (RecordKind | SettingsKind)[]
   readonly records: readonly RecordKind[]
-  /** Before Layer 7 frontends, whose logs may be forwarded there. */
-  readonly syslog: SettingsKind
-  readonly raw: SettingsKind
+  readonly settings: readonly SettingsKind[]
   /** In the order of a document. */
   readonly sections: readonly SectionName[]
 }
 
+export const hasRecords = (kind: RecordKind | SettingsKind): kind is RecordKind => 'create' in kind
+
 /** The kinds, from what the API says of their records. */
 export function kindsOf(table: Table): Kinds {
   const own = (section: SectionName, more?: More) => records(table, section, more)
-  const all = [
+  const inOrder = [
     own('healthChecks', { defaults: { parameters: null }, tidy: withoutOwnParameters, max: 1_000 }),
     own('certificates', { ofStored: ({ chain, owner }) => ({ pem: chain, owner }) }),
     own('cipherLists', { max: 1_000 }),
@@ -122,11 +123,15 @@ export function kindsOf(table: Table): Kinds {
     own('l4Backends'),
     own('l7Backends'),
     own('l4Frontends'),
+    // Logs of Layer 7 frontends may be forwarded there.
+    settings(table, 'syslogServers', 'syslogServer.update', { defaults: { transport: 'tls' } }),
     own('l7Frontends'),
+    settings(table, 'l7Raw', 'l7Raw.update'),
   ]
-  const syslog = settings(table, 'syslogServers', 'syslogServer.update', { defaults: { transport: 'tls' } })
-  const raw = settings(table, 'l7Raw', 'l7Raw.update')
-  return { records: all, syslog, raw, sections: [...all, syslog, raw].map(({ section }) => section) }
+  const kindsWithRecords = inOrder.filter(hasRecords)
+  const others = inOrder.filter((kind) => !hasRecords(kind))
+  const sections = [...kindsWithRecords, ...others].map(({ section }) => section)
+  return { inOrder, records: kindsWithRecords, settings: others, sections }
 }
 
 /** Parameters that the script declares itself need not be told. */

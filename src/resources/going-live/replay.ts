@@ -11,6 +11,7 @@ import {
   changing,
   differing,
   documented,
+  hasRecords,
   type Json,
   type Kinds,
   type RecordKind,
@@ -39,6 +40,12 @@ interface Changing {
   readonly name: string
 }
 
+/** Of records, as they are found in a round. */
+interface Names {
+  readonly byName: Lookup
+  readonly byId: (id: string, sections: readonly string[]) => string
+}
+
 /** Why a record could not be made what it is to be. */
 interface Failure {
   readonly section: SectionName
@@ -56,6 +63,8 @@ export class Replay {
   readonly #ctx: ContextOf['stage']
   readonly #wanted: Wanted
   readonly #owner: string
+  /** Certificates that no document holds. */
+  readonly #renewed: ReadonlySet<unknown>
   readonly #pace = pace()
   /** By the place in the document. */
   #failures = new Map<string, Failure>()
@@ -69,6 +78,7 @@ export class Replay {
     }) as ContextOf['stage']
     this.#wanted = wanted
     this.#owner = wanted.document.owner ?? ''
+    this.#renewed = renewed(this.#ctx)
   }
 
   async run(): Promise<void> {
@@ -87,7 +97,7 @@ export class Replay {
   /** A plan tells what is there by what would change. */
   #refuseUnseen(): void {
     const { document, kinds } = this.#wanted
-    const unseen = [...kinds.records, kinds.syslog, kinds.raw].filter(
+    const unseen = [...kinds.records, ...kinds.settings].filter(
       ({ section, shownBy }) => document[section] !== undefined && !this.#ctx.may(shownBy),
     )
     if (unseen.length === 0) return
@@ -117,20 +127,17 @@ export class Replay {
   }
 
   async #round(): Promise<void> {
-    const { records, syslog, raw } = this.#wanted.kinds
+    const { records, inOrder } = this.#wanted.kinds
     // From what refers to others to what others refer to; what is made behind it may need the names and places.
     if (this.#wanted.prune) for (const kind of records.toReversed()) await this.#prune(kind)
-    for (const kind of records) {
-      if (kind.section === 'l7Frontends') await this.#settings(syslog)
-      await this.#records(kind)
-    }
-    await this.#settings(raw)
+    // A section is looked up by those behind it, so when nothing of it will change any more.
+    const names: Names = { byName: new Lookup(this.#ctx, true), byId: namesIn((section) => stored(this.#ctx, section)) }
+    for (const kind of inOrder) await (hasRecords(kind) ? this.#records(kind, names) : this.#settings(kind, names))
   }
 
   async #prune(kind: RecordKind): Promise<void> {
     const { section, remove } = kind
     const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(lower))
-    const left = renewed(this.#ctx)
     const records = stored(this.#ctx, section)
     const there = new Set(records.map((record) => lower(nameOf(section, record))))
     // A rename that was made already spares nothing.
@@ -141,7 +148,7 @@ export class Replay {
     )
     for (const record of records) {
       const name = nameOf(section, record)
-      const isWanted = names.has(lower(name)) || renamed.has(lower(name)) || left.has(record['id'])
+      const isWanted = names.has(lower(name)) || renamed.has(lower(name)) || this.#renewed.has(record['id'])
       if (isWanted || record['owner'] !== this.#owner) continue
       await this.#try(section, `document.${section}.${name}`, () =>
         this.#call(remove, { id: String(record['id']) }, undefined),
@@ -149,22 +156,21 @@ export class Replay {
     }
   }
 
-  async #records(kind: RecordKind): Promise<void> {
+  async #records(kind: RecordKind, { byName, byId }: Names): Promise<void> {
     const { section } = kind
     const records = Object.entries(this.#wanted.document[section] ?? {})
     if (records.length === 0) return
     const storedAs = this.#finder(kind)
-    const [lookup, nameById, left] = [new Lookup(this.#ctx, true), namesIn(this.#ctx), renewed(this.#ctx)]
     const seen = new Set<string>()
     for (const [name, fields] of records) {
       await this.#try(section, `document.${section}.${name}`, async () => {
         const old = storedAs(name)
         if (seen.has(lower(name))) refuse('NAME_NOT_UNIQUE', 'is in the document already, in other letters')
-        if (old !== undefined && left.has(old['id'])) refuse('IN_USE', RENEWED)
+        if (old !== undefined && this.#renewed.has(old['id'])) refuse('IN_USE', RENEWED)
         const wanted = tidied(kind, this.#withOwner(fields))
-        const body = withIds(kind, wanted, lookup)
+        const body = withIds(kind, wanted, byName)
         if (old === undefined) await this.#call(kind.create, {}, { ...body, [kind.nameField]: name })
-        else await this.#change(kind, { old, is: documented(kind, old, nameById), wanted, body, name })
+        else await this.#change(kind, { old, is: documented(kind, old, byId), wanted, body, name })
       })
       seen.add(lower(name))
     }
@@ -198,16 +204,16 @@ export class Replay {
     return this.#owner === '' || 'owner' in fields ? fields : { ...fields, owner: this.#owner }
   }
 
-  async #settings(kind: SettingsKind): Promise<void> {
+  async #settings(kind: SettingsKind, { byName, byId }: Names): Promise<void> {
     const { section, update } = kind
     const wanted = this.#wanted.document[section] as Json | undefined
     if (wanted === undefined) return
     await this.#try(section, `document.${section}`, async () => {
       const old = (this.#ctx.section(section).find(SHARED) ?? {}) as object as Json
       const tidy = tidied(kind, wanted)
-      const fields = differing(kind, documented(kind, old, namesIn(this.#ctx)), tidy)
+      const fields = differing(kind, documented(kind, old, byId), tidy)
       if (fields.length === 0) return
-      await this.#call(update, {}, changing(kind, fields, withIds(kind, tidy, new Lookup(this.#ctx, true))))
+      await this.#call(update, {}, changing(kind, fields, withIds(kind, tidy, byName)))
     })
   }
 
