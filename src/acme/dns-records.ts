@@ -1,4 +1,5 @@
 import type { MachineClock } from '../base/clock.ts'
+import { MASK } from '../base/mask.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
 import type { AcmeAnswer, AcmeOrder } from '../model/acme.ts'
 import type { ScriptRun, ScriptRan } from '../model/machine-facts.ts'
@@ -81,5 +82,5 @@ function howItEnded(exitCode: number, seconds: number): string {
 
 /** What a script prints is shown to people. */
 function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.toSorted((a, b) => b.length - a.length).reduce((left, secret) => left.replaceAll(secret, '**'), text)
+  return secrets.toSorted((a, b) => b.length - a.length).reduce((left, secret) => left.replaceAll(secret, MASK), text)
 }

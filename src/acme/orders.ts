@@ -45,13 +45,13 @@ export interface AcmeOrdersParts {
   readonly step: (step: AcmeStep) => Promise<AcmeStepped>
   readonly read: (pem: string) => Promise<CertificateRead>
   readonly whyUnanswered: (view: ConfigView, account: AcmeAccount, order: AcmeOrder) => string | undefined
-  /** Runs the work where no other node does its; answers whether it was this node's turn. */
   readonly records: Pick<DnsRecords, 'present' | 'remove'>
   /** Why a CA might not see records of DNS; undefined when it does. */
   readonly whyInvisible: (
     answers: readonly AcmeAnswer[],
     nameServers?: readonly string[],
   ) => Promise<string | undefined>
+  /** Runs the work where no other node does its; answers whether it was this node's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
   readonly allowsLoopback: boolean
   readonly events: Pick<Events, 'publish'>
@@ -233,7 +233,10 @@ export class AcmeOrders {
     }
     const since_s = (now_ms - presentedAt_ms) / 1_000
     if (since_s < delay) return this.#waits(order.id, (delay - since_s) * 1_000)
-    const why = visibleWithin === 0 ? undefined : await whyInvisible(answers, nameServers)
+    const seen = visibleWithin === 0 ? Promise.resolve(undefined) : whyInvisible(answers, nameServers)
+    const looked = await this.#unlessClosed(seen.then((why) => ({ why })))
+    if (looked === undefined) return false
+    const { why } = looked
     if (why === undefined) {
       await this.#keep(order, { ...progress, isVisible: true })
       return true
@@ -331,14 +334,12 @@ export class AcmeOrders {
     { reason: why, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
   ): Promise<void> {
     const { clock, events, log } = this.#parts
-    const { orderUrl: _, accountUrl: __, privateKey: ___, answers: ____, ...most } = progress
-    const { presentedAt_ms: _____, isVisible: ______, leftovers: _______, ...rest } = most
     const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
     const wait_s = waitAfter_s(failures, retryAfter_s)
     if (isOver) this.#tidies.delete(order.id)
-    const kept = isOver ? { ...rest, ...leftoversOf(order, progress) } : progress
+    const kept = isOver ? { ...withoutTry(progress), ...leftoversOf(order, progress) } : progress
     await this.#keep(order, { ...kept, failures, failedAt_ms, wait_s, lastError: reason })
     const nextTry = new Date(failedAt_ms + wait_s * 1_000).toISOString()
     const { name } = order
@@ -351,6 +352,16 @@ export class AcmeOrders {
       nextTry,
     })
     log.warn('a certificate could not be renewed', { order: name, reason, failures, nextTry })
+  }
+}
+
+/** What is known of an order whatever became of the try. */
+function withoutTry({ of, issued, issuedAt_ms, asked }: AcmeProgress): AcmeProgress {
+  return {
+    of,
+    ...(issued === undefined ? {} : { issued }),
+    ...(issuedAt_ms === undefined ? {} : { issuedAt_ms }),
+    ...(asked === undefined ? {} : { asked }),
   }
 }
 

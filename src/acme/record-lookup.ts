@@ -4,6 +4,9 @@ import type { AcmeAnswer } from '../model/acme.ts'
 const ANSWER_MS = 2_000
 const SERVERS_MAX = 8
 
+/** The servers of suffixes of names; undefined of those that have none. */
+type Zones = Map<string, Promise<readonly string[] | undefined>>
+
 type Asker = Pick<Resolver, 'resolve4' | 'resolve6' | 'resolveNs' | 'resolveTxt'>
 
 /** Asks those servers, or those of the machine. */
@@ -22,8 +25,9 @@ export async function whyInvisible(
   nameServers: readonly string[] | undefined,
   asker = askerOf,
 ): Promise<string | undefined> {
+  const zones: Zones = new Map()
   for (const { name, value } of answers) {
-    const servers = nameServers ?? (await serversOf(name, asker()))
+    const servers = nameServers ?? (await serversOf(name, asker(), zones))
     if (servers.length === 0) return `nobody is known to answer for ${name}: say nameServers, or visibleWithin 0`
     const lacks = await Promise.all(servers.map(async (server) => !(await shows(asker([server]), name, value))))
     const behind = servers.filter((_, at) => lacks[at])
@@ -37,16 +41,28 @@ async function shows(asker: Asker, name: string, value: string): Promise<boolean
   return records.some((parts) => parts.join('') === value)
 }
 
-/** Those of the zone that the name is in, which is that of the longest suffix with name servers. */
-async function serversOf(name: string, asker: Asker): Promise<readonly string[]> {
+/**
+ * Those of the zone that the name is in, which is that of the longest suffix with name servers. `zones`: what is known
+ * of suffixes, as most names of an order share theirs.
+ */
+async function serversOf(name: string, asker: Asker, zones: Zones): Promise<readonly string[]> {
   const labels = name.split('.')
   for (let at = 1; at < labels.length; at += 1) {
-    const names = await asker.resolveNs(labels.slice(at).join('.')).catch(() => [])
-    if (names.length === 0) continue
-    const found = await Promise.all(names.map((server) => addressesOf(server, asker)))
-    return [...new Set(found.flat())].slice(0, SERVERS_MAX)
+    const zone = labels.slice(at).join('.')
+    const asked = zones.get(zone) ?? serversFor(zone, asker)
+    zones.set(zone, asked)
+    const servers = await asked
+    if (servers !== undefined) return servers
   }
   return []
+}
+
+/** Undefined of what has no name servers. */
+async function serversFor(zone: string, asker: Asker): Promise<readonly string[] | undefined> {
+  const names = await asker.resolveNs(zone).catch(() => [])
+  if (names.length === 0) return undefined
+  const found = await Promise.all(names.map((server) => addressesOf(server, asker)))
+  return [...new Set(found.flat())].slice(0, SERVERS_MAX)
 }
 
 /** IPv4 before IPv6, which this machine may not have. */

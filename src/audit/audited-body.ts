@@ -1,4 +1,5 @@
-const MASK = '**'
+import { MASK } from '../base/mask.ts'
+
 const TEXT_MAX = 512
 const DEPTH_MAX = 4
 const FIELDS_MAX = 50

@@ -1,5 +1,5 @@
 import type { Restoration, RestoreRequest } from '../context/backups.ts'
-import { ApiError, type FieldError } from '../base/errors.ts'
+import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { fullContents, strangeInterfaces } from './full-restore.ts'
@@ -43,10 +43,5 @@ export function restoration(
 
 function refuse(errors: readonly FieldError[]): void {
   if (errors.length === 0) return
-  const list = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
-  throw new ApiError(
-    'INVALID_BODY',
-    `The body has ${errors.length === 1 ? '1 problem' : `${errors.length} problems`}: ${list}`,
-    { errors },
-  )
+  throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors)}`, { errors })
 }

@@ -139,16 +139,15 @@ export function problemIn(field: string, message: string): FieldProblem {
   return { field, code: 'INVALID_BODY', message }
 }
 
+/** How many problems there are, and what the first ones are. */
+export function problemsText(problems: readonly FieldError[], told = problems.length): string {
+  const list = problems.slice(0, told).map(({ field, message }) => `${field} ${message}`)
+  return `${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${list.join('; ')}`
+}
+
 /** Refuses a body for all its problems at once, under the code of the first; does nothing without any. */
 export function refuseFields(problems: readonly FieldProblem[]): void {
   const [first] = problems
   if (first === undefined) return
-  const list = problems.map(({ field, message }) => `${field} ${message}`).join('; ')
-  throw new ApiError(
-    first.code,
-    `The body has ${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${list}`,
-    {
-      errors: problems,
-    },
-  )
+  throw new ApiError(first.code, `The body has ${problemsText(problems)}`, { errors: problems })
 }

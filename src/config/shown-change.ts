@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { certificateSummaries } from '../base/certificate-summary.ts'
+import { MASK } from '../base/mask.ts'
 import type { ShownChange } from '../context/staging.ts'
 import { type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
-
-const MASK = '**'
 
 /** Fields that hold certificates in PEM, which nobody can read. */
 const PEM: { readonly [N in SectionName]?: string } = {

@@ -1,5 +1,4 @@
-import type { Actor } from './actor.ts'
-import type { SessionData } from './actor.ts'
+import type { Actor, SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
 /** What handlers see of people's accounts: their own, and everybody's for who may look after them. */

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
-import { ApiError, type FieldError } from '../base/errors.ts'
+import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
 import { closed } from '../model/fields.ts'
 import { longListProblems } from '../base/long-lists.ts'
 
@@ -137,7 +137,7 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
   }
   const errors = problemsOf(body, validation)
   if (errors.length > 0) {
-    throw new ApiError('INVALID_BODY', `The body has ${counted(errors.length)}: ${list(errors)}`, { errors })
+    throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, TOLD)}`, { errors })
   }
   return body
 }
@@ -173,6 +173,8 @@ export function parseForm(raw: Uint8Array): ParsedBody {
   return { value }
 }
 
+/** Problems in the message; `errors` has all. */
+const TOLD = 5
 const EMPTY_QUERY = Object.freeze({})
 
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused, `_…` is nobody's. */
@@ -191,7 +193,7 @@ export function parseQuery(text: string, validation: Validation): unknown {
   const problems = validation.problems(query)
   const errors = repeated === undefined ? problems : [...repeated, ...problems]
   if (errors.length > 0) {
-    throw new ApiError('INVALID_QUERY', `The query has ${counted(errors.length)}: ${list(errors)}`, { errors })
+    throw new ApiError('INVALID_QUERY', `The query has ${problemsText(errors, TOLD)}`, { errors })
   }
   return query
 }
@@ -206,10 +208,3 @@ function plainPairs(text: string): readonly (readonly [name: string, value: stri
   }
   return pairs
 }
-
-const counted = (count: number) => (count === 1 ? '1 problem' : `${count} problems`)
-const list = (errors: readonly FieldError[]) =>
-  errors
-    .slice(0, 5)
-    .map((error) => `${error.field} ${error.message}`)
-    .join('; ')

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
+import { MASK, unstored } from '../base/mask.ts'
 import type { ContextOf } from '../context/context.ts'
 import { dnsProblems } from '../health-checks/dns-script.ts'
 import { AcmeOrder } from '../model/acme.ts'
@@ -40,7 +41,7 @@ const Shown = Type.Object(
     certificateId,
     dns,
     secrets: Type.Optional(
-      Type.Record(Type.String(), Type.Literal('**'), { description: 'Which secrets the script is given.' }),
+      Type.Record(Type.String(), Type.Literal(MASK), { description: 'Which secrets the script is given.' }),
     ),
     leftRecords: Type.Array(Type.String(), {
       description: 'Names of records of DNS that the script has yet to remove; tried again later and later.',
@@ -59,8 +60,6 @@ const Shown = Type.Object(
   },
   { description: 'A certificate that is got from a CA, and renewed.' },
 )
-
-const MASK = '**'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
@@ -100,15 +99,7 @@ function keptSecrets(
   stored: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const given = Object.entries(sent).map(([key, value]) => [key, value === MASK ? (stored[key] ?? '') : value] as const)
-  refuseFields(
-    given
-      .filter(([, value]) => value === '')
-      .map(([key]) => ({
-        field: `secrets.${key}`,
-        code: 'PASSWORD_NOT_STORED',
-        message: 'cannot be kept, because none is stored',
-      })),
-  )
+  refuseFields(given.filter(([, value]) => value === '').map(([key]) => unstored(`secrets.${key}`)))
   return Object.fromEntries(given)
 }
 

@@ -2,10 +2,11 @@ import { Type } from 'typebox'
 import type { SectionReader } from '../context/sections.ts'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { MASK } from '../base/mask.ts'
 import { closed } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
 import { RadiusConfig, RadiusHost } from '../model/sign-in.ts'
-import { MASK, mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '../rules/radius.ts'
+import { mergedConfig, NO_RADIUS, SENT_CONFIG, SentConfig, sentProblems } from '../rules/radius.ts'
 
 const { id: _, ...properties } = RadiusConfig.properties
 const { sharedSecret: __, ...CLEARED } = NO_RADIUS

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
+import { MASK, unstored } from '../base/mask.ts'
 import { Reply } from '../api/reply.ts'
 import { closed, refersTo } from '../model/fields.ts'
 import { SHARED } from '../model/node.ts'
@@ -9,7 +10,6 @@ import { newEngineId } from '../snmp/keys.ts'
 import { communityProblem, directiveProblem } from '../rules/snmp.ts'
 
 /** How a stored community reads to who may not change it; sent, it keeps the stored one. */
-const MASK = '**'
 
 const { enabledV2, enabledV3, community, location, contact, serviceIpId, port } = SnmpSettings.properties
 
@@ -60,8 +60,7 @@ function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldPro
   const isOn = wanted.enabledV2 || wanted.enabledV3
   const problems: FieldProblem[] = []
   if (sent.community === MASK && stored.community === '') {
-    const message = 'cannot be kept, because none is stored'
-    problems.push({ field: 'community', code: 'PASSWORD_NOT_STORED', message })
+    problems.push(unstored('community'))
   } else if (wanted.enabledV2 && wanted.community === '') {
     problems.push(problemIn('community', 'is required while version 2c is on'))
   }

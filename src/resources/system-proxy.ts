@@ -2,12 +2,12 @@ import { type Static, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { isHost } from '../base/host-name.ts'
+import { MASK, unstored } from '../base/mask.ts'
 import { closed, Port } from '../model/fields.ts'
 import { SystemProxy } from '../model/node.ts'
 import { bypassKind, bypassProblem } from '../rules/proxy-bypass.ts'
 
 /** How a stored password reads; sent, it keeps the stored one. */
-const MASK = '**' as const
 
 const { enable, username, password, bypass } = SystemProxy.properties
 const orNull = <T extends typeof username | typeof bypass>(schema: T, description: string) =>
@@ -86,7 +86,7 @@ function merged(sent: Sent, stored: Settings): Settings {
     found.push({ field: 'address', code: 'ADDRESS_REQUIRED', message: 'is required for an enabled proxy' })
   }
   if (sent.password === MASK && stored.password === '') {
-    found.push({ field: 'password', code: 'PASSWORD_NOT_STORED', message: 'cannot be kept, because none is stored' })
+    found.push(unstored('password'))
   }
   refuseFields([...found, ...bypassProblems(sent.bypass)])
   return {

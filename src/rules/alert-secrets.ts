@@ -1,6 +1,6 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { MASK, unstored } from '../base/mask.ts'
 import type { AlertTarget } from '../model/alerts.ts'
-import { MASK } from './radius.ts'
 
 /** Fields that are never answered. */
 const SECRETS = ['password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'] as const
@@ -9,12 +9,6 @@ type SecretField = (typeof SECRETS)[number]
 type Fields = Omit<AlertTarget, 'id'>
 /** What a change sends: null clears, and omitted fields keep their value. */
 export type SentTarget = { readonly [F in keyof Fields]?: Fields[F] | null }
-
-const unstored = (field: string): FieldProblem => ({
-  field,
-  code: 'PASSWORD_NOT_STORED',
-  message: 'cannot be kept, because none is stored',
-})
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
 /** As a URL is answered: chat systems know who posts by what is behind the host. */

@@ -1,13 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import { isHost } from '../base/host-name.ts'
+import { MASK, unstored } from '../base/mask.ts'
 import { closed, optional } from '../model/fields.ts'
 import { RADIUS_HOSTS_MAX, RadiusConfig, RadiusHost } from '../model/sign-in.ts'
 import { groupAttributeProblem } from '../radius/group-attribute.ts'
 import { VALUE_LENGTH_MAX } from '../radius/packet.ts'
-
-/** How a stored secret reads; sent, it keeps the stored one. */
-export const MASK = '**' as const
 
 /** As nothing stored means. */
 export const NO_RADIUS: Settings = {
@@ -49,12 +47,6 @@ export const SentConfig = closed(SENT_CONFIG)
 export type SentConfig = Static<typeof SentConfig>
 
 export type Settings = Omit<RadiusConfig, 'id'>
-
-const unstored = (field: string): FieldProblem => ({
-  field,
-  code: 'PASSWORD_NOT_STORED',
-  message: 'cannot be kept, because none is stored',
-})
 
 /** Rules about single fields. */
 export function sentProblems(sent: Partial<SentConfig>): readonly FieldProblem[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePlace } from '../../http/listening.ts'
 import { lockState } from '../state-lock.ts'
-import { type NodePlace, peerPorts } from './places.ts'
+import { type NodePlace, peerPorts, plainPorts } from './places.ts'
 
 const LOOK_MS = 200
 /** Nodes whose parent was killed end by themselves, in a few seconds. */
@@ -33,8 +33,7 @@ export async function assertFree(places: readonly NodePlace[], isFirst: boolean)
   for (const { number, listen, http, metrics, peer } of places) {
     const { host } = listen
     const ports = isFirst ? peerPorts(peer) : [peer.port]
-    const plain = [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
-    for (const port of [listen.port, ...plain, ...ports]) {
+    for (const port of [listen.port, ...plainPorts({ http, metrics }), ...ports]) {
       try {
         await freePlace({ host, port })
       } catch (error) {

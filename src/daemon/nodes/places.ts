@@ -62,8 +62,7 @@ function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse):
   ] as const)
     if (other !== undefined && other.host !== listen.host)
       refuse(`${option} ${other.host} must have the address of --listen, ${listen.host}; each node has one of its own`)
-  const plain = [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
-  const ports = [listen.port, ...plain, ...peerPorts(peer)]
+  const ports = [listen.port, ...plainPorts({ http, metrics }), ...peerPorts(peer)]
   if (ports.includes(0)) refuse('the ports must be told: the nodes find each other by them')
   if (ports.some((port) => port > LAST_PORT))
     refuse(`--peer ${peer.port} leaves no three ports above it for etcd and HAProxy`)
@@ -72,6 +71,10 @@ function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse):
       `--listen, --http, --metrics-listen, --peer and the three above that need ports of their own: ${ports.join(', ')}`,
     )
 }
+
+/** Where it listens without TLS. */
+export const plainPorts = ({ http, metrics }: Pick<NodePlace, 'http' | 'metrics'>): readonly number[] =>
+  [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
 
 /** Of the node itself, and of the etcd and HAProxy beside it. */
 export const peerPorts = ({ port }: Address): readonly number[] =>

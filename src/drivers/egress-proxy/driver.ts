@@ -1,4 +1,5 @@
 import { isHost } from '../../base/host-name.ts'
+import { MASK } from '../../base/mask.ts'
 import type { SystemProxy } from '../../model/node.ts'
 import { bypassKind, bypassProblem } from '../../rules/proxy-bypass.ts'
 import type { Driver, Step } from '../driver.ts'
@@ -28,7 +29,6 @@ const TIMEOUT_MS = 10_000
 const SECRET_MODE = 0o600
 const OPEN_MODE = 0o644
 const PROGRAM_MODE = 0o755
-const MASK = '**'
 
 interface RenderedFile {
   readonly path: string

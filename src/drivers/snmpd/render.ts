@@ -1,5 +1,6 @@
 import type { SnmpSettings, SnmpUser } from '../../model/snmp.ts'
 import { familyOf } from '../../base/ip-network.ts'
+import { MASK } from '../../base/mask.ts'
 import { communityProblem, directiveProblem } from '../../rules/snmp.ts'
 import { writtenHere } from '../fragment.ts'
 
@@ -67,7 +68,7 @@ export function renderSnmpd({ settings, ip, users }: Agent, isShown = false): st
     'view fulcrumAll included .1',
     ...HIDDEN.map((subtree) => `view fulcrumAll excluded ${subtree}`),
     ...WRITABLE.map((subtree) => `view fulcrumSet included ${subtree}`),
-    ...(enabledV2 ? versionTwo(ip, isShown ? '**' : community) : []),
+    ...(enabledV2 ? versionTwo(ip, isShown ? MASK : community) : []),
     ...(enabledV3 ? versionThree(users, engineId, isShown) : []),
   ])
 }
@@ -91,7 +92,7 @@ const quoted = (word: string): string => `"${word.replaceAll(/[\\"]/g, String.ra
 
 /** Users as the agent would write them to its own file, but here: who is gone from here is gone. */
 function versionThree(users: readonly SnmpUser[], engineId: string, isShown: boolean): readonly string[] {
-  const key = (hex: string) => (isShown ? '**' : `0x${hex}`)
+  const key = (hex: string) => (isShown ? MASK : `0x${hex}`)
   const sorted = users.toSorted((a, b) => (a.username < b.username ? -1 : 1))
   return [
     'access fulcrumReaders "" usm priv exact fulcrumAll none none',

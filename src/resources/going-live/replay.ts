@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../api/endpoint.ts'
-import { ApiError, type ErrorCode, type FieldError } from '../../base/errors.ts'
+import { ApiError, type ErrorCode, type FieldError, problemsText } from '../../base/errors.ts'
 import type { ContextOf } from '../../context/context.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import { pace } from '../../base/turns.ts'
@@ -247,10 +247,7 @@ export class Replay {
     )
     if (first === undefined) return
     const errors = failures.filter(({ section }) => section === first.section).flatMap(({ problems }) => problems)
-    const list = errors.slice(0, 5).map(({ field, message }) => `${field} ${message}`)
-    const count = errors.length === 1 ? '1 problem' : `${errors.length} problems`
-    const message = `The document has ${count}: ${list.join('; ')}`
-    throw new ApiError(first.code, message, {
+    throw new ApiError(first.code, `The document has ${problemsText(errors, 5)}`, {
       errors: errors.slice(0, ERRORS_MAX),
       ...(first.data === undefined ? {} : { data: first.data }),
     })
