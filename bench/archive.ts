@@ -16,6 +16,7 @@ import { METRIC_COUNT, tierAt } from '../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../storage/archive/writer.ts'
 import { Collector } from '../workers/archive/collector.ts'
 import { Farm, uuid } from './farm.ts'
+import { processorTime_ms } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const START_S = 1_760_000_000
@@ -25,12 +26,6 @@ const START_S = 1_760_000_000
  */
 function writtenBytes(): number {
   return Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0)
-}
-
-/** Microseconds of processor time of this thread and its helpers. */
-function processorTime(): number {
-  const { user, system } = process.cpuUsage()
-  return user + system
 }
 
 function median(values: readonly number[]): number {
@@ -67,27 +62,27 @@ async function measureTicks(objects: number, ticks: number, directory: string): 
   const close: number[] = []
   const rows = createStatRows()
   let written = 0
-  let processor = 0
+  let processor_ms = 0
   for (let i = 0; i < WARM_TICKS + ticks; i++) {
     if (i === WARM_TICKS) {
       written = writtenBytes()
       scan.length = 0
       close.length = 0
-      processor = 0
+      processor_ms = 0
     }
     const bytes = farm.csv()
     const time = { archive_s: START_S + i + 0.05, monotonic_s: i }
     const current = { pid: 1, uptime_s: 1_000 + i, bytes, from: 0 }
     timed(scan, () => scanStats(bytes, rows))
-    const began = processorTime()
+    const began_ms = processorTime_ms()
     timed(close, () => {
       collector.absorb({ ok: true, current, old: [], oldPids: [] }, time)
       collector.close(START_S + i, time)
     })
-    processor += processorTime() - began
+    processor_ms += processorTime_ms() - began_ms
   }
   const samples = count * METRIC_COUNT * ticks
-  const stored_us = processor / ticks - median(scan) * 1_000
+  const stored_us = (processor_ms / ticks - median(scan)) * 1_000
   const cells = [
     count.toLocaleString('en'),
     median(scan).toFixed(2),

@@ -23,7 +23,7 @@ import { ask } from '../test/system/plain-haproxy.ts'
 import { until } from '../test/fixtures/daemon.ts'
 import type { FromLogThread, LogsOptions, LogsPage } from '../workers/logs/messages.ts'
 import { throughput, timesAt } from './load.ts'
-import { table, timed, whole } from './measure.ts'
+import { processorTime_ms, table, timed, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const SECONDS = scaled(10, 1)
@@ -100,14 +100,14 @@ async function measureReading(folder: string, ending: Ending): Promise<void> {
     let answers = 0
     const steady = async (port: number): Promise<readonly string[]> => {
       const before = lostOf(await pageOf(thread))
-      const used = process.cpuUsage()
+      const began_ms = processorTime_ms()
       const took_ms = await timed(async () => (answers = (await timesAt(target(port), STEADY, SECONDS)).length))
-      const { user, system } = process.cpuUsage(used)
+      const used_ms = processorTime_ms() - began_ms
       await sleep(1_500)
       return [
         whole(STEADY),
         whole(lostOf(await pageOf(thread)) - before),
-        `${((user + system) / took_ms / 10).toFixed(1)} %`,
+        `${((used_ms / took_ms) * 100).toFixed(1)} %`,
       ]
     }
     const rows = [

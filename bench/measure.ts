@@ -26,6 +26,12 @@ export function table(title: string, head: readonly string[], rows: readonly (re
   console.log(`\n### ${title}\n\n${line(head)}\n${line(head.map(() => '---'))}\n${rows.map(line).join('\n')}`)
 }
 
+/** Milliseconds of processor time of this process, its threads included. */
+export function processorTime_ms(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 export async function timed(work: () => unknown): Promise<number> {
   const began_ms = performance.now()
   await work()

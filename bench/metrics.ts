@@ -11,7 +11,7 @@ import { LiveAnswers } from '../src/stats/live.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { Farm } from './farm.ts'
 import { latencyAt } from './load.ts'
-import { median, spread, table, timed, whole } from './measure.ts'
+import { median, processorTime_ms, spread, table, timed, whole } from './measure.ts'
 import { metricsOf } from './metrics-of.ts'
 import { scaled } from './scale.ts'
 
@@ -23,12 +23,6 @@ const PER_SECOND = scaled(10_000, 100)
 const ROUNDS = scaled(3, 1)
 const SECONDS = scaled(15, 1)
 const SCRAPE_EVERY_MS = scaled(15_000, 200)
-
-/** Milliseconds of processor time of this process. */
-function processorTime_ms(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
 
 async function rendered(objects: number): Promise<readonly string[]> {
   const farm = new Farm(objects)

@@ -1,23 +1,12 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { connect, createServer as createTcpServer } from 'node:net'
 import t from 'tap'
 import { noSmtpServer, type Posted, smtpServer, webhookReceiver } from '../fixtures/alert-targets.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** Alerts of a real daemon about a real HAProxy, at targets that come and go. */
-
-async function originOn(port: number) {
-  const server = createServer((_, response) => response.end('ok')).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
-}
 
 async function site(daemon: Daemon, port: number) {
   const rip = await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port })
@@ -37,7 +26,7 @@ t.test('kill -9 between firing and delivery: it is told once by the next start, 
   const own = pair({ name: 'localhost', issuer: root })
   const daemon = await daemonFixture(test)
   const [port, hook] = [await freePort(), await freePort()]
-  const stop = await originOn(port)
+  const stop = await originAt(port)
   const health = await site(daemon, port)
   const target = { name: 'room', type: 'webhook', url: `https://localhost:${hook}/hook`, caCertificate: root.cert }
   await daemon.data('POST', '/alerts/targets', target)
@@ -58,7 +47,7 @@ t.test('kill -9 between firing and delivery: it is told once by the next start, 
   const [first] = told(await receiver.received(1))
   test.match(first, { id: before.deliveries[0].messageId, phase: 'firing', severity: 'critical', count: 1 })
   test.match(first.alerts, [{ id: before.id, objectName: 'shop/web 1', text: /is down: its health checks fail/ }])
-  test.teardown(await originOn(port))
+  test.teardown(await originAt(port))
   const [, second, ...more] = told(await receiver.received(2))
   test.match(second, { phase: 'resolved', alerts: [{ id: before.id }] })
   test.same(more, [], 'each once')

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import t, { type Test } from 'tap'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** Follows the stream of events of a daemon; its text so far, and whether it has ended. */
 function follow(test: Test, daemon: Daemon, token: string, headers: Record<string, string> = {}) {
@@ -21,22 +19,12 @@ function follow(test: Test, daemon: Daemon, token: string, headers: Record<strin
   return stream
 }
 
-async function originOn(port: number) {
-  const server = createServer((_, response) => response.end('ok')).listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return async () => {
-    server.closeAllConnections()
-    server.close()
-    await once(server, 'close')
-  }
-}
-
 t.test(
   'a real server that fails its check and comes back is told, also to who was away over a kill -9',
   async (test) => {
     const daemon = await daemonFixture(test)
     const port = await freePort()
-    const stop = await originOn(port)
+    const stop = await originAt(port)
     const id = async (path: string, body: object) => (await daemon.call('POST', path, { body })).json.data.id
     const rip = await id('/ipvsDirector/rips', { name: 'web 1', ip: '127.0.0.1', port })
     await id('/layer7proxy/backends', {
@@ -68,7 +56,7 @@ t.test(
     // The health that the new daemon finds is no news to it; that the server comes back is.
     await until('the start is told', async () => again.text.includes('"state":"started"'), Boolean)
     await until('it is down', health, (now) => now === 'down')
-    const stopAgain = await originOn(port)
+    const stopAgain = await originAt(port)
     test.teardown(stopAgain)
     await until('it is told to be up', async () => again.text.includes('"state":"up"'), Boolean)
     const ids = [...again.text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))

@@ -5,31 +5,8 @@ import type { Family } from '../../../src/metrics/family.ts'
 import type { NodeFigures } from '../../../src/metrics/node-samples.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
 import { sampleName } from '../../../src/metrics/family.ts'
+import { STILL } from '../../fixtures/metrics.ts'
 import { namesOf } from '../stats/names-fixture.ts'
-
-const STILL: NodeFigures = {
-  nodeId: 'n',
-  name: 'n',
-  version: '1',
-  machine: { uptime_s: 1, load: [], cpu_s: new Map(), memory: undefined, disk: undefined, interfaces: [] },
-  daemon: { startedAt_s: 1, cpu_s: 1, resident_bytes: 1 },
-  haproxy: {
-    isUp: true,
-    version: '2',
-    uptime_s: 1,
-    reloads: undefined,
-    failedReloads: undefined,
-    oldWorkers: undefined,
-  },
-  archives: [],
-  accessLogs: undefined,
-  apply: { state: 'idle', revision: 1, startedAt: null, secondsLeft: null },
-  pending: 0,
-  certificates: [],
-  jobs: [],
-  cluster: undefined,
-  floatingIps: [],
-}
 
 function fixture(node: () => Promise<NodeFigures>) {
   const names = namesOf([], [])
