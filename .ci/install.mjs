@@ -254,6 +254,19 @@ async function putTogether() {
   }
 }
 
+/** Half a second, after each change of its sources. The API is whole without it. */
+async function makeAdminPage() {
+  try {
+    const { isPageMade, makePage } = await import('./page.mjs')
+    if (isPageMade()) return
+    await withLock(async () => {
+      if (!isPageMade()) await makePage()
+    })
+  } catch (error) {
+    say(`the admin page could not be made: ${error.message}`)
+  }
+}
+
 const mode = process.argv[2]
 if (!MODES.includes(mode)) fail(`usage: node .ci/install.mjs ${MODES.join('|')}`)
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN)
@@ -262,4 +275,7 @@ if (process.platform !== 'linux' || process.arch !== 'x64')
   fail(`runs on x86-64 Linux only, not on ${process.platform} ${process.arch}`)
 await installPackages(NEEDS_ALL.has(mode))
 await installPrograms(mode)
-if (mode !== 'package') await putTogether()
+if (mode !== 'package') {
+  await putTogether()
+  await makeAdminPage()
+}

@@ -94,6 +94,22 @@ export class Sessions {
     return this.#tokens.sign({ sub: session.userId, sid: session.id, exp: Math.floor(until_ms / 1000) }, randomUUID())
   }
 
+  /** For `resume`, until the session ends. */
+  ticket(sessionId: string): string {
+    const session = this.#live.get(sessionId)
+    if (session === undefined) throw new Error('a ticket was asked for a session that has ended')
+    const exp = Math.floor(session.expiresAt_ms / 1000)
+    return this.#tokens.signTicket({ sub: session.userId, sid: session.id, exp }, randomUUID())
+  }
+
+  /** A fresh token for whoever holds a ticket of a live session; undefined for everybody else. */
+  resume(ticket: string): string | undefined {
+    const claims = this.#tokens.verifyTicket(ticket)
+    const session = typeof claims === 'string' ? undefined : this.#live.get(claims.sid)
+    const isLive = session !== undefined && session.expiresAt_ms > this.#clock.now_ms()
+    return isLive ? this.token(session.id) : undefined
+  }
+
   authenticate(token: string): Session | TokenFault {
     const now_ms = this.#clock.now_ms()
     const known = this.#known.get(token) ?? this.#learn(token)

@@ -9,9 +9,14 @@ export interface Claims {
   readonly sid: string
   /** Seconds since the epoch. */
   readonly exp: number
+  /** Absent in tokens. */
+  readonly use?: string
 }
 
 export type TokenFault = 'expired' | 'invalid'
+
+/** What a ticket has that a token has not: it is good for `POST /token/resume`, and opens nothing else. */
+const RESUMES = 'resume'
 
 /** Signs and verifies the daemon's tokens (EdDSA). A token names a user and a session and carries no rights. */
 export class Tokens {
@@ -38,11 +43,24 @@ export class Tokens {
     return this.#sign({ ...claims, jti })
   }
 
+  /** Kept by a browser in place of a token. */
+  signTicket(claims: Claims, jti: string): string {
+    return this.#sign({ ...claims, jti, use: RESUMES })
+  }
+
   verify(token: string): Claims | TokenFault {
+    return this.#verifyFor(token, undefined)
+  }
+
+  verifyTicket(ticket: string): Claims | TokenFault {
+    return this.#verifyFor(ticket, RESUMES)
+  }
+
+  #verifyFor(token: string, use: string | undefined): Claims | TokenFault {
     try {
       const claims = this.#verifier(token)(token)
       const whole = typeof claims.sub === 'string' && typeof claims.sid === 'string' && typeof claims.exp === 'number'
-      return whole ? claims : 'invalid'
+      return whole && claims.use === use ? claims : 'invalid'
     } catch (error) {
       return error instanceof TokenError && error.code === TokenError.codes.expired ? 'expired' : 'invalid'
     }

@@ -92,6 +92,10 @@ export interface Accounts extends AccountsReader {
 export interface SessionsReader {
   /** A fresh token for the session; it never outlives the session. */
   token(sessionId: string): string
+  /** For `resume`, until the session ends. */
+  ticket(sessionId: string): string
+  /** A fresh token for a ticket; undefined where its session has ended. */
+  resume(ticket: string): string | undefined
 }
 
 export interface Credentials {

@@ -23,6 +23,8 @@ export interface Rendered<Body extends Uint8Array | string = Uint8Array | string
   readonly body: Body
   /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true
+  /** The same bytes, compressed beforehand; without them they are compressed when somebody wants that. */
+  readonly encoded?: { readonly br: Uint8Array; readonly gzip: Uint8Array }
   /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
   readonly slices?: () => Slices
   /** Instead of `body`: an answer without an end. */

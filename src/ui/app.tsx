@@ -1,0 +1,172 @@
+import { signal } from '@preact/signals'
+import type { FunctionComponent } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { isAway, isLocked } from './core/api.ts'
+import { overview, stream } from './core/live.ts'
+import { hrefOf, route } from './core/route.ts'
+import { account, logOut, state } from './core/session.ts'
+import { t } from './core/text.ts'
+import { Login, Logo } from './pages/login.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { PAGES } from './pages/pages.ts'
+import { ServersPage } from './pages/servers.tsx'
+import { ServicesPage } from './pages/services.tsx'
+import { Button, Empty, Loading } from './parts/basic.tsx'
+import { Icon } from './parts/icon.tsx'
+import { ConfirmBar, isPendingOpen, PendingDialog } from './parts/pending.tsx'
+import { isPublishOpen, PublishDialog } from './parts/publish.tsx'
+import { isSearchOpen, Search } from './parts/search.tsx'
+import { Toasts } from './parts/toast.tsx'
+
+const SHOWN: Record<string, FunctionComponent> = {
+  overview: OverviewPage,
+  services: ServicesPage,
+  servers: ServersPage,
+}
+/** Pages that are fetched when they are first opened. */
+const FETCHED: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
+  traffic: async () => (await import('./pages/traffic.tsx')).TrafficPage,
+  certificates: async () => (await import('./pages/certificates.tsx')).CertificatesPage,
+  changes: async () => (await import('./pages/changes.tsx')).ChangesPage,
+  alerts: async () => (await import('./pages/alerts.tsx')).AlertsPage,
+  node: async () => (await import('./pages/node.tsx')).NodePage,
+  operations: async () => (await import('./pages/operations.tsx')).OperationsPage,
+  account: async () => (await import('./pages/account.tsx')).AccountPage,
+}
+const fetched = signal(0)
+const isMenuOpen = signal(false)
+
+function Page() {
+  // Whoever has to set up a second factor can do nothing else.
+  const name = account.value?.mustEnrol === true ? 'account' : route.value.page
+  const known = SHOWN[name]
+  useEffect(() => {
+    isMenuOpen.value = false
+    const fetch = FETCHED[name]
+    if (known !== undefined || fetch === undefined) return
+    void fetch().then((page) => {
+      SHOWN[name] = page
+      fetched.value += 1
+    })
+  }, [name])
+  if (known === undefined && FETCHED[name] === undefined)
+    return (
+      <Empty title={t('There is no such page.')}>
+        <a href={hrefOf('overview')}>{t('Overview')}</a>
+      </Empty>
+    )
+  const Shown = fetched.value >= 0 ? SHOWN[name] : undefined
+  return Shown === undefined ? <Loading /> : <Shown />
+}
+
+/** Everything that is there on every screen. */
+export function App() {
+  if (state.value === 'asking') return <Loading />
+  if (state.value === 'out') return <Login />
+  return (
+    <>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault()
+          document.querySelector('main')?.focus()
+        }}
+      >
+        {t('To the content')}
+      </a>
+      <div class={isMenuOpen.value ? 'shell open' : 'shell'} inert={isLocked.value}>
+        <Menu />
+        <div class="body">
+          <Header />
+          <ConfirmBar />
+          <main tabIndex={-1}>
+            <Page />
+          </main>
+        </div>
+        {isPendingOpen.value ? <PendingDialog /> : null}
+        {isPublishOpen.value ? <PublishDialog /> : null}
+        {isSearchOpen.value ? <Search /> : null}
+      </div>
+      <Toasts />
+      {isLocked.value ? (
+        <div class="locked">
+          <Login />
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+const Menu = () => (
+  <nav class="menu" aria-label={t('Pages')}>
+    <a class="brand" href={hrefOf('overview')}>
+      <Logo /> Fulcrum
+    </a>
+    <ul>
+      {PAGES.map(({ page, title, icon }) => (
+        <li key={page}>
+          <a href={hrefOf(page)} aria-current={route.value.page === page ? 'page' : undefined}>
+            <Icon name={icon} /> {t(title)}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </nav>
+)
+
+/** Whether what is shown is of this second. */
+function Live() {
+  const isLive = stream.value === 'live' && !isAway.value
+  const word = isAway.value ? t('The daemon does not answer') : isLive ? t('live') : t('figures are old')
+  return (
+    <span class={isAway.value ? 'live away' : isLive ? 'live' : 'live old'} role="status">
+      {word}
+    </span>
+  )
+}
+
+function Header() {
+  const now = overview.value
+  const waiting = now?.pending?.count ?? 0
+  return (
+    <header class="top">
+      <Button
+        kind="quiet"
+        icon="menu"
+        class="menu-button"
+        aria-label={t('Menu')}
+        aria-expanded={isMenuOpen.value}
+        onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
+      />
+      <Live />
+      {now === undefined ? null : (
+        <span class="hint haproxy">
+          {now.nodes.find(({ isSelf }) => isSelf)?.name} · HAProxy{' '}
+          {now.haproxy.answers ? t('answers') : t('does not answer')}
+        </span>
+      )}
+      <span class="grow" />
+      <button type="button" class="search-button" onClick={() => (isSearchOpen.value = true)}>
+        <Icon name="search" /> <span>{t('Search')}</span> <kbd>Ctrl K</kbd>
+      </button>
+      {now?.pending === null ? null : (
+        <button
+          type="button"
+          class={waiting > 0 ? 'pill waiting' : 'pill'}
+          onClick={() => (isPendingOpen.value = true)}
+        >
+          {waiting === 0
+            ? t('nothing waits')
+            : t('{count} waiting ({mine} yours)', { count: waiting, mine: now?.pending?.mine ?? 0 })}
+        </button>
+      )}
+      <a class="button quiet" href={hrefOf('account')} aria-label={t('Account')} title={account.value?.email}>
+        <Icon name="user" />
+      </a>
+      <Button kind="quiet" onClick={() => void logOut()}>
+        {t('Log out')}
+      </Button>
+    </header>
+  )
+}

@@ -1,0 +1,197 @@
+import { effect, signal } from '@preact/signals'
+import { ask, isLocked, read, Refused } from './api.ts'
+import { account, state } from './session.ts'
+import { follow, type StreamState } from './stream.ts'
+
+/** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
+
+type Counts = Readonly<Record<'total' | 'up' | 'down' | 'checking' | 'drained' | 'halted' | 'unknown', number>>
+export interface Layer {
+  readonly problem: string | null
+  readonly frontends: Pick<Counts, 'total' | 'up' | 'down'>
+  readonly backends: Pick<Counts, 'total' | 'up' | 'down'>
+  readonly reals: Counts
+  readonly traffic: Readonly<
+    Record<'sessions' | 'newPerSecond' | 'requestsPerSecond' | 'bytesInPerSecond' | 'bytesOutPerSecond', number | null>
+  >
+}
+export interface Attention {
+  readonly kind: string
+  readonly severity: 'info' | 'warning' | 'critical'
+  readonly message: string
+  readonly resource: string | null
+  readonly resourceId: string | null
+  readonly name: string | null
+}
+export interface Warning {
+  readonly code: string
+  readonly message: string
+  readonly name: string
+}
+export interface Happened {
+  readonly id: number
+  readonly at: string
+  readonly kind: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+export interface Revision {
+  readonly revision: number
+  readonly by: string
+  readonly at: string
+  readonly comment: string
+  readonly count: number
+}
+export interface NodeShown {
+  readonly id: string
+  readonly name: string
+  readonly isSelf: boolean
+  readonly version: string
+  readonly state: string
+  readonly isLeader: boolean
+  readonly inMaintenance: boolean
+}
+export interface Overview {
+  readonly time: string
+  readonly nodeId: string
+  readonly version: string
+  readonly haproxy: { readonly answers: boolean; readonly since: string | null; readonly version: string | null }
+  readonly layer7: Layer
+  readonly layer4: Layer
+  readonly disk: { readonly size: number; readonly available: number } | null
+  readonly nodes: readonly NodeShown[]
+  readonly quorum: boolean | null
+  readonly attention: readonly Attention[]
+  readonly more: number
+  readonly apply: {
+    readonly state: 'idle' | 'applying' | 'waiting'
+    readonly revision: number
+    readonly by: string | null
+    readonly secondsLeft: number | null
+  } | null
+  readonly pending: { readonly count: number; readonly mine: number; readonly warnings: readonly Warning[] } | null
+  readonly jobs: { readonly running: number; readonly failed: number } | null
+  readonly events: readonly Happened[] | null
+  readonly revisions: readonly Revision[] | null
+}
+
+export const overview = signal<Overview | undefined>(undefined)
+/** Rises with each change of what is configured, pending or running: who shows records reads them again. */
+export const changes = signal(0)
+/** Rises once a second, when figures came. */
+export const tick = signal(0)
+export const stream = signal<StreamState>('waiting')
+/** How far the clock of this browser is ahead of the daemon's. */
+export const ahead_ms = signal(0)
+
+const OVERVIEW_MS = 5_000
+const RING = 60
+
+type Row = Record<string, unknown>
+export type Figure = Readonly<Record<string, number | string | null | undefined>>
+const LAYERS = ['layer7', 'layer4'] as const
+const KINDS = ['frontends', 'backends', 'reals'] as const
+export type LayerName = (typeof LAYERS)[number]
+export type FigureKind = (typeof KINDS)[number]
+
+const figures = new Map<string, Row>()
+/** Requests, or new sessions, of each second. */
+const rings = new Map<string, number[]>()
+
+const keyOf = (layer: string, kind: string, row: Row): string =>
+  kind === 'reals'
+    ? `${layer} reals ${String(row['backendId'])} ${String(row['id'])}`
+    : `${layer} ${kind} ${String(row['id'])}`
+
+/** To be read after `tick`. A server counts once for each backend that holds it. */
+export const figureOf = (layer: LayerName, kind: FigureKind, id: string, backendId = ''): Figure | undefined =>
+  figures.get(keyOf(layer, kind, { id, backendId })) as Figure | undefined
+export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly number[] =>
+  rings.get(`${layer} ${kind} ${id}`) ?? []
+/** Sessions and requests of a server, of all backends. */
+export const figuresOfServer = (id: string): readonly Figure[] => {
+  const found: Figure[] = []
+  for (const [key, row] of figures) if (key.includes(' reals ') && row['id'] === id) found.push(row as Figure)
+  return found
+}
+
+const rateOf = (row: Row): number =>
+  Number(row['requestRate'] ?? row['sessionRate'] ?? row['connectionsPerSecond'] ?? 0)
+
+function take(data: unknown, isWhole: boolean): void {
+  if (isWhole) figures.clear()
+  for (const layer of LAYERS) {
+    const told = (data as Record<string, Record<string, readonly Row[]> | undefined>)[layer]
+    for (const kind of KINDS) {
+      for (const row of told?.[kind] ?? []) {
+        const key = keyOf(layer, kind, row)
+        figures.set(key, { ...figures.get(key), ...row })
+      }
+    }
+  }
+  for (const [key, row] of figures) {
+    if (key.includes(' reals ')) continue
+    const ring = rings.get(key) ?? []
+    ring.push(rateOf(row))
+    if (ring.length > RING) ring.shift()
+    rings.set(key, ring)
+  }
+  tick.value += 1
+}
+
+export async function refreshOverview(): Promise<void> {
+  try {
+    const next = await read<Overview>('/overview')
+    ahead_ms.value = Date.now() - Date.parse(next.time)
+    const before = overview.value
+    overview.value = next
+    const moved = (one: Overview | undefined) => `${one?.apply?.revision} ${one?.pending?.count} ${one?.apply?.state}`
+    if (moved(before) !== moved(next)) changes.value += 1
+  } catch {
+    // Whoever is away is told of in the header.
+  }
+}
+
+/** After an edit or an apply: everybody looks again, at once. */
+export async function changed(): Promise<void> {
+  changes.value += 1
+  await refreshOverview()
+}
+
+effect(() => {
+  if (state.value !== 'in' || isLocked.value || account.value?.mustEnrol === true) return undefined
+  void refreshOverview()
+  const timer = setInterval(() => void refreshOverview(), OVERVIEW_MS)
+  return () => clearInterval(timer)
+})
+
+const nodeId = signal<string | undefined>(undefined)
+effect(() => {
+  const id = overview.value?.nodeId
+  if (id !== undefined) nodeId.value = id
+})
+
+effect(() => {
+  const id = nodeId.value
+  if (state.value !== 'in' || isLocked.value || id === undefined) return undefined
+  const ends = [
+    follow(`/${id}/stats/stream`, {
+      onEvent: ({ event, data }) => take(data, event === 'figures'),
+      onState: (now) => (stream.value = now),
+    }),
+    follow('/events', { onEvent: () => void refreshOverview() }),
+  ]
+  return () => {
+    for (const end of ends) end()
+  }
+})
+
+export const self = (): string => nodeId.value ?? ''
+
+/** Applies; answers what the API says, or throws. */
+export async function apply(body: Readonly<Record<string, unknown>>): Promise<string> {
+  const { message } = await ask('PUT', '/services/apply', { body })
+  await changed()
+  return message
+}
+
+export const isWarned = (error: unknown): error is Refused => error instanceof Refused && error.code === 'WARNINGS'

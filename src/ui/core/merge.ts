@@ -1,0 +1,30 @@
+/** What two people made of one record, put together field by field. */
+
+export type Values = Readonly<Record<string, unknown>>
+
+export interface Merged {
+  readonly value: Values
+  /** Fields that both have changed, to something else each. */
+  readonly conflicts: readonly { readonly field: string; readonly mine: unknown; readonly theirs: unknown }[]
+}
+
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** `base` is what both began with. Where both changed a field, mine stays until somebody chooses. */
+export function merge(base: Values, mine: Values, theirs: Values): Merged {
+  const value: Record<string, unknown> = {}
+  const conflicts: Merged['conflicts'][number][] = []
+  for (const field of new Set([...Object.keys(base), ...Object.keys(mine), ...Object.keys(theirs)])) {
+    const [was, my, their] = [base[field], mine[field], theirs[field]]
+    const next = isSame(my, was) ? their : my
+    if (next !== undefined) value[field] = next
+    if (!isSame(my, was) && !isSame(their, was) && !isSame(my, their))
+      conflicts.push({ field, mine: my, theirs: their })
+  }
+  return { value, conflicts }
+}
+
+/** The fields of `after` that are others than in `before`. */
+export function changedFields(before: Values, after: Values): Values {
+  return Object.fromEntries(Object.entries(after).filter(([field, value]) => !isSame(value, before[field])))
+}

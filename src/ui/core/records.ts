@@ -1,0 +1,95 @@
+import { effect, signal, type Signal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { readAll, Refused } from './api.ts'
+import { changes, self } from './live.ts'
+
+/** Lists of the API, kept while somebody shows them and read again after each change. */
+
+export interface Listed<T> {
+  /** Undefined until they came. */
+  readonly records: readonly T[] | undefined
+  readonly problem: string | undefined
+}
+
+export interface RecordLike {
+  readonly id: string
+  readonly name?: string
+}
+
+interface Kept {
+  readonly listed: Signal<Listed<unknown>>
+  users: number
+  stop: (() => void) | undefined
+}
+
+const kept = new Map<string, Kept>()
+
+async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void> {
+  try {
+    listed.value = { records: await readAll<unknown>(path), problem: undefined }
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    // Where nothing may be seen there is nothing to show; where nobody answers, what was seen last is still there.
+    listed.value = { records: error instanceof Refused ? [] : listed.value.records, problem }
+  }
+}
+
+function keptOf(path: string): Kept {
+  const known = kept.get(path)
+  if (known !== undefined) return known
+  const made: Kept = {
+    listed: signal<Listed<unknown>>({ records: undefined, problem: undefined }),
+    users: 0,
+    stop: undefined,
+  }
+  kept.set(path, made)
+  return made
+}
+
+/** `path` '' shows nothing. */
+export function useRecords<T = RecordLike>(path: string): Listed<T> {
+  const one = keptOf(path)
+  useEffect(() => {
+    if (path === '') return undefined
+    one.users += 1
+    one.stop ??= effect(() => {
+      // Whoever reads the signal is called at each change.
+      if (changes.value >= 0) void load(path, one.listed)
+    })
+    return () => {
+      one.users -= 1
+      if (one.users > 0) return
+      one.stop?.()
+      one.stop = undefined
+    }
+  }, [path])
+  return one.listed.value as Listed<T>
+}
+
+/** Where the records of a section are, for fields that refer to one. */
+const PLACES: Readonly<Record<string, string>> = {
+  realServers: '/ipvsDirector/rips',
+  l7Frontends: '/layer7proxy/frontends',
+  l7Backends: '/layer7proxy/backends',
+  l4Frontends: '/ipvsDirector/frontends',
+  l4Backends: '/ipvsDirector/backends',
+  healthChecks: '/healthchecks',
+  certificates: '/certificates/certs',
+  cipherLists: '/ciphers/lists',
+  ipGroups: '/ipgroups',
+  floatingIps: '/fips',
+  users: '/localUsers/users',
+  groups: '/rbac/groups',
+  roles: '/rbac/roles',
+  endpoints: '/rbac/endpoints',
+  acmeAccounts: '/certificates/acme/accounts',
+  acmeOrders: '/certificates/acme/orders',
+  alertTargets: '/alerts/targets',
+  alertRules: '/alerts/rules',
+  radiusUsers: '/radius/users',
+  snmpUsers: '/snmp/users',
+}
+export const placeOf = (section: string): string => PLACES[section] ?? ''
+
+/** `/{applianceId}/sips` of the node that served the page. */
+export const here = (path: string): string => path.replace(/\{applianceI[dD]\}/, self())

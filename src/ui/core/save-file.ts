@@ -1,0 +1,7 @@
+/** Lets a person keep what is at the address. */
+export function saveFile(name: string, href: string): void {
+  const link = document.createElement('a')
+  link.href = href
+  link.download = name
+  link.click()
+}

@@ -1,0 +1,210 @@
+import { signal } from '@preact/signals'
+import { read } from './api.ts'
+
+/** The API as its own document describes it: what forms are made of. */
+
+export interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly title?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean | Schema
+  readonly 'x-refers-to'?: readonly string[]
+}
+
+interface Parameter {
+  readonly $ref?: string
+  readonly name: string
+  readonly in: string
+  readonly required?: boolean
+  readonly description?: string
+  readonly schema: Schema
+}
+
+interface RawOperation {
+  readonly operationId: string
+  readonly summary: string
+  readonly description?: string
+  readonly tags: readonly string[]
+  readonly parameters?: readonly Parameter[]
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
+  }
+  readonly 'x-effect'?: string
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>
+    readonly parameters: Readonly<Record<string, Parameter>>
+  }
+  readonly tags: readonly { readonly name: string; readonly description?: string }[]
+}
+
+export interface Operation {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly summary: string
+  readonly description: string
+  readonly tag: string
+  readonly effect: string
+  readonly inPath: readonly Parameter[]
+  readonly inQuery: readonly Parameter[]
+  readonly body: Schema | undefined
+  readonly example: unknown
+}
+
+export interface Api {
+  readonly operations: ReadonlyMap<string, Operation>
+  /** The schema that a reference stands for, with what is said beside it. */
+  readonly whole: (schema: Schema) => Schema
+}
+
+const METHODS = ['get', 'post', 'put', 'delete'] as const
+
+export const api = signal<Api | undefined>(undefined)
+let asked: Promise<void> | undefined
+
+/** Asked for by the first form, and kept. */
+export function loadApi(): Promise<void> {
+  asked ??= read<Document>('/openapi.json').then(
+    (document) => {
+      api.value = apiOf(document)
+    },
+    () => {
+      asked = undefined
+    },
+  )
+  return asked
+}
+
+function apiOf({ paths, components }: Document): Api {
+  const whole = (schema: Schema): Schema => {
+    if (schema.$ref === undefined) return schema
+    const { $ref, ...beside } = schema
+    const meant = components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)]
+    return meant === undefined ? beside : { ...whole(meant), ...beside }
+  }
+  const operations = new Map<string, Operation>()
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const method of METHODS) {
+      const raw = methods[method]
+      if (raw === undefined) continue
+      const parameters = (raw.parameters ?? []).map((one) =>
+        one.$ref === undefined ? one : (components.parameters[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)] ?? one),
+      )
+      const body = raw.requestBody?.content['application/json']
+      operations.set(raw.operationId, {
+        id: raw.operationId,
+        method: method.toUpperCase(),
+        path,
+        summary: raw.summary,
+        description: raw.description ?? '',
+        tag: raw.tags[0] ?? '',
+        effect: raw['x-effect'] ?? '',
+        inPath: parameters.filter((one) => one.in === 'path'),
+        inQuery: parameters.filter((one) => one.in === 'query'),
+        body: body?.schema,
+        example: body?.example,
+      })
+    }
+  }
+  return { operations, whole }
+}
+
+/** How a value is asked for. */
+export type Kind =
+  | { readonly kind: 'text' | 'long' | 'secret' | 'number' | 'switch' | 'json' | 'fixed' }
+  | { readonly kind: 'choice'; readonly values: readonly unknown[] }
+  | { readonly kind: 'record'; readonly section: string }
+  | { readonly kind: 'list'; readonly items: Schema }
+  | { readonly kind: 'fields' }
+  | { readonly kind: 'forms'; readonly forms: readonly Schema[] }
+
+export interface Asked {
+  readonly schema: Schema
+  readonly how: Kind
+  readonly isNullable: boolean
+}
+
+const SECRET = /(password|secret|passphrase|privateKey)$/i
+const LONG = 400
+
+const isNull = ({ type, ...more }: Schema) =>
+  type === 'null' && Object.keys(more).every((name) => name === 'description')
+const typeOf = ({ type }: Schema): string => (typeof type === 'string' ? type : (type?.[0] ?? ''))
+
+/** What is asked for, of the whole schema behind references and null. */
+export function askedOf(raw: Schema, name: string, { whole }: Api): Asked {
+  const outer = whole(raw)
+  const forms = (outer.anyOf ?? []).map(whole)
+  const isNullable = forms.some(isNull)
+  const { anyOf: _, ...beside } = outer
+  const some = forms.filter((form) => !isNull(form) && form.title !== 'ByName' && !isByName(form))
+  const [only] = some
+  const schema = forms.length === 0 ? outer : some.length === 1 && only !== undefined ? { ...only, ...beside } : outer
+  return { schema, how: kindOf(schema, name, some), isNullable }
+}
+
+/** A record may be named by `{name}` in place of its id; the page knows ids. */
+const isByName = ({ properties, required }: Schema) =>
+  properties !== undefined && Object.keys(properties).join() === 'name' && required?.join() === 'name'
+
+function kindOf(schema: Schema, name: string, forms: readonly Schema[]): Kind {
+  const [section] = schema['x-refers-to'] ?? []
+  if (section !== undefined) return { kind: 'record', section }
+  if (schema.const !== undefined) return { kind: 'fixed' }
+  if (schema.enum !== undefined) return { kind: 'choice', values: schema.enum }
+  if (forms.length > 1) return ofForms(forms)
+  switch (typeOf(schema)) {
+    case 'boolean':
+      return { kind: 'switch' }
+    case 'integer':
+    case 'number':
+      return { kind: 'number' }
+    case 'string':
+      if (SECRET.test(name)) return { kind: 'secret' }
+      return { kind: (schema.maxLength ?? 0) > LONG ? 'long' : 'text' }
+    case 'array':
+      return schema.items === undefined ? { kind: 'json' } : { kind: 'list', items: schema.items }
+    case 'object':
+      return schema.properties === undefined ? { kind: 'json' } : { kind: 'fields' }
+    default:
+      return { kind: 'json' }
+  }
+}
+
+/** A port that may be left empty is a number; objects of several shapes are chosen from. */
+function ofForms(forms: readonly Schema[]): Kind {
+  if (forms.every(({ properties }) => properties !== undefined)) return { kind: 'forms', forms }
+  const types = new Set(forms.map(typeOf))
+  if (types.has('integer') && forms.some((form) => form.enum !== undefined)) return { kind: 'number' }
+  if (forms.every((form) => form.const !== undefined))
+    return { kind: 'choice', values: forms.map((form) => form.const) }
+  return { kind: 'json' }
+}
+
+/** What tells the shapes of an object apart, such as `type`. */
+export function markOf(forms: readonly Schema[]): string | undefined {
+  const [first] = forms
+  return Object.keys(first?.properties ?? {}).find((name) =>
+    forms.every(({ properties }) => properties?.[name]?.const !== undefined || properties?.[name]?.enum?.length === 1),
+  )
+}
+export const markedAs = (form: Schema, mark: string): unknown =>
+  form.properties?.[mark]?.const ?? form.properties?.[mark]?.enum?.[0]

@@ -1,0 +1,94 @@
+import { effect, signal } from '@preact/signals'
+import { ask, isLocked, read, Refused, token } from './api.ts'
+
+/** Who is logged in, and how that begins and ends. */
+
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly firstName: string
+  readonly lastName: string
+  readonly kind: 'local' | 'radius'
+  readonly secondFactor: {
+    readonly enabled: boolean
+    readonly since: string | null
+    readonly recoveryCodesLeft: number
+  }
+  readonly mustEnrol: boolean
+}
+
+export interface LoginOptions {
+  readonly ssoEnforced: boolean
+  readonly samlConfigured: boolean
+  readonly samlEnforced: boolean
+}
+
+/** `asking`: whether this browser still has a session is being found out. */
+export const state = signal<'asking' | 'out' | 'in'>('asking')
+export const account = signal<Account | undefined>(undefined)
+
+/** A token lives an hour; it is renewed well before. */
+const RENEW_MS = 50 * 60_000
+
+/** When the page opens: the cookie of this browser may stand for a session. */
+export async function resume(): Promise<void> {
+  try {
+    const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {}, isLogin: true })
+    if (data.token === null) {
+      state.value = 'out'
+      return
+    }
+    token.value = data.token
+    await enter()
+  } catch {
+    state.value = 'out'
+  }
+}
+
+/** Answers `code` where a second factor is asked for; throws what else is wrong. */
+export async function logIn(email: string, password: string, code: string): Promise<'in' | 'code'> {
+  try {
+    const body = { email, password, ...(code === '' ? {} : { code }) }
+    const { data } = await ask<{ readonly token: string }>('POST', '/token', { body, isLogin: true })
+    token.value = data.token
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'TWO_FACTOR_REQUIRED') return 'code'
+    throw error
+  }
+  await enter()
+  return 'in'
+}
+
+async function enter(): Promise<void> {
+  // The answer sets the cookie that a reload of the page comes back with.
+  await renew()
+  account.value = await read<Account>('/localUsers/me')
+  isLocked.value = false
+  state.value = 'in'
+}
+
+export async function reloadAccount(): Promise<void> {
+  account.value = await read<Account>('/localUsers/me')
+}
+
+async function renew(): Promise<void> {
+  token.value = (await read<{ readonly token: string }>('/token')).token
+}
+
+export async function logOut(): Promise<void> {
+  await ask('DELETE', '/token', { body: {} }).catch(() => undefined)
+  forget()
+}
+
+export function forget(): void {
+  token.value = undefined
+  account.value = undefined
+  isLocked.value = false
+  state.value = 'out'
+}
+
+effect(() => {
+  if (state.value !== 'in' || isLocked.value) return undefined
+  const timer = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
+  return () => clearInterval(timer)
+})

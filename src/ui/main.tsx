@@ -1,0 +1,11 @@
+import 'uplot/dist/uPlot.min.css'
+import './style/base.css'
+import './style/shell.css'
+import './style/parts.css'
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { resume } from './core/session.ts'
+
+const place = document.querySelector('#page')
+if (place !== null) render(<App />, place)
+void resume()

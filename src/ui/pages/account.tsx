@@ -1,0 +1,373 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, type FieldError, read, Refused } from '../core/api.ts'
+import { changed, changes } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { account, reloadAccount } from '../core/session.ts'
+import { language, type Language, theme, type Theme } from '../core/settings.ts'
+import { day, moment, t } from '../core/text.ts'
+import { Badge, Button, Card, Choice, PageHead, Problem } from '../parts/basic.tsx'
+import { OperationDialog } from '../parts/operation-dialog.tsx'
+import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
+import { attempt } from '../parts/toast.tsx'
+
+/** The own account, and who else may come in. */
+export function AccountPage() {
+  const own = account.value
+  const editing = useSignal<Editing | undefined>(undefined)
+  const asked = useSignal<string | undefined>(undefined)
+  if (own === undefined) return null
+  return (
+    <>
+      <PageHead title={t('Account')} hint={own.email} />
+      {own.mustEnrol ? (
+        <p class="problem block warn">{t('Set up a second factor first: nothing else is granted until then.')}</p>
+      ) : null}
+      <div class="columns even">
+        <Card title={t('This browser')}>
+          <div class="stack">
+            <Choice
+              label={t('Theme')}
+              value={theme.value}
+              options={(['system', 'light', 'dark'] as const).map((one): [Theme, string] => [one, t(one)])}
+              onChange={(next) => (theme.value = next)}
+            />
+            <Choice
+              label={t('Language')}
+              value={language.value}
+              options={
+                [
+                  ['en', 'English'],
+                  ['de', 'Deutsch'],
+                ] satisfies [Language, string][]
+              }
+              onChange={(next) => (language.value = next)}
+            />
+          </div>
+        </Card>
+        {own.kind === 'local' ? <Password /> : null}
+        <SecondFactor />
+        <Sessions />
+        <Tokens onCreate={() => (asked.value = 'account.createToken')} />
+        <People onEdit={(next) => (editing.value = next)} />
+      </div>
+      {editing.value === undefined ? null : (
+        <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
+      )}
+      {asked.value === undefined ? null : (
+        <OperationDialog id={asked.value} onClose={() => (asked.value = undefined)} />
+      )}
+    </>
+  )
+}
+
+function Password() {
+  const now = useSignal('')
+  const next = useSignal('')
+  const errors = useSignal<readonly FieldError[]>([])
+  const problem = useSignal<string | undefined>(undefined)
+  async function change() {
+    problem.value = undefined
+    errors.value = []
+    try {
+      await ask('PUT', '/localUsers/me/password', { body: { currentPassword: now.value, newPassword: next.value } })
+      now.value = ''
+      next.value = ''
+      await attempt(async () => t('The password is changed; other sessions have ended.'))
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error)
+      if (error instanceof Refused) errors.value = error.errors
+    }
+  }
+  return (
+    <Card title={t('Password')}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void change()
+        }}
+      >
+        <Problem text={problem.value} />
+        <label class="field">
+          {t('Password now')}
+          <input
+            type="password"
+            autocomplete="current-password"
+            required
+            value={now.value}
+            onInput={(event) => (now.value = event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          {t('New password')}
+          <input
+            type="password"
+            autocomplete="new-password"
+            required
+            value={next.value}
+            onInput={(event) => (next.value = event.currentTarget.value)}
+          />
+          {errors.value.map(({ message }) => (
+            <strong key={message} class="error">
+              {message}
+            </strong>
+          ))}
+        </label>
+        <Button type="submit">{t('Change')}</Button>
+      </form>
+    </Card>
+  )
+}
+
+interface Enrolment {
+  readonly secret: string
+  readonly uri: string
+  readonly qr?: string
+}
+
+function SecondFactor() {
+  const own = account.value
+  const password = useSignal('')
+  const code = useSignal('')
+  const begun = useSignal<Enrolment | undefined>(undefined)
+  const codes = useSignal<readonly string[]>([])
+  const problem = useSignal<string | undefined>(undefined)
+  const act = async (work: () => Promise<void>) => {
+    problem.value = undefined
+    try {
+      await work()
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error)
+    }
+  }
+  const begin = () =>
+    act(async () => {
+      begun.value = (await ask<Enrolment>('POST', '/localUsers/me/2fa', { body: { password: password.value } })).data
+      password.value = ''
+    })
+  const confirmCode = () =>
+    act(async () => {
+      const { data } = await ask<{ readonly recoveryCodes: readonly string[] }>('POST', '/localUsers/me/2fa/confirm', {
+        body: { code: code.value },
+      })
+      codes.value = data.recoveryCodes
+      begun.value = undefined
+      await reloadAccount()
+    })
+  const remove = () =>
+    act(async () => {
+      await ask('DELETE', '/localUsers/me/2fa', { body: { password: password.value, code: code.value } })
+      await reloadAccount()
+    })
+  const isOn = own?.secondFactor.enabled === true
+  const secret = (
+    <label class="field">
+      {t('Password')}
+      <input
+        type="password"
+        autocomplete="current-password"
+        value={password.value}
+        onInput={(event) => (password.value = event.currentTarget.value)}
+      />
+    </label>
+  )
+  const oneTime = (
+    <label class="field">
+      {t('Code')}
+      <input
+        type="text"
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        value={code.value}
+        onInput={(event) => (code.value = event.currentTarget.value)}
+      />
+    </label>
+  )
+  return (
+    <Card title={t('Second factor')} more={<Badge tone={isOn ? 'good' : 'warn'}>{isOn ? t('on') : t('off')}</Badge>}>
+      <Problem text={problem.value} />
+      {codes.value.length === 0 ? null : (
+        <div class="problem block warn">
+          <p>{t('Keep these codes where the device is not; each opens one login without it:')}</p>
+          <pre class="code">{codes.value.join('\n')}</pre>
+        </div>
+      )}
+      <div class="lines">
+        {isOn ? (
+          <>
+            <p class="hint">
+              {t('{count:recovery code|recovery codes} left', { count: own.secondFactor.recoveryCodesLeft })}
+            </p>
+            {secret}
+            {oneTime}
+            <Button kind="danger" onClick={() => void remove()}>
+              {t('Switch off')}
+            </Button>
+          </>
+        ) : begun.value === undefined ? (
+          <>
+            {secret}
+            <Button onClick={() => void begin()}>{t('Set up')}</Button>
+          </>
+        ) : (
+          <>
+            {begun.value.qr === undefined ? null : (
+              <img
+                class="qr"
+                alt={t('QR code for the app')}
+                src={`data:image/svg+xml;base64,${btoa(begun.value.qr)}`}
+              />
+            )}
+            <p>
+              {t('Scan it with an app for one-time codes, or type this:')} <code>{begun.value.secret}</code>
+            </p>
+            {oneTime}
+            <Button kind="main" onClick={() => void confirmCode()}>
+              {t('Confirm')}
+            </Button>
+          </>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+interface Session {
+  readonly id: string
+  readonly address: string
+  readonly via: string
+  readonly createdAt: string
+  readonly isCurrent: boolean
+}
+
+function useOwn<T>(path: string): readonly T[] {
+  const list = useSignal<readonly T[]>([])
+  useEffect(() => {
+    read<readonly T[]>(path).then(
+      (come) => (list.value = come),
+      () => undefined,
+    )
+  }, [path, changes.value])
+  return list.value
+}
+
+const end = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
+
+function Sessions() {
+  const sessions = useOwn<Session>('/localUsers/me/sessions')
+  return (
+    <Card title={t('Sessions')}>
+      <ul class="plain rows">
+        {sessions.map(({ id, address, via, createdAt, isCurrent }) => (
+          <li key={id}>
+            <span class="code">{address}</span> <span class="hint">{`${via} · ${moment(createdAt)}`}</span>{' '}
+            {isCurrent ? (
+              <Badge tone="info">{t('this one')}</Badge>
+            ) : (
+              <Button kind="quiet" onClick={() => void end(`/localUsers/me/sessions/${id}`)}>
+                {t('End')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface Token {
+  readonly id: string
+  readonly name: string
+  readonly expiresAt: string | null
+}
+
+function Tokens({ onCreate }: { readonly onCreate: () => void }) {
+  const tokens = useOwn<Token>('/localUsers/me/tokens')
+  return (
+    <Card
+      title={t('API tokens')}
+      more={
+        <Button kind="quiet" icon="plus" onClick={onCreate}>
+          {t('New token')}
+        </Button>
+      }
+    >
+      <ul class="plain rows">
+        {tokens.map(({ id, name, expiresAt }) => (
+          <li key={id}>
+            <bdi>{name}</bdi>{' '}
+            <span class="hint">
+              {expiresAt === null ? t('without an end') : t('until {day}', { day: day(expiresAt) })}
+            </span>{' '}
+            <Button
+              kind="quiet"
+              icon="trash"
+              aria-label={t('Delete {name}', { name })}
+              onClick={() => void end(`/localUsers/me/tokens/${id}`)}
+            />
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface Person {
+  readonly id: string
+  readonly email: string
+  readonly disabled?: boolean
+}
+
+/** Shown to whoever may see it. */
+function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
+  const users = useRecords<Person>('/localUsers/users')
+  const roles = useRecords<{ readonly id: string; readonly name: string }>('/rbac/roles')
+  if (users.problem !== undefined) return null
+  return (
+    <Card
+      title={t('Users and roles')}
+      more={
+        <>
+          <Button
+            kind="quiet"
+            icon="plus"
+            onClick={() => onEdit({ title: t('New user'), create: 'localUsers.create' })}
+          >
+            {t('User')}
+          </Button>
+          <Button kind="quiet" icon="plus" onClick={() => onEdit({ title: t('New role'), create: 'roles.create' })}>
+            {t('Role')}
+          </Button>
+        </>
+      }
+    >
+      <ul class="plain rows">
+        {(users.records ?? []).map(({ id, email, disabled }) => (
+          <li key={id}>
+            <button
+              type="button"
+              class="link"
+              onClick={() => onEdit({ title: email, create: '', update: 'localUsers.update', id })}
+            >
+              {email}
+            </button>{' '}
+            {disabled === true ? <Badge tone="idle">{t('off')}</Badge> : null}
+          </li>
+        ))}
+      </ul>
+      <ul class="chips">
+        {(roles.records ?? []).map(({ id, name }) => (
+          <li key={id}>
+            <button
+              type="button"
+              class="chip"
+              onClick={() => onEdit({ title: name, create: '', update: 'roles.update', id })}
+            >
+              {name}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

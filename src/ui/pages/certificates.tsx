@@ -1,0 +1,165 @@
+import { useSignal } from '@preact/signals'
+import { ask } from '../core/api.ts'
+import { ahead_ms, changed } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { day, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { OperationDialog } from '../parts/operation-dialog.tsx'
+import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { attempt } from '../parts/toast.tsx'
+
+interface Certificate {
+  readonly id: string
+  readonly name: string
+  readonly certInfo: Readonly<Record<string, unknown>>
+  readonly validTo: string
+  readonly usage: readonly { readonly name?: string }[]
+}
+interface Order {
+  readonly id: string
+  readonly name: string
+  readonly names: readonly string[]
+  readonly state: string
+  readonly lastError: string | null
+  readonly nextRenewal: string | null
+}
+
+const DAY_MS = 86_400_000
+const daysLeft = (until: string): number => Math.floor((Date.parse(until) - (Date.now() - ahead_ms.value)) / DAY_MS)
+const toneOf = (days: number): Tone => (days < 0 ? 'bad' : days <= 30 ? 'warn' : 'good')
+
+/** Certificates with their ends, and those that come by themselves. */
+export function CertificatesPage() {
+  const { records, problem } = useRecords<Certificate>('/certificates/certs')
+  const orders = useRecords<Order>('/certificates/acme/orders')
+  const editing = useSignal<Editing | undefined>(undefined)
+  const operation = useSignal<{ readonly id: string; readonly begin: { readonly id: string } } | undefined>(undefined)
+  async function remove({ id, name }: Certificate) {
+    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
+    await attempt(async () => (await ask('DELETE', `/certificates/certs/${id}`, { body: {} })).message)
+    await changed()
+  }
+  const columns: readonly Column<Certificate>[] = [
+    { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
+    {
+      id: 'end',
+      title: t('Ends'),
+      by: ({ validTo }) => Date.parse(validTo),
+      cell: ({ validTo }) => (
+        <>
+          <Badge tone={toneOf(daysLeft(validTo))}>{t('{count:day|days}', { count: daysLeft(validTo) })}</Badge>{' '}
+          {day(validTo)}
+        </>
+      ),
+    },
+    {
+      id: 'subject',
+      title: t('For'),
+      cell: ({ certInfo }) => <span class="code">{String(certInfo['subject'] ?? certInfo['commonName'] ?? '')}</span>,
+    },
+    {
+      id: 'use',
+      title: t('Shown by'),
+      isNumber: true,
+      by: ({ usage }) => usage.length,
+      cell: ({ usage }) => usage.length,
+    },
+    {
+      id: 'actions',
+      title: '',
+      cell: (one) => (
+        <span class="row-actions">
+          <Button
+            kind="quiet"
+            icon="edit"
+            aria-label={t('Replace {name}', { name: one.name })}
+            onClick={() => (operation.value = { id: 'certificates.update', begin: { id: one.id } })}
+          />
+          <Button
+            kind="quiet"
+            icon="trash"
+            aria-label={t('Delete {name}', { name: one.name })}
+            onClick={() => void remove(one)}
+          />
+        </span>
+      ),
+    },
+  ]
+  const upload = (): Editing => ({ title: t('Upload a certificate'), create: 'certificates.create', first: ['name'] })
+  return (
+    <>
+      <PageHead title={t('Certificates')} hint={t('What frontends show to clients, and when it ends.')}>
+        <Button
+          icon="plus"
+          onClick={() =>
+            (editing.value = {
+              title: t('Order by ACME'),
+              create: 'acmeOrders.create',
+              first: ['name', 'accountId', 'names'],
+            })
+          }
+        >
+          {t('Order by ACME')}
+        </Button>
+        <Button kind="main" icon="plus" onClick={() => (editing.value = upload())}>
+          {t('Upload')}
+        </Button>
+      </PageHead>
+      <Problem text={problem} />
+      <Card>
+        {records === undefined ? (
+          <Loading />
+        ) : records.length === 0 ? (
+          <Empty title={t('No certificate yet.')}>
+            <p>
+              {t(
+                'Upload one with its key, or let an authority such as Let’s Encrypt issue it by ACME, and renew it by itself.',
+              )}
+            </p>
+          </Empty>
+        ) : (
+          <Table label={t('Certificates')} rows={records} columns={columns} keyOf={({ id }) => id} />
+        )}
+      </Card>
+      <Card
+        title={t('By themselves (ACME)')}
+        more={
+          <Button
+            kind="quiet"
+            icon="plus"
+            onClick={() => (editing.value = { title: t('New ACME account'), create: 'acmeAccounts.create' })}
+          >
+            {t('Account')}
+          </Button>
+        }
+      >
+        {(orders.records ?? []).length === 0 ? (
+          <Empty title={t('Nothing is ordered.')} />
+        ) : (
+          <ul class="plain rows">
+            {(orders.records ?? []).map(({ id, name, names, state, lastError, nextRenewal }) => (
+              <li key={id}>
+                <strong>{name}</strong> <span class="code">{names.join(', ')}</span>{' '}
+                <Badge tone={lastError === null ? 'good' : 'warn'}>{state}</Badge>{' '}
+                {nextRenewal === null ? null : (
+                  <span class="hint">{t('renewed {day}', { day: day(nextRenewal) })}</span>
+                )}
+                {lastError === null ? null : <p class="error">{lastError}</p>}
+                <Button kind="quiet" onClick={() => (operation.value = { id: 'acmeOrders.renew', begin: { id } })}>
+                  {t('Renew now')}
+                </Button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+      {editing.value === undefined ? null : (
+        <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
+      )}
+      {operation.value === undefined ? null : (
+        <OperationDialog {...operation.value} onClose={() => (operation.value = undefined)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,194 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, read } from '../core/api.ts'
+import { changed, changes, overview, type Revision } from '../core/live.ts'
+import { hrefOf, route } from '../core/route.ts'
+import { moment, t } from '../core/text.ts'
+import { Button, Card, Choice, Dialog, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { type Change, ChangesList } from '../parts/changes-list.tsx'
+import { isPendingOpen } from '../parts/pending.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { attempt } from '../parts/toast.tsx'
+
+type Tab = 'revisions' | 'audit'
+
+/** What was changed, by whom, and how it is taken back. */
+export function ChangesPage() {
+  const {
+    rest: [tab, revision],
+  } = route.value
+  const shown: Tab = tab === 'audit' ? 'audit' : 'revisions'
+  const waiting = overview.value?.pending?.count ?? 0
+  return (
+    <>
+      <PageHead title={t('Changes')} hint={t('What was changed, by whom, and how it is taken back.')}>
+        <Button kind={waiting > 0 ? 'main' : 'plain'} onClick={() => (isPendingOpen.value = true)}>
+          {t('{count} waiting', { count: waiting })}
+        </Button>
+      </PageHead>
+      <Choice
+        label={t('View')}
+        value={shown}
+        options={[
+          ['revisions', t('Revisions')],
+          ['audit', t('Audit log')],
+        ]}
+        onChange={(next) => (location.hash = hrefOf('changes', next))}
+      />
+      {shown === 'audit' ? <Audit /> : <Revisions />}
+      {revision === undefined ? null : <OneRevision revision={Number(revision)} />}
+    </>
+  )
+}
+
+function useAnswer<T>(path: string, query: Readonly<Record<string, string | number>>) {
+  const answer = useSignal<T | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    read<T>(path, query).then(
+      (data) => (answer.value = data),
+      (error: Error) => (problem.value = error.message),
+    )
+  }, [path, JSON.stringify(query), changes.value])
+  return { answer: answer.value, problem: problem.value }
+}
+
+const COLUMNS = (): readonly Column<Revision>[] => [
+  { id: 'revision', title: t('Revision'), by: ({ revision }) => -revision, cell: ({ revision }) => String(revision) },
+  { id: 'at', title: t('Time'), cell: ({ at }) => moment(at) },
+  { id: 'by', title: t('By'), by: ({ by }) => by, cell: ({ by }) => <bdi>{by}</bdi> },
+  { id: 'count', title: t('Records'), isNumber: true, by: ({ count }) => count, cell: ({ count }) => count },
+  { id: 'comment', title: t('Comment'), cell: ({ comment }) => <bdi>{comment}</bdi> },
+]
+
+function Revisions() {
+  const { answer, problem } = useAnswer<readonly Revision[]>('/revisions', { limit: 200 })
+  return (
+    <Card>
+      <Problem text={problem} />
+      {answer === undefined ? (
+        <Loading />
+      ) : (
+        <Table
+          label={t('Revisions')}
+          rows={answer}
+          columns={COLUMNS()}
+          keyOf={({ revision }) => String(revision)}
+          hrefOf={({ revision }) => hrefOf('changes', 'revisions', String(revision))}
+        />
+      )}
+    </Card>
+  )
+}
+
+function OneRevision({ revision }: { readonly revision: number }) {
+  const { answer, problem } = useAnswer<readonly Omit<Change, 'id' | 'by' | 'at' | 'effect' | 'services'>[]>(
+    `/revisions/${revision - 1}/diff/${revision}`,
+    {},
+  )
+  const close = () => (location.hash = hrefOf('changes', 'revisions'))
+  const act = async (what: 'revert' | 'restore') => {
+    const isDone = await attempt(async () => (await ask('PUT', `/revisions/${revision}/${what}`, { body: {} })).message)
+    await changed()
+    if (!isDone) return
+    close()
+    isPendingOpen.value = true
+  }
+  return (
+    <Dialog
+      title={t('Revision {revision}', { revision: String(revision) })}
+      onClose={close}
+      isWide
+      foot={
+        <>
+          <Button icon="undo" onClick={() => void act('restore')}>
+            {t('All as it was then')}
+          </Button>
+          <Button kind="main" icon="undo" disabled={revision < 2} onClick={() => void act('revert')}>
+            {t('Take this one back')}
+          </Button>
+        </>
+      }
+    >
+      <p class="hint">{t('Both put changes among those that wait: nothing goes live before you apply it.')}</p>
+      <Problem text={revision < 2 ? undefined : problem} />
+      {answer === undefined ? (
+        problem === undefined ? (
+          <Loading />
+        ) : null
+      ) : (
+        <ChangesList
+          changes={answer.map((one, at) => ({ ...one, id: String(at), by: '', at: '', effect: '', services: [] }))}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+interface Entry {
+  readonly seq: number
+  readonly at: string
+  readonly by: string
+  readonly address: string
+  readonly endpoint: string
+  readonly method: string
+  readonly path: string
+  readonly outcome: string
+  readonly code?: string
+  readonly status: number
+}
+
+const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
+  { id: 'at', title: t('Time'), by: ({ seq }) => -seq, cell: ({ at }) => moment(at) },
+  {
+    id: 'by',
+    title: t('By'),
+    by: ({ by }) => by,
+    cell: ({ by, address }) => (
+      <>
+        <bdi>{by}</bdi> <span class="hint">{address}</span>
+      </>
+    ),
+  },
+  {
+    id: 'what',
+    title: t('Request'),
+    cell: ({ method, path }) => <span class="code request">{`${method} ${path}`}</span>,
+  },
+  {
+    id: 'outcome',
+    title: t('Outcome'),
+    by: ({ outcome }) => outcome,
+    cell: ({ outcome, status, code }) => `${outcome} ${status} ${code ?? ''}`,
+  },
+]
+
+function Audit() {
+  const text = useSignal('')
+  const { answer, problem } = useAnswer<readonly Entry[]>('/audit', {
+    limit: 500,
+    ...(text.value === '' ? {} : { text: text.value }),
+  })
+  return (
+    <Card>
+      <input
+        type="search"
+        class="filter"
+        placeholder={t('Search')}
+        aria-label={t('Search')}
+        value={text.value}
+        onChange={(event) => (text.value = event.currentTarget.value)}
+      />
+      <Problem text={problem} />
+      {answer === undefined ? (
+        problem === undefined ? (
+          <Loading />
+        ) : null
+      ) : answer.length === 0 ? (
+        <Empty title={t('Nothing here.')} />
+      ) : (
+        <Table label={t('Audit log')} rows={answer} columns={AUDIT_COLUMNS()} keyOf={({ seq }) => String(seq)} />
+      )}
+    </Card>
+  )
+}

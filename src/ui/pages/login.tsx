@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { ask, isAway, isLocked } from '../core/api.ts'
+import { account, forget, logIn, type LoginOptions } from '../core/session.ts'
+import { t } from '../core/text.ts'
+import { Button, Problem } from '../parts/basic.tsx'
+
+/** The first thing that is seen, and what stands before the page when the session has ended. */
+export function Login() {
+  const email = useSignal(account.value?.email ?? '')
+  const password = useSignal('')
+  const code = useSignal('')
+  const asksCode = useSignal(false)
+  const options = useSignal<LoginOptions | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const codeInput = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    // The answer is the same for every address, so any will do.
+    void ask<LoginOptions>('POST', '/login/options', { body: { email: 'anybody@localhost' }, isLogin: true }).then(
+      ({ data }) => (options.value = data),
+      () => undefined,
+    )
+  }, [])
+  async function submit() {
+    isBusy.value = true
+    problem.value = undefined
+    try {
+      if ((await logIn(email.value, password.value, code.value)) === 'code') {
+        asksCode.value = true
+        setTimeout(() => codeInput.current?.focus())
+      }
+    } catch (error) {
+      problem.value = isAway.value ? t('The daemon does not answer.') : error instanceof Error ? error.message : ''
+      code.value = ''
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return (
+    <main class="login">
+      <form
+        class="card"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void submit()
+        }}
+      >
+        <h1 class="brand">
+          <Logo /> Fulcrum
+        </h1>
+        {isLocked.value ? <p>{t('Your session has ended. What you typed is still there: log in to go on.')}</p> : null}
+        <Problem text={problem.value} />
+        <label class="field">
+          {t('E-mail')}
+          <input
+            type="text"
+            name="username"
+            autocomplete="username"
+            required
+            autofocus={!isLocked.value}
+            value={email.value}
+            onInput={(event) => (email.value = event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          {t('Password')}
+          <input
+            type="password"
+            name="password"
+            autocomplete="current-password"
+            required
+            value={password.value}
+            onInput={(event) => (password.value = event.currentTarget.value)}
+          />
+        </label>
+        {asksCode.value ? (
+          <label class="field">
+            {t('Code of the second factor')}
+            <input
+              ref={codeInput}
+              type="text"
+              inputMode="numeric"
+              autocomplete="one-time-code"
+              required
+              value={code.value}
+              onInput={(event) => (code.value = event.currentTarget.value)}
+            />
+          </label>
+        ) : null}
+        <Button kind="main" type="submit" isBusy={isBusy.value}>
+          {t('Log in')}
+        </Button>
+        {options.value?.samlConfigured === true ? (
+          <a class="button plain" href="api/v1/saml/login">
+            {t('Single sign-on')}
+          </a>
+        ) : null}
+        {isLocked.value ? (
+          <Button kind="quiet" onClick={forget}>
+            {t('Leave')}
+          </Button>
+        ) : null}
+      </form>
+    </main>
+  )
+}
+
+export const Logo = () => (
+  <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">
+    <path d="M16 13 28 29H4z" />
+    <path class="beam" d="M3 12 29 6" />
+  </svg>
+)

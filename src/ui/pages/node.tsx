@@ -1,0 +1,320 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, read } from '../core/api.ts'
+import { changes, overview, self } from '../core/live.ts'
+import { ago, bytes, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { OperationDialog } from '../parts/operation-dialog.tsx'
+import { saveFile } from '../core/save-file.ts'
+import { attempt } from '../parts/toast.tsx'
+
+type Asked = { readonly id: string; readonly begin?: Readonly<Record<string, unknown>> }
+
+/** This machine and those beside it: programs, network, updates, backups, power. */
+export function NodePage() {
+  const asked = useSignal<Asked | undefined>(undefined)
+  const now = overview.value
+  const open = (id: string, begin: Asked['begin'] = {}) => (asked.value = { id, begin })
+  if (now === undefined) return <Loading />
+  return (
+    <>
+      <PageHead title={t('Node')} hint={now.nodes.find(({ isSelf }) => isSelf)?.name ?? ''}>
+        <Button icon="save" onClick={() => void attempt(saveBackup)}>
+          {t('Back up')}
+        </Button>
+        <Button kind="danger" onClick={() => open('power.reboot')}>
+          {t('Reboot')}
+        </Button>
+      </PageHead>
+      <div class="tiles">
+        <Tile
+          title="HAProxy"
+          value={now.haproxy.version ?? '–'}
+          more={now.haproxy.answers ? t('answers') : t('does not answer')}
+        />
+        <Tile
+          title={t('Layer 4')}
+          value={now.layer4.problem === null ? t('works') : '–'}
+          more={now.layer4.problem ?? ''}
+        />
+        <Tile
+          title={t('Disk free')}
+          value={bytes(now.disk?.available)}
+          more={now.disk === null ? '' : t('of {size}', { size: bytes(now.disk.size) })}
+        />
+        <Tile
+          title="Fulcrum"
+          value={now.version}
+          more={now.quorum === null ? t('one node') : now.quorum ? t('quorum') : t('no quorum')}
+        />
+      </div>
+      <div class="columns even">
+        <Nodes open={open} />
+        <Programs />
+        <Interfaces open={open} />
+        <Jobs />
+        <Updates open={open} />
+        <Settings open={open} />
+      </div>
+      {asked.value === undefined ? null : (
+        <OperationDialog {...asked.value} onClose={() => (asked.value = undefined)} />
+      )}
+    </>
+  )
+}
+
+/** The file as the API answers it, private keys included. */
+async function saveBackup(): Promise<string> {
+  const backup = await read<unknown>('/backup')
+  const url = URL.createObjectURL(new Blob([JSON.stringify(backup)], { type: 'application/json' }))
+  saveFile(`fulcrum-${new Date().toISOString().slice(0, 10)}.json`, url)
+  URL.revokeObjectURL(url)
+  return t('Saved. The file holds private keys: keep it where nobody else reads it.')
+}
+
+const Tile = ({ title, value, more }: { readonly title: string; readonly value: string; readonly more: string }) => (
+  <div class="tile">
+    <span class="tile-title">{title}</span>
+    <span class="tile-value">{value}</span>
+    <span class="hint">{more}</span>
+  </div>
+)
+
+interface Opening {
+  readonly open: (id: string, begin?: Asked['begin']) => void
+}
+
+/** Asked for when it is shown, and again after each change. */
+function useRead<T>(path: string) {
+  const data = useSignal<T | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    read<T>(path).then(
+      (come) => (data.value = come),
+      (error: Error) => (problem.value = error.message),
+    )
+  }, [path, changes.value])
+  return { data: data.value, problem: problem.value }
+}
+
+function Nodes({ open }: Opening) {
+  const nodes = overview.value?.nodes ?? []
+  return (
+    <Card
+      title={t('Nodes')}
+      more={
+        <>
+          <Button kind="quiet" onClick={() => open('cluster.form')}>
+            {t('Begin a cluster')}
+          </Button>
+          <Button kind="quiet" onClick={() => open('cluster.issueToken')}>
+            {t('Let a node join')}
+          </Button>
+          <Button kind="quiet" onClick={() => open('cluster.join')}>
+            {t('Join another')}
+          </Button>
+        </>
+      }
+    >
+      <ul class="plain rows">
+        {nodes.map(({ id, name, state, isSelf, isLeader, inMaintenance, version }) => (
+          <li key={id}>
+            <strong>
+              <bdi>{name}</bdi>
+            </strong>{' '}
+            <Badge tone={state === 'online' ? 'good' : 'bad'}>{t(state)}</Badge>{' '}
+            <span class="hint">
+              {[
+                version,
+                isSelf ? t('this one') : '',
+                isLeader ? t('leads') : '',
+                inMaintenance ? t('in maintenance') : '',
+              ]
+                .filter((one) => one !== '')
+                .join(' · ')}
+            </span>
+            {nodes.length < 2 ? null : (
+              <span class="row-actions">
+                <Button kind="quiet" onClick={() => open('cluster.maintainNode', { applianceId: id })}>
+                  {t('Maintenance')}
+                </Button>
+                <Button
+                  kind="quiet"
+                  icon="trash"
+                  aria-label={t('Remove {name}', { name })}
+                  onClick={() => open('cluster.removeNode', { applianceId: id })}
+                />
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface Program {
+  readonly name: string
+  readonly fullName: string
+  readonly canReload: boolean
+}
+
+function Programs() {
+  const { data, problem } = useRead<readonly Program[]>('/services')
+  const act = (name: string, what: 'reload' | 'restart') =>
+    attempt(async () => (await ask('PUT', `/services/${name}/${what}`, { body: {} })).message)
+  return (
+    <Card title={t('Programs')}>
+      <Problem text={problem} />
+      <ul class="plain rows">
+        {(data ?? []).map(({ name, fullName, canReload }) => (
+          <li key={name}>
+            {fullName}
+            <span class="row-actions">
+              {canReload ? (
+                <Button kind="quiet" onClick={() => void act(name, 'reload')}>
+                  {t('Reload')}
+                </Button>
+              ) : null}
+              <Button kind="quiet" onClick={() => void act(name, 'restart')}>
+                {t('Restart')}
+              </Button>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface Interface {
+  readonly id: string
+  readonly name: string
+  readonly state: string
+  readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
+}
+
+function Interfaces({ open }: Opening) {
+  const { data, problem } = useRead<readonly Interface[]>(`/${self()}/interfaces`)
+  return (
+    <Card
+      title={t('Network')}
+      more={
+        <>
+          <Button kind="quiet" icon="plus" onClick={() => open('staticIps.create')}>
+            {t('Address')}
+          </Button>
+          <Button kind="quiet" icon="plus" onClick={() => open('ipRoutes.create')}>
+            {t('Route')}
+          </Button>
+          <Button kind="quiet" icon="plus" onClick={() => open('floatingIps.create')}>
+            {t('Floating IP')}
+          </Button>
+        </>
+      }
+    >
+      <Problem text={problem} />
+      <ul class="plain rows">
+        {(data ?? []).map(({ id, name, state, addresses }) => (
+          <li key={id}>
+            <strong>{name}</strong> <Badge tone={state === 'up' ? 'good' : 'idle'}>{t(state)}</Badge>{' '}
+            <span class="code">{addresses.map(({ ip, prefix }) => `${ip}/${prefix}`).join(' ')}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface Job {
+  readonly id: string
+  readonly title: string
+  readonly state: 'running' | 'succeeded' | 'failed' | 'cancelled'
+  readonly progress: number | null
+  readonly step: string
+  readonly startedAt: string
+  readonly problem: { readonly message: string } | null
+}
+const JOB_TONES: Readonly<Record<Job['state'], Tone>> = {
+  running: 'info',
+  succeeded: 'good',
+  failed: 'bad',
+  cancelled: 'idle',
+}
+
+function Jobs() {
+  const { data, problem } = useRead<readonly Job[]>('/jobs')
+  return (
+    <Card title={t('Jobs')}>
+      <Problem text={problem} />
+      {data?.length === 0 ? <Empty title={t('No job yet.')} /> : null}
+      <ul class="plain rows">
+        {(data ?? []).slice(0, 12).map(({ id, title, state, progress, step, startedAt, problem: failed }) => (
+          <li key={id}>
+            {title} <Badge tone={JOB_TONES[state]}>{t(state)}</Badge> <span class="hint">{ago(startedAt)}</span>
+            {state === 'running' ? <progress max={100} value={progress ?? undefined} aria-label={title} /> : null}
+            {step === '' ? null : <div class="hint">{step}</div>}
+            {failed === null ? null : <p class="error">{failed.message}</p>}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+interface UpdateStatus {
+  readonly restartRequired: boolean
+  readonly details: readonly { readonly name: string; readonly security: boolean }[]
+}
+
+function Updates({ open }: Opening) {
+  const { data, problem } = useRead<UpdateStatus>(`/${self()}/system/update/status`)
+  const security = data?.details.filter((one) => one.security).length ?? 0
+  return (
+    <Card
+      title={t('Updates')}
+      more={
+        <Button kind="quiet" onClick={() => open('updates.start')}>
+          {t('Update')}
+        </Button>
+      }
+    >
+      <Problem text={problem} />
+      {data === undefined ? null : (
+        <p>
+          {t('{count:package|packages}, {security} of them for security.', { count: data.details.length, security })}{' '}
+          {data.restartRequired ? <Badge tone="warn">{t('restart needed')}</Badge> : null}
+        </p>
+      )}
+    </Card>
+  )
+}
+
+const SETTINGS = [
+  ['Clock', 'dateTime.ntp'],
+  ['Time zone', 'dateTime.timezone'],
+  ['Connection tracking', 'conntrack.update'],
+  ['Proxy', 'systemProxy.update'],
+  ['SNMP', 'snmp.update'],
+  ['Address of this page', 'userInterface.update'],
+  ['Syslog', 'syslogServer.update'],
+  ['Restore a backup', 'backups.restore'],
+  ['Snapshot', 'lvmSnapshots.create'],
+  ['Halt', 'power.halt'],
+] as const
+
+function Settings({ open }: Opening) {
+  return (
+    <Card title={t('Settings')}>
+      <ul class="chips">
+        {SETTINGS.map(([name, id]) => (
+          <li key={id}>
+            <button type="button" class="chip" onClick={() => open(id)}>
+              {t(name)}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
+}

@@ -1,0 +1,63 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { route, setQuery } from '../core/route.ts'
+import { api, loadApi, type Operation } from '../core/schema.ts'
+import { t } from '../core/text.ts'
+import { Badge, Card, Empty, Loading, PageHead } from '../parts/basic.tsx'
+import { OperationDialog } from '../parts/operation-dialog.tsx'
+
+/** Streams have no end that a form could wait for. */
+const isAsked = ({ id }: Operation) => !id.endsWith('.stream')
+
+/** Everything that the API can do, each with a form of its own. */
+export function OperationsPage() {
+  const open = useSignal<string | undefined>(undefined)
+  useEffect(() => void loadApi(), [])
+  const known = api.value
+  const text = (route.value.query.get('q') ?? '').toLowerCase()
+  const fitting = [...(known?.operations.values() ?? [])].filter(
+    (one) => isAsked(one) && `${one.method} ${one.path} ${one.summary} ${one.id}`.toLowerCase().includes(text),
+  )
+  const tags = [...new Set(fitting.map(({ tag }) => tag))]
+  return (
+    <>
+      <PageHead title={t('Operations')} hint={t('Everything that the API can do, each with a form of its own.')}>
+        <input
+          type="search"
+          class="filter"
+          placeholder={t('Filter')}
+          aria-label={t('Filter')}
+          value={route.value.query.get('q') ?? ''}
+          onInput={(event) => setQuery({ q: event.currentTarget.value })}
+        />
+        <a class="button plain" href="api/v1/docs">
+          {t('Documentation of the API')}
+        </a>
+      </PageHead>
+      {known === undefined ? <Loading /> : null}
+      {known !== undefined && fitting.length === 0 ? <Empty title={t('Nothing is called that.')} /> : null}
+      {tags.map((tag) => (
+        <Card key={tag} title={tag}>
+          <ul class="plain rows">
+            {fitting
+              .filter((one) => one.tag === tag)
+              .map(({ id, method, path, summary }) => (
+                <li key={id}>
+                  <button type="button" class="link" onClick={() => (open.value = id)}>
+                    {summary}
+                  </button>{' '}
+                  <span class="hint code">
+                    <Badge tone={method === 'GET' ? 'info' : method === 'DELETE' ? 'bad' : 'warn'}>{method}</Badge>{' '}
+                    {path}
+                  </span>
+                </li>
+              ))}
+          </ul>
+        </Card>
+      ))}
+      {open.value === undefined ? null : (
+        <OperationDialog key={open.value} id={open.value} onClose={() => (open.value = undefined)} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,170 @@
+import { ahead_ms, type Attention, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
+import { hrefOf } from '../core/route.ts'
+import { ago, bytes, short, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, Loading, PageHead, type Tone } from '../parts/basic.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { isPublishOpen } from '../parts/publish.tsx'
+import { ServicesTable, useServices } from '../parts/services-table.tsx'
+
+const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
+const PAGES: Readonly<Record<string, string>> = {
+  realServers: 'servers',
+  certificates: 'certificates',
+  acmeOrders: 'certificates',
+  l7Frontends: 'services',
+  l7Backends: 'services',
+  l4Frontends: 'services',
+  l4Backends: 'services',
+}
+
+/** The state of everything, and what needs a person. */
+export function OverviewPage() {
+  const now = overview.value
+  const { services, isLoading } = useServices()
+  if (now === undefined) return <Loading />
+  return (
+    <>
+      <PageHead
+        title={t('Overview')}
+        hint={t('{name}, version {version}', {
+          name: now.nodes.find(({ isSelf }) => isSelf)?.name ?? '',
+          version: now.version,
+        })}
+      >
+        <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+          {t('Publish a service')}
+        </Button>
+      </PageHead>
+      {now.attention.length > 0 ? (
+        <Needs attention={now.attention} more={now.more} />
+      ) : services.length === 0 ? null : (
+        <p class="all-well">
+          <Icon name="check" /> {t('Everything serves: {count:service|services}.', { count: services.length })}
+        </p>
+      )}
+      <div class="tiles">
+        <Tile
+          title={t('Requests per second')}
+          value={short(now.layer7.traffic.requestsPerSecond)}
+          more={t('Layer 7')}
+        />
+        <Tile
+          title={t('Open sessions')}
+          value={short(sum(now.layer7.traffic.sessions, now.layer4.traffic.sessions))}
+          more={t('Both layers')}
+        />
+        <Tile
+          title={t('Servers up')}
+          value={`${up(now.layer7) + up(now.layer4)} / ${now.layer7.reals.total + now.layer4.reals.total}`}
+          more={t('{count} down', { count: now.layer7.reals.down + now.layer4.reals.down })}
+        />
+        <Tile
+          title={t('Disk free')}
+          value={bytes(now.disk?.available)}
+          more={now.disk === null ? '' : t('of {size}', { size: bytes(now.disk.size) })}
+        />
+      </div>
+      <div class="columns">
+        <Card title={t('Services')} more={<a href={hrefOf('services')}>{t('All')}</a>}>
+          {isLoading ? <Loading /> : services.length === 0 ? <FirstSteps /> : <ServicesTable services={services} />}
+        </Card>
+        <div class="stack">
+          {now.revisions === null ? null : (
+            <Card title={t('Revisions')} more={<a href={hrefOf('changes', 'revisions')}>{t('All')}</a>}>
+              <Revisions revisions={now.revisions} />
+            </Card>
+          )}
+          {now.events === null ? null : (
+            <Card title={t('Events')}>
+              <Events events={now.events} />
+            </Card>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}
+
+const up = ({ reals }: Layer): number => reals.up
+const sum = (a: number | null, b: number | null): number | null =>
+  a === null && b === null ? null : (a ?? 0) + (b ?? 0)
+
+const Tile = ({ title, value, more }: { readonly title: string; readonly value: string; readonly more: string }) => (
+  <div class="tile">
+    <span class="tile-title">{title}</span>
+    <span class="tile-value">{value}</span>
+    <span class="hint">{more}</span>
+  </div>
+)
+
+const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; readonly more: number }) => (
+  <section class="needs" aria-label={t('What needs a person')}>
+    <ul>
+      {attention.slice(0, 8).map(({ kind, severity, message, resource, resourceId }) => (
+        <li key={`${kind} ${resourceId} ${message}`}>
+          <Badge tone={TONES[severity] ?? 'info'}>{t(severity)}</Badge>
+          <span>{message}</span>
+          {resource === null || PAGES[resource] === undefined ? null : (
+            <a href={hrefOf(PAGES[resource])}>{t('Show')}</a>
+          )}
+        </li>
+      ))}
+    </ul>
+    {attention.length > 8 || more > 0 ? (
+      <p class="hint">{t('{count} more', { count: attention.length - 8 + more })}</p>
+    ) : null}
+  </section>
+)
+
+const FirstSteps = () => (
+  <Empty title={t('Nothing is balanced yet.')}>
+    <p>
+      {t(
+        'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.',
+      )}
+    </p>
+    <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+      {t('Publish a service')}
+    </Button>
+  </Empty>
+)
+
+const Revisions = ({ revisions }: { readonly revisions: readonly Revision[] }) => (
+  <ol class="timeline">
+    {revisions.map(({ revision, by, at, comment, count }) => (
+      <li key={revision}>
+        <a href={hrefOf('changes', 'revisions', String(revision))}>
+          {t('Revision {revision}', { revision: String(revision) })}
+        </a>{' '}
+        <span class="hint">
+          {t('{count:record|records}', { count })} · {by} ·{' '}
+          <time dateTime={at}>{ago(at, Date.now() - ahead_ms.value)}</time>
+        </span>
+        {comment === '' ? null : <div>{comment}</div>}
+      </li>
+    ))}
+  </ol>
+)
+
+const toldOf = ({ kind, data }: Happened): string => {
+  const words = [
+    data['state'],
+    data['realServer'] ?? data['name'] ?? data['by'] ?? data['email'] ?? data['title'],
+    data['backend'],
+  ]
+  const state = data['up'] === true ? t('up') : data['up'] === false ? t('down') : undefined
+  return [kind, ...words, state].filter((one) => typeof one === 'string' && one !== '').join(' · ')
+}
+
+const Events = ({ events }: { readonly events: readonly Happened[] }) => (
+  <ol class="timeline">
+    {events.map((event) => (
+      <li key={event.id}>
+        {toldOf(event)}{' '}
+        <time class="hint" dateTime={event.at}>
+          {ago(event.at, Date.now() - ahead_ms.value)}
+        </time>
+      </li>
+    ))}
+  </ol>
+)

@@ -1,0 +1,242 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, read } from '../core/api.ts'
+import { changed, changes, figuresOfServer, tick } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { hrefOf, route, setQuery } from '../core/route.ts'
+import { short, t } from '../core/text.ts'
+import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { History } from '../parts/chart-card.tsx'
+import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
+import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
+import { attempt, sayProblem } from '../parts/toast.tsx'
+
+const NEW = (): Editing => ({
+  title: t('New server'),
+  create: 'realServers.create',
+  begin: { port: 80 },
+  first: ['name', 'ip', 'port', 'weight'],
+})
+
+type Wanted = 'all' | 'down' | 'drained' | 'halted'
+const fits: Readonly<Record<Wanted, (server: ServerRecord) => boolean>> = {
+  all: () => true,
+  down: ({ health }) => health === 'down',
+  drained: ({ state }) => state === 'drained',
+  halted: ({ state }) => state === 'halted',
+}
+
+/** Everything that requests are sent to. */
+export function ServersPage() {
+  const { records, problem } = useRecords<ServerRecord>('/ipvsDirector/rips')
+  const {
+    rest: [id],
+    query,
+  } = route.value
+  const editing = useSignal<Editing | undefined>(undefined)
+  const text = (query.get('q') ?? '').toLowerCase()
+  const state = (query.get('state') ?? 'all') as Wanted
+  const fit = fits[state] ?? fits.all
+  const all = records ?? []
+  const one = all.find((server) => server.id === id)
+  return (
+    <>
+      {one === undefined ? (
+        <>
+          <PageHead title={t('Servers')} hint={t('Everything that requests are sent to, in both layers.')}>
+            <input
+              type="search"
+              class="filter"
+              placeholder={t('Name or address')}
+              aria-label={t('Filter')}
+              value={query.get('q') ?? ''}
+              onInput={(event) => setQuery({ q: event.currentTarget.value })}
+            />
+            <Button kind="main" icon="plus" onClick={() => (editing.value = NEW())}>
+              {t('New server')}
+            </Button>
+          </PageHead>
+          <Problem text={problem} />
+          <Choice
+            label={t('State')}
+            value={state}
+            options={(Object.keys(fits) as Wanted[]).map((name) => [
+              name,
+              `${t(name)} (${all.filter(fits[name]).length})`,
+            ])}
+            onChange={(next) => setQuery({ state: next === 'all' ? '' : next })}
+          />
+          <Card>
+            {records === undefined ? (
+              <Loading />
+            ) : all.length === 0 ? (
+              <Empty title={t('No server yet.')}>
+                <Button kind="main" icon="plus" onClick={() => (editing.value = NEW())}>
+                  {t('New server')}
+                </Button>
+              </Empty>
+            ) : (
+              <ServersTable
+                servers={all.filter(
+                  (server) => fit(server) && `${server.name} ${server.ip}:${server.port}`.toLowerCase().includes(text),
+                )}
+              />
+            )}
+          </Card>
+        </>
+      ) : (
+        <OneServer server={one} onEdit={(next) => (editing.value = next)} />
+      )}
+      {editing.value === undefined ? null : (
+        <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
+      )}
+    </>
+  )
+}
+
+function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly onEdit: (editing: Editing) => void }) {
+  void tick.value
+  const { id, name, ip, port, health, state, weight } = server
+  const figures = figuresOfServer(id)
+  const move = (to: string) =>
+    attempt(async () => (await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })).message).then(changed)
+  async function remove() {
+    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
+    if (await attempt(async () => (await ask('DELETE', `/ipvsDirector/rips/${id}`, { body: {} })).message))
+      location.hash = hrefOf('servers')
+    await changed()
+  }
+  return (
+    <>
+      <PageHead title={name} hint={<span class="code">{`${ip}${port === null ? '' : `:${port}`}`}</span>}>
+        <Badge tone={health === 'up' ? 'good' : health === 'down' ? 'bad' : 'idle'}>{t(health)}</Badge>
+        <Badge tone={state === 'online' ? 'good' : 'warn'}>{t(state)}</Badge>
+        {state === 'online' ? null : (
+          <Button icon="play" onClick={() => void move('online')}>
+            {t('Put back')}
+          </Button>
+        )}
+        {state === 'online' ? <Button onClick={() => void move('drain')}>{t('drain')}</Button> : null}
+        {state === 'halted' ? null : (
+          <Button kind="danger" onClick={() => void move('halt')}>
+            {t('halt')}
+          </Button>
+        )}
+        <Button
+          icon="edit"
+          onClick={() =>
+            onEdit({
+              title: t('Server {name}', { name }),
+              create: '',
+              update: 'realServers.update',
+              id,
+              first: ['name', 'ip', 'port', 'weight', 'state'],
+            })
+          }
+        >
+          {t('Edit')}
+        </Button>
+        <Button kind="danger" icon="trash" onClick={() => void remove()}>
+          {t('Delete')}
+        </Button>
+      </PageHead>
+      <p>
+        <a href={hrefOf('servers')}>{t('All servers')}</a>
+      </p>
+      <Maintenance server={server} />
+      <div class="tiles">
+        {(
+          [
+            [t('Sessions'), 'currentSessions'],
+            [t('per second'), 'sessionRate'],
+            [t('Answers 5xx'), 'responses5xx'],
+          ] as const
+        ).map(([title, field]) => (
+          <div key={field} class="tile">
+            <span class="tile-title">{title}</span>
+            <span class="tile-value">
+              {figures.length === 0 ? '–' : short(figures.reduce((sum, one) => sum + Number(one[field] ?? 0), 0))}
+            </span>
+          </div>
+        ))}
+        <div class="tile">
+          <span class="tile-title">{t('Weight')}</span>
+          <span class="tile-value">{weight}</span>
+        </div>
+      </div>
+      <Card title={t('In backends')}>
+        <ul class="plain">
+          {figures.map((one) => (
+            <li key={String(one['backendId'])}>
+              {String(one['backendName'])}{' '}
+              <Badge tone={one['status'] === 'UP' ? 'good' : 'idle'}>{String(one['status'])}</Badge>{' '}
+              <span class="hint">{String(one['checkStatus'] ?? '')}</span>
+            </li>
+          ))}
+          {figures.length === 0 ? <li class="hint">{t('In none that is live.')}</li> : null}
+        </ul>
+      </Card>
+      <History layer="layer7" kind="rips" id={id} name={name} />
+    </>
+  )
+}
+
+interface Job {
+  readonly id: string
+  readonly kind: string
+  readonly title: string
+  readonly state: string
+  readonly progress: number | null
+  readonly step: string
+  readonly canCancel: boolean
+}
+
+const WAIT_S = 300
+
+/** A drain that waits until nobody is connected any more, and then takes the server out. */
+function Maintenance({ server: { id, state, name } }: { readonly server: ServerRecord }) {
+  const job = useSignal<Job | undefined>(undefined)
+  useEffect(() => {
+    const look = () =>
+      void read<readonly Job[]>('/jobs').then(
+        (all) =>
+          (job.value = all.find(
+            (one) => one.kind === 'realServer.drain' && one.state === 'running' && one.title.includes(name),
+          )),
+        () => undefined,
+      )
+    look()
+    const timer = setInterval(look, 2_000)
+    return () => clearInterval(timer)
+  }, [id, changes.value])
+  async function begin() {
+    try {
+      await ask('PUT', `/ipvsDirector/rips/${id}/drain`, { query: { wait: WAIT_S, then: 'halt' }, body: {} })
+      await changed()
+    } catch (error) {
+      sayProblem(error)
+    }
+  }
+  const now = job.value
+  if (now === undefined)
+    return state === 'online' ? (
+      <p>
+        <Button icon="pause" onClick={() => void begin()}>
+          {t('Maintenance: drain, wait up to 5 minutes, then halt')}
+        </Button>
+      </p>
+    ) : null
+  return (
+    <Card title={now.title}>
+      <progress max={100} value={now.progress ?? undefined} aria-label={now.title} />
+      <p class="hint">{now.step}</p>
+      {now.canCancel ? (
+        <Button
+          onClick={() => void attempt(async () => (await ask('PUT', `/jobs/${now.id}/cancel`, { body: {} })).message)}
+        >
+          {t('Cancel')}
+        </Button>
+      ) : null}
+    </Card>
+  )
+}

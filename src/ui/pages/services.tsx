@@ -1,0 +1,219 @@
+import { useSignal } from '@preact/signals'
+import { ask } from '../core/api.ts'
+import { changed, figureOf, tick } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { hrefOf, route, setQuery } from '../core/route.ts'
+import { short, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { History } from '../parts/chart-card.tsx'
+import { isPublishOpen } from '../parts/publish.tsx'
+import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
+import { type BackendRecord, type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
+import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
+import { attempt } from '../parts/toast.tsx'
+
+/** What is balanced: one list of both layers, and each service with what is behind it. */
+export function ServicesPage() {
+  const { services, isLoading, problem } = useServices()
+  const {
+    rest: [, id],
+    query,
+  } = route.value
+  const editing = useSignal<Editing | undefined>(undefined)
+  const wanted = (query.get('q') ?? '').toLowerCase()
+  const shown = services.filter(({ name, ip, ports }) => `${name} ${ip}:${ports}`.toLowerCase().includes(wanted))
+  const one = services.find((service) => service.id === id)
+  return (
+    <>
+      {one === undefined ? (
+        <>
+          <PageHead title={t('Services')} hint={t('Frontends of both layers, and the servers behind them.')}>
+            <input
+              type="search"
+              class="filter"
+              placeholder={t('Filter')}
+              aria-label={t('Filter')}
+              value={query.get('q') ?? ''}
+              onInput={(event) => setQuery({ q: event.currentTarget.value })}
+            />
+            <Button icon="plus" onClick={() => (editing.value = NEW_L4())}>
+              {t('Layer 4')}
+            </Button>
+            <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+              {t('Publish a service')}
+            </Button>
+          </PageHead>
+          <Problem text={problem} />
+          <Card>
+            {isLoading ? (
+              <Loading />
+            ) : services.length === 0 ? (
+              <Empty title={t('Nothing is balanced yet.')} />
+            ) : shown.length === 0 ? (
+              <Empty title={t('Nothing is called that.')} />
+            ) : (
+              <ServicesTable services={shown} />
+            )}
+          </Card>
+          <Backends onEdit={(next) => (editing.value = next)} />
+        </>
+      ) : (
+        <OneService service={one} onEdit={(next) => (editing.value = next)} />
+      )}
+      {editing.value === undefined ? null : (
+        <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
+      )}
+    </>
+  )
+}
+
+const NEW_L4 = (): Editing => ({
+  title: t('New Layer 4 frontend'),
+  create: 'l4Frontends.create',
+  begin: { protocol: 'tcp', forwarding: 'masq' },
+  first: ['name', 'ip', 'ports', 'backendId'],
+})
+
+const editFrontend = ({ layer, id, name }: Service): Editing => ({
+  title: t('Frontend {name}', { name }),
+  create: '',
+  update: layer === 'layer7' ? 'l7Frontends.update' : 'l4Frontends.update',
+  id,
+  first: ['name', 'enabled'],
+})
+
+const editBackend = (layer: Service['layer'], { id, name }: BackendRecord): Editing => ({
+  title: t('Backend {name}', { name }),
+  create: '',
+  update: layer === 'layer7' ? 'l7Backends.update' : 'l4Backends.update',
+  id,
+  first: ['name', 'reals'],
+})
+
+function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
+  const l7 = useRecords<BackendRecord>('/layer7proxy/backends')
+  const l4 = useRecords<BackendRecord>('/ipvsDirector/backends')
+  const all = [
+    ...(l7.records ?? []).map((one) => ['layer7', one] as const),
+    ...(l4.records ?? []).map((one) => ['layer4', one] as const),
+  ]
+  return (
+    <Card
+      title={t('Backends')}
+      more={
+        <>
+          <Button
+            kind="quiet"
+            icon="plus"
+            onClick={() =>
+              onEdit({
+                title: t('New Layer 7 backend'),
+                create: 'l7Backends.create',
+                begin: { mode: 'http' },
+                first: ['name', 'mode', 'reals'],
+              })
+            }
+          >
+            {t('Layer 7')}
+          </Button>
+          <Button
+            kind="quiet"
+            icon="plus"
+            onClick={() =>
+              onEdit({ title: t('New Layer 4 backend'), create: 'l4Backends.create', first: ['name', 'reals'] })
+            }
+          >
+            {t('Layer 4')}
+          </Button>
+        </>
+      }
+    >
+      {all.length === 0 ? (
+        <Empty title={t('No backend yet.')} />
+      ) : (
+        <ul class="chips">
+          {all.slice(0, 200).map(([layer, one]) => (
+            <li key={one.id}>
+              <button type="button" class="chip" onClick={() => onEdit(editBackend(layer, one))}>
+                <bdi>{one.name}</bdi>{' '}
+                <span class="hint">{t('{count:server|servers}', { count: one.reals.length })}</span>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {all.length > 200 ? <p class="hint">{t('{count} more: use the search.', { count: all.length - 200 })}</p> : null}
+    </Card>
+  )
+}
+
+function OneService({ service, onEdit }: { readonly service: Service; readonly onEdit: (editing: Editing) => void }) {
+  void tick.value
+  const { layer, id, name, backend, isPaused, enabled, kind, ip, ports } = service
+  const standing = standingOf(service)
+  const figure = figureOf(layer, 'frontends', id)
+  const { records: servers = [] } = useRecords<ServerRecord>('/ipvsDirector/rips')
+  const members = new Set((backend?.reals ?? []).map(({ ripId }) => ripId))
+  const path = layer === 'layer7' ? `/layer7proxy/frontends/${id}` : `/ipvsDirector/frontends/${id}`
+  const put = (body: object) => attempt(async () => (await ask('PUT', path, { body })).message).then(changed)
+  async function remove() {
+    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
+    await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
+    location.hash = hrefOf('services')
+    await changed()
+  }
+  return (
+    <>
+      <PageHead title={name} hint={<span class="code">{`${kind} ${ip}:${ports}`}</span>}>
+        <Badge tone={standing.tone}>{standing.word}</Badge>
+        {layer === 'layer7' ? (
+          <Button icon={isPaused ? 'play' : 'pause'} onClick={() => void put({ maintenance: { enabled: !isPaused } })}>
+            {isPaused ? t('Resume') : t('Pause')}
+          </Button>
+        ) : null}
+        <Button onClick={() => void put({ enabled: !enabled })}>{enabled ? t('Switch off') : t('Switch on')}</Button>
+        <Button icon="edit" onClick={() => onEdit(editFrontend(service))}>
+          {t('Edit')}
+        </Button>
+        <Button kind="danger" icon="trash" onClick={() => void remove()}>
+          {t('Delete')}
+        </Button>
+      </PageHead>
+      <p>
+        <a href={hrefOf('services')}>{t('All services')}</a>
+      </p>
+      <div class="tiles">
+        {(layer === 'layer7'
+          ? ([
+              [t('Requests per second'), 'requestRate'],
+              [t('Open sessions'), 'currentSessions'],
+              [t('Answers 5xx'), 'responses5xx'],
+              [t('Refused'), 'requestsDenied'],
+            ] as const)
+          : ([
+              [t('Connections per second'), 'connectionsPerSecond'],
+              [t('Connections'), 'connections'],
+            ] as const)
+        ).map(([title, field]) => (
+          <div key={field} class="tile">
+            <span class="tile-title">{title}</span>
+            <span class="tile-value">{short(figure?.[field])}</span>
+          </div>
+        ))}
+      </div>
+      <History layer={layer} kind="frontends" id={id} name={name} />
+      <Card
+        title={backend === undefined ? t('No backend') : t('Backend {name}', { name: backend.name })}
+        more={
+          backend === undefined ? undefined : (
+            <Button kind="quiet" icon="edit" onClick={() => onEdit(editBackend(layer, backend))}>
+              {t('Edit')}
+            </Button>
+          )
+        }
+      >
+        <ServersTable servers={servers.filter((server) => members.has(server.id))} />
+      </Card>
+    </>
+  )
+}

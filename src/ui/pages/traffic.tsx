@@ -1,0 +1,178 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, type Query } from '../core/api.ts'
+import { self } from '../core/live.ts'
+import { follow } from '../core/stream.ts'
+import { clock, number, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { History } from '../parts/chart-card.tsx'
+import { useServices } from '../parts/services-table.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+
+/** What comes and goes: charts of a service, and its requests one by one. */
+export function TrafficPage() {
+  const { services } = useServices()
+  const chosen = useSignal('')
+  const one = services.find(({ id }) => id === chosen.value) ?? services[0]
+  return (
+    <>
+      <PageHead title={t('Traffic')} hint={t('Charts of a service, and its requests one by one.')}>
+        <select
+          aria-label={t('Service')}
+          value={one?.id ?? ''}
+          onChange={(event) => (chosen.value = event.currentTarget.value)}
+        >
+          {services.map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </PageHead>
+      {one === undefined ? (
+        <Empty title={t('Nothing is balanced yet.')} />
+      ) : (
+        <History key={one.id} layer={one.layer} kind="frontends" id={one.id} name={one.name} />
+      )}
+      <Requests frontendId={one?.layer === 'layer7' ? one.id : undefined} />
+    </>
+  )
+}
+
+interface LogLine {
+  readonly id: string
+  readonly time: string
+  readonly frontendName: string | null
+  readonly backendName: string | null
+  readonly serverName: string | null
+  readonly source: string
+  readonly method: string | null
+  readonly host: string | null
+  readonly path: string | null
+  readonly status: number | null
+  readonly totalTime: number | null
+}
+
+const KEPT = 500
+const toneOf = (status: number | null): Tone =>
+  status === null ? 'idle' : status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
+
+const COLUMNS = (): readonly Column<LogLine>[] => [
+  { id: 'time', title: t('Time'), cell: ({ time }) => clock(time) },
+  { id: 'status', title: t('Status'), cell: ({ status }) => <Badge tone={toneOf(status)}>{status ?? '–'}</Badge> },
+  {
+    id: 'request',
+    title: t('Request'),
+    cell: ({ method, host, path }) => <span class="code request">{`${method ?? ''} ${host ?? ''}${path ?? ''}`}</span>,
+  },
+  { id: 'source', title: t('Client'), cell: ({ source }) => <span class="code">{source}</span> },
+  {
+    id: 'server',
+    title: t('Server'),
+    cell: ({ backendName, serverName }) => <bdi>{`${backendName ?? '–'} / ${serverName ?? '–'}`}</bdi>,
+  },
+  {
+    id: 'took',
+    title: t('ms'),
+    isNumber: true,
+    by: ({ totalTime }) => totalTime ?? 0,
+    cell: ({ totalTime }) => (totalTime === null ? '–' : number(totalTime)),
+  },
+]
+
+/** Searches the access log, or follows it. */
+function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
+  const path = useSignal('')
+  const status = useSignal('')
+  const source = useSignal('')
+  const slower = useSignal('')
+  const lines = useSignal<readonly LogLine[] | undefined>(undefined)
+  const next = useSignal<string | undefined>(undefined)
+  const isLive = useSignal(false)
+  const problem = useSignal<string | undefined>(undefined)
+  const query = (): Query => ({
+    frontendId,
+    path: path.value || undefined,
+    status: status.value || undefined,
+    source: source.value || undefined,
+    slowerThan: slower.value || undefined,
+  })
+  async function search(after?: string) {
+    problem.value = undefined
+    try {
+      const answer = await ask<readonly LogLine[]>('GET', `/${self()}/layer7proxy/logs`, {
+        query: { ...query(), limit: 100, after },
+      })
+      lines.value = after === undefined ? answer.data : [...(lines.value ?? []), ...answer.data]
+      next.value = answer.next
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error)
+    }
+  }
+  useEffect(() => {
+    if (!isLive.value) return void search()
+    return follow(`/${self()}/layer7proxy/logs/stream`, {
+      query: query(),
+      onEvent: ({ data }) => {
+        const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
+        lines.value = [
+          ...come.filter(({ time }) => typeof time === 'string').toReversed(),
+          ...(lines.value ?? []),
+        ].slice(0, KEPT)
+      },
+    })
+  }, [isLive.value, frontendId])
+  const input = (label: string, value: typeof path, hint: string) => (
+    <label class="field narrow">
+      {label}
+      <input
+        type="text"
+        placeholder={hint}
+        value={value.value}
+        onInput={(event) => (value.value = event.currentTarget.value)}
+      />
+    </label>
+  )
+  return (
+    <Card
+      title={t('Requests')}
+      more={
+        <Button
+          kind={isLive.value ? 'main' : 'plain'}
+          icon={isLive.value ? 'pause' : 'play'}
+          aria-pressed={isLive.value}
+          onClick={() => (isLive.value = !isLive.value)}
+        >
+          {t('Live')}
+        </Button>
+      }
+    >
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void search()
+        }}
+      >
+        {input(t('Path'), path, '/login')}
+        {input(t('Status'), status, '5xx')}
+        {input(t('Client'), source, '192.0.2.7')}
+        {input(t('Slower than, ms'), slower, '500')}
+        <Button kind="main" type="submit" icon="search">
+          {t('Search')}
+        </Button>
+      </form>
+      <Problem text={problem.value} />
+      {lines.value?.length === 0 ? (
+        <Empty title={t('No request here.')}>
+          <p>{t('Requests are kept where a frontend has access logs on: edit it, and switch on "logs".')}</p>
+        </Empty>
+      ) : (
+        <Table label={t('Requests')} rows={lines.value ?? []} columns={COLUMNS()} keyOf={({ id }) => id} />
+      )}
+      {next.value === undefined || isLive.value ? null : (
+        <Button onClick={() => void search(next.value)}>{t('More')}</Button>
+      )}
+    </Card>
+  )
+}

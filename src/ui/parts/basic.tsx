@@ -1,0 +1,170 @@
+import type { ComponentChildren, ComponentProps } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../core/text.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+/** The small pieces that every screen is made of. */
+
+export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
+
+/** A state in a word, with a sign beside the colour. */
+export const Badge = ({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) => (
+  <span class={`badge ${tone}`}>{children}</span>
+)
+
+type Given = Pick<
+  ComponentProps<'button'>,
+  'aria-label' | 'aria-pressed' | 'aria-expanded' | 'class' | 'disabled' | 'onClick' | 'children'
+>
+interface ButtonProps extends Given {
+  readonly type?: 'button' | 'submit'
+  readonly kind?: 'main' | 'plain' | 'danger' | 'quiet'
+  readonly icon?: IconName
+  readonly isBusy?: boolean
+}
+
+export function Button({
+  kind = 'plain',
+  icon,
+  isBusy = false,
+  children,
+  disabled,
+  type = 'button',
+  class: more = '',
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      class={`button ${kind} ${String(more)}`}
+      disabled={disabled === true || isBusy}
+      aria-busy={isBusy}
+    >
+      {icon === undefined ? null : <Icon name={icon} />}
+      {children === undefined ? null : <span>{children}</span>}
+    </button>
+  )
+}
+
+interface PageHeadProps {
+  readonly title: string
+  readonly hint?: ComponentChildren
+  readonly children?: ComponentChildren
+}
+
+export function PageHead({ title, hint, children }: PageHeadProps) {
+  useEffect(() => {
+    document.title = `${title} · Fulcrum`
+  }, [title])
+  return (
+    <header class="page-head">
+      <div>
+        <h1>{title}</h1>
+        {hint === undefined ? null : <p class="hint">{hint}</p>}
+      </div>
+      <div class="actions">{children}</div>
+    </header>
+  )
+}
+
+export const Card = ({
+  title,
+  more,
+  children,
+}: {
+  readonly title?: string
+  readonly more?: ComponentChildren
+  readonly children: ComponentChildren
+}) => (
+  <section class="card">
+    {title === undefined ? null : (
+      <header class="card-head">
+        <h2>{title}</h2>
+        {more === undefined ? null : <div class="card-actions">{more}</div>}
+      </header>
+    )}
+    {children}
+  </section>
+)
+
+export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children}
+  </div>
+)
+
+export const Loading = () => (
+  <p class="loading" role="status">
+    {t('Loading …')}
+  </p>
+)
+
+export const Problem = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="problem" role="alert">
+      <Icon name="alert" /> {text}
+    </p>
+  )
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly isWide?: boolean
+  readonly children: ComponentChildren
+  readonly foot?: ComponentChildren
+}
+
+/** Escape and the cross close it; the focus goes back to where it was. */
+export function Dialog({ title, onClose, isWide = false, children, foot }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    dialog.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      class={isWide ? 'dialog wide' : 'dialog'}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+    >
+      <header class="dialog-head">
+        <h2>{title}</h2>
+        <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={onClose} />
+      </header>
+      <div class="dialog-body">{children}</div>
+      {foot === undefined ? null : <footer class="dialog-foot">{foot}</footer>}
+    </dialog>
+  )
+}
+
+/** One of a few, shown side by side. */
+export function Choice<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  readonly label: string
+  readonly value: T
+  readonly options: readonly (readonly [T, string])[]
+  readonly onChange: (value: T) => void
+}) {
+  return (
+    <div class="choice" role="group" aria-label={label}>
+      {options.map(([one, text]) => (
+        <button key={one} type="button" aria-pressed={one === value} onClick={() => onChange(one)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  )
+}

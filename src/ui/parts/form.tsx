@@ -1,0 +1,403 @@
+import { useId, useRef } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import type { FieldError } from '../core/api.ts'
+import { placeOf, type RecordLike, useRecords } from '../core/records.ts'
+import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } from '../core/schema.ts'
+import { t } from '../core/text.ts'
+import { Button } from './basic.tsx'
+
+/** A form made of a schema of the API: every field knows its type, range, default, and the records it may name. */
+
+type Values = Readonly<Record<string, unknown>>
+
+interface FieldProps {
+  readonly name: string
+  readonly schema: Schema
+  /** As the API names it in a refusal: `reals.0.ripId`. */
+  readonly path: string
+  readonly value: unknown
+  readonly isRequired: boolean
+  readonly errors: readonly FieldError[]
+  readonly onChange: (value: unknown) => void
+}
+
+interface FieldsProps {
+  readonly schema: Schema
+  readonly path?: string
+  readonly value: Values
+  readonly errors: readonly FieldError[]
+  readonly onChange: (value: Values) => void
+  /** Shown first; the others are behind a click unless they say something. */
+  readonly first?: readonly string[]
+}
+
+const within = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
+
+/** `defaultBackendId` → "Default backend". */
+export function labelOf(name: string): string {
+  const words = name
+    .replace(/Ids?$/, '')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+export function Fields({ schema, path = '', value, errors, onChange, first = [] }: FieldsProps) {
+  const known = api.value
+  if (known === undefined) return null
+  const { properties = {}, required = [] } = known.whole(schema)
+  const isEarly = (name: string) =>
+    required.includes(name) ||
+    first.includes(name) ||
+    errors.some(({ field }) => field === within(path, name) || field.startsWith(`${within(path, name)}.`)) ||
+    (value[name] !== undefined && !isSame(value[name], properties[name]?.default))
+  const names = Object.keys(properties)
+  const early = [
+    ...first.filter((name) => names.includes(name)),
+    ...names.filter((name) => isEarly(name) && !first.includes(name)),
+  ]
+  const late = names.filter((name) => !early.includes(name))
+  const field = (name: string) => (
+    <Field
+      key={name}
+      name={name}
+      schema={properties[name] ?? {}}
+      path={within(path, name)}
+      value={value[name]}
+      isRequired={required.includes(name)}
+      errors={errors}
+      onChange={(next) => onChange(withValue(value, name, next))}
+    />
+  )
+  return (
+    <div class="fields">
+      {early.map(field)}
+      {late.length === 0 ? null : (
+        <details class="late" open={early.length === 0}>
+          <summary>{t('{count:more setting|more settings}', { count: late.length })}</summary>
+          <div class="fields">{late.map(field)}</div>
+        </details>
+      )}
+    </div>
+  )
+}
+
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+
+/** Undefined leaves a field out. */
+function withValue(values: Values, name: string, value: unknown): Values {
+  const { [name]: _, ...others } = values
+  return value === undefined ? others : { ...values, [name]: value }
+}
+
+function Field(props: FieldProps) {
+  const id = useId()
+  const known = api.value
+  if (known === undefined) return null
+  const asked = askedOf(props.schema, props.name, known)
+  if (asked.how.kind === 'fixed') return null
+  const error = props.errors.find(({ field }) => field === props.path)?.message
+  const isGroup = ['list', 'fields', 'forms'].includes(asked.how.kind)
+  const hint = hintOf(asked)
+  const about = (
+    <>
+      {hint === '' ? null : <small id={`${id}-hint`}>{hint}</small>}
+      {error === undefined ? null : (
+        <strong id={`${id}-error`} class="error">
+          {error}
+        </strong>
+      )}
+    </>
+  )
+  const label = (
+    <>
+      {labelOf(props.name)}
+      {props.isRequired ? (
+        <span class="needed" title={t('required')}>
+          {' '}
+          *
+        </span>
+      ) : null}
+    </>
+  )
+  if (isGroup)
+    return (
+      <fieldset class="group">
+        <legend>{label}</legend>
+        {about}
+        <Input {...props} asked={asked} known={known} id={id} hasError={error !== undefined} />
+      </fieldset>
+    )
+  return (
+    <div class={asked.how.kind === 'switch' ? 'field switch' : 'field'}>
+      <label for={id}>{label}</label>
+      <Input {...props} asked={asked} known={known} id={id} hasError={error !== undefined} />
+      {about}
+    </div>
+  )
+}
+
+function hintOf({ schema: { description = '' } }: Asked): string {
+  return description === 'Record id.' ? '' : description
+}
+
+interface InputProps extends FieldProps {
+  readonly asked: Asked
+  readonly known: Api
+  readonly id: string
+  readonly hasError: boolean
+}
+
+function Input(props: InputProps) {
+  const { asked, value, onChange, id, hasError, isRequired } = props
+  const { how, schema, isNullable } = asked
+  const common = {
+    id,
+    'aria-invalid': hasError,
+    'aria-required': isRequired,
+    'aria-describedby': `${id}-hint ${id}-error`,
+  } as const
+  const began = useRef(value)
+  const usual = schema.default === undefined || schema.default === null ? '' : String(schema.default)
+  const nothing = isNullable ? null : undefined
+  // What was never there is left out; what is emptied is sent empty, and the API says whether it may be.
+  const emptied = began.current === undefined || isNullable ? nothing : ''
+  const typed = ({ currentTarget: { value: text } }: { readonly currentTarget: { readonly value: string } }) =>
+    onChange(text === '' ? emptied : text)
+  switch (how.kind) {
+    case 'switch':
+      return (
+        <input
+          {...common}
+          type="checkbox"
+          role="switch"
+          checked={(value ?? schema.default) === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+    case 'choice':
+      return (
+        <select
+          {...common}
+          value={String(value ?? '')}
+          onChange={(event) => onChange(how.values.find((one) => String(one) === event.currentTarget.value) ?? nothing)}
+        >
+          {isRequired && value !== undefined ? null : (
+            <option value="">{usual === '' ? '–' : t('{value} (usual)', { value: usual })}</option>
+          )}
+          {how.values.map((one) => (
+            <option key={String(one)} value={String(one)}>
+              {String(one)}
+            </option>
+          ))}
+        </select>
+      )
+    case 'number':
+      return (
+        <input
+          {...common}
+          type="number"
+          inputMode="numeric"
+          min={schema.minimum}
+          max={schema.maximum}
+          placeholder={usual}
+          value={value === null || value === undefined ? '' : String(value)}
+          onInput={({ currentTarget: { value: text } }) => onChange(text === '' ? nothing : Number(text))}
+        />
+      )
+    case 'text':
+      return (
+        <input
+          {...common}
+          type="text"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder={usual}
+          value={String(value ?? '')}
+          onInput={typed}
+        />
+      )
+    case 'secret':
+      return (
+        <input {...common} type="password" autocomplete="new-password" value={String(value ?? '')} onInput={typed} />
+      )
+    case 'long':
+      return <textarea {...common} rows={6} spellcheck={false} value={String(value ?? '')} onInput={typed} />
+    case 'record':
+      return (
+        <RecordChoice
+          {...common}
+          section={how.section}
+          value={value}
+          onChange={(next) => onChange(next === '' ? nothing : next)}
+          isRequired={isRequired}
+        />
+      )
+    case 'list':
+      return <List {...props} items={how.items} />
+    case 'fields':
+      return (
+        <Fields
+          schema={schema}
+          path={props.path}
+          value={(value ?? {}) as Values}
+          errors={props.errors}
+          onChange={onChange}
+        />
+      )
+    case 'forms':
+      return <Forms {...props} forms={how.forms} />
+    default:
+      return <Json {...common} value={value} onChange={onChange} />
+  }
+}
+
+interface RecordChoiceProps {
+  readonly id?: string
+  readonly section: string
+  readonly value: unknown
+  readonly isRequired: boolean
+  readonly onChange: (id: string) => void
+}
+
+/** A record by its name. */
+export function RecordChoice({ section, value, onChange, isRequired, ...more }: RecordChoiceProps) {
+  const { records = [] } = useRecords<RecordLike & { readonly email?: string }>(placeOf(section))
+  const now = String(value ?? '')
+  const isKnown = now === '' || records.some(({ id }) => id === now)
+  return (
+    <select {...more} value={now} onChange={(event) => onChange(event.currentTarget.value)}>
+      {isRequired && now !== '' ? null : <option value="">–</option>}
+      {isKnown ? null : <option value={now}>{now}</option>}
+      {records.map(({ id, name, email }) => (
+        <option key={id} value={id}>
+          {name ?? email ?? id}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function List({ name, path, value, errors, onChange, items, known }: InputProps & { readonly items: Schema }) {
+  const list = Array.isArray(value) ? (value as readonly unknown[]) : []
+  const replaced = (at: number, next: readonly unknown[]) =>
+    onChange([...list.slice(0, at), ...next, ...list.slice(at + 1)])
+  const { how } = askedOf(items, name, known)
+  const isObject = how.kind === 'fields' || how.kind === 'forms'
+  const swap = (at: number) => onChange([...list.slice(0, at - 1), list[at], list[at - 1], ...list.slice(at + 1)])
+  return (
+    <div class="list">
+      {list.map((one, at) => (
+        <div key={at} class={isObject ? 'entry object' : 'entry'}>
+          <Field
+            name={`${labelOf(name)} ${at + 1}`}
+            schema={items}
+            path={`${path}.${at}`}
+            value={one}
+            isRequired
+            errors={errors}
+            onChange={(next) => replaced(at, [next ?? (isObject ? {} : '')])}
+          />
+          <span class="entry-actions">
+            {at === 0 ? null : (
+              <Button kind="quiet" aria-label={t('Move up')} onClick={() => swap(at)}>
+                ↑
+              </Button>
+            )}
+            <Button kind="quiet" icon="trash" aria-label={t('Remove')} onClick={() => replaced(at, [])} />
+          </span>
+        </div>
+      ))}
+      <Button icon="plus" kind="quiet" onClick={() => onChange([...list, isObject ? {} : ''])}>
+        {t('Add')}
+      </Button>
+    </div>
+  )
+}
+
+function Forms({ path, value, errors, onChange, forms, id }: InputProps & { readonly forms: readonly Schema[] }) {
+  const mark = markOf(forms)
+  const values = (value ?? {}) as Values
+  const chosen = mark === undefined ? forms[0] : forms.find((form) => markedAs(form, mark) === values[mark])
+  return (
+    <div class="fields">
+      {mark === undefined ? null : (
+        <div class="field">
+          <label for={`${id}-form`}>{labelOf(mark)}</label>
+          <select
+            id={`${id}-form`}
+            value={String(values[mark] ?? '')}
+            onChange={(event) => onChange({ [mark]: event.currentTarget.value })}
+          >
+            {chosen === undefined ? <option value="">–</option> : null}
+            {forms.map((form) => (
+              <option key={String(markedAs(form, mark))} value={String(markedAs(form, mark))}>
+                {String(markedAs(form, mark))}
+              </option>
+            ))}
+          </select>
+        </div>
+      )}
+      {chosen === undefined ? null : (
+        <Fields schema={chosen} path={path} value={values} errors={errors} onChange={onChange} />
+      )}
+    </div>
+  )
+}
+
+/** What no form is made for: JSON, which is read when the field is left. */
+function Json({
+  value,
+  onChange,
+  ...more
+}: {
+  readonly id: string
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+}) {
+  const text = value === undefined ? '' : JSON.stringify(value, null, 2)
+  return (
+    <textarea
+      {...more}
+      class="code"
+      rows={4}
+      spellcheck={false}
+      defaultValue={text}
+      onBlur={({ currentTarget }) => {
+        try {
+          onChange(currentTarget.value.trim() === '' ? undefined : JSON.parse(currentTarget.value))
+          currentTarget.setCustomValidity('')
+        } catch {
+          currentTarget.setCustomValidity(t('This is no JSON'))
+          currentTarget.reportValidity()
+        }
+      }}
+    />
+  )
+}
+
+/** What no field of the form is about. */
+export function FormProblems({
+  error,
+  errors,
+  children,
+}: {
+  readonly error: string | undefined
+  readonly errors: readonly FieldError[]
+  readonly children?: ComponentChildren
+}) {
+  if (error === undefined) return null
+  return (
+    <div class="problem block" role="alert">
+      <p>{error}</p>
+      {errors.length < 2 ? null : (
+        <ul>
+          {errors.slice(0, 8).map(({ field, message }) => (
+            <li key={`${field} ${message}`}>{`${field}: ${message}`}</li>
+          ))}
+        </ul>
+      )}
+      {children}
+    </div>
+  )
+}

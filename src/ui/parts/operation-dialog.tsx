@@ -1,0 +1,160 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, type FieldError, Refused } from '../core/api.ts'
+import { changed } from '../core/live.ts'
+import { changedFields } from '../core/merge.ts'
+import { here } from '../core/records.ts'
+import { api, loadApi, type Operation } from '../core/schema.ts'
+import { t } from '../core/text.ts'
+import { Button, Dialog, Loading } from './basic.tsx'
+import { Fields, FormProblems } from './form.tsx'
+
+type Values = Readonly<Record<string, unknown>>
+
+interface OperationDialogProps {
+  readonly id: string
+  /** What the path, the query and the body begin with. */
+  readonly begin?: Values
+  readonly onClose: () => void
+}
+
+/** Any operation of the API: its parameters and its body as one form each, and what it answered. */
+export function OperationDialog({ id, begin = {}, onClose }: OperationDialogProps) {
+  useEffect(() => void loadApi(), [])
+  const operation = api.value?.operations.get(id)
+  if (operation === undefined)
+    return (
+      <Dialog title={id} onClose={onClose}>
+        <Loading />
+      </Dialog>
+    )
+  return <Asking operation={operation} begin={begin} onClose={onClose} />
+}
+
+const ofPath = ({ path, inPath }: Operation) => inPath.filter(({ name }) => here(path).includes(`{${name}}`))
+
+function Asking({
+  operation,
+  begin,
+  onClose,
+}: {
+  readonly operation: Operation
+  readonly begin: Values
+  readonly onClose: () => void
+}) {
+  const parameters = useSignal<Values>(begin)
+  const body = useSignal<Values>({})
+  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
+  const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const base = useSignal<Values>({})
+  useEffect(() => {
+    // Settings are changed, not typed anew.
+    const path = here(operation.path)
+    const isSetting = operation.method === 'PUT' && operation.body !== undefined && !path.includes('{')
+    const schema = operation.body === undefined ? undefined : api.value?.whole(operation.body)
+    if (
+      !isSetting ||
+      ![...(api.value?.operations.values() ?? [])].some((one) => one.method === 'GET' && one.path === operation.path)
+    )
+      return
+    void ask<Values>('GET', path).then(
+      ({ data }) => {
+        base.value = Object.fromEntries(Object.entries(data).filter(([name]) => name in (schema?.properties ?? {})))
+        body.value = { ...base.value, ...body.value }
+      },
+      () => undefined,
+    )
+  }, [operation])
+  const asked = [...ofPath(operation), ...operation.inQuery]
+  const schema = {
+    type: 'object',
+    required: asked.filter(({ required }) => required === true).map(({ name }) => name),
+    properties: Object.fromEntries(
+      asked.map(({ name, schema: one, description }) => [name, { description: description ?? '', ...one }]),
+    ),
+  }
+
+  async function send() {
+    isBusy.value = true
+    refusal.value = undefined
+    const path = ofPath(operation).reduce(
+      (text, { name }) => text.replace(`{${name}}`, encodeURIComponent(String(parameters.value[name] ?? ''))),
+      here(operation.path),
+    )
+    const inQuery = operation.inQuery.flatMap(({ name }) => {
+      const value = parameters.value[name]
+      return value === undefined || value === null ? [] : [[name, String(value)] as const]
+    })
+    try {
+      const sent =
+        operation.body === undefined
+          ? operation.method === 'GET'
+            ? {}
+            : { body: {} }
+          : { body: changedFields(base.value, body.value) }
+      const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
+      answer.value = { message, data }
+      if (operation.effect !== 'read') await changed()
+    } catch (error) {
+      refusal.value =
+        error instanceof Refused
+          ? { message: error.message, errors: error.errors }
+          : { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  const foot = (
+    <>
+      <Button onClick={onClose}>{t('Close')}</Button>
+      <Button
+        kind={operation.method === 'DELETE' ? 'danger' : 'main'}
+        isBusy={isBusy.value}
+        onClick={() => void send()}
+      >
+        {operation.effect === 'read' ? t('Ask') : t('Send')}
+      </Button>
+    </>
+  )
+  return (
+    <Dialog title={operation.summary} onClose={onClose} isWide foot={foot}>
+      <p class="code">{`${operation.method} ${operation.path}`}</p>
+      {operation.description === '' ? null : <p class="hint">{operation.description}</p>}
+      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+      >
+        {asked.length === 0 ? null : (
+          <Fields
+            schema={schema}
+            value={parameters.value}
+            errors={refusal.value?.errors ?? []}
+            onChange={(next) => (parameters.value = next)}
+          />
+        )}
+        {operation.body === undefined ? null : (
+          <Fields
+            schema={operation.body}
+            value={body.value}
+            errors={refusal.value?.errors ?? []}
+            onChange={(next) => (body.value = next)}
+          />
+        )}
+        <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
+      </form>
+      {answer.value === undefined ? null : (
+        <section aria-live="polite">
+          <p class="good-text">{answer.value.message}</p>
+          <pre class="code block">
+            {typeof answer.value.data === 'string' ? answer.value.data : JSON.stringify(answer.value.data, null, 2)}
+          </pre>
+        </section>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,207 @@
+import { signal, useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, read } from '../core/api.ts'
+import { apply, changed, changes, isWarned, overview, type Warning } from '../core/live.ts'
+import { account } from '../core/session.ts'
+import { t } from '../core/text.ts'
+import { Button, Choice, Dialog, Empty, Loading } from './basic.tsx'
+import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
+import { attempt, say, sayProblem } from './toast.tsx'
+
+export const isPendingOpen = signal(false)
+
+interface Pending {
+  readonly revision: number
+  readonly count: number
+  readonly changes: readonly Change[]
+  readonly warnings: readonly Warning[]
+  readonly files?: readonly FileDiff[]
+}
+
+/** Reloads and new addresses can cut somebody off: what they do is taken back unless it is confirmed. */
+const usual_s = (all: readonly Change[]): number =>
+  all.some(({ effect }) => effect === 'network' || effect === 'reload') ? 60 : 0
+
+/** What waits, by person and record, and how it goes live. */
+export function PendingDialog() {
+  const pending = useSignal<Pending | undefined>(undefined)
+  const whose = useSignal<'all' | 'mine'>('all')
+  const within = useSignal<number | undefined>(undefined)
+  const comment = useSignal('')
+  const isAccepted = useSignal(false)
+  const isBusy = useSignal(false)
+  const close = () => (isPendingOpen.value = false)
+  useEffect(() => {
+    read<Pending>('/services/pending', { render: true }).then((now) => (pending.value = now), sayProblem)
+  }, [changes.value])
+  const now = pending.value
+  if (now === undefined)
+    return (
+      <Dialog title={t('Pending changes')} onClose={close} isWide>
+        <Loading />
+      </Dialog>
+    )
+  const mine = now.changes.filter(({ by }) => by === account.value?.email)
+  const shown = whose.value === 'mine' ? mine : now.changes
+  const seconds = within.value ?? usual_s(shown)
+
+  async function goLive() {
+    isBusy.value = true
+    try {
+      const body = {
+        ...(whose.value === 'mine' ? { mine: true } : {}),
+        ...(seconds === 0 ? {} : { confirmWithin: seconds }),
+        ...(comment.value === '' ? {} : { comment: comment.value }),
+        ...(isAccepted.value ? {} : { refuseWarnings: true }),
+      }
+      say(await apply(body))
+      close()
+    } catch (error) {
+      if (isWarned(error)) say(t('There are warnings: look at them, and tick that they are meant.'), 'bad')
+      else sayProblem(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  const discard = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
+  const foot =
+    now.count === 0 ? undefined : (
+      <>
+        <Button kind="danger" icon="trash" onClick={() => void discard('/services/pending')}>
+          {t('Discard all')}
+        </Button>
+        <span class="grow" />
+        <label class="inline">
+          {t('Take back unless confirmed within')}{' '}
+          <select value={String(seconds)} onChange={(event) => (within.value = Number(event.currentTarget.value))}>
+            {[0, 30, 60, 300, 900].map((one) => (
+              <option key={one} value={String(one)}>
+                {one === 0 ? t('never') : t('{seconds} s', { seconds: one })}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Button
+          kind="main"
+          icon="check"
+          isBusy={isBusy.value}
+          disabled={shown.length === 0}
+          onClick={() => void goLive()}
+        >
+          {whose.value === 'mine' ? t('Apply mine') : t('Apply all')}
+        </Button>
+      </>
+    )
+  return (
+    <Dialog title={t('Pending changes')} onClose={close} isWide foot={foot}>
+      {now.count === 0 ? (
+        <Empty title={t('Nothing waits.')}>
+          <p>{t('What you change is kept here until you apply it.')}</p>
+        </Empty>
+      ) : (
+        <>
+          {mine.length === now.count || mine.length === 0 ? null : (
+            <Choice
+              label={t('Whose')}
+              value={whose.value}
+              options={[
+                ['all', t('All ({count})', { count: now.count })],
+                ['mine', t('Mine ({count})', { count: mine.length })],
+              ]}
+              onChange={(next) => (whose.value = next)}
+            />
+          )}
+          <Warnings
+            warnings={now.warnings}
+            isAccepted={isAccepted.value}
+            onAccept={(next) => (isAccepted.value = next)}
+          />
+          <ChangesList
+            changes={shown}
+            action={({ id, name }) => (
+              <Button
+                kind="quiet"
+                icon="trash"
+                aria-label={t('Discard the change of {name}', { name })}
+                onClick={() => void discard(`/services/pending/${id}`)}
+              />
+            )}
+          />
+          <Diffs files={now.files ?? []} />
+          <label class="field">
+            {t('Comment')}
+            <input
+              type="text"
+              maxLength={200}
+              value={comment.value}
+              onInput={(event) => (comment.value = event.currentTarget.value)}
+            />
+          </label>
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+/** What an operator would want to be told; none of them holds up what is meant. */
+export function Warnings({
+  warnings,
+  isAccepted,
+  onAccept,
+}: {
+  readonly warnings: readonly Warning[]
+  readonly isAccepted: boolean
+  readonly onAccept: (value: boolean) => void
+}) {
+  if (warnings.length === 0) return null
+  return (
+    <div class="problem block warn">
+      <ul>
+        {warnings.map(({ code, message }) => (
+          <li key={`${code} ${message}`}>{message}</li>
+        ))}
+      </ul>
+      <label class="inline">
+        <input type="checkbox" checked={isAccepted} onChange={(event) => onAccept(event.currentTarget.checked)} />{' '}
+        {t('That is meant')}
+      </label>
+    </div>
+  )
+}
+
+/** On every screen of everybody, while an apply waits to be confirmed. */
+export function ConfirmBar() {
+  const now = overview.value?.apply
+  const left = useSignal(0)
+  useEffect(() => {
+    left.value = now?.secondsLeft ?? 0
+    if (now?.state !== 'waiting') return undefined
+    const timer = setInterval(() => (left.value = Math.max(0, left.value - 1)), 1000)
+    return () => clearInterval(timer)
+  }, [now?.state, now?.secondsLeft])
+  if (now?.state !== 'waiting') return null
+  const act = (path: string) => attempt(async () => (await ask('PUT', path, { body: {} })).message).then(changed)
+  return (
+    <div class="confirm-bar" role="alert">
+      <strong>
+        {t('Revision {revision} by {by} is taken back in {seconds} s unless it is confirmed.', {
+          revision: now.revision,
+          by: now.by ?? '',
+          seconds: left.value,
+        })}
+      </strong>
+      <span>
+        {t('{count:server|servers} down', {
+          count: (overview.value?.layer7.reals.down ?? 0) + (overview.value?.layer4.reals.down ?? 0),
+        })}
+      </span>
+      <Button kind="main" icon="check" onClick={() => void act('/services/apply/confirm')}>
+        {t('Keep')}
+      </Button>
+      <Button kind="danger" icon="undo" onClick={() => void act('/services/apply/revert')}>
+        {t('Take back now')}
+      </Button>
+    </div>
+  )
+}

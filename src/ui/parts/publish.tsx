@@ -1,0 +1,252 @@
+import { signal, useSignal } from '@preact/signals'
+import { ask, type FieldError, readAll, Refused } from '../core/api.ts'
+import { changed, type Warning } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { t } from '../core/text.ts'
+import { Button, Dialog } from './basic.tsx'
+import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
+import { FormProblems } from './form.tsx'
+import { Warnings } from './pending.tsx'
+import { say } from './toast.tsx'
+
+export const isPublishOpen = signal(false)
+
+interface Wanted {
+  readonly name: string
+  readonly address: string
+  readonly servers: string
+  readonly certificate: string
+  readonly checkPath: string
+  readonly sticks: boolean
+}
+
+/** `192.0.2.10:80`, `[2001:db8::1]:443`, `web.example.org`: where, and at which port. */
+export function placeIn(text: string, usual: number): { readonly ip: string; readonly port: number } {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? []
+  return { ip: bracketed ?? plain ?? text.trim(), port: port === undefined ? usual : Number(port) }
+}
+
+interface KnownServer {
+  readonly name: string
+  readonly ip: string
+  readonly port: number | null
+}
+
+/** The service as a document, in which records go by their names. A server that is there already is taken as it is. */
+export function documentOf(
+  { name, address, servers, certificate, checkPath, sticks }: Wanted,
+  known: readonly KnownServer[],
+) {
+  const realServers: Record<string, object> = {}
+  const reals = servers
+    .split(/[\s,]+/)
+    .filter((one) => one !== '')
+    .map((one, at) => {
+      const { ip, port } = placeIn(one, 80)
+      const same = known.find((server) => server.ip === ip && server.port === port)
+      if (same !== undefined) return { ripId: same.name }
+      realServers[`${name}-${at + 1}`] = { ip, port }
+      return { ripId: `${name}-${at + 1}` }
+    })
+  const { ip, port } = placeIn(address, certificate === '' ? 80 : 443)
+  const backend = {
+    mode: 'http',
+    reals,
+    healthCheck: checkPath === '' ? { type: 'tcp' } : { type: 'http', path: checkPath },
+    ...(sticks ? { persistence: { type: 'cookie' } } : {}),
+  }
+  const frontend = {
+    mode: 'http',
+    ip,
+    ports: String(port),
+    defaultBackendId: name,
+    logs: { enabled: true },
+    ...(certificate === '' ? {} : { certificates: [certificate] }),
+  }
+  return {
+    version: 1,
+    ...(Object.keys(realServers).length === 0 ? {} : { realServers }),
+    l7Backends: { [name]: backend },
+    l7Frontends: { [name]: frontend },
+  }
+}
+
+interface Plan {
+  readonly planId: string
+  readonly changes: readonly Change[]
+  readonly warnings: readonly Warning[]
+  readonly files: readonly FileDiff[]
+}
+
+/** What goes live is taken back unless somebody who still reaches the page says that it may stay. */
+const CONFIRM_S = 60
+
+/** An address and the servers behind it: planned, shown, and live with one more click. A plan leaves nothing behind. */
+export function PublishDialog() {
+  const wanted = useSignal<Wanted>({
+    name: '',
+    address: '',
+    servers: '',
+    certificate: '',
+    checkPath: '',
+    sticks: false,
+  })
+  const plan = useSignal<Plan | undefined>(undefined)
+  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
+  const isAccepted = useSignal(false)
+  const isBusy = useSignal(false)
+  const { records: certificates = [] } = useRecords('/certificates/certs')
+  const set = (changes: Partial<Wanted>) => (wanted.value = { ...wanted.value, ...changes })
+
+  async function doing(work: () => Promise<void>) {
+    isBusy.value = true
+    refusal.value = undefined
+    try {
+      await work()
+    } catch (error) {
+      const errors = error instanceof Refused ? error.errors : []
+      refusal.value = { message: error instanceof Error ? error.message : String(error), errors }
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  const look = () =>
+    doing(async () => {
+      const known = await readAll<KnownServer>('/ipvsDirector/rips')
+      const document = documentOf(wanted.value, known)
+      const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } })
+      const taken = data.changes.find(({ op }) => op !== 'create')
+      if (taken !== undefined || data.changes.length < 2)
+        throw new Error(
+          t('There is something called {name} already: choose another name.', { name: wanted.value.name }),
+        )
+      plan.value = data
+    })
+
+  const goLive = () =>
+    doing(async () => {
+      const body = {
+        confirmWithin: CONFIRM_S,
+        comment: t('published {name}', { name: wanted.value.name }),
+        ...(isAccepted.value ? {} : { refuseWarnings: true }),
+      }
+      const { message } = await ask('PUT', `/config/plans/${plan.value?.planId}/apply`, { body })
+      say(message)
+      isPublishOpen.value = false
+      await changed()
+    })
+
+  const { name, address, servers, certificate, checkPath, sticks } = wanted.value
+  const isWhole = name !== '' && address !== '' && servers.trim() !== ''
+  return (
+    <Dialog
+      title={t('Publish a service')}
+      onClose={() => (isPublishOpen.value = false)}
+      isWide
+      foot={
+        plan.value === undefined ? (
+          <Button kind="main" isBusy={isBusy.value} disabled={!isWhole} onClick={() => void look()}>
+            {t('Preview')}
+          </Button>
+        ) : (
+          <>
+            <Button onClick={() => (plan.value = undefined)}>{t('Back')}</Button>
+            <Button kind="main" icon="check" isBusy={isBusy.value} onClick={() => void goLive()}>
+              {t('Go live')}
+            </Button>
+          </>
+        )
+      }
+    >
+      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
+      {plan.value === undefined ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (isWhole) void look()
+          }}
+        >
+          <label class="field">
+            {t('Name')}
+            <input
+              type="text"
+              required
+              autofocus
+              value={name}
+              placeholder="shop"
+              onInput={(event) => set({ name: event.currentTarget.value })}
+            />
+          </label>
+          <label class="field">
+            {t('Address that clients use')}
+            <input
+              type="text"
+              required
+              value={address}
+              placeholder="192.0.2.10:80"
+              onInput={(event) => set({ address: event.currentTarget.value })}
+            />
+          </label>
+          <label class="field">
+            {t('Servers behind it, one in a line')}
+            <textarea
+              rows={4}
+              required
+              value={servers}
+              placeholder={'10.0.0.11:8080\n10.0.0.12:8080'}
+              onInput={(event) => set({ servers: event.currentTarget.value })}
+            />
+          </label>
+          <details class="late">
+            <summary>{t('Certificate, health check, stickiness')}</summary>
+            <label class="field">
+              {t('Certificate')}
+              <select value={certificate} onChange={(event) => set({ certificate: event.currentTarget.value })}>
+                <option value="">{t('none: plain HTTP')}</option>
+                {certificates.map((one) => (
+                  <option key={one.id} value={one.name}>
+                    {one.name}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label class="field">
+              {t('Path of the health check; empty: a connection is enough')}
+              <input
+                type="text"
+                value={checkPath}
+                placeholder="/health"
+                onInput={(event) => set({ checkPath: event.currentTarget.value })}
+              />
+            </label>
+            <label class="inline">
+              <input
+                type="checkbox"
+                checked={sticks}
+                onChange={(event) => set({ sticks: event.currentTarget.checked })}
+              />{' '}
+              {t('A client stays with its server (cookie)')}
+            </label>
+          </details>
+          <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
+        </form>
+      ) : (
+        <>
+          <p class="hint">
+            {t(
+              'This is what would change. Nothing is live yet. When it is, it is taken back unless you confirm it within a minute.',
+            )}
+          </p>
+          <Warnings
+            warnings={plan.value.warnings}
+            isAccepted={isAccepted.value}
+            onAccept={(next) => (isAccepted.value = next)}
+          />
+          <ChangesList changes={plan.value.changes.map((one, at) => ({ ...one, id: String(at), by: '' }))} />
+          <Diffs files={plan.value.files} />
+        </>
+      )}
+    </Dialog>
+  )
+}

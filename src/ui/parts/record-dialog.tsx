@@ -1,0 +1,206 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, type FieldError, read, Refused } from '../core/api.ts'
+import { changed } from '../core/live.ts'
+import { changedFields, merge, type Merged, type Values } from '../core/merge.ts'
+import { here } from '../core/records.ts'
+import { api, loadApi, type Operation } from '../core/schema.ts'
+import { moment, t } from '../core/text.ts'
+import { Button, Choice, Dialog, Loading, Problem } from './basic.tsx'
+import { Fields, FormProblems, labelOf } from './form.tsx'
+import { say } from './toast.tsx'
+
+/** What a dialog makes or changes: the operations of the API by their ids. */
+export interface Editing {
+  readonly title: string
+  readonly create: string
+  readonly update?: string
+  /** Of the record that is changed; absent for a new one. */
+  readonly id?: string | undefined
+  /** What a new record begins with. */
+  readonly begin?: Values
+  /** Fields that are shown first. */
+  readonly first?: readonly string[]
+}
+
+interface Draft {
+  readonly base: Values
+  readonly value: Values
+  readonly etag: string | undefined
+}
+
+const pathOf = ({ path }: Operation, id: string | undefined) =>
+  here(path).replace(/\{id\}/, encodeURIComponent(id ?? ''))
+
+/** Makes or changes a record: a form, the same as JSON, and who changed it when. Saving stages it. */
+export function RecordDialog({ editing, onClose }: { readonly editing: Editing; readonly onClose: () => void }) {
+  const { title, create, update = '', id, begin = {}, first = [] } = editing
+  const draft = useSignal<Draft | undefined>(
+    id === undefined ? { base: begin, value: begin, etag: undefined } : undefined,
+  )
+  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
+  const met = useSignal<Merged | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const tab = useSignal<'form' | 'json' | 'history'>('form')
+  const operation = api.value?.operations.get(id === undefined ? create : update)
+  useEffect(() => void loadApi(), [])
+  useEffect(() => {
+    if (operation === undefined || id === undefined || draft.value !== undefined) return
+    void load(operation, id).then(
+      (loaded) => (draft.value = loaded),
+      (error: unknown) => (refusal.value = { message: String(error), errors: [] }),
+    )
+  }, [operation, id])
+
+  async function save() {
+    if (operation === undefined || draft.value === undefined) return
+    isBusy.value = true
+    const { base, value, etag } = draft.value
+    try {
+      const body = id === undefined ? value : changedFields(base, value)
+      const { message } = await ask(operation.method, pathOf(operation, id), { body, ifMatch: etag })
+      say(message)
+      onClose()
+      await changed()
+    } catch (error) {
+      if (error instanceof Refused && error.status === 412 && id !== undefined) await meet(operation, id, draft.value)
+      else if (error instanceof Refused) refusal.value = { message: error.message, errors: error.errors }
+      else refusal.value = { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
+    } finally {
+      isBusy.value = false
+    }
+  }
+
+  /** Somebody else was quicker: what both changed is put together, and shown. */
+  async function meet(of: Operation, record: string, { base, value }: Draft) {
+    const theirs = await load(of, record)
+    const merged = merge(base, value, theirs.base)
+    met.value = merged
+    draft.value = { base: theirs.base, value: merged.value, etag: theirs.etag }
+    refusal.value = undefined
+  }
+
+  const foot = (
+    <>
+      <Button onClick={onClose}>{t('Cancel')}</Button>
+      <Button kind="main" isBusy={isBusy.value} disabled={draft.value === undefined} onClick={() => void save()}>
+        {id === undefined ? t('Create') : t('Save')}
+      </Button>
+    </>
+  )
+  const now = draft.value
+  return (
+    <Dialog title={title} onClose={onClose} isWide foot={foot}>
+      {id === undefined ? null : (
+        <Choice
+          label={t('View')}
+          value={tab.value}
+          options={[
+            ['form', t('Form')],
+            ['json', 'JSON'],
+            ['history', t('History')],
+          ]}
+          onChange={(next) => (tab.value = next)}
+        />
+      )}
+      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
+      {met.value === undefined ? null : (
+        <Conflicts
+          merged={met.value}
+          onChoose={(field, chosen) => {
+            if (now !== undefined) draft.value = { ...now, value: { ...now.value, [field]: chosen } }
+          }}
+        />
+      )}
+      {now === undefined || operation?.body === undefined ? (
+        refusal.value === undefined ? (
+          <Loading />
+        ) : null
+      ) : tab.value === 'history' && id !== undefined ? (
+        <History id={id} />
+      ) : tab.value === 'json' ? (
+        <pre class="code block">{JSON.stringify(now.value, null, 2)}</pre>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            void save()
+          }}
+        >
+          <Fields
+            schema={operation.body}
+            value={now.value}
+            errors={refusal.value?.errors ?? []}
+            first={first}
+            onChange={(value) => (draft.value = { ...now, value })}
+          />
+          <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+/** Of the record, what the form may send back. */
+async function load(operation: Operation, id: string): Promise<Draft> {
+  const { data, etag } = await ask<Values>('GET', pathOf(operation, id))
+  const known = operation.body === undefined ? {} : (api.value?.whole(operation.body).properties ?? {})
+  const base = Object.fromEntries(Object.entries(data).filter(([name]) => name in known))
+  return { base, value: base, etag }
+}
+
+function Conflicts({
+  merged: { conflicts },
+  onChoose,
+}: {
+  readonly merged: Merged
+  readonly onChoose: (field: string, value: unknown) => void
+}) {
+  return (
+    <div class="problem block warn" role="alert">
+      <p>{t('Somebody else changed this record meanwhile. What they changed is in the form; nothing is saved yet.')}</p>
+      {conflicts.map(({ field, mine, theirs }) => (
+        <p key={field} class="conflict">
+          <strong>{labelOf(field)}</strong>
+          <Button onClick={() => onChoose(field, mine)}>
+            {t('Mine: {value}', { value: JSON.stringify(mine) ?? '–' })}
+          </Button>
+          <Button onClick={() => onChoose(field, theirs)}>
+            {t('Theirs: {value}', { value: JSON.stringify(theirs) ?? '–' })}
+          </Button>
+        </p>
+      ))}
+    </div>
+  )
+}
+
+interface Audited {
+  readonly seq: number
+  readonly at: string
+  readonly by: string
+  readonly endpoint: string
+  readonly outcome: string
+}
+
+function History({ id }: { readonly id: string }) {
+  const entries = useSignal<readonly Audited[] | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    read<readonly (Audited & { readonly path: string })[]>('/audit', { limit: 1000 }).then(
+      (all) => (entries.value = all.filter(({ path }) => path.includes(id))),
+      (error: Error) => (problem.value = error.message),
+    )
+  }, [id])
+  if (problem.value !== undefined) return <Problem text={problem.value} />
+  if (entries.value === undefined) return <Loading />
+  return (
+    <ol class="timeline">
+      {entries.value.length === 0 ? <li>{t('Nothing in the last 1,000 entries of the audit log.')}</li> : null}
+      {entries.value.map(({ seq, at, by, endpoint, outcome }) => (
+        <li key={seq}>
+          <time>{moment(at)}</time> <strong>{by}</strong> {endpoint} · {outcome}
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,125 @@
+import { useSignal } from '@preact/signals'
+import { ask } from '../core/api.ts'
+import { changed, figuresOfServer, tick } from '../core/live.ts'
+import { hrefOf } from '../core/route.ts'
+import { short, t } from '../core/text.ts'
+import { Badge, Button, Empty, type Tone } from './basic.tsx'
+import { type Column, Table } from './table.tsx'
+import { say, sayProblem } from './toast.tsx'
+
+export interface ServerRecord {
+  readonly id: string
+  readonly name: string
+  readonly ip: string
+  readonly port: number | null
+  readonly weight: number
+  readonly state: 'online' | 'drained' | 'halted'
+  readonly health: 'up' | 'down' | 'checking' | 'unknown'
+}
+
+const STATES: Readonly<Record<ServerRecord['state'], Tone>> = { online: 'good', drained: 'warn', halted: 'idle' }
+const HEALTH: Readonly<Record<ServerRecord['health'], Tone>> = {
+  up: 'good',
+  down: 'bad',
+  checking: 'info',
+  unknown: 'idle',
+}
+
+const total = (id: string, field: string): number | undefined => {
+  const known = figuresOfServer(id)
+  return known.length === 0 ? undefined : known.reduce((sum, one) => sum + Number(one[field] ?? 0), 0)
+}
+
+const columns = (isShort: boolean): readonly Column<ServerRecord>[] => [
+  { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
+  {
+    id: 'address',
+    title: t('Address'),
+    by: ({ ip, port }) => `${ip} ${port}`,
+    cell: ({ ip, port }) => <span class="code">{`${ip}${port === null ? '' : `:${port}`}`}</span>,
+  },
+  {
+    id: 'health',
+    title: t('Health'),
+    by: ({ health }) => health,
+    cell: ({ health }) => <Badge tone={HEALTH[health]}>{t(health)}</Badge>,
+  },
+  {
+    id: 'state',
+    title: t('State'),
+    by: ({ state }) => state,
+    cell: ({ state }) => <Badge tone={STATES[state]}>{t(state)}</Badge>,
+  },
+  { id: 'weight', title: t('Weight'), isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
+  ...(isShort
+    ? []
+    : ([
+        {
+          id: 'sessions',
+          title: t('Sessions'),
+          isNumber: true,
+          cell: ({ id }: ServerRecord) => short(total(id, 'currentSessions')),
+        },
+        {
+          id: 'rate',
+          title: t('per second'),
+          isNumber: true,
+          cell: ({ id }: ServerRecord) => short(total(id, 'sessionRate')),
+        },
+      ] as const)),
+]
+
+const MOVES = ['online', 'drain', 'halt'] as const
+
+/** Servers with their figures; those that are ticked are moved together. */
+export function ServersTable({ servers }: { readonly servers: readonly ServerRecord[] }) {
+  const ticked = useSignal<ReadonlySet<string>>(new Set())
+  const isBusy = useSignal(false)
+  // Sessions of thousands of servers are not looked for each second.
+  const isLong = servers.length > 500
+  if (!isLong) void tick.value
+  const chosen = servers.filter(({ id }) => ticked.value.has(id))
+  async function move(to: (typeof MOVES)[number]) {
+    isBusy.value = true
+    try {
+      for (const { id } of chosen) await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })
+      say(t('{count:server|servers}: {move}, with the next apply', { count: chosen.length, move: t(to) }))
+      ticked.value = new Set()
+    } catch (error) {
+      sayProblem(error)
+    } finally {
+      isBusy.value = false
+      await changed()
+    }
+  }
+  if (servers.length === 0) return <Empty title={t('No servers here.')} />
+  return (
+    <>
+      <div class={chosen.length === 0 ? 'bulk off' : 'bulk'} aria-live="polite">
+        <span>
+          {chosen.length === 0 ? t('Tick servers to move them.') : t('{count} chosen', { count: chosen.length })}
+        </span>
+        {MOVES.map((to) => (
+          <Button
+            key={to}
+            kind={to === 'halt' ? 'danger' : 'plain'}
+            disabled={chosen.length === 0}
+            isBusy={isBusy.value}
+            onClick={() => void move(to)}
+          >
+            {t(to)}
+          </Button>
+        ))}
+      </div>
+      <Table
+        label={t('Servers')}
+        rows={servers}
+        columns={columns(isLong)}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => hrefOf('servers', id)}
+        ticked={ticked.value}
+        onTick={(next) => (ticked.value = next)}
+      />
+    </>
+  )
+}

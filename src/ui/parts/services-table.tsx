@@ -1,0 +1,164 @@
+import { type Figure, figureOf, type LayerName, ringOf, tick } from '../core/live.ts'
+import { useRecords } from '../core/records.ts'
+import { hrefOf } from '../core/route.ts'
+import { short, t } from '../core/text.ts'
+import { Badge, type Tone } from './basic.tsx'
+import { Sparkline } from './sparkline.tsx'
+import { type Column, Table } from './table.tsx'
+
+/** A frontend of either layer, with the backend behind it. */
+export interface Service {
+  readonly layer: LayerName
+  readonly id: string
+  readonly name: string
+  readonly ip: string
+  readonly ports: string
+  readonly kind: string
+  readonly enabled: boolean
+  readonly isPaused: boolean
+  readonly backend: BackendRecord | undefined
+  readonly certificates: number
+}
+
+export interface Member {
+  readonly ripId: string
+}
+export interface BackendRecord {
+  readonly id: string
+  readonly name: string
+  readonly reals: readonly Member[]
+  readonly maintenance?: { readonly enabled: boolean }
+}
+interface L7Frontend {
+  readonly id: string
+  readonly name: string
+  readonly ip: string
+  readonly ports: string
+  readonly mode: string
+  readonly enabled: boolean
+  readonly defaultBackendId: string | null
+  readonly maintenance: { readonly enabled: boolean }
+  readonly certificates: readonly string[]
+}
+interface L4Frontend {
+  readonly id: string
+  readonly name: string
+  readonly ip: string
+  readonly ports: string
+  readonly protocol: string
+  readonly enabled: boolean
+  readonly backendId: string
+}
+
+export function useServices(): {
+  readonly services: readonly Service[]
+  readonly isLoading: boolean
+  readonly problem: string | undefined
+} {
+  const l7 = useRecords<L7Frontend>('/layer7proxy/frontends')
+  const l7Backends = useRecords<BackendRecord>('/layer7proxy/backends')
+  const l4 = useRecords<L4Frontend>('/ipvsDirector/frontends')
+  const l4Backends = useRecords<BackendRecord>('/ipvsDirector/backends')
+  const services = [
+    ...(l7.records ?? []).map(({ mode, defaultBackendId, maintenance, certificates, ...one }): Service => ({
+      ...one,
+      layer: 'layer7',
+      kind: mode,
+      isPaused: maintenance.enabled,
+      backend: l7Backends.records?.find(({ id }) => id === defaultBackendId),
+      certificates: certificates.length,
+    })),
+    ...(l4.records ?? []).map(({ protocol, backendId, ...one }): Service => ({
+      ...one,
+      layer: 'layer4',
+      kind: protocol,
+      isPaused: false,
+      backend: l4Backends.records?.find(({ id }) => id === backendId),
+      certificates: 0,
+    })),
+  ]
+  const isLoading = l7.records === undefined || l4.records === undefined
+  return { services, isLoading, problem: l7.problem ?? l4.problem }
+}
+
+export interface Standing {
+  readonly tone: Tone
+  readonly word: string
+  readonly up: number
+  readonly total: number
+}
+
+const isUp = (figure: Figure | undefined): boolean =>
+  figure !== undefined && (figure['status'] === 'UP' || figure['health'] === 'up' || figure['status'] === 'no check')
+
+/** What a service is doing, as its servers tell. */
+export function standingOf({ layer, id, enabled, isPaused, backend }: Service): Standing {
+  const total = backend?.reals.length ?? 0
+  const known = (backend?.reals ?? []).map(({ ripId }) => figureOf(layer, 'reals', ripId, backend?.id))
+  const up = known.filter(isUp).length
+  if (!enabled) return { tone: 'idle', word: t('off'), up, total }
+  if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
+  if (figureOf(layer, 'frontends', id) === undefined) return { tone: 'idle', word: t('not live'), up, total }
+  if (total > 0 && up === 0 && known.some((one) => one !== undefined))
+    return { tone: 'bad', word: t('down'), up, total }
+  if (up < total) return { tone: 'warn', word: t('degraded'), up, total }
+  return { tone: 'good', word: t('serves'), up, total }
+}
+
+const rateOf = (figure: Figure | undefined): unknown =>
+  figure?.['requestRate'] ?? figure?.['sessionRate'] ?? figure?.['connectionsPerSecond']
+
+const COLUMNS = (): readonly Column<Service>[] => [
+  { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
+  {
+    id: 'state',
+    title: t('State'),
+    by: (one) => standingOf(one).word,
+    cell: (one) => {
+      const { tone, word } = standingOf(one)
+      return <Badge tone={tone}>{word}</Badge>
+    },
+  },
+  {
+    id: 'address',
+    title: t('Address'),
+    by: ({ ip, ports }) => `${ip} ${ports}`,
+    cell: ({ ip, ports, kind }) => <span class="code">{`${kind} ${ip}:${ports}`}</span>,
+  },
+  {
+    id: 'rate',
+    title: t('per second'),
+    isNumber: true,
+    by: ({ layer, id }) => Number(rateOf(figureOf(layer, 'frontends', id)) ?? -1),
+    cell: ({ layer, id, name }) => (
+      <span class="with-line">
+        <Sparkline values={ringOf(layer, 'frontends', id)} label={t('Last minute of {name}', { name })} />
+        {short(rateOf(figureOf(layer, 'frontends', id)))}
+      </span>
+    ),
+  },
+  {
+    id: 'servers',
+    title: t('Servers'),
+    isNumber: true,
+    by: (one) => standingOf(one).up,
+    cell: (one) => {
+      const { up, total } = standingOf(one)
+      return `${up}/${total}`
+    },
+  },
+]
+
+export function ServicesTable({ services }: { readonly services: readonly Service[] }) {
+  // Figures come once a second.
+  void tick.value
+  return (
+    <Table
+      label={t('Services')}
+      rows={services}
+      columns={COLUMNS()}
+      keyOf={({ id }) => id}
+      hrefOf={({ layer, id }) => hrefOf('services', layer, id)}
+    />
+  )
+}

@@ -1,0 +1,155 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { t } from '../core/text.ts'
+
+export interface Column<T> {
+  readonly id: string
+  readonly title: string
+  readonly cell: (row: T) => ComponentChildren
+  /** What it is sorted by; a column without one is not. */
+  readonly by?: (row: T) => string | number
+  readonly isNumber?: boolean
+}
+
+interface TableProps<T> {
+  readonly label: string
+  readonly rows: readonly T[]
+  readonly columns: readonly Column<T>[]
+  readonly keyOf: (row: T) => string
+  readonly hrefOf?: (row: T) => string
+  /** Keys of the rows that are ticked, where rows may be. */
+  readonly ticked?: ReadonlySet<string>
+  readonly onTick?: (keys: ReadonlySet<string>) => void
+}
+
+const ROW_PX = 40
+/** Shorter tables are drawn whole. */
+const WHOLE = 120
+const AROUND = 12
+
+/** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
+export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }: TableProps<T>) {
+  const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', 1])
+  const place = useSignal<readonly [number, number]>([0, WHOLE])
+  const body = useRef<HTMLDivElement>(null)
+  const [by, direction] = sort.value
+  const sorted = useMemo(
+    () => sortedBy(rows, columns.find(({ id }) => id === by)?.by, direction),
+    [rows, by, direction],
+  )
+  useLayoutEffect(() => {
+    const look = () => {
+      const box = body.current
+      if (box === null || sorted.length <= WHOLE) return
+      const above = Math.max(0, -box.getBoundingClientRect().top)
+      const first = Math.max(0, Math.floor(above / ROW_PX) - AROUND)
+      const shown = Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
+      const [before] = place.value
+      if (first !== before) place.value = [first, first + shown]
+    }
+    look()
+    addEventListener('scroll', look, { passive: true })
+    return () => removeEventListener('scroll', look)
+  }, [sorted.length])
+  const isLong = sorted.length > WHOLE
+  const [from, to] = isLong ? place.value : [0, sorted.length]
+  const shown = sorted.slice(from, to)
+  const tick = (keys: readonly string[], isOn: boolean) => {
+    const next = new Set(ticked)
+    for (const key of keys) isOn ? next.add(key) : next.delete(key)
+    onTick?.(next)
+  }
+  return (
+    <div class="table-box" ref={body}>
+      <table aria-label={label} aria-rowcount={sorted.length}>
+        <thead>
+          <tr>
+            {ticked === undefined ? null : (
+              <th class="tick">
+                <input
+                  type="checkbox"
+                  aria-label={t('All')}
+                  checked={sorted.length > 0 && sorted.every((row) => ticked.has(keyOf(row)))}
+                  onChange={(event) => tick(sorted.map(keyOf), event.currentTarget.checked)}
+                />
+              </th>
+            )}
+            {columns.map((column) => (
+              <Head key={column.id} column={column} sort={sort.value} onSort={(next) => (sort.value = next)} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {from > 0 ? <Spacer rows={from} columns={columns.length + 1} /> : null}
+          {shown.map((row) => {
+            const key = keyOf(row)
+            return (
+              <tr key={key} class={ticked?.has(key) === true ? 'ticked' : undefined}>
+                {ticked === undefined ? null : (
+                  <td class="tick">
+                    <input
+                      type="checkbox"
+                      aria-label={t('Select')}
+                      checked={ticked.has(key)}
+                      onChange={(event) => tick([key], event.currentTarget.checked)}
+                    />
+                  </td>
+                )}
+                {columns.map(({ id, cell, isNumber, title }, at) => (
+                  <td key={id} class={isNumber === true ? 'number' : undefined} data-title={title}>
+                    {at === 0 && hrefOf !== undefined ? <a href={hrefOf(row)}>{cell(row)}</a> : cell(row)}
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+          {to < sorted.length ? <Spacer rows={sorted.length - to} columns={columns.length + 1} /> : null}
+        </tbody>
+      </table>
+      {isLong ? <p class="hint">{t('{count:row|rows}', { count: sorted.length })}</p> : null}
+    </div>
+  )
+}
+
+function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1): readonly T[] {
+  if (by === undefined) return rows
+  const compare = new Intl.Collator(undefined, { numeric: true }).compare
+  return rows.toSorted((a, b) => {
+    const [x, y] = [by(a), by(b)]
+    return direction * (typeof x === 'number' && typeof y === 'number' ? x - y : compare(String(x), String(y)))
+  })
+}
+
+function Head<T>({
+  column: { id, title, by, isNumber },
+  sort: [sorted, direction],
+  onSort,
+}: {
+  readonly column: Column<T>
+  readonly sort: readonly [string, 1 | -1]
+  readonly onSort: (next: readonly [string, 1 | -1]) => void
+}) {
+  const isSorted = id === sorted
+  const order = isSorted ? (direction === 1 ? 'ascending' : 'descending') : undefined
+  return (
+    <th class={isNumber === true ? 'number' : undefined} aria-sort={by === undefined ? undefined : (order ?? 'none')}>
+      {by === undefined ? (
+        title
+      ) : (
+        <button type="button" onClick={() => onSort([id, isSorted && direction === 1 ? -1 : 1])}>
+          {title}
+          <span class="order" aria-hidden="true">
+            {isSorted ? (direction === 1 ? '▲' : '▼') : ''}
+          </span>
+        </button>
+      )}
+    </th>
+  )
+}
+
+const Spacer = ({ rows, columns }: { readonly rows: number; readonly columns: number }) => (
+  <tr aria-hidden="true">
+    <td colSpan={columns} style={{ height: `${rows * ROW_PX}px`, padding: 0 }} />
+  </tr>
+)
