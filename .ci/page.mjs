@@ -1,6 +1,6 @@
 // Makes the admin page of src/ui: one entry and what is loaded later, each file by a name of its bytes, with brotli and
 // gzip beside it. `npm start`, the tests and the package make it when it is missing or its sources have changed; the
-// daemon serves what stands in files.json and nothing else (docs/decisions/150-the-admin-page.md).
+// daemon serves what stands in files.json and nothing else (docs/decisions/147-the-admin-page.md).
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'

@@ -6,7 +6,7 @@ import { overview, stream } from './core/live.ts'
 import { hrefOf, route } from './core/route.ts'
 import { account, logOut, state } from './core/session.ts'
 import { t } from './core/text.ts'
-import { Login, Logo } from './pages/login.tsx'
+import { Locked, Login, Logo } from './pages/login.tsx'
 import { OverviewPage } from './pages/overview.tsx'
 import { PAGES } from './pages/pages.ts'
 import { ServersPage } from './pages/servers.tsx'
@@ -75,12 +75,12 @@ export function App() {
       >
         {t('To the content')}
       </a>
-      <div class={isMenuOpen.value ? 'shell open' : 'shell'} inert={isLocked.value}>
+      <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
         <Menu />
         <div class="body">
           <Header />
           <ConfirmBar />
-          <main tabIndex={-1}>
+          <main id="main" tabIndex={-1}>
             <Page />
           </main>
         </div>
@@ -89,11 +89,7 @@ export function App() {
         {isSearchOpen.value ? <Search /> : null}
       </div>
       <Toasts />
-      {isLocked.value ? (
-        <div class="locked">
-          <Login />
-        </div>
-      ) : null}
+      {isLocked.value ? <Locked /> : null}
     </>
   )
 }
@@ -147,8 +143,13 @@ function Header() {
         </span>
       )}
       <span class="grow" />
-      <button type="button" class="search-button" onClick={() => (isSearchOpen.value = true)}>
-        <Icon name="search" /> <span>{t('Search')}</span> <kbd>Ctrl K</kbd>
+      <button
+        type="button"
+        class="search-button"
+        aria-label={`${t('Search')} Ctrl K`}
+        onClick={() => (isSearchOpen.value = true)}
+      >
+        <Icon name="search" /> <span>{t('Search')}</span> <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
       {now?.pending === null ? null : (
         <button

@@ -5,6 +5,17 @@ import { account, forget, logIn, type LoginOptions } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, Problem } from '../parts/basic.tsx'
 
+/** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
+export function Locked() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  return (
+    <dialog ref={dialog} class="locked" aria-label={t('Log in')} onCancel={(event) => event.preventDefault()}>
+      <Login />
+    </dialog>
+  )
+}
+
 /** The first thing that is seen, and what stands before the page when the session has ended. */
 export function Login() {
   const email = useSignal(account.value?.email ?? '')

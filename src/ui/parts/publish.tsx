@@ -2,6 +2,7 @@ import { signal, useSignal } from '@preact/signals'
 import { ask, type FieldError, readAll, Refused } from '../core/api.ts'
 import { changed, type Warning } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
+import { documentOf, type KnownServer, type Wanted } from '../core/service-document.ts'
 import { t } from '../core/text.ts'
 import { Button, Dialog } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
@@ -10,66 +11,6 @@ import { Warnings } from './pending.tsx'
 import { say } from './toast.tsx'
 
 export const isPublishOpen = signal(false)
-
-interface Wanted {
-  readonly name: string
-  readonly address: string
-  readonly servers: string
-  readonly certificate: string
-  readonly checkPath: string
-  readonly sticks: boolean
-}
-
-/** `192.0.2.10:80`, `[2001:db8::1]:443`, `web.example.org`: where, and at which port. */
-export function placeIn(text: string, usual: number): { readonly ip: string; readonly port: number } {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? []
-  return { ip: bracketed ?? plain ?? text.trim(), port: port === undefined ? usual : Number(port) }
-}
-
-interface KnownServer {
-  readonly name: string
-  readonly ip: string
-  readonly port: number | null
-}
-
-/** The service as a document, in which records go by their names. A server that is there already is taken as it is. */
-export function documentOf(
-  { name, address, servers, certificate, checkPath, sticks }: Wanted,
-  known: readonly KnownServer[],
-) {
-  const realServers: Record<string, object> = {}
-  const reals = servers
-    .split(/[\s,]+/)
-    .filter((one) => one !== '')
-    .map((one, at) => {
-      const { ip, port } = placeIn(one, 80)
-      const same = known.find((server) => server.ip === ip && server.port === port)
-      if (same !== undefined) return { ripId: same.name }
-      realServers[`${name}-${at + 1}`] = { ip, port }
-      return { ripId: `${name}-${at + 1}` }
-    })
-  const { ip, port } = placeIn(address, certificate === '' ? 80 : 443)
-  const backend = {
-    mode: 'http',
-    reals,
-    healthCheck: checkPath === '' ? { type: 'tcp' } : { type: 'http', path: checkPath },
-    ...(sticks ? { persistence: { type: 'cookie' } } : {}),
-  }
-  const frontend = {
-    mode: 'http',
-    ip,
-    ports: String(port),
-    defaultBackendId: name,
-    logs: { enabled: true },
-    ...(certificate === '' ? {} : { certificates: [certificate] }),
-  }
-  return {
-    version: 1,
-    ...(Object.keys(realServers).length === 0 ? {} : { realServers }),
-    l7Backends: { [name]: backend },
-    l7Frontends: { [name]: frontend },
-  }
-}
 
 interface Plan {
   readonly planId: string

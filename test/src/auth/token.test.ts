@@ -76,3 +76,12 @@ t.test('claims that are not whole are invalid, also when the signature is right'
   }
   for (const text of ['', '.', '..', 'a.b.c', 'x'.repeat(10_000)]) test.equal(tokens.verify(text), 'invalid')
 })
+
+t.test('a ticket is no token, and a token no ticket', async (test) => {
+  const tokens = new Tokens(join(temporaryFolder(test, 'tokens'), 'a.pem'))
+  const ticket = tokens.signTicket(claims, 'a')
+  test.match(tokens.verifyTicket(ticket), claims)
+  test.equal(tokens.verify(ticket), 'invalid')
+  test.equal(tokens.verifyTicket(tokens.sign(claims, 'a')), 'invalid')
+  test.equal(tokens.verifyTicket(tokens.signTicket({ ...claims, exp: LATER_S - 7200 }, 'a')), 'expired')
+})

@@ -79,3 +79,27 @@ t.test('login options promise nothing that is not there', async (test) => {
     errors: [{ field: 'email' }],
   })
 })
+
+t.test('the cookie of the page brings a token to a page of this address, and nothing to anybody else', async (test) => {
+  const { anonymous, login } = await borrow()
+  const token = await login(ADMIN.email, ADMIN.password)
+  const own = { 'sec-fetch-site': 'same-origin' }
+  test.notOk((await anonymous('GET', '/token', { token })).headers['Set-Cookie'], 'programs get none')
+  const { headers } = await anonymous('GET', '/token', { token, headers: own })
+  const sent = String(headers['Set-Cookie'])
+  test.match(sent, /^__Host-fulcrum=[\w.-]+; Path=\/; Secure; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+  const cookie = sent.split(';')[0] ?? ''
+  const resume = async (more: Readonly<Record<string, string>>) =>
+    (await anonymous('POST', '/token/resume', { headers: { cookie, ...more } })).json.data.token
+  const resumed = await resume(own)
+  test.equal((await anonymous('GET', '/localUsers/me', { token: resumed })).status, 200)
+  for (const site of ['cross-site', 'same-site', 'none', ''])
+    test.equal(await resume({ 'sec-fetch-site': site }), null, `from ${site}`)
+  test.equal(await resume({ ...own, cookie: 'other=1' }), null)
+  const asToken = cookie.slice(cookie.indexOf('=') + 1)
+  test.equal((await anonymous('GET', '/localUsers/me', { token: asToken })).status, 401, 'it is no token')
+  test.equal((await anonymous('GET', '/localUsers/me', { headers: { ...own, cookie } })).status, 401)
+  const out = await anonymous('DELETE', '/token', { token, headers: own })
+  test.match(String(out.headers['Set-Cookie']), /^__Host-fulcrum=;.*Max-Age=0$/)
+  test.equal(await resume(own), null, 'nor after a log-out')
+})

@@ -1,0 +1,28 @@
+import t from 'tap'
+import { changedFields, merge } from '../../../../src/ui/core/merge.ts'
+
+const BASE = { name: 'shop', weight: 100, reals: [{ id: 'a' }], owner: '' }
+
+t.test('what only one of two has changed is taken; what both changed is asked about', async (test) => {
+  const mine = { ...BASE, weight: 50, reals: [{ id: 'b' }] }
+  const theirs = { ...BASE, name: 'store', reals: [{ id: 'c' }] }
+  test.same(merge(BASE, mine, theirs), {
+    value: { name: 'store', weight: 50, reals: [{ id: 'b' }], owner: '' },
+    conflicts: [{ field: 'reals', mine: [{ id: 'b' }], theirs: [{ id: 'c' }] }],
+  })
+})
+
+t.test('the same change twice is no conflict; what was taken out stays out', async (test) => {
+  const { weight: _, ...without } = BASE
+  test.same(merge(BASE, { ...BASE, weight: 7 }, { ...BASE, weight: 7 }), {
+    value: { ...BASE, weight: 7 },
+    conflicts: [],
+  })
+  test.same(merge(BASE, BASE, without), { value: without, conflicts: [] })
+  test.same(merge(BASE, without, BASE), { value: without, conflicts: [] })
+  test.match(merge(BASE, without, { ...BASE, weight: 9 }), { conflicts: [{ field: 'weight', theirs: 9 }] })
+})
+
+t.test('fields that are as they were are not sent', async (test) => {
+  test.same(changedFields(BASE, { ...BASE, owner: 'team', reals: [{ id: 'a' }] }), { owner: 'team' })
+})

@@ -1,0 +1,32 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { german } from '../../../../src/ui/text/de.ts'
+
+const root = fileURLToPath(new URL('../../../../src/ui/', import.meta.url))
+const sources = globSync('**/*.{ts,tsx}', { cwd: root }).filter((file) => !file.startsWith('text/'))
+const code = sources.map((file) => readFileSync(`${root}${file}`, 'utf8')).join('\n')
+const said = new Set([...code.matchAll(/(?<![\w.])t\(\s*'([^']+)'/g)].map(([, text = '']) => text))
+/** States that answers have, and no source names. */
+const FROM_THE_API = ['offline']
+const places = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name).toSorted()
+
+t.test('German has every text of the page', async (test) => {
+  test.ok(said.size > 200)
+  test.same(
+    [...said].filter((text) => !Object.hasOwn(german, text)),
+    [],
+  )
+})
+
+t.test('German says nothing that the page does not', async (test) => {
+  const quoted = new Set([...said, ...FROM_THE_API, ...[...code.matchAll(/'([^'\n]*)'/g)].map(([, text = '']) => text)])
+  test.same(
+    Object.keys(german).filter((text) => !quoted.has(text) && !new RegExp(String.raw`\b${text}\??: `).test(code)),
+    [],
+  )
+})
+
+t.test('each place of a text is filled in both languages', async (test) => {
+  for (const [english, text] of Object.entries(german)) test.same(places(text), places(english), english)
+})
