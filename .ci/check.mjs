@@ -16,6 +16,7 @@ const GATES = [
   { name: 'format', command: ['oxfmt', '--check', '.'] },
   { name: 'lint', command: ['oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'types', command: ['tsc', '-p', '.'] },
+  { name: 'types of the page', command: ['tsc', '-p', 'src/ui'] },
   { name: 'unused code', command: ['knip'] },
   { name: 'OpenAPI document', command: ['node', '.ci/openapi.mjs'] },
   { name: 'generated clients', command: ['node', '--disable-warning=ExperimentalWarning', '.ci/clients.mjs'] },

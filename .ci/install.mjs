@@ -48,6 +48,8 @@ const PROGRAMS = {
     // Which depends on the program itself.
     rsyslogd: 'rsyslog-openssl',
     'ansible-playbook': 'ansible-core',
+    // The admin page is tried in it.
+    chromium: 'chromium',
   },
   bench: {},
 }

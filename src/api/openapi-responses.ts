@@ -65,7 +65,7 @@ const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 const OWN_HEADERS: Readonly<Record<string, Json>> = {
   Tag: header('Tag of these bytes, for If-None-Match.', true),
   Elsewhere: header('Where the browser goes on.', true),
-  'Set-Cookie': header('Ties the login to this browser.', true),
+  'Set-Cookie': header('Ties the login to this browser; programs that are none get no cookie.', false),
   'Content-Security-Policy': header('What the page may load.', true),
   'Referrer-Policy': header('The page tells nobody where it is.', true, { const: 'no-referrer' }),
   'Content-Disposition': header('Name to keep the file under.', true),

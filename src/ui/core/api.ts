@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Requests to the API of the daemon that served the page. The token is kept here, and nowhere that outlives the page. */
+/** Requests to the API of the daemon that served the page. The token is kept here, and in nothing that outlives it. */
 
 const BASE = 'api/v1'
 

@@ -8,6 +8,12 @@ export interface Merged {
   readonly conflicts: readonly { readonly field: string; readonly mine: unknown; readonly theirs: unknown }[]
 }
 
+/** A value as a field shows it; '' for none. */
+export function shownValue(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** `base` is what both began with. Where both changed a field, mine stays until somebody chooses. */

@@ -171,22 +171,16 @@ function kindOf(schema: Schema, name: string, forms: readonly Schema[]): Kind {
   if (schema.const !== undefined) return { kind: 'fixed' }
   if (schema.enum !== undefined) return { kind: 'choice', values: schema.enum }
   if (forms.length > 1) return ofForms(forms)
-  switch (typeOf(schema)) {
-    case 'boolean':
-      return { kind: 'switch' }
-    case 'integer':
-    case 'number':
-      return { kind: 'number' }
-    case 'string':
-      if (SECRET.test(name)) return { kind: 'secret' }
-      return { kind: (schema.maxLength ?? 0) > LONG ? 'long' : 'text' }
-    case 'array':
-      return schema.items === undefined ? { kind: 'json' } : { kind: 'list', items: schema.items }
-    case 'object':
-      return schema.properties === undefined ? { kind: 'json' } : { kind: 'fields' }
-    default:
-      return { kind: 'json' }
-  }
+  return OF_TYPE[typeOf(schema)]?.(schema, name) ?? { kind: 'json' }
+}
+
+const OF_TYPE: Readonly<Record<string, (schema: Schema, name: string) => Kind>> = {
+  boolean: () => ({ kind: 'switch' }),
+  integer: () => ({ kind: 'number' }),
+  number: () => ({ kind: 'number' }),
+  string: ({ maxLength = 0 }, name) => ({ kind: SECRET.test(name) ? 'secret' : maxLength > LONG ? 'long' : 'text' }),
+  array: ({ items }) => (items === undefined ? { kind: 'json' } : { kind: 'list', items }),
+  object: ({ properties }) => ({ kind: properties === undefined ? 'json' : 'fields' }),
 }
 
 /** A port that may be left empty is a number; objects of several shapes are chosen from. */

@@ -5,7 +5,7 @@ import { effect, signal } from '@preact/signals'
 export type Theme = 'system' | 'light' | 'dark'
 export type Language = 'en' | 'de'
 
-const THEMES: readonly string[] = ['system', 'light', 'dark']
+const THEMES: ReadonlySet<string> = new Set(['system', 'light', 'dark'])
 
 /** A browser may refuse to keep anything. */
 function kept(name: string): string {
@@ -23,7 +23,7 @@ function keep(name: string, value: string): void {
   }
 }
 
-const themeOf = (text: string): Theme => (THEMES.includes(text) ? (text as Theme) : 'system')
+const themeOf = (text: string): Theme => (THEMES.has(text) ? (text as Theme) : 'system')
 const languageOf = (text: string): Language =>
   text === 'en' || text === 'de' ? text : navigator.language.startsWith('de') ? 'de' : 'en'
 

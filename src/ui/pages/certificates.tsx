@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
 import { ahead_ms, changed } from '../core/live.ts'
+import { shownValue } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
 import { day, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
@@ -56,7 +57,7 @@ export function CertificatesPage() {
     {
       id: 'subject',
       title: t('For'),
-      cell: ({ certInfo }) => <span class="code">{String(certInfo['subject'] ?? certInfo['commonName'] ?? '')}</span>,
+      cell: ({ certInfo }) => <span class="code">{shownValue(certInfo['subject'] ?? certInfo['commonName'])}</span>,
     },
     {
       id: 'use',

@@ -211,7 +211,7 @@ function Maintenance({ server: { id, state, name } }: { readonly server: ServerR
   }, [id, changes.value])
   async function begin() {
     try {
-      await ask('PUT', `/ipvsDirector/rips/${id}/drain`, { query: { wait: WAIT_S, then: 'halt' }, body: {} })
+      await ask('PUT', `/ipvsDirector/rips/${id}/drain?wait=${WAIT_S}&then=halt`, { body: {} })
       await changed()
     } catch (error) {
       sayProblem(error)

@@ -37,7 +37,7 @@ export function Button({
     <button
       {...rest}
       type={type}
-      class={`button ${kind} ${String(more)}`}
+      class={`button ${kind} ${typeof more === 'string' ? more : ''}`}
       disabled={disabled === true || isBusy}
       aria-busy={isBusy}
     >

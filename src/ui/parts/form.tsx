@@ -1,6 +1,6 @@
 import { useId, useRef } from 'preact/hooks'
-import type { ComponentChildren } from 'preact'
 import type { FieldError } from '../core/api.ts'
+import { shownValue } from '../core/merge.ts'
 import { placeOf, type RecordLike, useRecords } from '../core/records.ts'
 import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } from '../core/schema.ts'
 import { t } from '../core/text.ts'
@@ -158,7 +158,7 @@ function Input(props: InputProps) {
     'aria-describedby': `${id}-hint ${id}-error`,
   } as const
   const began = useRef(value)
-  const usual = schema.default === undefined || schema.default === null ? '' : String(schema.default)
+  const usual = shownValue(schema.default)
   const nothing = isNullable ? null : undefined
   // What was never there is left out; what is emptied is sent empty, and the API says whether it may be.
   const emptied = began.current === undefined || isNullable ? nothing : ''
@@ -179,15 +179,17 @@ function Input(props: InputProps) {
       return (
         <select
           {...common}
-          value={String(value ?? '')}
-          onChange={(event) => onChange(how.values.find((one) => String(one) === event.currentTarget.value) ?? nothing)}
+          value={shownValue(value)}
+          onChange={(event) =>
+            onChange(how.values.find((one) => shownValue(one) === event.currentTarget.value) ?? nothing)
+          }
         >
           {isRequired && value !== undefined ? null : (
             <option value="">{usual === '' ? '–' : t('{value} (usual)', { value: usual })}</option>
           )}
           {how.values.map((one) => (
-            <option key={String(one)} value={String(one)}>
-              {String(one)}
+            <option key={shownValue(one)} value={shownValue(one)}>
+              {shownValue(one)}
             </option>
           ))}
         </select>
@@ -201,7 +203,7 @@ function Input(props: InputProps) {
           min={schema.minimum}
           max={schema.maximum}
           placeholder={usual}
-          value={value === null || value === undefined ? '' : String(value)}
+          value={shownValue(value)}
           onInput={({ currentTarget: { value: text } }) => onChange(text === '' ? nothing : Number(text))}
         />
       )
@@ -213,16 +215,14 @@ function Input(props: InputProps) {
           autocomplete="off"
           spellcheck={false}
           placeholder={usual}
-          value={String(value ?? '')}
+          value={shownValue(value)}
           onInput={typed}
         />
       )
     case 'secret':
-      return (
-        <input {...common} type="password" autocomplete="new-password" value={String(value ?? '')} onInput={typed} />
-      )
+      return <input {...common} type="password" autocomplete="new-password" value={shownValue(value)} onInput={typed} />
     case 'long':
-      return <textarea {...common} rows={6} spellcheck={false} value={String(value ?? '')} onInput={typed} />
+      return <textarea {...common} rows={6} spellcheck={false} value={shownValue(value)} onInput={typed} />
     case 'record':
       return (
         <RecordChoice
@@ -263,7 +263,7 @@ interface RecordChoiceProps {
 /** A record by its name. */
 export function RecordChoice({ section, value, onChange, isRequired, ...more }: RecordChoiceProps) {
   const { records = [] } = useRecords<RecordLike & { readonly email?: string }>(placeOf(section))
-  const now = String(value ?? '')
+  const now = shownValue(value)
   const isKnown = now === '' || records.some(({ id }) => id === now)
   return (
     <select {...more} value={now} onChange={(event) => onChange(event.currentTarget.value)}>
@@ -326,13 +326,13 @@ function Forms({ path, value, errors, onChange, forms, id }: InputProps & { read
           <label for={`${id}-form`}>{labelOf(mark)}</label>
           <select
             id={`${id}-form`}
-            value={String(values[mark] ?? '')}
+            value={shownValue(values[mark])}
             onChange={(event) => onChange({ [mark]: event.currentTarget.value })}
           >
             {chosen === undefined ? <option value="">–</option> : null}
             {forms.map((form) => (
-              <option key={String(markedAs(form, mark))} value={String(markedAs(form, mark))}>
-                {String(markedAs(form, mark))}
+              <option key={shownValue(markedAs(form, mark))} value={shownValue(markedAs(form, mark))}>
+                {shownValue(markedAs(form, mark))}
               </option>
             ))}
           </select>
@@ -373,31 +373,5 @@ function Json({
         }
       }}
     />
-  )
-}
-
-/** What no field of the form is about. */
-export function FormProblems({
-  error,
-  errors,
-  children,
-}: {
-  readonly error: string | undefined
-  readonly errors: readonly FieldError[]
-  readonly children?: ComponentChildren
-}) {
-  if (error === undefined) return null
-  return (
-    <div class="problem block" role="alert">
-      <p>{error}</p>
-      {errors.length < 2 ? null : (
-        <ul>
-          {errors.slice(0, 8).map(({ field, message }) => (
-            <li key={`${field} ${message}`}>{`${field}: ${message}`}</li>
-          ))}
-        </ul>
-      )}
-      {children}
-    </div>
   )
 }

@@ -2,12 +2,13 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, type FieldError, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
-import { changedFields } from '../core/merge.ts'
+import { changedFields, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button, Dialog, Loading } from './basic.tsx'
-import { Fields, FormProblems } from './form.tsx'
+import { Fields } from './form.tsx'
+import { FormProblems } from './form-problems.tsx'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -79,12 +80,12 @@ function Asking({
     isBusy.value = true
     refusal.value = undefined
     const path = ofPath(operation).reduce(
-      (text, { name }) => text.replace(`{${name}}`, encodeURIComponent(String(parameters.value[name] ?? ''))),
+      (text, { name }) => text.replace(`{${name}}`, encodeURIComponent(shownValue(parameters.value[name]))),
       here(operation.path),
     )
     const inQuery = operation.inQuery.flatMap(({ name }) => {
       const value = parameters.value[name]
-      return value === undefined || value === null ? [] : [[name, String(value)] as const]
+      return value === undefined || value === null ? [] : [[name, shownValue(value)] as const]
     })
     try {
       const sent =

@@ -6,7 +6,7 @@ import { documentOf, type KnownServer, type Wanted } from '../core/service-docum
 import { t } from '../core/text.ts'
 import { Button, Dialog } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
-import { FormProblems } from './form.tsx'
+import { FormProblems } from './form-problems.tsx'
 import { Warnings } from './pending.tsx'
 import { say } from './toast.tsx'
 

@@ -7,7 +7,8 @@ import { here } from '../core/records.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Choice, Dialog, Loading, Problem } from './basic.tsx'
-import { Fields, FormProblems, labelOf } from './form.tsx'
+import { Fields, labelOf } from './form.tsx'
+import { FormProblems } from './form-problems.tsx'
 import { say } from './toast.tsx'
 
 /** What a dialog makes or changes: the operations of the API by their ids. */

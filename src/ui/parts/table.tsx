@@ -57,7 +57,10 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
   const shown = sorted.slice(from, to)
   const tick = (keys: readonly string[], isOn: boolean) => {
     const next = new Set(ticked)
-    for (const key of keys) isOn ? next.add(key) : next.delete(key)
+    for (const key of keys) {
+      if (isOn) next.add(key)
+      else next.delete(key)
+    }
     onTick?.(next)
   }
   return (
