@@ -171,7 +171,7 @@ t.test('the headers of what another node may answer are carried there and back',
   // Cookies of a login by SAML: no path of it names a node, and no transaction is open by then.
   test.same(
     left.map(({ name }) => name),
-    ['saml.login', 'saml.acs'],
+    ['auth.refresh', 'auth.resume', 'auth.logout', 'saml.login', 'saml.acs'],
   )
   test.same(
     left.filter((endpoint) => !isAnsweredHere(endpoint)),
