@@ -1,19 +1,14 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { Connection, OWN_WORDS, placeOf, shownBy } from '../../../src/cli/connection.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
+import { httpServer } from '../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
 async function server(test: Test, answer: RequestListener) {
-  const made = createServer(answer)
-  made.listen(0, '127.0.0.1')
-  await once(made, 'listening')
-  test.teardown(() => made.close())
-  const connection = new Connection({ url: `http://127.0.0.1:${(made.address() as AddressInfo).port}` })
+  const connection = new Connection({ url: `http://127.0.0.1:${await httpServer(test, answer)}` })
   test.teardown(() => connection.close())
   return connection
 }
