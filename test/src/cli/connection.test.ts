@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
 import { Connection, OWN_WORDS, placeOf, shownBy } from '../../../src/cli/connection.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
