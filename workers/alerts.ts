@@ -1,7 +1,9 @@
 /** The task of the pool for alerts: messages to one target, which may take its time. */
 import type { Sending, Sent, TargetType } from '../src/model/alerts.ts'
+import { withoutSecrets } from '../src/base/mask.ts'
 import { Failed, type Way } from './alerts/attempt.ts'
 import { mailWay } from './alerts/mail.ts'
+import { secretsOf } from './alerts/secrets.ts'
 import { snmpWay } from './alerts/snmp.ts'
 import { syslogWay } from './alerts/syslog.ts'
 import { webhookWay } from './alerts/webhook.ts'
@@ -24,7 +26,8 @@ export async function deliver(sending: Sending): Promise<Sent> {
     const failed = error instanceof Failed ? error : new Failed('send', String(error))
     const { stage, message, retryAfter_s, isFinal } = failed
     // oxlint-disable-next-line no-control-regex -- what servers say ends up in logs and answers
-    const reason = message.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, REASON_MAX)
+    const said = withoutSecrets(message, secretsOf(sending.target)).replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    const reason = said.slice(0, REASON_MAX)
     return {
       taken,
       failure: {
