@@ -111,9 +111,11 @@ export class Alerts implements AlertsActor {
   }
 
   async #lookNow(): Promise<void> {
-    const { store, log } = this.#parts
+    const { store, running, log } = this.#parts
     if (this.#compiled.version !== store.runningVersion) {
       this.#compiled = this.#compile(this.#compiled.events)
+      const gone = this.#outbox.forget((id) => running.get('alertTargets', id) !== undefined)
+      for (const key of gone) this.#unwritten.set(key, undefined)
       this.#outbox.wake()
     }
     this.#lookAt()

@@ -238,6 +238,17 @@ t.test('alerts are listed newest first, so many of them, and by their state', as
   await alerts.close()
 })
 
+t.test('with a target what was counted of it goes', async (test) => {
+  const store = openStore(test)
+  await store.alerts.write([{ key: 'dtarget-that-is-gone', value: 7 }], [])
+  const { alerts, state } = fixture(test, {}, store)
+  await alerts.look()
+  state.version++
+  await alerts.look()
+  test.same(store.alerts.entries(), [])
+  await alerts.close()
+})
+
 t.test('nobody is told by a rule without targets, or whose target is off', async (test) => {
   const { alerts, state, said } = fixture(test)
   const rule: AlertRule = { ...RULE, targets: [] }
