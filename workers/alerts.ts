@@ -2,6 +2,7 @@
 import type { Sending, Sent, TargetType } from '../src/model/alerts.ts'
 import { Failed, type Way } from './alerts/attempt.ts'
 import { mailWay } from './alerts/mail.ts'
+import { shownReason } from './alerts/secrets.ts'
 import { snmpWay } from './alerts/snmp.ts'
 import { syslogWay } from './alerts/syslog.ts'
 import { webhookWay } from './alerts/webhook.ts'
@@ -12,7 +13,6 @@ const WAYS: Readonly<Record<TargetType, Way>> = {
   syslog: syslogWay,
   snmp: snmpWay,
 }
-const REASON_MAX = 500
 
 /** Sends the messages in their order, up to the first that is not taken. */
 export async function deliver(sending: Sending): Promise<Sent> {
@@ -23,8 +23,7 @@ export async function deliver(sending: Sending): Promise<Sent> {
   } catch (error) {
     const failed = error instanceof Failed ? error : new Failed('send', String(error))
     const { stage, message, retryAfter_s, isFinal } = failed
-    // oxlint-disable-next-line no-control-regex -- what servers say ends up in logs and answers
-    const reason = message.replaceAll(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').slice(0, REASON_MAX)
+    const reason = shownReason(message, sending.target)
     return {
       taken,
       failure: {

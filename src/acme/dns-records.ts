@@ -1,5 +1,5 @@
 import type { MachineClock } from '../base/clock.ts'
-import { MASK } from '../base/mask.ts'
+import { withoutSecrets } from '../base/mask.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
 import type { AcmeAnswer, AcmeOrder } from '../model/acme.ts'
 import type { ScriptRun, ScriptRan } from '../model/machine-facts.ts'
@@ -78,9 +78,4 @@ export class DnsRecords {
 function howItEnded(exitCode: number, seconds: number): string {
   if (exitCode === NO_SANDBOX) return 'was not started'
   return exitCode === KILLED ? `was killed, perhaps after ${seconds} s,` : `ended with ${exitCode}`
-}
-
-/** What a script prints is shown to people. */
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.toSorted((a, b) => b.length - a.length).reduce((left, secret) => left.replaceAll(secret, MASK), text)
 }

@@ -123,6 +123,15 @@ export class Outbox {
     for (const targetId of new Set(made.flatMap(({ targets }) => Object.keys(targets)))) this.#pump(targetId)
   }
 
+  /** Of targets that are gone and owe nothing, nothing is kept. Answers the keys of their rows. */
+  forget(isTarget: (id: string) => boolean): readonly string[] {
+    const isOver = ([id, { isBusy, waiting }]: readonly [string, Queue]) =>
+      !isTarget(id) && !isBusy && waiting.length === 0
+    const gone = [...this.#queues].filter(isOver).map(([id]) => id)
+    for (const id of gone) this.#queues.delete(id)
+    return gone.map((id) => DROPPED_PREFIX + id)
+  }
+
   /** Begins with what is left of an earlier run, or of a target that was changed. */
   wake(): void {
     for (const [targetId, queue] of this.#queues) {

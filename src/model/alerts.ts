@@ -91,6 +91,9 @@ export const AlertTarget = closed({
 })
 export type AlertTarget = Static<typeof AlertTarget>
 
+/** Fields that are never answered; of the URL and of headers a part is. */
+export const TARGET_SECRETS = ['password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'] as const
+
 export const CONDITION_TYPES = [
   'event',
   'threshold',

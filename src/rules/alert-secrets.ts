@@ -1,10 +1,8 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import { MASK, unstored } from '../base/mask.ts'
-import type { AlertTarget } from '../model/alerts.ts'
+import { type AlertTarget, TARGET_SECRETS } from '../model/alerts.ts'
 
-/** Fields that are never answered. */
-const SECRETS = ['password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'] as const
-type SecretField = (typeof SECRETS)[number]
+type SecretField = (typeof TARGET_SECRETS)[number]
 
 type Fields = Omit<AlertTarget, 'id'>
 /** What a change sends: null clears, and omitted fields keep their value. */
@@ -21,7 +19,7 @@ const placeOf = ({ host = '', port, url }: Partial<Fields>): string =>
 /** As it is answered. */
 export function shownTarget(target: AlertTarget): AlertTarget {
   const { url, headers, ...fields } = target
-  const secrets = SECRETS.flatMap((field) => (fields[field] === undefined ? [] : [[field, MASK] as const]))
+  const secrets = TARGET_SECRETS.flatMap((field) => (fields[field] === undefined ? [] : [[field, MASK] as const]))
   return {
     ...fields,
     ...Object.fromEntries(secrets),
@@ -51,11 +49,11 @@ export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
 }
 
 const MOVED = 'was given for another place, and has to be sent again with this one, or cleared with null'
-const isSecret = (field: string): boolean => SECRETS.some((one) => one === field)
+const isSecret = (field: string): boolean => TARGET_SECRETS.some((one) => one === field)
 
 function secretsFrom(sent: SentTarget, stored: Fields | undefined, hasMoved: boolean, problems: FieldProblem[]) {
   const secrets: Partial<Record<SecretField, string>> = {}
-  for (const field of SECRETS) {
+  for (const field of TARGET_SECRETS) {
     const [wanted, kept] = [sent[field], stored?.[field]]
     if (wanted === null || wanted === '') continue
     if (wanted !== undefined && wanted !== MASK) secrets[field] = wanted

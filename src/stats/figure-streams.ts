@@ -212,9 +212,12 @@ export class FigureStreams implements FigureStreamsReader {
 
   #remember(key: string, set: Followed): void {
     clearTimeout(set.timer)
+    // Who follows one set after another and stays with none must not fill the memory with them.
+    if (this.#sets.size > SETS_MAX) return void this.#sets.delete(key)
     set.timer = setTimeout(() => {
       if (set.clients.size === 0) this.#sets.delete(key)
     }, REMEMBERED_MS).unref()
+    return undefined
   }
 
   /** For as long as anybody follows anything. */

@@ -145,12 +145,12 @@ export class Layer4Live implements FrameSource {
       this.#options.health.eachDown((backendId, ripId) => {
         for (const one of watched) if (one.isDown === true) found(one, 1, backendId, ripId)
       })
-    const numbers = watched.filter(({ isDown }) => isDown !== true)
+    const numbers = watched.flatMap((one) => (one.isDown === true ? [] : [{ one, column: columnOf(one.column) }]))
     if (numbers.length === 0) return true
     for (const [key, row] of this.#rows)
-      for (const one of numbers) {
+      for (const { one, column } of numbers) {
         if (!key.startsWith(one.kind)) continue
-        const value = one.column === 'realsUp' ? this.realsUp(key) : figures[row * COLUMNS + columnOf(one.column)]
+        const value = one.column === 'realsUp' ? this.realsUp(key) : figures[row * COLUMNS + column]
         if (value === undefined || !(value > one.above || value < one.below)) continue
         const [, proxy = '', server = ''] = key.split('\0')
         found(one, value, proxy, server)

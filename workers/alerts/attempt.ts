@@ -7,7 +7,7 @@ import type { Sending, Stage } from '../../src/model/alerts.ts'
 /** Sends messages; yields how many more the target has taken. */
 export type Way = (sending: Sending) => AsyncGenerator<number, void>
 
-/** Why a message is not taken. Its text never has a secret in it. */
+/** Why a message is not taken, as servers and libraries say it: with secrets, perhaps. */
 export class Failed extends Error {
   readonly stage: Stage
   readonly retryAfter_s: number | undefined

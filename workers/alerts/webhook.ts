@@ -8,7 +8,6 @@ import { bodyOf } from './templates.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 const SAID_BYTES_MAX = 2_048
-const SAID_MAX = 200
 /** What is wrong is in the message: it is as wrong the next time. */
 const UNWANTED = new Set([400, 413, 415, 422])
 const SECONDS_MAX = 86_400
@@ -92,7 +91,7 @@ async function saidBy(answer: IncomingMessage): Promise<string> {
     // The status has come, which is what counts.
   }
   answer.destroy()
-  return Buffer.concat(chunks).toString().slice(0, SAID_MAX)
+  return Buffer.concat(chunks).toString()
 }
 
 /** Seconds, or a date. */

@@ -140,6 +140,23 @@ t.test('for a target that is off or gone nothing waits', async (test) => {
   test.same(outbox.queue('a')?.waiting, [])
 })
 
+t.test('of a target that is gone nothing is kept, unless messages are still on their way to it', async (test) => {
+  const { outbox, add, rows } = fixture(async (id) => (id === 'gone' ? undefined : REFUSED))
+  await add(1, ['gone', 'owing', 'there'])
+  await until(() => outbox.queue('gone')?.dropped === 1 && outbox.queue('owing')?.nextTry_ms !== undefined)
+  await until(() => outbox.queue('gone')?.isBusy === false)
+  test.ok(rows.has('dgone'))
+  test.same(
+    outbox.forget((id) => id === 'there'),
+    ['dgone'],
+  )
+  test.same(
+    [outbox.queue('gone'), outbox.queue('owing')?.waiting.length, outbox.queue('there')?.waiting.length],
+    [undefined, 1, 1],
+  )
+  await outbox.close(Promise.resolve())
+})
+
 t.test('what cannot be noted is sent again', async (test) => {
   let [isFull, times] = [false, 0]
   const rows = new Map<string, unknown>()

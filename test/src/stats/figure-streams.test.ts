@@ -138,6 +138,16 @@ t.test('different sets have a limit, those who follow the same have none here', 
   streams.close()
 })
 
+t.test('who follows one set after another and stays with none leaves few behind', (test) => {
+  const { streams, client } = fixture()
+  for (let at = 0; at < 1_000; at++) client([`id-${at}`]).stop()
+  test.ok(streams.sets <= 256, `${streams.sets} sets`)
+  const { events } = client(['f'])
+  test.match(events(), [{ event: 'figures' }])
+  streams.close()
+  test.end()
+})
+
 t.test('a place that was lost between the request and its answer ends the stream', async (test) => {
   const { client, streams } = fixture()
   const begun = streams.stream(['late'], '', 'one')

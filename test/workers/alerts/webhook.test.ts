@@ -56,6 +56,20 @@ t.test('what is answered says whether it is tried again, and when', async (test)
   test.equal(receiver.posts.length, answers.length, 'nobody else was asked')
 })
 
+t.test('what a server says again of what it was given is shown to nobody', async (test) => {
+  const own = certificateMaker(test).pair({ name: 'localhost' })
+  const receiver = await webhookReceiver(test, own, (response, { path, headers }) => {
+    const padding = 'x'.repeat(180)
+    response.writeHead(404).end(`${padding}Cannot POST ${path} with ${String(headers['x-key'])}, nor ${path.slice(7)}`)
+  })
+  const url = receiver.url('/hooks/T0123456/B%20and%20secrets?key=geheim-4711')
+  const headers = [{ name: 'X-Key', value: 'Bearer open-sesame' }]
+  const { failure } = await deliver(sendingTo({ type: 'webhook', url, caCertificate: own.cert, headers }))
+  test.match(failure?.reason, /^The answer is 404: x+Cannot POST \*\* with \*\*, nor \*\*\/\*\*\?key=\*\*$/)
+  const gone = await deliver(sendingTo({ type: 'webhook', url: url.replace('localhost', 'no-such-host.invalid') }))
+  test.notMatch(JSON.stringify(gone), /T0123456|geheim/)
+})
+
 t.test('who is not there, hangs up or is somebody else says so', async (test) => {
   const { pair } = certificateMaker(test)
   const own = pair({ name: 'localhost' })
