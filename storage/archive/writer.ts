@@ -154,6 +154,8 @@ export class ArchiveWriter {
    * is in the crash tail; what was not, up to `to_s`, is lost.
    */
   #storeFromTail(to_s: number): void {
+    // Reading the tail is dear, and on a full disk it would be in vain, each second.
+    this.#ensureRoom()
     const ring = new RingWriter()
     const from_s = this.#hwm_s - TAIL_KEPT_S
     for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)

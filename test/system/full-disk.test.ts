@@ -115,7 +115,7 @@ t.test('a disk that is full at random moments loses nothing in short times', { s
   const directory = smallDisk(t, 64)
   const random = seededRandom(5)
   const ballast = join(directory, 'ballast')
-  const feed = new Feed(join(directory, 'archive'), 1_000)
+  const feed = new Feed(join(directory, 'archive'), 250)
   let short = 0
   for (let round = 0; round < 60; round++) {
     const { bavail, bsize } = statfsSync(directory)
