@@ -8,21 +8,26 @@ const TEXT_MAX = 500
 
 /** Events that rules want to hear of, since the last look. */
 export class EventConditions implements Conditions {
-  readonly #rules: readonly AlertRule[]
+  /** By kind of event: of most kinds nobody wants to hear, and there may be thousands at once. */
+  readonly #rules = new Map<string, AlertRule[]>()
   #waiting: Met[]
   #left = 0
 
   /** `before` has heard of some by rules that are replaced by these. */
   constructor(rules: readonly AlertRule[], before?: EventConditions) {
     this.#waiting = before === undefined ? [] : before.#waiting
-    this.#rules = rules.filter(({ when }) => when.type === 'event')
+    for (const rule of rules)
+      for (const kind of rule.when.type === 'event' ? new Set(rule.when.events) : [])
+        this.#rules.set(kind, [...(this.#rules.get(kind) ?? []), rule])
   }
 
   take({ kind, data }: Event): void {
-    for (const rule of this.#rules) {
-      const { events = [], states } = rule.when
-      const state = textIn(data, 'state')
-      if (!events.includes(kind) || (states !== undefined && !states.includes(state))) continue
+    const rules = this.#rules.get(kind)
+    if (rules === undefined) return
+    const state = textIn(data, 'state')
+    for (const rule of rules) {
+      const { states } = rule.when
+      if (states !== undefined && !states.includes(state)) continue
       if (this.#waiting.length < WAITING_MAX) this.#waiting.push(metBy(rule, kind, state, data))
       else this.#left++
     }

@@ -19,9 +19,13 @@ export const snmpWay: Way = async function* snmpWay(sending) {
   const { target, messages } = sending
   const found = await placeOf(target.host ?? '', sending)
   const session = sessionTo(target, found)
+  // Of the socket, whatever is on its way; one listener for all of it.
+  const broken = new Promise<never>((_, reject) => {
+    session.on('error', (error) => reject(new Failed('connect', reasonOf(error))))
+  })
   try {
     for (const message of messages) {
-      for (const alert of message.alerts) await tell(session, target, message, alert)
+      for (const alert of message.alerts) await Promise.race([tell(session, target, message, alert), broken])
       yield 1
     }
   } finally {
@@ -61,7 +65,6 @@ function tell(
       if (error === null) resolve()
       else reject(failureOf(error))
     }
-    session.on('error', (error) => reject(new Failed('connect', reasonOf(error))))
     const oid = `${FULCRUM_OID}.0.${NOTIFICATIONS[message.phase]}`
     if (version === '2c') session.trap(oid, varbindsOf(message, alert), done)
     else session.inform(oid, varbindsOf(message, alert), done)

@@ -30,6 +30,28 @@ t.test('events of the kinds and states that a rule wants are met once', (test) =
   test.end()
 })
 
+t.test('a rule may want several kinds, and of others nothing is looked at', (test) => {
+  const rule = alertRule({ type: 'event', events: ['node', 'realServer', 'node'] })
+  const conditions = new EventConditions([rule, alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })])
+  let looked = 0
+  const data = {
+    get state() {
+      looked++
+      return 'x'
+    },
+  }
+  conditions.take({ id: 1, at: '', kind: 'job', data })
+  test.equal(looked, 0)
+  conditions.take(event({ ...DOWN, state: 'x' }))
+  conditions.take(event(data, 'node'))
+  test.same(
+    metOf(conditions).map(({ rule: { id }, key }) => `${id} ${key}`),
+    ['rule-1 realServer/be/r1/x', 'rule-1 node//x', 'rule-2 node//x'],
+  )
+  test.equal(looked, 1)
+  test.end()
+})
+
 t.test('more than can be told of are counted', (test) => {
   const conditions = new EventConditions([alertRule({ type: 'event', events: ['node'] })])
   for (let count = 0; count < 1_200; count++) conditions.take(event({ state: 'started' }, 'node'))

@@ -1,8 +1,23 @@
 import t from 'tap'
+import type { ToldAlert } from '../../../src/model/alerts.ts'
 import { deliver } from '../../../workers/alerts.ts'
 import { alertMessage, noTrapd, sendingTo, snmptrapd } from '../../fixtures/alert-targets.ts'
+import { freePort } from '../../fixtures/traffic.ts'
 
 const OID = '.1.3.6.1.4.1.8072.9999.9999.70'
+
+t.test('a session has one listener, however many alerts it tells', async (test) => {
+  const [alert] = alertMessage().alerts
+  const alerts = Array.from({ length: 20 }, (_, at) => ({ ...alert, id: `a-${at}` }) as ToldAlert)
+  const warnings: string[] = []
+  const warned = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', warned)
+  test.teardown(() => process.off('warning', warned))
+  const target = { type: 'snmp', host: '127.0.0.1', port: await freePort(), version: '2c', community: 'x' } as const
+  test.match(await deliver(sendingTo(target, [alertMessage({ alerts, count: 20 })])), { taken: 1 })
+  await new Promise(setImmediate)
+  test.notOk(warnings.includes('MaxListenersExceededWarning'))
+})
 
 t.test('snmptrapd takes traps of version 2c', { skip: noTrapd }, async (test) => {
   const manager = await snmptrapd(test, ['authCommunity log of-ours'])
