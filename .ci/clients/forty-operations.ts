@@ -8,6 +8,7 @@ const api = createClient<paths>({ baseUrl: 'https://appliance.test/api/v1' })
 
 /** The named shapes, as functions of a client take and answer them. */
 const isUp = (real: Shapes['RealServer']): boolean => real.state === 'online' && real.health === 'up'
+const addressOf = ({ ip }: Shapes['L4Frontend']): string => ip.toLowerCase()
 const web = (name: string, ip: string): Shapes['RealServerInput'] => ({ name, ip, port: 80 })
 const heavier: Shapes['RealServerChange'] = { port: 80, weight: 200 }
 const noSecrets: Shapes['RuleInput'] = {
@@ -150,4 +151,5 @@ async function readTheRest(): Promise<void> {
   if (csv.response.status === 401) must(await api.DELETE('/token'))
 }
 
+export const helpers = [addressOf]
 export const steps = [logIn, editRealServers, editLayer7, editLayer4, apply, watch, readTheRest] as const
