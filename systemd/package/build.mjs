@@ -18,6 +18,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { makeClient } from '../../.ci/client.mjs'
 import { prepare } from '../../.ci/prepare.mjs'
 import { copyProductionTree } from './production-tree.mjs'
 import { sbom } from './sbom.mjs'
@@ -77,6 +78,7 @@ async function fill(tree, version, time_s) {
   mkdirSync(join(tree, COLLECTIONS), { recursive: true })
   symlinkSync(relative(join('/', COLLECTIONS), '/opt/fulcrum/systemd/ansible'), join(tree, COLLECTIONS, 'fulcrum'))
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
+  makeClient(join(tree, 'usr/share/fulcrum/client'), version)
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })
   writeFileSync(join(documents, 'copyright'), copyright(packages))
