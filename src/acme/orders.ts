@@ -133,22 +133,27 @@ export class AcmeOrders {
   }
 
   #due(id: string): Found | undefined {
-    const { clock } = this.#parts
-    if (clock.monotonic_ms() < (this.#waitsUntil_ms.get(id) ?? 0)) return undefined
-    const now_ms = clock.now_ms()
     const found = this.#find(id)
-    return found !== undefined && nextTry_ms(found.progress, found.certificate, now_ms) <= now_ms ? found : undefined
+    return found !== undefined && this.#isDue(found) ? found : undefined
+  }
+
+  #isDue({ order, progress, certificate }: Found): boolean {
+    const { clock } = this.#parts
+    if (clock.monotonic_ms() < (this.#waitsUntil_ms.get(order.id) ?? 0)) return false
+    const now_ms = clock.now_ms()
+    return nextTry_ms(progress, certificate, now_ms) <= now_ms
   }
 
   async #workAll(): Promise<void> {
     const { agreed, clock, inTurn, log } = this.#parts
     for (const { id, name } of agreed.list('acmeOrders')) {
       if (this.#end.signal.aborted || clock.monotonic_ms() < this.#restsUntil_ms) return
-      if (this.#due(id) === undefined && !this.#isTidyDue(id)) continue
+      const found = this.#find(id)
+      if (found === undefined || (!this.#isDue(found) && !this.#isTidyDue(found))) continue
       try {
         await inTurn(async () => {
           await this.#work(id)
-          if (this.#isTidyDue(id)) await this.#tidy(id)
+          await this.#tidy(id)
         })
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
@@ -251,15 +256,14 @@ export class AcmeOrders {
     return false
   }
 
-  #isTidyDue(id: string): boolean {
-    const left = this.#find(id)?.progress.leftovers ?? []
-    return left.length > 0 && this.#parts.clock.monotonic_ms() >= (this.#tidies.get(id)?.at_ms ?? 0)
+  #isTidyDue({ order, progress: { leftovers = [] } }: Found): boolean {
+    return leftovers.length > 0 && this.#parts.clock.monotonic_ms() >= (this.#tidies.get(order.id)?.at_ms ?? 0)
   }
 
   /** Removes the records of orders that are over, whatever became of them. */
   async #tidy(id: string): Promise<void> {
     const found = this.#find(id)
-    if (found === undefined) return
+    if (found === undefined || !this.#isTidyDue(found)) return
     const { order, progress } = found
     const { leftovers = [], ...rest } = progress
     const removed = await this.#unlessClosed(this.#removed(order, leftovers))
@@ -283,13 +287,15 @@ export class AcmeOrders {
   }
 
   async #tidyDeleted(): Promise<void> {
+    const isGone = (id: string) => this.#parts.agreed.get('acmeOrders', id) === undefined
     for (const [id, order] of this.#presented) {
       if (this.#end.signal.aborted) return
-      if (this.#parts.agreed.get('acmeOrders', id) !== undefined) continue
+      if (!isGone(id)) continue
       this.#presented.delete(id)
       await this.#unlessClosed(this.#removed(order, order.progress?.answers ?? []))
-      this.#tidies.delete(id)
     }
+    for (const waiting of [this.#waitsUntil_ms, this.#tidies])
+      for (const id of waiting.keys()) if (isGone(id)) waiting.delete(id)
   }
 
   async #install(found: Found, chain: string): Promise<void> {

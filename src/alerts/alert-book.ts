@@ -79,7 +79,8 @@ const isEvent = ({ when }: AlertRule) => when.type === 'event'
 export class AlertBook {
   readonly #parts: BookParts
   readonly #active = new Map<string, Active>()
-  #ended: Alert[] = []
+  /** By their ids, in the order in which they ended. */
+  readonly #ended: Map<string, Alert>
   /** Alerts of an earlier run, until their rules are looked at. */
   #found: Map<string, Alert>
   #look = 0
@@ -91,7 +92,8 @@ export class AlertBook {
   constructor(kept: readonly Alert[], parts: BookParts) {
     this.#parts = parts
     const byEnd = (a: Alert, b: Alert) => String(a.endedAt).localeCompare(String(b.endedAt))
-    this.#ended = kept.filter(({ endedAt }) => endedAt !== null).toSorted(byEnd)
+    const ended = kept.filter(({ endedAt }) => endedAt !== null).toSorted(byEnd)
+    this.#ended = new Map(ended.map((alert) => [alert.id, alert]))
     const firing = kept.filter(({ endedAt }) => endedAt === null)
     this.#found = new Map(firing.map((alert) => [keyOf({ id: alert.ruleId }, alert.key), alert]))
   }
@@ -101,7 +103,7 @@ export class AlertBook {
     return [...listed, ...this.#found.values()]
   }
   get ended(): readonly Alert[] {
-    return this.#ended
+    return [...this.#ended.values()]
   }
 
   /** What was beyond the bound of all, since this was asked last. */
@@ -184,9 +186,8 @@ export class AlertBook {
     const { rule, met } = active
     if (active.alert === undefined) {
       if (!isEvent(rule) && now_ms - active.begun_ms < rule.for * 1_000) return
-      active.alert = this.#fired(active)
       active.firedAt_ms = now_ms
-      this.#changed.add(active.alert)
+      this.#change(active, this.#fired(active))
     } else if (active.count !== active.alert.count && isEvent(rule)) {
       this.#change(active, { ...active.alert, count: active.count, text: met.text })
     }
@@ -204,16 +205,20 @@ export class AlertBook {
   #tellIfDue(active: Active): void {
     const { clock, isSilenced, isOurs } = this.#parts
     const { rule, alert, met, firedAt_ms = 0 } = active
-    if (alert === undefined || isSilenced(alert)) return
-    const now_ms = clock.now_ms()
-    const { toldAt_ms } = alert
-    if (!isOurs(rule, met)) {
-      if (toldAt_ms === undefined && clock.monotonic_ms() - firedAt_ms > HANDED_OVER_MS)
-        this.#change(active, { ...alert, toldAt_ms: now_ms })
-    } else if (toldAt_ms === undefined) this.#tell(active, 'firing')
+    const phase = alert && this.#phaseDue(rule, alert)
+    // Whether it is silenced is dear to tell, and asked for last.
+    if (alert === undefined || phase === undefined || isSilenced(alert)) return
+    if (isOurs(rule, met)) this.#tell(active, phase)
+    else if (phase === 'firing' && clock.monotonic_ms() - firedAt_ms > HANDED_OVER_MS)
+      this.#change(active, { ...alert, toldAt_ms: clock.now_ms() })
+  }
+
+  #phaseDue(rule: AlertRule, { toldAt_ms }: Alert): 'firing' | 'repeated' | undefined {
+    if (toldAt_ms === undefined) return 'firing'
+    if (isEvent(rule) || rule.repeatEvery === 0) return undefined
     // A clock that was set back must not hold it up.
-    else if (!isEvent(rule) && rule.repeatEvery > 0 && Math.abs(now_ms - toldAt_ms) >= rule.repeatEvery * 1_000)
-      this.#tell(active, 'repeated')
+    const since_ms = Math.abs(this.#parts.clock.now_ms() - toldAt_ms)
+    return since_ms >= rule.repeatEvery * 1_000 ? 'repeated' : undefined
   }
 
   #tell(active: Active, phase: ToTell['phase']): void {
@@ -250,25 +255,28 @@ export class AlertBook {
   #endedNow(alert: Alert, isUnlisted = false): Alert {
     const ended = { ...alert, endedAt: new Date(this.#parts.clock.now_ms()).toISOString() }
     this.#changed.delete(alert)
-    if (isUnlisted) return ended
-    this.#changed.add(ended)
-    this.#ended.push(ended)
+    if (!isUnlisted) this.#keepEnded(ended)
     return ended
+  }
+
+  #keepEnded(alert: Alert): void {
+    const before = this.#ended.get(alert.id)
+    if (before !== undefined) this.#changed.delete(before)
+    this.#changed.add(alert)
+    this.#ended.set(alert.id, alert)
   }
 
   #change(active: Active, alert: Alert): void {
     if (active.alert !== undefined) this.#changed.delete(active.alert)
     active.alert = alert
-    this.#changed.add(alert)
+    if (!active.isUnlisted) this.#changed.add(alert)
   }
 
   #trim(): void {
     const oldest = new Date(this.#parts.clock.now_ms() - ENDED_AGE_MS).toISOString()
-    const tooMany = Math.max(0, this.#ended.length - ENDED_MAX)
-    let surplus = tooMany
-    while (surplus < this.#ended.length && String(this.#ended[surplus]?.endedAt) < oldest) surplus++
-    if (surplus === 0) return
-    for (const alert of this.#ended.splice(0, surplus)) {
+    for (const alert of this.#ended.values()) {
+      if (this.#ended.size <= ENDED_MAX && String(alert.endedAt) >= oldest) return
+      this.#ended.delete(alert.id)
       this.#changed.delete(alert)
       this.#removed.push(ALERT_PREFIX + alert.id)
     }
@@ -283,30 +291,19 @@ export class AlertBook {
 
   /** That a message is about these alerts. */
   noted({ alerts }: ToTell, messageId: string): void {
-    const ids = new Set(alerts.map(({ id }) => id))
-    const noting = (alert: Alert): Alert => ({
-      ...alert,
-      messages: [...alert.messages, messageId].slice(-MESSAGES_MAX),
-    })
-    for (const active of this.#active.values())
-      if (active.alert !== undefined && ids.has(active.alert.id)) this.#change(active, noting(active.alert))
-    this.#ended = this.#ended.map((alert) => {
-      if (!ids.has(alert.id)) return alert
-      const noted = noting(alert)
-      this.#changed.delete(alert)
-      this.#changed.add(noted)
-      return noted
-    })
+    for (const { id, ruleId, key } of alerts) {
+      const active = this.#active.get(keyOf({ id: ruleId }, key))
+      const now = active?.alert?.id === id ? active.alert : this.#ended.get(id)
+      if (now === undefined) continue
+      const noted = { ...now, messages: [...now.messages, messageId].slice(-MESSAGES_MAX) }
+      if (active?.alert === now) this.#change(active, noted)
+      else this.#keepEnded(noted)
+    }
   }
 
   /** What is to be written since this was asked last. */
   takeChanges(): { readonly puts: readonly Put[]; readonly removed: readonly string[] } {
-    const unlisted = new Set(
-      [...this.#active.values()].flatMap(({ alert, isUnlisted }) => (isUnlisted ? (alert ?? []) : [])),
-    )
-    const puts = [...this.#changed]
-      .filter((alert) => !unlisted.has(alert))
-      .map((value) => ({ key: ALERT_PREFIX + value.id, value }))
+    const puts = [...this.#changed].map((value) => ({ key: ALERT_PREFIX + value.id, value }))
     const removed = this.#removed
     this.#changed = new Set()
     this.#removed = []

@@ -59,8 +59,10 @@ export class Alerts implements AlertsActor {
   #compiled: Compiled
   #stopEvents: () => void = () => undefined
   #looking: Promise<void> | undefined
-  /** What could not be written yet. */
-  #unwritten: { puts: Put[]; removed: string[]; made: Kept[] } = { puts: [], removed: [], made: [] }
+  /** What is to be written, by its keys: undefined removes. It stays here while the disk is full. */
+  readonly #unwritten = new Map<string, Put | undefined>()
+  /** Messages among it. */
+  #made: Kept[] = []
 
   constructor(parts: AlertsParts) {
     const { store, clock, log } = parts
@@ -127,8 +129,8 @@ export class Alerts implements AlertsActor {
     this.#book.end(rules, new Set(unknown.map(unknownKey)))
     for (const group of this.#book.takeToTell()) this.#tell(group)
     const { puts, removed } = this.#book.takeChanges()
-    this.#unwritten.puts.push(...puts)
-    this.#unwritten.removed.push(...removed)
+    for (const put of puts) this.#unwritten.set(put.key, put)
+    for (const key of removed) this.#unwritten.set(key, undefined)
   }
 
   #tell(group: ToTell): void {
@@ -136,8 +138,8 @@ export class Alerts implements AlertsActor {
     if (targets.length === 0) return
     const message = this.#messageOf(group)
     const { made, puts } = this.#outbox.rowsFor([{ message, targets }])
-    this.#unwritten.puts.push(...puts)
-    this.#unwritten.made.push(...made)
+    for (const put of puts) this.#unwritten.set(put.key, put)
+    this.#made.push(...made)
     this.#book.noted(group, message.id)
   }
 
@@ -157,16 +159,14 @@ export class Alerts implements AlertsActor {
 
   /** Alerts and the messages about them are one write: who is told is kept with what it is about. */
   async #write(): Promise<void> {
-    const { puts, removed, made } = this.#unwritten
-    if (puts.length === 0 && removed.length === 0) return
-    const latest = new Map(puts.map((put) => [put.key, put]))
-    await this.#parts.store.alerts.write([...latest.values()], removed)
-    this.#unwritten = {
-      puts: this.#unwritten.puts.slice(puts.length),
-      removed: this.#unwritten.removed.slice(removed.length),
-      made: [],
-    }
-    this.#outbox.added(made)
+    if (this.#unwritten.size === 0) return
+    const puts = [...this.#unwritten.values()].filter((put) => put !== undefined)
+    const removed = [...this.#unwritten].flatMap(([key, put]) => (put === undefined ? [key] : []))
+    // Nothing comes in between: one look waits for the other.
+    await this.#parts.store.alerts.write(puts, removed)
+    this.#unwritten.clear()
+    this.#outbox.added(this.#made)
+    this.#made = []
   }
 
   #compile(before?: EventConditions): Compiled {
@@ -227,11 +227,20 @@ export class Alerts implements AlertsActor {
     }
   }
 
-  list(): readonly AlertShown[] {
-    const all = [...this.#book.firing, ...this.#book.ended]
-    const bySince = (a: Alert, b: Alert) => b.since.localeCompare(a.since) || b.id.localeCompare(a.id)
+  list(state?: AlertShown['state'], limit = Number.POSITIVE_INFINITY): readonly AlertShown[] {
+    const all = [
+      ...(state === 'resolved' ? [] : this.#book.firing),
+      ...(state === undefined || state === 'resolved' ? this.#book.ended : []),
+    ]
     const { running } = this.#parts
-    return all.toSorted(bySince).map((alert) => shownAlert(alert, this.#silences.of(alert), this.#outbox, running))
+    const shown: AlertShown[] = []
+    // Ids sort by their making too.
+    for (const alert of all.toSorted((a, b) => (a.since + a.id < b.since + b.id ? 1 : -1))) {
+      if (shown.length >= limit) break
+      const one = shownAlert(alert, this.#silences.of(alert), this.#outbox, running)
+      if (state === undefined || one.state === state) shown.push(one)
+    }
+    return shown
   }
 
   deliveries(): readonly DeliveriesShown[] {

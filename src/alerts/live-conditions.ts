@@ -1,6 +1,6 @@
 import { grouped } from '../base/grouped.ts'
 import type { AlertRule } from '../model/alerts.ts'
-import { fitsName } from '../rules/alerts.ts'
+import { nameTest } from '../rules/alerts.ts'
 import { LIVE_FIELDS, type LiveKind } from '../stats/live-fields.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { OnFound, Watched } from '../stats/live-scan.ts'
@@ -17,7 +17,7 @@ export interface LayerFigures {
 /** What several rules want of one figure: a value between the bounds concerns none of them. */
 interface Bundle {
   readonly watched: Watched
-  readonly rules: readonly AlertRule[]
+  readonly rules: readonly { readonly rule: AlertRule; readonly isChosen: Choice }[]
 }
 
 /**
@@ -46,8 +46,8 @@ export class LiveConditions implements Conditions {
     const found: OnFound = (watched, value, proxy, server) => {
       const object = this.#object(watched.kind, proxy, server)
       if (object === undefined) return
-      for (const rule of this.#bundles.get(watched)?.rules ?? []) {
-        if (isBeyond(rule, value) && isChosen(rule, object)) met(this.#met(rule, object, value))
+      for (const { rule, isChosen } of this.#bundles.get(watched)?.rules ?? []) {
+        if (isBeyond(rule, value) && isChosen(object)) met(this.#met(rule, object, value))
       }
     }
     if (this.#figures.scan(this.#watched, found)) return NOTHING_UNKNOWN
@@ -88,14 +88,15 @@ function isOf({ when }: AlertRule, layer: 4 | 7): boolean {
   return when.type === 'threshold' && (when.layer ?? 7) === layer
 }
 
-function bundleOf(rules: readonly AlertRule[], layer: 4 | 7): Bundle {
-  const [first] = rules
+function bundleOf(bundled: readonly AlertRule[], layer: 4 | 7): Bundle {
+  const [first] = bundled
+  const rules = bundled.map((rule) => ({ rule, isChosen: choiceOf(rule) }))
   const kind = first === undefined ? 'server' : kindOf(first.when)
   if (first?.when.type === 'serverDown')
     return { watched: { kind, column: 'status', above: 0, below: Number.NEGATIVE_INFINITY, isDown: true }, rules }
   const metric = first?.when.metric ?? ''
   const bounds = (is: string) =>
-    rules.filter(({ when }) => (when.is ?? 'above') === is).map(({ when }) => when.value ?? 0)
+    bundled.filter(({ when }) => (when.is ?? 'above') === is).map(({ when }) => when.value ?? 0)
   // Layer 4 calls its figures as the API does.
   const column = layer === 4 ? metric : (LIVE_FIELDS[kind].find(({ name }) => name === metric)?.column ?? '')
   const watched = { kind, column, above: Math.min(...bounds('above')), below: Math.max(...bounds('below')) }
@@ -105,10 +106,18 @@ function bundleOf(rules: readonly AlertRule[], layer: 4 | 7): Bundle {
 const isBeyond = ({ when: { type, is, value = 0 } }: AlertRule, figure: number): boolean =>
   type === 'serverDown' || (is === 'below' ? figure < value : figure > value)
 
-/** An object with an id of a real server is meant by that alone as well. */
-export function isChosen({ when: { ids, names } }: AlertRule, { id, name }: AlertObject): boolean {
-  if (ids !== undefined) return ids.includes(id) || ids.includes(id.slice(id.indexOf('/') + 1))
-  return names === undefined || fitsName(names, name)
+/** Whether a rule is about an object. */
+export type Choice = (object: AlertObject) => boolean
+
+/** Read once for all that is looked at. An object with an id of a real server is meant by that alone as well. */
+export function choiceOf({ when: { ids, names } }: AlertRule): Choice {
+  if (ids !== undefined) {
+    const chosen = new Set(ids)
+    return ({ id }) => chosen.has(id) || chosen.has(id.slice(id.indexOf('/') + 1))
+  }
+  if (names === undefined) return () => true
+  const fits = nameTest(names)
+  return ({ name }) => fits(name)
 }
 
 function objectsOf(names: ObjectNames): ReadonlyMap<string, AlertObject> {

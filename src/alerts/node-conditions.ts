@@ -3,7 +3,7 @@ import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import type { AlertRule } from '../model/alerts.ts'
 import { type AlertObject, type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
-import { isChosen } from './live-conditions.ts'
+import { type Choice, choiceOf } from './live-conditions.ts'
 
 const DAY_MS = 86_400_000
 const CERTIFICATES_EVERY_MS = 60_000
@@ -28,7 +28,7 @@ export interface ClusterTrouble {
 
 export interface NodeConditionsParts {
   readonly certificates: () => readonly Ending[]
-  readonly store: Pick<ConfigStore, 'unconfirmed' | 'changes' | 'underWay'>
+  readonly store: Pick<ConfigStore, 'unconfirmed' | 'changeCount' | 'underWay'>
   readonly stateFolder: string
   readonly nodeId: string
   readonly cluster: () => readonly ClusterTrouble[]
@@ -51,13 +51,14 @@ export class NodeConditions {
 
   of(rules: readonly AlertRule[]): Conditions {
     const some = rules.filter(({ when: { type } }) => type !== 'threshold' && type !== 'serverDown' && type !== 'event')
-    return { look: (met) => some.flatMap((rule) => this.#look(rule, met)) }
+    const choices = some.map((rule) => [rule, choiceOf(rule)] as const)
+    return { look: (met) => choices.flatMap(([rule, isChosen]) => this.#look(rule, isChosen, met)) }
   }
 
-  #look(rule: AlertRule, met: OnMet): readonly Unknown[] {
+  #look(rule: AlertRule, isChosen: Choice, met: OnMet): readonly Unknown[] {
     switch (rule.when.type) {
       case 'certificateEnd':
-        return this.#certificates(rule, met)
+        return this.#certificates(rule, isChosen, met)
       case 'applyWaiting':
         return this.#applies(rule, met)
       case 'disk':
@@ -68,7 +69,7 @@ export class NodeConditions {
     }
   }
 
-  #certificates(rule: AlertRule, met: OnMet): readonly Unknown[] {
+  #certificates(rule: AlertRule, isChosen: Choice, met: OnMet): readonly Unknown[] {
     const { certificates, clock } = this.#parts
     const [now_ms, mono_ms] = [clock.now_ms(), clock.monotonic_ms()]
     if (mono_ms - this.#certificatesAt_ms >= CERTIFICATES_EVERY_MS) {
@@ -77,8 +78,9 @@ export class NodeConditions {
     }
     for (const { id, name, notAfter, quietUntil_ms = 0 } of this.#endings) {
       const days = (notAfter.getTime() - now_ms) / DAY_MS
+      if (days > (rule.when.value ?? DAYS_USUAL) || now_ms < quietUntil_ms) continue
       const object = { type: 'certificate', id, name }
-      if (days > (rule.when.value ?? DAYS_USUAL) || now_ms < quietUntil_ms || !isChosen(rule, object)) continue
+      if (!isChosen(object)) continue
       const ends = days < 0 ? 'has ended' : 'ends'
       const text = `the certificate ${name} ${ends} at ${notAfter.toISOString()}`
       met(about(rule, object, Math.floor(days), text))
@@ -96,10 +98,10 @@ export class NodeConditions {
       met(about(rule, object, null, `revision ${revision} by ${by} waits to be confirmed until ${confirmBy}`))
     }
     // Of what is being applied nobody has to hear.
-    const changes = waits === 'confirmation' || store.underWay() !== undefined ? [] : store.changes()
-    if (changes.length > 0) {
+    const count = waits === 'confirmation' || store.underWay() !== undefined ? 0 : store.changeCount
+    if (count > 0) {
       const object = { type: 'apply', id: 'changes', name: 'pending changes' }
-      met(about(rule, object, changes.length, `${changes.length} changes wait to be applied`))
+      met(about(rule, object, count, `${count} changes wait to be applied`))
     }
     return NOTHING_UNKNOWN
   }

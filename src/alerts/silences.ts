@@ -3,16 +3,25 @@ import { ApiError } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import type { Silence } from '../model/alerts.ts'
-import { fitsName } from '../rules/alerts.ts'
+import { nameTest } from '../rules/alerts.ts'
 import type { Alert } from './alert-book.ts'
 
 const SILENCES_MAX = 500
+
+interface Open {
+  readonly silence: Silence
+  readonly fits: (name: string) => boolean
+}
 
 /** What all nodes of the cluster keep quiet, until when and why. */
 export class Silences {
   readonly #table: SharedTable
   readonly #clock: Pick<Clock, 'now_ms'>
   #all: readonly Silence[] = []
+  /** Those that had not ended at `#sifted_ms`, which is so until the first of them ends. */
+  #open: readonly Open[] = []
+  #sifted_ms = 0
+  #endsFirst_ms = 0
 
   constructor(table: SharedTable, clock: Pick<Clock, 'now_ms'>) {
     this.#table = table
@@ -24,30 +33,44 @@ export class Silences {
   #read(): void {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `begin` only
     this.#all = this.#table.entries().map(({ value }) => value as Silence)
+    this.#sift()
+  }
+
+  #sift(): void {
+    const now_ms = this.#clock.now_ms()
+    const open = this.#all.filter(({ endsAt }) => Date.parse(endsAt) > now_ms)
+    this.#open = open.map((silence) => ({ silence, fits: nameTest(silence.objectName ?? '*') }))
+    this.#sifted_ms = now_ms
+    this.#endsFirst_ms = Math.min(...open.map(({ endsAt }) => Date.parse(endsAt)))
+  }
+
+  /** Looked at again when one ends, and when the clock was set back. */
+  #now(): readonly Open[] {
+    const now_ms = this.#clock.now_ms()
+    if (now_ms >= this.#endsFirst_ms || now_ms < this.#sifted_ms) this.#sift()
+    return this.#open
   }
 
   /** Those that have not ended. */
   get all(): readonly Silence[] {
-    const now = this.#now()
-    return this.#all.some(({ endsAt }) => endsAt <= now) ? this.#all.filter(({ endsAt }) => endsAt > now) : this.#all
+    return this.#now().map(({ silence }) => silence)
   }
 
   of({ ruleId, object }: Pick<Alert, 'ruleId' | 'object'>): Silence | undefined {
     if (this.#all.length === 0) return undefined
-    return this.all.find(
-      (one) =>
-        (one.ruleId === null || one.ruleId === ruleId) &&
-        (one.objectId === null || one.objectId === object.id) &&
-        (one.objectName === null || fitsName(one.objectName, object.name)),
-    )
+    return this.#now().find(
+      ({ silence: { ruleId: rule, objectId }, fits }) =>
+        (rule === null || rule === ruleId) && (objectId === null || objectId === object.id) && fits(object.name),
+    )?.silence
   }
 
   /** Those that have ended go with the next one that begins. */
   async begin(asked: Omit<Silence, 'id' | 'startedAt'>): Promise<string> {
-    const silence: Silence = { ...asked, id: newId(), startedAt: this.#now() }
+    const startedAt = new Date(this.#clock.now_ms()).toISOString()
+    const silence: Silence = { ...asked, id: newId(), startedAt }
     await this.#table.update(() => {
-      const now = this.#now()
-      const ended = this.#all.filter(({ endsAt }) => endsAt <= now).map(({ id }) => id)
+      const open = new Set(this.all)
+      const ended = this.#all.filter((one) => !open.has(one)).map(({ id }) => id)
       if (this.#all.length - ended.length >= SILENCES_MAX)
         throw new ApiError('LIMIT_REACHED', `There are ${SILENCES_MAX} silences already; end one first`)
       return { puts: [{ key: silence.id, value: silence }], removed: ended }
@@ -61,6 +84,4 @@ export class Silences {
     await this.#table.remove([id])
     this.#read()
   }
-
-  #now = (): string => new Date(this.#clock.now_ms()).toISOString()
 }

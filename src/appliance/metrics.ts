@@ -88,7 +88,7 @@ async function nodeFigures(
     archives: archivesOf(node, slow),
     accessLogs: counts && { lines: counts.lines, size_bytes: counts.bytes, dropped: { ...counts.losses } },
     apply: engine.state,
-    pending: store.changes().length,
+    pending: store.changeCount,
     certificates: [
       ...Array.from(running.list('certificates'), (one) => ({ id: one.id, name: one.name, end: endOf(one) })),
       ...(isOwn ? slow.api.map(({ name, notAfter }) => ({ id: '', name, end: notAfter })) : []),

@@ -123,9 +123,9 @@ function ofApply({ engine }: Node): readonly Noted[] {
 }
 
 function ofPending({ store }: Node): readonly Noted[] {
-  const { length } = store.changes()
-  if (length === 0) return []
-  const message = `${length} ${length === 1 ? 'change waits' : 'changes wait'} for an apply`
+  const { changeCount: count } = store
+  if (count === 0) return []
+  const message = `${count} ${count === 1 ? 'change waits' : 'changes wait'} for an apply`
   return [note('pending', 'warning', message, { right: 'services.pending' })]
 }
 

@@ -32,7 +32,7 @@ export function restoreCheck({ store, engine, editing }: RestoreCheckParts): Job
     job.report({ step: 'check the restored configuration with every program' })
     // The request that started this stages when its handler has returned.
     await editing.settled()
-    const changes = store.changes().length
+    const { changeCount: changes } = store
     try {
       await engine.validate()
     } catch (error) {

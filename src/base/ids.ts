@@ -29,6 +29,13 @@ export function nameBasedId(name: string): string {
   return hyphenated(createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16), 0x50)
 }
 
+const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
+/** Every id in a text. */
+export const IDS = new RegExp(ID, 'g')
+const WHOLE = new RegExp(`^${ID}$`)
+
+export const isId = (text: string): boolean => WHOLE.test(text)
+
 function hyphenated(bytes: Buffer, version: number): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | version, 6)
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)

@@ -21,17 +21,17 @@ export function longListProblems(schema: TSchema, value: unknown, at = ''): read
     return []
   }
   if (Array.isArray(value)) return ofList(schema, value, at)
-  const properties = partOf(schema, 'properties')
   if (typeof value !== 'object' || value === null) return []
   const limit = partOf(schema, 'maxProperties')
   if (typeof limit === 'number' && Object.keys(value).length > Math.max(limit, LONG))
     return [{ field: at, code: 'OUT_OF_RANGE', message: `must not have more than ${limit} entries` }]
-  if (!isSchema(properties)) return []
-  return Object.entries(properties).flatMap(([name, property]) =>
-    isSchema(property) && Object.hasOwn(value, name)
-      ? longListProblems(property, Reflect.get(value, name), at === '' ? name : `${at}.${name}`)
-      : [],
-  )
+  const properties = Object(partOf(schema, 'properties')) as Readonly<Record<string, unknown>>
+  // A record has one schema for whatever it does not name.
+  const [others] = Object.values(Object(partOf(schema, 'patternProperties')) as object) as readonly unknown[]
+  return Object.entries(value).flatMap(([name, inside]) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : others
+    return isSchema(property) ? longListProblems(property, inside, at === '' ? name : `${at}.${name}`) : []
+  })
 }
 
 function ofList(schema: TSchema, list: readonly unknown[], at: string): readonly FieldError[] {

@@ -1,3 +1,4 @@
+import { isId } from '../base/ids.ts'
 import type { Connection } from './connection.ts'
 import { coloured, type Colour, printable } from './output.ts'
 import type { Terminal } from './terminal.ts'
@@ -41,14 +42,15 @@ const NAMED = [
   '/ipgroups',
 ] as const
 
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
-/** Ids by what people call their records; asked for only when some would be shown. */
-async function namesFor(changes: readonly Change[], connection: Connection): Promise<ReadonlyMap<string, string>> {
+/** Ids by what people call their records; asked for only when some are shown. */
+async function namesFor(
+  changes: readonly Change[],
+  shown: readonly Difference[],
+  connection: Connection,
+): Promise<ReadonlyMap<string, string>> {
   const names = new Map(changes.map(({ resourceId, name }) => [resourceId, name]))
-  const shown = JSON.stringify(changes.map(({ before, after }) => [before, after]))
-  const unknown = shown.match(/"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"/g)?.some((id) => !names.has(id.slice(1, -1)))
-  if (unknown !== true) return names
+  const isUnknown = (value: Value) => typeof value === 'string' && isId(value) && !names.has(value)
+  if (!shown.some(({ was, is }) => isUnknown(was) || isUnknown(is))) return names
   for (const path of NAMED) {
     const records = await connection.list<{ readonly id: string; readonly name: string }>(path).catch(() => [])
     for (const { id, name } of records) if (!names.has(id)) names.set(id, name)
@@ -67,16 +69,19 @@ function leavesOf(value: Value, path = ''): readonly Leaf[] {
   return entries.flatMap(([name, inside]) => leavesOf(inside, path === '' ? name : `${path}.${name}`))
 }
 
-function differences({ before, after }: Change, shown: (value: Value) => string): readonly string[] {
+interface Difference {
+  readonly path: string
+  /** Undefined: there was nothing. */
+  readonly was: Value
+  readonly is: Value
+}
+
+function differences({ before, after }: Change): readonly Difference[] {
   const [old, now] = [new Map(leavesOf(before ?? {})), new Map(leavesOf(after ?? {}))]
   const paths = [...new Set([...old.keys(), ...now.keys()])].filter((path) => path !== '' && path !== 'id')
   return paths
     .filter((path) => old.get(path) !== now.get(path))
-    .map((path) => {
-      const [was, is] = [old.get(path), now.get(path)]
-      if (!old.has(path)) return `${path}: ${shown(is)}`
-      return now.has(path) ? `${path}: ${shown(was)} → ${shown(is)}` : `${path}: ${shown(was)} → nothing`
-    })
+    .map((path) => ({ path, was: old.get(path), is: now.get(path) }))
 }
 
 const LINE_MAX = 160
@@ -86,21 +91,30 @@ export async function tell(
   { changes, warnings, files }: Changes,
   { connection, terminal, isWide = false }: { connection: Connection; terminal: Terminal; isWide?: boolean },
 ): Promise<void> {
-  const names = await namesFor(changes, connection)
+  const sorted = changes
+    .toSorted((a, b) => Number(b.op === 'delete') - Number(a.op === 'delete'))
+    .map((change) => {
+      const isShown = change.op === 'update' || (isWide && change.op === 'create')
+      return { ...change, fields: isShown ? differences(change) : [] }
+    })
+  const names = await namesFor(
+    changes,
+    sorted.flatMap(({ fields }) => fields),
+    connection,
+  )
   const shown = (value: Value): string => {
-    const text =
-      typeof value === 'string' ? (ID.test(value) ? (names.get(value) ?? value) : value) : JSON.stringify(value)
+    const text = typeof value === 'string' ? (isId(value) ? (names.get(value) ?? value) : value) : JSON.stringify(value)
     const line = printable(text.replaceAll('\n', '\\n'))
     return line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line
   }
-  const sorted = changes.toSorted((a, b) => Number(b.op === 'delete') - Number(a.op === 'delete'))
-  for (const change of sorted) {
-    const { op, resource, name, effect, by, id } = change
+  for (const { op, resource, name, effect, by, id, fields } of sorted) {
     const cost = effect === 'runtime' ? '' : `  (${effect})`
     const whose = by === undefined ? '' : `  by ${by}  ${id ?? ''}`
     terminal.out(`${coloured(terminal, COLOURS[op], `${SIGNS[op]} ${resource} ${printable(name)}`)}${cost}${whose}\n`)
-    if (op === 'update' || (isWide && op === 'create'))
-      for (const line of differences(change, shown)) terminal.out(`    ${line}\n`)
+    for (const { path, was, is } of fields) {
+      const before = was === undefined ? '' : `${shown(was)} → `
+      terminal.out(`    ${path}: ${before}${is === undefined ? 'nothing' : shown(is)}\n`)
+    }
   }
   if (isWide) for (const { diff } of files ?? []) terminal.out(`\n${inColour(diff, terminal)}`)
   for (const { code, message } of warnings)

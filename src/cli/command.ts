@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { Connection } from './connection.ts'
 import { type Context, Contexts } from './contexts.ts'
@@ -61,6 +62,23 @@ export class Run {
 
 /** The options of the command and of the program. */
 export const optionsOf = <T extends object>(command: Command): T & Common => command.optsWithGlobals<T & Common>()
+
+/** Values of an option that may be said several times. */
+export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+
+export function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new Failure(`there is no file ${path}`)
+  }
+}
+
+/** A count that an option has. */
+export function countIn(text: string, option: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`${option} ${text} is no number from 1 to 9999`)
+  return Number(text)
+}
 
 /** Seconds of `90`, `90s`, `5m` or `2h`. */
 export function secondsIn(text: string): number {

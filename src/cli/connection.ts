@@ -2,7 +2,7 @@ import { Agent, request as send } from 'node:https'
 import { Agent as PlainAgent, type IncomingMessage, request as sendPlain, type RequestOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import { connect, type TLSSocket } from 'node:tls'
 import { isIP } from 'node:net'
 import { Failure } from './failure.ts'
 
@@ -20,11 +20,12 @@ export interface Sent {
 }
 
 export interface Received<T> {
-  readonly status: number
   readonly message: string
   readonly data: T
   /** Of a list that goes on. */
   readonly next: string | undefined
+  /** Of work that goes on. */
+  readonly job: string | undefined
   /** The whole answer, as it came. */
   readonly text: string
 }
@@ -52,9 +53,21 @@ export class Refused extends Failure {
 /** Nobody answered. */
 export class Unreachable extends Failure {}
 
+/** What the API's parameters are called here. */
+export const OWN_WORDS = [
+  ['apply without refuseWarnings', 'apply with --accept-warnings'],
+  ['send confirmWithin', 'apply with --confirm 60s'],
+  ['plan with takeOver', 'plan with --take-over'],
+  ['{"changes": [ids]}', '--only ID'],
+  ['{"mine": true}', '--mine'],
+  ['DELETE /services/pending?mine=true', 'fulcrum discard --mine'],
+  ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
+] as const
+
 function told({ message, code, errors = [] }: Refusal): string {
   const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
-  return `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`
+  const whole = `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`
+  return OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), whole)
 }
 
 /** Who is asked: `fingerprint` is the one certificate that is taken, undefined for one that is generally trusted. */
@@ -68,7 +81,6 @@ export interface Target {
 export interface Shown {
   readonly fingerprint: string
   readonly isTrusted: boolean
-  readonly subject: string
 }
 
 /** One daemon over HTTPS, whose certificate is compared before the first byte of a request leaves. */
@@ -112,7 +124,10 @@ export class Connection {
       const text = await bodyOf(answer)
       const { statusCode: status = 0, headers } = answer
       const json = parsed(text)
-      if (status < 300) return { status, message: json.message ?? '', data: json.data as T, next: json.next, text }
+      if (status < 300) {
+        const { message = '', data, next, job } = json
+        return { message, data: data as T, next, job, text }
+      }
       if (json.code === undefined)
         throw new Failure(`the server answers ${status}, and is no Fulcrum: ${this.#target.url}`)
       const wait_s = Number(headers['retry-after'] ?? NaN)
@@ -149,12 +164,10 @@ export class Connection {
 
   #send(method: string, path: string, sent: Sent, signal?: AbortSignal): Promise<IncomingMessage> {
     const { token, url } = this.#target
-    const base = new URL(url)
     const body = sent.body === undefined ? undefined : Buffer.from(JSON.stringify(sent.body))
     const options: RequestOptions = {
       method,
-      host: base.hostname.replace(/^\[|\]$/g, ''),
-      port: base.port === '' ? (this.#isPlain ? 80 : 443) : base.port,
+      ...placeOf(url),
       path: `${PREFIX}${path}${queryOf(sent.query)}`,
       agent: this.#agent,
       ...(signal === undefined ? { timeout: ANSWER_MS_MAX } : { signal }),
@@ -208,6 +221,7 @@ async function bodyOf(answer: IncomingMessage): Promise<string> {
 
 interface Envelope extends Partial<Refusal> {
   readonly next?: string
+  readonly job?: string
 }
 
 function parsed(text: string): Envelope {
@@ -235,7 +249,7 @@ function reasonOf(error: unknown): string {
 
 /** Connects, looks at the certificate and leaves. */
 export async function shownBy(url: string): Promise<Shown> {
-  const socket = await connected(url, {})
+  const socket = await connected(url)
   try {
     return whatIsShown(socket)
   } finally {
@@ -244,22 +258,24 @@ export async function shownBy(url: string): Promise<Shown> {
 }
 
 function whatIsShown(socket: TLSSocket): Shown {
-  const certificate = socket.getPeerCertificate()
-  const { CN: subject = '' } = certificate.subject
-  return { fingerprint: certificate.fingerprint256, isTrusted: socket.authorized, subject: String(subject) }
+  return { fingerprint: socket.getPeerCertificate().fingerprint256, isTrusted: socket.authorized }
 }
 
-function connected(url: string, more: ConnectionOptions): Promise<TLSSocket> {
-  const { hostname, port } = new URL(url)
-  const host = hostname.replace(/^\[|\]$/g, '')
+/** Host, without the brackets of IPv6, and port. */
+export function placeOf(url: string): { readonly host: string; readonly port: number } {
+  const { protocol, hostname, port } = new URL(url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'http:' ? 80 : 443)) }
+}
+
+function connected(url: string): Promise<TLSSocket> {
+  const { host, port } = placeOf(url)
   return new Promise((resolve, reject) => {
     // Whether it is trusted is looked at by whoever asked.
     const socket = connect({
       host,
-      port: Number(port === '' ? 443 : port),
+      port,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: false,
-      ...more,
     })
     socket.setTimeout(CONNECT_MS_MAX, () => socket.destroy(new Error('no TLS within 20 seconds')))
     socket.once('secureConnect', () => {
@@ -274,7 +290,7 @@ function connected(url: string, more: ConnectionOptions): Promise<TLSSocket> {
 function pinned({ url, fingerprint }: Target): Agent {
   const agent = new Agent({ keepAlive: true })
   const made = async (): Promise<Socket> => {
-    const socket = await connected(url, {})
+    const socket = await connected(url)
     const shown = whatIsShown(socket)
     if (fingerprint === undefined ? shown.isTrusted : shown.fingerprint === fingerprint) return socket
     socket.destroy()

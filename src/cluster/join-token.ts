@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { isHost } from '../base/host-name.ts'
-import { newId } from '../base/ids.ts'
+import { isId, newId } from '../base/ids.ts'
 import {
   isJoinerProof,
   isMemberProof,
@@ -23,7 +23,6 @@ const PIN_BYTES = 32
 const ADDRESSES_MAX = 8
 /** Eight of the longest host names do not fit, and need not. */
 const TEXT_LENGTH_MAX = 1024
-const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const BASE64URL = /^[A-Za-z0-9_-]*$/
 /** Milliseconds. */
 export const TOKEN_VALID_MAX = 24 * 3_600_000
@@ -113,7 +112,7 @@ export class JoinToken {
     if (id === undefined || secret === undefined || pin === undefined || rest.length === 0) {
       return refuse('TOKEN_SHAPE', 'A token has five parts with dots between them; the end of this one is missing')
     }
-    if (!ID.test(id)) refuse('TOKEN_ID', 'The id of the token is no UUID')
+    if (!isId(id)) refuse('TOKEN_ID', 'The id of the token is no UUID')
     const bytes = decoded(secret, SECRET_BYTES, 'SECRET', 'The secret of the token')
     decoded(pin, PIN_BYTES, 'PIN', 'The pin of the token')
     return new JoinToken(id, bytes, pin, parseAddresses(rest.join('.')))

@@ -6,7 +6,7 @@ import type { Plan, PlannedEdits, PlansActor } from '../context/plans.ts'
 import { canonical } from '../base/canonical.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
-import { newId } from '../base/ids.ts'
+import { IDS, newId } from '../base/ids.ts'
 import { inTurns } from '../base/turns.ts'
 import type { Driver } from '../drivers/driver.ts'
 import type { RecordChange } from '../model/sections.ts'
@@ -157,8 +157,6 @@ function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
   return new ApiError(error.code, error.message, { ...error.details, ...(errors && { errors }) })
 }
 
-const ID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
-
 /** Ids of what is to be made are others each time: in their place stand kind and name. */
 async function digestOf(changes: readonly Change[]): Promise<string> {
   const made = new Map<string, string>()
@@ -172,7 +170,7 @@ async function digestOf(changes: readonly Change[]): Promise<string> {
   const digest = createHash('sha256')
   const inOrder = told.toSorted((a, b) => (a.place < b.place ? -1 : 1))
   await inTurns(inOrder.entries(), ([at, { change }]) => {
-    const text = canonical(change).replace(ID, (id) => made.get(id) ?? id)
+    const text = canonical(change).replace(IDS, (id) => made.get(id) ?? id)
     digest.update(`${at === 0 ? '[' : ','}${text}`)
   })
   return digest.update(inOrder.length === 0 ? '[]' : ']').digest('hex')

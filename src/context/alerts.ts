@@ -2,8 +2,8 @@ import type { AlertTarget, Silence } from '../model/alerts.ts'
 import type { AlertShown, DeliveriesShown, TargetTested } from '../model/shown-alerts.ts'
 
 export interface AlertsReader {
-  /** What fires and what has fired on this node, newest first. */
-  list(): readonly AlertShown[]
+  /** What fires and what has fired on this node, newest first: all of it, or so many in one state. */
+  list(state?: AlertShown['state'], limit?: number): readonly AlertShown[]
   /** How far this node is with the messages of each target. */
   deliveries(): readonly DeliveriesShown[]
   silences(): readonly Silence[]

@@ -1,6 +1,6 @@
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
-import { plainText, wholeNumber, wholeSeconds } from './taken.ts'
+import { modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Server {
   readonly name: string
@@ -21,8 +21,8 @@ export class BackendDraft {
   readonly check: Record<string, unknown> = {}
   readonly servers: Server[] = []
   readonly rules: Readonly<Record<string, unknown>>[] = []
-  /** Words of default-server, which stand before those of each server. */
-  defaults: readonly string[] = []
+  /** What default-server says, which each server begins with. */
+  defaults: ServerOptions = { verify: '', check: {}, member: {}, isHalted: false, isChecked: false }
   mode = 'tcp'
   stickFor = STICK_S
   stickTable: Line | undefined
@@ -38,9 +38,7 @@ const REUSES: ReadonlySet<string> = new Set(['never', 'safe', 'aggressive', 'alw
 
 /** Keywords of backends, each with what it becomes; what throws is not understood. */
 const TAKEN: Readonly<Record<string, Take>> = {
-  mode: (draft, [mode = '']) => {
-    draft.mode = mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
-  },
+  mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
   balance: (draft, [name = '', ...more]) => {
     if (more.length > 0) refuse('options of balance have no counterpart')
     draft.fields['balance'] = BALANCES.has(name) ? name : refuse(`balance ${name} has no counterpart`)
@@ -75,12 +73,10 @@ const TAKEN: Readonly<Record<string, Take>> = {
     draft.fields['httpReuse'] = REUSES.has(how) ? how : refuse(`http-reuse ${how} has no counterpart`)
   },
   'default-server': (draft, words, line, reading) => {
-    serverOf(new BackendDraft(), ['default', '192.0.2.1:1', ...words], line, reading)
-    draft.defaults = [...draft.defaults, ...words]
+    draft.defaults = serverOptions(draft.defaults, words, line, reading)
   },
   server: (draft, words, line, reading) => {
-    const [name = '', address = '', ...options] = words
-    const server = serverOf(draft, [name, address, ...draft.defaults, ...options], line, reading)
+    const server = serverOf(draft, words, line, reading)
     const [first = server] = draft.servers
     if (first.isChecked !== server.isChecked) reading.remark(line, 'Fulcrum checks all servers of a backend, or none')
     draft.servers.push(server)
@@ -147,12 +143,15 @@ function sentBy(words: readonly string[]): Readonly<Record<string, string>> {
   return { ...(uri === undefined ? {} : { path: uri }), ...(host === undefined ? {} : { host }) }
 }
 
-interface ServerDraft {
+interface ServerOptions {
   verify: string
   readonly check: Record<string, unknown>
   readonly member: Record<string, unknown>
   isHalted: boolean
   isChecked: boolean
+}
+
+interface ServerDraft extends ServerOptions {
   /** Whole seconds of a time, and what is told of the line. */
   readonly seconds: (text: string) => number
   readonly remark: (why: string) => void
@@ -173,7 +172,8 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   ssl: ({ member }) => void (member['encrypted'] = true),
   verify: (draft, value) => void (draft.verify = value()),
   sni: ({ member }, value) => {
-    member['sni'] = /^str\(([A-Za-z0-9.-]+)\)$/.exec(value())?.[1] ?? refuse('only sni str(NAME) has a counterpart')
+    member['sni'] =
+      /^str\(([A-Za-z0-9.-]{1,253})\)$/.exec(value())?.[1] ?? refuse('only sni str(NAME) has a counterpart')
   },
   'send-proxy-v2': ({ member }) => void (member['sendProxy'] = true),
   inter: ({ check, seconds }, value) => void (check['interval'] = seconds(value())),
@@ -188,18 +188,18 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   ),
 }
 
-function serverOf({ check }: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
+/** Those of a line behind others, which stay as they are. */
+function serverOptions(before: ServerOptions, words: readonly string[], line: Line, reading: Reading): ServerOptions {
+  const own = { ...before, check: { ...before.check }, member: { ...before.member } }
+  const seconds = (text: string) => wholeSeconds(line, text, reading)
+  const remark = (why: string) => reading.remark(line, why)
+  return takeOptions<ServerDraft>(SERVER, words, { ...own, seconds, remark })
+}
+
+function serverOf({ check, defaults }: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
   const [name = '', address = '', ...options] = words
   const remark = (why: string) => reading.remark(line, why)
-  const seconds = (text: string) => wholeSeconds(line, text, reading)
-  const own: Record<string, unknown> = {}
-  const draft: ServerDraft = { check: own, member: {}, isHalted: false, isChecked: false, seconds, remark, verify: '' }
-  for (let at = 0; at < options.length; at++) {
-    const option = options[at] ?? ''
-    const take = entryOf(SERVER, option) ?? (() => refuse(`${option} has no counterpart`))
-    take(draft, () => options[(at += 1)] ?? '')
-  }
-  const { member, isHalted, isChecked, verify } = draft
+  const { member, isHalted, isChecked, verify, check: own } = serverOptions(defaults, options, line, reading)
   const place = addressOf(address)
   // HAProxy verifies unless it is told not to.
   if (member['encrypted'] === true && verify !== 'none') {

@@ -209,6 +209,7 @@ function splitAt(words: readonly string[]): readonly (readonly Term[])[] {
 /** The alternatives of one term. */
 function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condition[])[] {
   const lines = typeof acl === 'string' ? (acls.get(acl) ?? predefined(acl)) : [conditionOf(acl)]
+  if (lines.length > TERMS_MAX) refuse('it has too many alternatives')
   // Not one of several: none of them.
   return isNegated ? [lines.map(negated)] : lines.map((line) => [line])
 }

@@ -1,7 +1,7 @@
-import { type Acls, alternativesOf, type Condition, conditionOf } from './conditions.ts'
+import { alternativesOf, type Condition, conditionOf } from './conditions.ts'
 import type { Line } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
-import { listenOf, plainText, wholeNumber, wholeSeconds } from './taken.ts'
+import { listenOf, modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Rule {
   readonly when?: { readonly all: readonly Condition[] }
@@ -12,6 +12,7 @@ interface Bind {
   readonly ip: string
   readonly ports: string
   readonly fields: Readonly<Record<string, unknown>>
+  readonly certificates: readonly string[]
   readonly isTls: boolean
 }
 
@@ -20,6 +21,7 @@ export class FrontendDraft {
   readonly fields: Record<string, unknown> = {}
   readonly timeouts: Record<string, number> = {}
   readonly binds: Bind[] = []
+  /** Those of which every line was understood. */
   readonly acls = new Map<string, Condition[]>()
   /** Names of ACLs of which a line was not understood. */
   readonly broken = new Set<string>()
@@ -34,9 +36,7 @@ type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading
 
 /** Keywords of frontends, each with what it becomes; what throws is not understood. */
 const TAKEN: Readonly<Record<string, Take>> = {
-  mode: (draft, [mode = '']) => {
-    draft.mode = mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
-  },
+  mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
   bind: (draft, words) => void draft.binds.push(bindOf(draft, words)),
   maxconn: (draft, [count]) => void (draft.fields['maxConn'] = wholeNumber(count)),
   default_backend: (draft, [name = '']) => void (draft.fields['defaultBackendId'] = name),
@@ -48,11 +48,15 @@ const TAKEN: Readonly<Record<string, Take>> = {
       refuse('Fulcrum adds X-Forwarded-For to every request')
     draft.fields['forwardFor'] = true
   },
-  acl: (draft, [name = '', ...words]) => {
+  acl: ({ acls, broken }, [name = '', ...words]) => {
     try {
-      draft.acls.set(name, [...(draft.acls.get(name) ?? []), conditionOf(words)])
+      const condition = conditionOf(words)
+      const known = acls.get(name)
+      if (known !== undefined) known.push(condition)
+      else if (!broken.has(name)) acls.set(name, [condition])
     } catch (error) {
-      draft.broken.add(name)
+      broken.add(name)
+      acls.delete(name)
       throw error
     }
   },
@@ -106,16 +110,10 @@ const BIND: Readonly<Record<string, (draft: BindDraft, value: () => string) => v
 
 function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly string[]): Bind {
   const listen = listenOf(address)
-  const bind: BindDraft = { fields: {}, crts: [], isTls: false }
-  for (let at = 0; at < options.length; at++) {
-    const option = options[at] ?? ''
-    const take = entryOf(BIND, option) ?? (() => refuse(`${option} has no counterpart`))
-    take(bind, () => options[(at += 1)] ?? '')
-  }
-  const { fields, crts, isTls } = bind
+  const { fields, crts, isTls } = takeOptions<BindDraft>(BIND, options, { fields: {}, crts: [], isTls: false })
   if (isTls && crts.length === 0) refuse('it names no certificate')
   const certificates = crts.map((path) => certificateName(draft.certificates, path))
-  return { ...listen, fields: { ...fields, ...(certificates.length === 0 ? {} : { certificates }) }, isTls }
+  return { ...listen, fields, certificates, isTls }
 }
 
 /** That of its file; files of one name get the folder's in front. */
@@ -155,6 +153,9 @@ const splitAtCondition = (words: readonly string[]) => {
   return at < 0 ? ([words, []] as const) : ([words.slice(0, at), words.slice(at)] as const)
 }
 
+/** More are not taken by a frontend of Fulcrum. */
+const RULES_MAX = 2_000
+
 /** One rule for each alternative: the first that holds does it, and the others would do the same. */
 function add(
   draft: FrontendDraft,
@@ -162,11 +163,12 @@ function add(
   condition: readonly string[],
   action: Rule['do'],
 ): void {
-  const acls: Acls = new Map([...draft.acls].filter(([name]) => !draft.broken.has(name)))
-  const made = alternativesOf(condition, acls).map((all): Rule => {
+  const made = alternativesOf(condition, draft.acls).map((all): Rule => {
     if (all.length > 8) refuse('it has more than eight conditions')
     return all.length === 0 ? { do: action } : { when: { all }, do: action }
   })
+  const count = Object.values(draft.rules).reduce((sum, { length }) => sum + length, made.length)
+  if (count > RULES_MAX) refuse('a frontend has 2,000 rules')
   draft.rules[list].push(...made)
 }
 
@@ -217,26 +219,26 @@ function request(draft: FrontendDraft, words: readonly string[]): void {
 interface Group {
   readonly ip: string
   readonly ports: string[]
-  readonly isTls: boolean
-  fields: Readonly<Record<string, unknown>>
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly certificates: Set<string>
 }
 
 /** Ports that differ in nothing but their certificates; port 80 goes with those that it is redirected to. */
 function groupsOf({ binds, fields }: FrontendDraft): readonly Group[] {
   const groups = new Map<string, Group>()
   const redirects = fields['httpRedirectToHttps'] === true
-  const isPlain = ({ ports, isTls, fields: own }: Bind) => ports === '80' && !isTls && Object.keys(own).length === 0
-  const target = (bind: Bind) =>
-    redirects && isPlain(bind) ? binds.find((one) => one.isTls && one.ip === bind.ip) : undefined
+  // The first one of each address, which is the last that is put there.
+  const encrypted = new Map(binds.toReversed().flatMap((bind) => (bind.isTls ? [[bind.ip, bind] as const] : [])))
+  const isPlain = ({ ports, isTls, fields: own, certificates }: Bind) =>
+    ports === '80' && !isTls && Object.keys(own).length + certificates.length === 0
   for (const bind of binds) {
-    const { ip, isTls, fields: own } = target(bind) ?? bind
-    const { certificates = [], ...others } = own as { readonly certificates?: readonly string[] }
-    const key = JSON.stringify([ip, isTls, others])
-    const known = groups.get(key) ?? { ip, ports: [], isTls, fields: own }
-    const all = [...((known.fields['certificates'] as readonly string[] | undefined) ?? []), ...certificates]
-    known.ports.push(bind.ports)
-    known.fields = { ...others, ...(all.length === 0 ? {} : { certificates: [...new Set(all)] }) }
-    groups.set(key, known)
+    const target = (redirects && isPlain(bind) ? encrypted.get(bind.ip) : undefined) ?? bind
+    const { ip, isTls, fields: own, certificates } = target
+    const key = JSON.stringify([ip, isTls, own])
+    const group = groups.get(key) ?? { ip, ports: [], fields: own, certificates: new Set() }
+    group.ports.push(bind.ports)
+    for (const certificate of certificates) group.certificates.add(certificate)
+    groups.set(key, group)
   }
   return [...groups.values()]
 }
@@ -250,6 +252,7 @@ export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<stri
     ip: group.ip,
     ports: group.ports.join(','),
     ...group.fields,
+    ...(group.certificates.size === 0 ? {} : { certificates: [...group.certificates] }),
     ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
     ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
     ...(all.length === 0 ? {} : { rules: all }),

@@ -1,10 +1,10 @@
 import { pace } from '../base/turns.ts'
 import { BACKEND, BackendDraft, backendOf, type Server } from './backend.ts'
 import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
-import { faultOf, type Line } from './lines.ts'
+import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
-import { isRaw, whyOwn } from './taken.ts'
+import { isRaw, leave } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,61 +20,68 @@ export interface Imported {
   readonly remarks: readonly Remark[]
 }
 
-interface Named {
+interface RawLines {
   readonly id: string
   readonly lines: string[]
 }
 
-/** Lines of defaults, each counted for every section that takes it over. */
-const INHERITED_MAX = 1_000_000
+/** Records that servers of one name in one backend have come to. */
+interface Named {
+  /** So many names were looked at: there is a record of each. */
+  tried: number
+  readonly byText: Map<string, string>
+}
+
+/** Characters of all frontends: each address has what the addresses of its section share. */
+const FRONTENDS_MAX = 8_000_000
 
 /** Puts together what was read. */
 class Importer {
   readonly #reading = new Reading()
-  readonly #realServers = new Map<string, Record<string, unknown>>()
+  readonly #pause = pace()
+  /** Each with its text. */
+  readonly #realServers = new Map<string, { readonly record: Json; readonly text: string }>()
   readonly #backends = new Map<string, Json>()
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
+  #frontendsSize = 0
+  /** Lines of defaults that may stand as they are. */
+  readonly #rawDefaults = new Set<Line>()
+  /** Lines that were taken, or told of. */
+  readonly #used = new Set<Line>()
   /** Of all proxies in the file. */
   readonly #names = new Set<string>()
   readonly #raw = {
     global: [] as string[],
     defaults: [] as string[],
-    frontends: [] as Named[],
-    backends: [] as Named[],
+    frontends: [] as RawLines[],
+    backends: [] as RawLines[],
   }
 
   async run(text: string): Promise<Imported> {
-    const pause = pace()
     const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
     for (const line of global) this.#global(line)
-    const used = new Set<Line>()
+    for (const line of defaults) if (isRaw(line)) this.#rawDefaults.add(line)
     // Lines that are for all proxies alike stay where they are.
-    const shared = isOneDefault ? defaults.filter((line) => !isTaken(line) && isRaw(line)) : []
-    for (const line of shared) this.#otherwise(line, this.#raw.defaults)
-    for (const line of shared) used.add(line)
+    const shared = isOneDefault ? [...this.#rawDefaults].filter((line) => !isTaken(line)) : []
+    for (const line of shared) this.#raw.defaults.push(line.words.join(' '))
+    for (const line of shared) this.#used.add(line)
     for (const { name } of proxies) this.#names.add(name)
-    const isTooMuch = proxies.reduce((sum, { defaults: own }) => sum + own.length, 0) > INHERITED_MAX
-    if (isTooMuch) this.#leaveAll(defaults, 'there are too many lines of defaults for so many sections')
-    for (const proxy of proxies) {
-      this.#proxy(isTooMuch ? { ...proxy, defaults: [] } : proxy, used)
-      await pause()
-    }
+    for (const proxy of proxies) await this.#proxy(proxy)
     // A line of defaults is taken by whoever it is for; nobody has taken these.
-    for (const line of defaults) if (!used.has(line)) this.#leave(line, 'no frontend and no backend takes it over')
-    const { left, remarks } = this.#reading
-    const order = (all: readonly Remark[]) => unique(all).toSorted((a, b) => a.line - b.line)
+    for (const line of defaults)
+      if (!this.#used.has(line)) leave(line, 'no frontend and no backend takes it over', this.#reading)
     return {
       document: this.#document(),
       certificates: [...this.#certificates].map(([name, path]) => ({ name, path })),
-      notUnderstood: order(left),
-      remarks: order(remarks),
+      notUnderstood: this.#reading.left,
+      remarks: this.#reading.remarks,
     }
   }
 
   #document(): Json {
     const sections = {
-      realServers: Object.fromEntries(this.#realServers),
+      realServers: Object.fromEntries([...this.#realServers].map(([name, { record }]) => [name, record])),
       l7Backends: Object.fromEntries(this.#backends),
       l7Frontends: Object.fromEntries(this.#frontends),
     }
@@ -92,32 +99,32 @@ class Importer {
     }
   }
 
-  #proxy({ kind, name, lines, defaults }: Proxy, used: Set<Line>): void {
-    const made: Made = { front: new FrontendDraft(), back: new BackendDraft(), rawFront: [], rawBack: [] }
-    const [isFront, isBack] = [kind !== 'backend', kind !== 'frontend']
+  async #proxy({ kind, name, lines, defaults }: Proxy): Promise<void> {
+    const sides = { isFront: kind !== 'backend', isBack: kind !== 'frontend' }
+    const made: Made = { front: new FrontendDraft(), back: new BackendDraft(), rawFront: [], rawBack: [], ...sides }
     const own = new Set(lines)
     for (const line of [...defaults, ...lines]) {
-      const isOwn = own.has(line)
-      const fault = faultOf(line)
-      if (fault !== undefined) {
-        this.#leave(line, fault)
-        used.add(line)
-        continue
-      }
-      // What all proxies share was put into one place.
-      if (!isOwn && used.has(line) && !isTaken(line)) continue
-      const takers = this.#takersOf(line, { isFront, isBack, ...made })
-      const outcome = takenBy(takers)
-      if (outcome !== undefined && isRaw(line)) (isFront ? made.rawFront : made.rawBack).push(line.words.join(' '))
-      if (outcome === undefined || isRaw(line)) used.add(line)
-      // What defaults say for the other kind of proxy is no matter here.
-      else if (isOwn || !isOfOther(line, { isFront, isBack })) this.#leave(line, outcome)
+      this.#take(line, own.has(line), made)
+      const due = this.#pause()
+      if (due !== undefined) await due
     }
-    this.#keep(name, made, { isFront, isBack, lines })
+    this.#keep(name, lines, made)
   }
 
-  #keep(name: string, made: Made, { isFront, isBack, lines }: Kept): void {
-    const { front, back, rawFront, rawBack } = made
+  #take(line: Line, isOwn: boolean, made: Made): void {
+    // What all proxies share was put into one place.
+    if (!isOwn && this.#used.has(line) && !isTaken(line)) return
+    const why = takenBy(this.#takersOf(line, made))
+    const isKept = why !== undefined && (isOwn ? isRaw(line) : this.#rawDefaults.has(line))
+    // What defaults say for the other kind of proxy is no matter here.
+    if (why !== undefined && !isKept && !isOwn && isOfOther(line, made)) return
+    this.#used.add(line)
+    if (isKept) (made.isFront ? made.rawFront : made.rawBack).push(line.words.join(' '))
+    else if (why !== undefined) leave(line, why, this.#reading)
+  }
+
+  #keep(name: string, lines: readonly Line[], made: Made): void {
+    const { front, back, rawBack, isFront, isBack } = made
     if (isFront && isBack && isIdle(front, back)) {
       for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
       return undefined
@@ -125,16 +132,14 @@ class Importer {
     const isTwin = (isBack && this.#backends.has(name)) || (isFront && this.#frontends.has(name))
     if (isTwin) return this.#leaveAll(lines, `there is another one called ${name}`)
     if (isBack) this.#backend(name, back, rawBack)
-    if (!isFront) return undefined
-    if (front.binds.length === 0) return this.#leaveAll(lines, 'it listens at no address that is understood')
-    return this.#frontend(name, front, rawFront, isBack && back.servers.length > 0)
+    return isFront ? this.#frontend(name, lines, made) : undefined
   }
 
   #leaveAll(lines: readonly Line[], why: string): void {
     for (const line of lines) this.#reading.leave(line, why)
   }
 
-  #takersOf(line: Line, { front, back, isFront, isBack }: Made & Record<'isFront' | 'isBack', boolean>) {
+  #takersOf(line: Line, { front, back, isFront, isBack }: Made) {
     const [word = '', ...words] = line.words
     const [forFront, forBack] = [isFront ? FRONTEND.get(word) : undefined, isBack ? BACKEND.get(word) : undefined]
     return [
@@ -152,50 +157,60 @@ class Importer {
   /** A line that no kind of proxy has taken. */
   #otherwise(line: Line, raw: string[]): void {
     if (isRaw(line)) raw.push(line.words.join(' '))
-    else this.#leave(line, 'it has no counterpart')
-  }
-
-  #leave(line: Line, why: string): void {
-    const own = whyOwn(line)
-    if (own === undefined) this.#reading.leave(line, why)
-    else this.#reading.remark(line, own)
+    else leave(line, 'it has no counterpart', this.#reading)
   }
 
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
-    if (draft.stickTable !== undefined && !draft.sticks) this.#leave(draft.stickTable, 'nothing sticks by this table')
+    if (draft.stickTable !== undefined && !draft.sticks)
+      leave(draft.stickTable, 'nothing sticks by this table', this.#reading)
     // In a haproxy.cfg a server without a weight has 1.
     const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}
-    const reals = draft.servers.map((server) => ({ ripId: this.#real(name, server), ...weighed, ...server.member }))
+    const named = new Map<string, Named>()
+    const reals = draft.servers.map((server) => {
+      const places = named.get(server.name) ?? { tried: 0, byText: new Map() }
+      named.set(server.name, places)
+      return { ripId: this.#real(name, server, places), ...weighed, ...server.member }
+    })
     this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
     if (raw.length > 0) this.#raw.backends.push({ id: name, lines: raw })
   }
 
   /** Servers of several backends are one record where they are at one place. */
-  #real(backend: string, { name, ip, port, isHalted }: Server): string {
-    const wanted = { ip, port, ...(isHalted ? { state: 'halted' } : {}) }
-    const text = JSON.stringify(wanted)
-    for (let number = 0; ; number++) {
+  #real(backend: string, { name, ip, port, isHalted }: Server, places: Named): string {
+    const record = { ip, port, ...(isHalted ? { state: 'halted' } : {}) }
+    const text = JSON.stringify(record)
+    let found = places.byText.get(text)
+    while (found === undefined) {
+      const number = places.tried++
       const own = number === 0 ? name : number === 1 ? `${backend}-${name}` : `${backend}-${name}-${number}`
-      const known = this.#realServers.get(own)
-      if (known === undefined) this.#realServers.set(own, wanted)
-      if (known === undefined || JSON.stringify(known) === text) return own
+      const known = this.#realServers.get(own) ?? { record, text }
+      this.#realServers.set(own, known)
+      if (!places.byText.has(known.text)) places.byText.set(known.text, own)
+      found = places.byText.get(text)
     }
+    return found
   }
 
-  #frontend(name: string, draft: FrontendDraft, raw: string[], isListen: boolean): void {
-    if (isListen) draft.fields['defaultBackendId'] = name
-    for (const [record, path] of draft.certificates) this.#certificates.set(record, path)
-    for (const [at, fields] of frontendsOf(draft).entries()) {
-      const own = at === 0 ? name : this.#freeName(name, at + 1)
+  #frontend(name: string, lines: readonly Line[], { front, back, isBack, rawFront: raw }: Made): void {
+    if (front.binds.length === 0) return this.#leaveAll(lines, 'it listens at no address that is understood')
+    if (isBack && back.servers.length > 0) front.fields['defaultBackendId'] = name
+    const records = frontendsOf(front)
+    this.#frontendsSize += records.length * JSON.stringify([records[0], raw]).length
+    if (this.#frontendsSize > FRONTENDS_MAX) return this.#leaveAll(lines, 'it has too much for so many addresses')
+    for (const [record, path] of front.certificates) this.#certificates.set(record, path)
+    let number = 1
+    for (const [at, fields] of records.entries()) {
+      if (at > 0) number = this.#freeNumber(name, number + 1)
+      const own = at === 0 ? name : `${name}-${number}`
       this.#frontends.set(own, fields)
       if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
     }
   }
 
-  #freeName(name: string, from: number): string {
+  #freeNumber(name: string, from: number): number {
     for (let number = from; ; number++) {
       const own = `${name}-${number}`
-      if (!this.#names.has(own) && !this.#frontends.has(own)) return own
+      if (!this.#names.has(own) && !this.#frontends.has(own)) return number
     }
   }
 }
@@ -207,15 +222,11 @@ const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): bo
   Object.values(rules).every((list) => list.length === 0)
 
 /** What one proxy comes to. */
-interface Made {
+interface Made extends Record<'isFront' | 'isBack', boolean> {
   readonly front: FrontendDraft
   readonly back: BackendDraft
   readonly rawFront: string[]
   readonly rawBack: string[]
-}
-
-interface Kept extends Record<'isFront' | 'isBack', boolean> {
-  readonly lines: readonly Line[]
 }
 
 /** Why none of them has taken the line; undefined when one has. */
@@ -257,11 +268,6 @@ function isOfOther(
   if (word === 'timeout') return FRONT_TIMEOUTS.has(name) !== isFront
   if (word === 'option') return OPTIONS.has(name) && (name === 'forwardfor') !== isFront
   return isFront ? BACKEND.has(word) && !FRONTEND.has(word) : FRONTEND.has(word) && !BACKEND.has(word)
-}
-
-function unique(all: readonly Remark[]): readonly Remark[] {
-  const seen = new Map(all.map((one) => [`${one.line} ${one.why}`, one]))
-  return [...seen.values()]
 }
 
 /** Reads a haproxy.cfg. Every line is in the document, in its raw lines, or told of. */

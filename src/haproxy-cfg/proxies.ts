@@ -1,6 +1,6 @@
-import type { Line } from './lines.ts'
-import { linesOf } from './lines.ts'
+import { faultOf, type Line, linesOf } from './lines.ts'
 import { entryOf, type Reading } from './reading.ts'
+import { leave } from './taken.ts'
 
 /** The sections of a file, with what they take over from `defaults`. */
 
@@ -37,23 +37,65 @@ const OTHERS: ReadonlySet<string> = new Set([
   'traces',
 ])
 
+/** Characters of defaults, each counted for every section that takes it over; a line costs something by itself. */
+const INHERITED_MAX = 32_000_000
+const LINE_COST = 16
+
+interface Defaults {
+  readonly lines: Line[]
+  size: number
+}
+
+/** The sections `defaults`, and what they are taken over by. */
+class Inheritance {
+  readonly lines: Line[] = []
+  count = 0
+  readonly #named = new Map<string, Defaults>()
+  #last: Defaults = { lines: [], size: 0 }
+  #taken = 0
+
+  get isTooMuch(): boolean {
+    return this.#taken > INHERITED_MAX
+  }
+
+  begin([name = '', ...more]: readonly string[]): (inside: Line) => void {
+    const from = this.#namedBy(more) ?? { lines: [], size: 0 }
+    const own = { lines: [...this.#takenOver(from)], size: from.size }
+    this.#last = own
+    this.count += 1
+    if (name !== '') this.#named.set(name, own)
+    return (inside) => {
+      own.lines.push(inside)
+      own.size += LINE_COST + inside.text.length
+      this.lines.push(inside)
+    }
+  }
+
+  /** What a proxy takes over that says `more` behind its name. */
+  linesFor(more: readonly string[]): readonly Line[] {
+    return this.#takenOver(this.#namedBy(more) ?? this.#last)
+  }
+
+  #namedBy([from, name = '']: readonly string[]): Defaults | undefined {
+    return from === 'from' ? this.#named.get(name) : undefined
+  }
+
+  #takenOver({ lines, size }: Defaults): readonly Line[] {
+    this.#taken += size
+    return this.isTooMuch ? [] : lines
+  }
+}
+
 export function sectionsOf(text: string, reading: Reading): Sections {
-  const [global, all, proxies]: [Line[], Line[], Proxy[]] = [[], [], []]
-  const named = new Map<string, readonly Line[]>()
-  const inherited = (more: readonly string[]) => (more[0] === 'from' ? named.get(more[1] ?? '') : undefined)
-  let [defaults, count]: [Line[], number] = [[], 0]
+  const [global, proxies]: [Line[], Proxy[]] = [[], []]
+  const inheritance = new Inheritance()
   const begin: Readonly<Record<string, (line: Line) => (inside: Line) => unknown>> = {
     global: () => (inside) => global.push(inside),
-    defaults: ({ words: [, name = '', ...more] }) => {
-      const own = [...(inherited(more) ?? [])]
-      ;[defaults, count] = [own, count + 1]
-      if (name !== '') named.set(name, own)
-      return (inside) => [own.push(inside), all.push(inside)]
-    },
+    defaults: ({ words: [, ...more] }) => inheritance.begin(more),
   }
   const beginProxy = ({ words: [kind, name = '', ...more] }: Line) => {
     const lines: Line[] = []
-    proxies.push({ kind: kind as Proxy['kind'], name, lines, defaults: inherited(more) ?? defaults })
+    proxies.push({ kind: kind as Proxy['kind'], name, lines, defaults: inheritance.linesFor(more) })
     return (inside: Line) => lines.push(inside)
   }
   const beginOther = (line: Line) => {
@@ -62,18 +104,28 @@ export function sectionsOf(text: string, reading: Reading): Sections {
     return (inside: Line) => reading.leave(inside, `it is of the section ${section} ${name}`.trimEnd())
   }
   let take: (inside: Line) => unknown = (line) => reading.leave(line, 'it stands before any section')
+  for (const line of unconditional(linesOf(text), reading)) {
+    const [word = ''] = line.words
+    const opened = entryOf(begin, word) ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
+    const fault = opened === undefined ? faultOf(line) : undefined
+    if (opened !== undefined) take = opened(line)
+    else if (fault !== undefined) leave(line, fault, reading)
+    else take(line)
+  }
+  const { lines: defaults, isTooMuch, count } = inheritance
+  if (!isTooMuch) return { global, defaults, isOneDefault: count < 2, proxies }
+  for (const line of defaults) reading.leave(line, 'there are too many lines of defaults for so many sections')
+  return { global, defaults: [], isOneDefault: false, proxies: proxies.map((proxy) => ({ ...proxy, defaults: [] })) }
+}
+
+function unconditional(lines: readonly Line[], reading: Reading): readonly Line[] {
   let depth = 0
-  for (const line of linesOf(text)) {
+  return lines.filter((line) => {
     const [word = ''] = line.words
     if (word === '.if') depth += 1
-    if (depth > 0 || word.startsWith('.')) {
-      reading.leave(line, 'what depends on where HAProxy runs has no counterpart')
-      if (word === '.endif') depth -= 1
-      continue
-    }
-    const opened = entryOf(begin, word) ?? (PROXIES.has(word) ? beginProxy : OTHERS.has(word) ? beginOther : undefined)
-    if (opened === undefined) take(line)
-    else take = opened(line)
-  }
-  return { global, defaults: all, isOneDefault: count < 2, proxies }
+    if (depth === 0 && !word.startsWith('.')) return true
+    reading.leave(line, 'what depends on where HAProxy runs has no counterpart')
+    if (word === '.endif') depth -= 1
+    return false
+  })
 }

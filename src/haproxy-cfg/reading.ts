@@ -9,19 +9,33 @@ export interface Remark {
 
 /** What one file comes to, line by line. */
 export class Reading {
-  /** Lines of which nothing is in the document. */
-  readonly left: Remark[] = []
-  /** Lines that Fulcrum has its own word for, or that mean something else in it. */
-  readonly remarks: Remark[] = []
+  readonly #left = new Map<string, Remark>()
+  readonly #remarks = new Map<string, Remark>()
 
-  leave({ number, text }: Line, why: string): void {
-    this.left.push({ line: number, text, why })
+  /** Lines of which nothing is in the document. */
+  get left(): readonly Remark[] {
+    return inOrder(this.#left)
   }
 
-  remark({ number, text }: Line, why: string): void {
-    this.remarks.push({ line: number, text, why })
+  /** Lines that Fulcrum has its own word for, or that mean something else in it. */
+  get remarks(): readonly Remark[] {
+    return inOrder(this.#remarks)
+  }
+
+  leave(line: Line, why: string): void {
+    add(this.#left, line, why)
+  }
+
+  remark(line: Line, why: string): void {
+    add(this.#remarks, line, why)
   }
 }
+
+/** Told once, although many sections take the line over. */
+const add = (all: Map<string, Remark>, { number, text }: Line, why: string) =>
+  all.set(`${number} ${why}`, { line: number, text, why })
+
+const inOrder = (all: ReadonlyMap<string, Remark>) => [...all.values()].toSorted((a, b) => a.line - b.line)
 
 /** What a table says of a word of the file, whatever the word is. */
 export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>

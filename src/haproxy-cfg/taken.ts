@@ -41,10 +41,12 @@ export const isRaw = ({ words, text }: Line): boolean =>
   !/\b(if|unless)\b|%\[|[{}"'\\]/.test(text) &&
   !/[^\u0020-\u007e]/.test(text)
 
-/** Why Fulcrum has it already; undefined when it has not. */
-export function whyOwn({ words }: Line): string | undefined {
-  const [first = '', second = ''] = words
-  return entryOf(OWN, `${first} ${second}`) ?? entryOf(OWN, first)
+/** Tells why nothing of a line is in the document; what Fulcrum has already is worth a remark only. */
+export function leave(line: Line, why: string, reading: Reading): void {
+  const [first = '', second = ''] = line.words
+  const own = entryOf(OWN, `${first} ${second}`) ?? entryOf(OWN, first)
+  if (own === undefined) reading.leave(line, why)
+  else reading.remark(line, own)
 }
 
 /** Whole seconds of a time, with a remark where it is rounded. */
@@ -53,6 +55,23 @@ export function wholeSeconds(line: Line, text: string | undefined, reading: Read
   const whole = Math.max(1, Math.ceil(seconds))
   if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
   return whole
+}
+
+export const modeOf = (mode = ''): string =>
+  mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
+
+/** Takes the options of a bind or server line into `draft`, each with the words behind it that are its own. */
+export function takeOptions<T>(
+  table: Readonly<Record<string, (draft: T, value: () => string) => void>>,
+  options: readonly string[],
+  draft: T,
+): T {
+  for (let at = 0; at < options.length; at++) {
+    const option = options[at] ?? ''
+    const take = entryOf(table, option) ?? (() => refuse(`${option} has no counterpart`))
+    take(draft, () => options[(at += 1)] ?? '')
+  }
+  return draft
 }
 
 export function wholeNumber(text: string | undefined): number {

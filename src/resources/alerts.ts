@@ -56,11 +56,7 @@ export const alerts = [
       ),
     }),
     data: Type.Array(AlertShown),
-    handle: (ctx, { query: { state, limit = USUAL } }) =>
-      ctx.alerts
-        .list()
-        .filter((alert) => state === undefined || alert.state === state)
-        .slice(0, limit),
+    handle: (ctx, { query: { state, limit = USUAL } }) => [...ctx.alerts.list(state, limit)],
   }),
   endpoint({
     name: 'alerts.deliveries',

@@ -28,24 +28,32 @@ export interface WatchedCertificate {
 
 /** Those that were handed in, whether anything shows them or not: an unused one may wait for its turn. */
 export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
-  const frontends = [...running.list('l7Frontends')]
-  const isApi = (id: string) => [...running.list('userInterfaces')].some((own) => own.SSLCertificate === id)
-  const targetsOf = (id: string) => [...running.list('alertTargets')].filter((own) => own.certificateId === id)
-  const isSyslog = (id: string) => [...running.list('syslogServers')].some((own) => own.certificateId === id)
+  const users = usersIn(running)
   return [...running.list('certificates')].map((certificate) => ({
     name: certificate.name,
     fingerprint: certificate.facts.fingerprint,
     notAfter: endOf(certificate),
     quietUntil_ms: quietUntil_ms(running, certificate),
-    usedBy: [
-      ...frontends
-        .filter((frontend) => frontend.certificates?.includes(certificate.id))
-        .map((frontend) => `frontend ${frontend.name}`),
-      ...(isApi(certificate.id) ? ['user interface'] : []),
-      ...(isSyslog(certificate.id) ? ['syslog'] : []),
-      ...targetsOf(certificate.id).map(({ name }) => `alert target ${name}`),
-    ],
+    usedBy: users.get(certificate.id) ?? [],
   }))
+}
+
+/** What shows which certificate, by its id. */
+function usersIn(running: ConfigView): ReadonlyMap<string, readonly string[]> {
+  const users = new Map<string, string[]>()
+  const uses = (id: string | null | undefined, who: string) => {
+    const known = users.get(id ?? '')
+    if (known === undefined) users.set(id ?? '', [who])
+    else if (known.at(-1) !== who) known.push(who)
+  }
+  for (const { name, certificates = [] } of running.list('l7Frontends')) {
+    const who = `frontend ${name}`
+    for (const id of certificates) uses(id, who)
+  }
+  for (const { SSLCertificate } of running.list('userInterfaces')) uses(SSLCertificate, 'user interface')
+  for (const { certificateId } of running.list('syslogServers')) uses(certificateId, 'syslog')
+  for (const { name, certificateId } of running.list('alertTargets')) uses(certificateId, `alert target ${name}`)
+  return users
 }
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g

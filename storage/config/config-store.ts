@@ -24,6 +24,8 @@ export interface ConfigStore {
   staged(): readonly Change[]
   /** The same, and what an apply takes back where a node is ahead by something that is not staged any more. */
   changes(): readonly Change[]
+  /** How many there are, however many they are. */
+  readonly changeCount: number
   isFrozen(changeId: string): boolean
   /** What an apply has frozen; undefined when it has ended, or never froze anything. */
   frozen(applyId: string): readonly Change[] | undefined

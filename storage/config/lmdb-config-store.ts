@@ -115,6 +115,9 @@ export class LmdbConfigStore implements ConfigStore {
   staged(): readonly Change[] {
     return this.#mirror.staged()
   }
+  get changeCount(): number {
+    return this.#mirror.changeCount
+  }
   changes(): readonly Change[] {
     return this.#mirror.changes()
   }

@@ -125,9 +125,19 @@ export class Mirror {
       .map((change) => [change, undefined])
   }
 
+  /** How many `changes` answers. */
+  get changeCount(): number {
+    let count = this.#unstaged().length
+    for (const scopes of this.#overlay.values()) for (const records of scopes.values()) count += records.byKey.size
+    return count
+  }
+
+  #unstaged(): readonly OverlayEntry[] {
+    return this.ahead.all().filter((entry) => this.overlayEntry(entry) === undefined)
+  }
+
   changes(): readonly Change[] {
-    const unstaged = this.ahead.all().filter((entry) => this.overlayEntry(entry) === undefined)
-    const takenBack = inOrder([...unstaged]).map((entry) => ({
+    const takenBack = inOrder([...this.#unstaged()]).map((entry) => ({
       ...changeOf(entry),
       before: entry.stored,
       after: this.agreed.get(entry.section, entry.scope, entry.key),

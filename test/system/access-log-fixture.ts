@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,7 +14,7 @@ import type { ServerState } from '../../workers/logs/forwarder.ts'
 import type { Forwarding, FromLogThread, LogsPage } from '../../workers/logs/messages.ts'
 import { LogThread } from '../../workers/logs/thread.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
@@ -24,11 +23,7 @@ import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 export const LIMITS = { bytes_max: 64 * 1024 * 1024, age_ms: 86_400_000 }
 
 export async function site(test: Test, logs: LogSetting = { enabled: true }) {
-  const origin = createServer((_request, answer) => answer.end('ok'))
-  await once(origin.listen(0, '127.0.0.1'), 'listening')
-  test.teardown(() => origin.close())
-  // Sound: it listens on a port.
-  const { port: originPort } = origin.address() as AddressInfo
+  const originPort = await httpServer(test, (_request, answer) => void answer.end('ok'))
   const port = await freePort()
   const view = (more: object = {}): ConfigView =>
     viewOf({

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Test } from 'tap'
 import { daemonFixture } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
+import { accountAt } from './acme-site.ts'
 import { pebbleFixture, type PebbleOptions } from './pebble.ts'
 import { output } from './tls-frontend.ts'
 
@@ -30,7 +29,6 @@ async function provider(test: Test, names: number) {
   const calls: Call[] = []
   const records = new Map<string, string>()
   const mode: { is: 'right' | 'refuses' | 'hangs' | 'deaf' } = { is: 'right' }
-  const server = createServer((request, answer) => void answered(request, answer))
   const answered = async (request: IncomingMessage, answer: ServerResponse) => {
     let body = ''
     for await (const part of request) body += String(part)
@@ -48,11 +46,7 @@ async function provider(test: Test, names: number) {
     else records.delete(value)
     answer.end()
   }
-  server.listen(0, '127.0.0.1')
-  test.teardown(() => server.close().closeAllConnections())
-  await once(server, 'listening')
-  // Sound: it listens on a port.
-  const { port } = server.address() as AddressInfo
+  const port = await httpServer(test, (request, answer) => void answered(request, answer))
   return { port, calls, records, mode }
 }
 
@@ -63,12 +57,7 @@ export async function dnsSite(test: Test, env: PebbleOptions['env'] = {}) {
   const daemon = await daemonFixture(test)
   const check = { name: 'provider', description: '', script: SCRIPT, services: ['dns-01'] }
   const { id: scriptId } = await daemon.data('POST', '/healthchecks', check)
-  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
-    name: 'ca',
-    directoryUrl: ca.directoryUrl,
-    caCertificate: ca.root,
-    termsAgreed: true,
-  })
+  const accountId = await accountAt(daemon, ca)
   const dns = {
     scriptId,
     parameters: { port: String(told.port) },

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect as connectSocket } from 'node:net'
+import { connect as connectSocket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { ValidationServer } from '../../src/acme/validation-server.ts'
@@ -9,7 +8,7 @@ import type { L7Frontend } from '../../src/model/layer7.ts'
 import { acmeAccount, acmeOrder } from '../fixtures/acme.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { SITE } from './acme-site.ts'
@@ -32,12 +31,10 @@ const CASES: Readonly<Record<string, { more: Partial<L7Frontend>; greets: boolea
 
 for (const [name, { more, greets }] of Object.entries(CASES)) {
   t.test(name, async (test) => {
-    const server = createServer((request, answer) => answer.end(String(request.headers['x-forwarded-for'])))
-    server.listen(0, '127.0.0.1')
-    test.teardown(() => server.close().closeAllConnections())
-    await once(server, 'listening')
-    // Sound: it listens on a port.
-    const { port: originPort } = server.address() as AddressInfo
+    const originPort = await httpServer(
+      test,
+      ({ headers }, answer) => void answer.end(String(headers['x-forwarded-for'])),
+    )
     const port = await freePort()
     const progress = { of: '', orderUrl: 'https://ca.test/1', answers: [PROMISED] }
     const settings = { ports: String(port), certificates: ['shown'], forwardFor: true, ...more }

@@ -4,23 +4,23 @@ import { client } from './tls-frontend.ts'
 
 export const SITE = 'www.site.test'
 
+interface Ca {
+  readonly directoryUrl: string
+  readonly root: string
+}
+
+/** The id of an account at a CA of `pebbleFixture`. */
+export async function accountAt(daemon: Daemon, { directoryUrl, root }: Ca, more: object = {}): Promise<string> {
+  const account = { name: 'ca', directoryUrl, caCertificate: root, termsAgreed: true, ...more }
+  return (await daemon.data('POST', '/certificates/acme/accounts', account)).id
+}
+
 /** A site whose certificate is ordered at a CA; the apply that orders it is still to come. */
-export async function acmeSite(
-  daemon: Daemon,
-  ca: { readonly directoryUrl: string; readonly root: string },
-  httpPort: number,
-) {
+export async function acmeSite(daemon: Daemon, ca: Ca, httpPort: number) {
   const web = { mode: 'http', ip: '127.0.0.1' }
   const open = { ...web, name: 'plain', ports: String(httpPort) }
   const { id: plain } = await daemon.data('POST', '/layer7proxy/frontends', open)
-  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
-    name: 'ca',
-    directoryUrl: ca.directoryUrl,
-    caCertificate: ca.root,
-    contact: ['ops@site.test'],
-    termsAgreed: true,
-    httpPort,
-  })
+  const accountId = await accountAt(daemon, ca, { contact: ['ops@site.test'], httpPort })
   const ordered = { name: 'site', accountId, names: [SITE, 'api.site.test'] }
   const { id, certificateId } = await daemon.data('POST', '/certificates/acme/orders', ordered)
   const port = await freePort()

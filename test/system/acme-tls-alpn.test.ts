@@ -1,13 +1,11 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { get } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
-import { SITE } from './acme-site.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
+import { accountAt, SITE } from './acme-site.ts'
 import { pebbleFixture, type PebbleOptions } from './pebble.ts'
 import { ask } from './plain-haproxy.ts'
 import { client } from './tls-frontend.ts'
@@ -21,23 +19,12 @@ async function site(test: Test, env: PebbleOptions['env'] = {}) {
   const tlsPort = await freePort()
   const ca = await pebbleFixture(test, { httpPort: await freePort(), tlsPort, env })
   const daemon = await daemonFixture(test)
-  const server = createServer((request, answer) => answer.end(String(request.headers['x-forwarded-for'])))
-  server.listen(0, '127.0.0.1')
-  test.teardown(() => server.close().closeAllConnections())
-  await once(server, 'listening')
-  // Sound: it listens on a port.
-  const { port } = server.address() as AddressInfo
+  const port = await httpServer(test, ({ headers }, answer) => void answer.end(String(headers['x-forwarded-for'])))
   const origin = { name: 'origin', ip: '127.0.0.1', port }
   const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', origin)
   const behind = { name: 'behind', mode: 'http', reals: [{ ripId }] }
   const { id: defaultBackendId } = await daemon.data('POST', '/layer7proxy/backends', behind)
-  const { id: accountId } = await daemon.data('POST', '/certificates/acme/accounts', {
-    name: 'ca',
-    directoryUrl: ca.directoryUrl,
-    caCertificate: ca.root,
-    termsAgreed: true,
-    tlsPort,
-  })
+  const accountId = await accountAt(daemon, ca, { tlsPort })
   const ordered = { name: 'site', accountId, names: [SITE, 'api.site.test'], challenge: 'tls-alpn-01' }
   const refused = await daemon.call('POST', '/certificates/acme/orders', { body: ordered })
   // The names are served already, with a certificate from elsewhere.

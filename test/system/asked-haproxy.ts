@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import { httpServer } from '../fixtures/traffic.ts'
 
 /** Requests to a real HAProxy: what arrived where, and what was answered. */
 
@@ -21,8 +21,8 @@ export interface Answered {
 }
 
 /** Tells what it was asked, and answers with the status that it was asked for. */
-export async function origin(test: Test, at: string): Promise<number> {
-  const server = createServer(({ method, url: path, headers }, answer) => {
+export const origin = (test: Test, at: string): Promise<number> =>
+  httpServer(test, ({ method, url: path, headers }, answer) => {
     answer.statusCode = Number(headers['x-status'] ?? 200)
     answer
       .setHeader('Content-Type', 'application/json')
@@ -30,10 +30,6 @@ export async function origin(test: Test, at: string): Promise<number> {
       .setHeader('X-Powered-By', 'origin')
     answer.end(JSON.stringify({ at, method, path, headers }))
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  test.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
-}
 
 export interface Asked {
   readonly method?: string

@@ -1,10 +1,7 @@
-import { createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 import { output } from './tls-frontend.ts'
@@ -14,13 +11,8 @@ const certificate = record('www', pair({ name: 'www.test' }))
 
 /** An application with cookies of its own, one of which is called nearly the same. */
 async function application(test: Test): Promise<number> {
-  const server = createServer((_, answer) =>
-    answer.setHeader('Set-Cookie', ['app=1; Path=/', 'STAYING=2', 'X=STAY=3']).end('ok'),
-  )
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  test.teardown(() => server.close())
-  return (server.address() as AddressInfo).port
+  const cookies = ['app=1; Path=/', 'STAYING=2', 'X=STAY=3']
+  return httpServer(test, (_, answer) => void answer.setHeader('Set-Cookie', cookies).end('ok'))
 }
 
 t.test(

@@ -2,27 +2,19 @@
  * The metrics of history beside what was really asked of HAProxy: requests, answers by their class, errors, the queue
  * and times, over a reload and a kill -9 of the daemon. Nothing is invented and nothing is counted twice.
  */
-import { once } from 'node:events'
-import { createServer, get, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get, type ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 
 /** Answers with the status that its path names; `/slow` when it is told to. */
 async function origin(test: Test) {
   const slow: ServerResponse[] = []
-  const server = createServer((request, answer) => {
+  const port = await httpServer(test, (request, answer) => {
     if (request.url === '/slow') slow.push(answer)
     else answer.writeHead(Number(request.url?.slice(1)), { Connection: 'close' }).end()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  test.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { port: (server.address() as AddressInfo).port, slow }
+  return { port, slow }
 }
 
 /** One request on a connection of its own; answers with the status. */

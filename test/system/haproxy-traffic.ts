@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { httpServer } from '../fixtures/traffic.ts'
 
 async function listening(t: Test, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
@@ -11,11 +12,8 @@ async function listening(t: Test, server: Server): Promise<number> {
 }
 
 /** An http server that answers its name. */
-export async function httpOrigin(t: Test, name: string): Promise<number> {
-  const server = createServer((_request, response) => response.end(name))
-  t.teardown(() => server.closeAllConnections())
-  return listening(t, server)
-}
+export const httpOrigin = (t: Test, name: string): Promise<number> =>
+  httpServer(t, (_request, response) => void response.end(name))
 
 /** The same port on several addresses of loopback; each answers its address. */
 export async function origins(test: Test, ips: readonly string[]): Promise<number> {

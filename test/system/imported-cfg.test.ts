@@ -1,31 +1,21 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { createServer, request } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, httpServer } from '../fixtures/traffic.ts'
 
 /** A haproxy.cfg, and what Fulcrum makes of it: two HAProxys that are asked the same. */
 
-async function origin(test: Test, name: string): Promise<number> {
-  const server = createServer(({ url, headers }, answer) => {
+const origin = (test: Test, name: string): Promise<number> =>
+  httpServer(test, ({ url, headers }, answer) => {
     const { 'x-site': site, 'x-forwarded-for': forwarded, 'x-gone': gone } = headers
     answer.setHeader('server', 'origin')
     answer.end(JSON.stringify({ name, url, site, forwarded, gone }))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  test.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 interface Asked {
   readonly path: string

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type Common, optionsOf, type Run } from '../command.ts'
+import { collect, type Common, optionsOf, readText, type Run } from '../command.ts'
 import { Failure } from '../failure.ts'
 
 interface ApiOptions extends Common {
@@ -9,7 +8,6 @@ interface ApiOptions extends Common {
 }
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** Every operation of the API: what has no word of its own. */
 export function addApi(program: Command, run: Run): void {
@@ -49,20 +47,12 @@ function headerOf(line: string): readonly [string, string] {
 }
 
 async function bodyOf(run: Run, given: string): Promise<unknown> {
-  const text = given === '-' ? await run.terminal.input() : given.startsWith('@') ? readFile(given.slice(1)) : given
+  const text = given === '-' ? await run.terminal.input() : given.startsWith('@') ? readText(given.slice(1)) : given
   const { parse } = await import('yaml')
   try {
     return parse(text)
   } catch (error) {
     throw new Failure(`the body is neither JSON nor YAML: ${error instanceof Error ? error.message : ''}`)
-  }
-}
-
-function readFile(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Failure(`there is no file ${path}`)
   }
 }
 

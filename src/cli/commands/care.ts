@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type Common, optionsOf, type Run } from '../command.ts'
+import { type Common, countIn, optionsOf, readText, type Run } from '../command.ts'
 import { Refused } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { printable, span, table } from '../output.ts'
+import { span, table } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
 import { followed } from './records.ts'
 
@@ -77,14 +76,13 @@ async function list(run: Run, common: Common): Promise<void> {
 
 async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {
   const connection = run.connect(options)
-  const backup = read(path)
+  const backup = readText(path)
   const headers = await passphraseHeader(run, options)
   const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
   const file = /stored as (\S+)$/.exec(stored.message)?.[1]
   if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')
   const body = { file, ...(sections.length === 0 ? {} : { sections }) }
-  const { message, text } = await connection.ask('POST', '/backup/restore', { body, headers })
-  const { job } = JSON.parse(text) as { readonly job?: string }
+  const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
   if (job !== undefined) await followed(run, connection, job)
   run.terminal.out(`${message}.\n`)
 }
@@ -113,7 +111,7 @@ async function addCertificate(
   { force, ...common }: Common & { readonly force?: boolean },
 ): Promise<void> {
   const connection = run.connect(common)
-  const body = { pem: files.map(read).join('\n'), ...(force === true ? { force } : {}) }
+  const body = { pem: files.map(readText).join('\n'), ...(force === true ? { force } : {}) }
   const [known] = await connection.list<{ readonly id: string }>('/certificates/certs', { name })
   const { message } =
     known === undefined
@@ -123,14 +121,14 @@ async function addCertificate(
 }
 
 async function expiring(run: Run, { days, ...common }: Common & { readonly days: string }): Promise<void> {
-  if (!/^\d{1,4}$/.test(days)) throw new Failure(`--days ${days} is no number of days`)
+  const within_s = countIn(days, '--days') * 86_400
   const all = await run.connect(common).list<Data>('/certificates/certs')
   const left = (one: Data) => (Date.parse(String(one['validTo'])) - Date.now()) / 1000
-  const soon = all.filter((one) => left(one) < Number(days) * 86_400).toSorted((a, b) => left(a) - left(b))
+  const soon = all.filter((one) => left(one) < within_s).toSorted((a, b) => left(a) - left(b))
   run.exitCode = soon.length === 0 ? 0 : 1
   if (common.json === true) return run.json(soon)
   const rows = soon.map((one) => ({
-    name: printable(String(one['name'])),
+    name: String(one['name']),
     until: String(one['validTo']).slice(0, 10),
     left: left(one) < 0 ? 'over' : span(left(one)),
   }))
@@ -172,12 +170,4 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
   run.terminal.out(
     `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets.\n`,
   )
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Failure(`there is no file ${path}`)
-  }
 }

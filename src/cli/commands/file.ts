@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Changes, tell } from '../changes.ts'
-import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import { collect, type Common, optionsOf, readText, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
@@ -41,8 +41,6 @@ interface Planned extends Changes {
   readonly digest: string
   readonly baseRevision: number
 }
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** The configuration in a file. */
 export function addFile(program: Command, run: Run): void {
@@ -85,7 +83,7 @@ export function addFile(program: Command, run: Run): void {
     .description('write the JSON schema of a document, for editors')
     .action(async (_options: unknown, command: Command) => {
       const { text } = await run.connect(optionsOf(command)).ask('GET', '/config/schema.json')
-      run.terminal.out(`${JSON.stringify(JSON.parse(text), null, 2)}\n`)
+      run.json(JSON.parse(text))
     })
 }
 
@@ -103,12 +101,12 @@ interface Remark {
 
 /** The document goes to the standard output, and what is to be known of it to the other one. */
 async function importCfg(run: Run, path: string, { owner, ...common }: Common & { readonly owner?: string }) {
-  const haproxyCfg = path === '-' ? await run.terminal.input() : readCfg(path)
+  const haproxyCfg = path === '-' ? await run.terminal.input() : readText(path)
   const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
   const { data } = await run.connect(common).ask<Imported>('POST', '/config/import', { body })
-  if (common.json === true) return run.json({ ...data, document: escaped(data.document) })
-  const { certificates, notUnderstood, remarks } = data
   const document = escaped(data.document) as Document
+  if (common.json === true) return run.json({ ...data, document })
+  const { certificates, notUnderstood, remarks } = data
   const pems = certificates.map(({ name, path: pem }) => [name, { pem: `\${file:${pem}}` }] as const)
   const whole = pems.length === 0 ? document : { ...document, certificates: Object.fromEntries(pems) }
   const { stringify } = await import('yaml')
@@ -127,14 +125,6 @@ function escaped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(escaped)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, escaped(field)]))
-}
-
-function readCfg(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Failure(`there is no file ${path}`)
-  }
 }
 
 async function exportDocument(
@@ -175,11 +165,10 @@ async function planFile(run: Run, options: PlanOptions): Promise<void> {
 }
 
 async function validateFile(run: Run, options: PlanOptions): Promise<void> {
-  const planned = await plan(run.connect(options), await readWanted(run, options))
-  if (options.json === true) run.json({ warnings: planned.warnings })
-  for (const { code, message } of options.json === true ? [] : planned.warnings)
-    run.terminal.out(`! ${code} ${printable(message)}\n`)
-  if (options.json !== true) run.terminal.out('The document is valid.\n')
+  const { warnings } = await plan(run.connect(options), await readWanted(run, options))
+  if (options.json === true) return run.json({ warnings })
+  for (const { code, message } of warnings) run.terminal.out(`! ${code} ${printable(message)}\n`)
+  run.terminal.out('The document is valid.\n')
 }
 
 /** Makes a document, or a plan that was kept, running. */

@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
-import { type Common, optionsOf, type Run } from '../command.ts'
+import { collect, type Common, countIn, optionsOf, type Run } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 /** What is pending, and how it goes live. */
 export function addGoingLive(program: Command, run: Run): void {
@@ -146,15 +144,15 @@ interface Revision {
 }
 
 async function log(run: Run, { number, ...common }: Common & { readonly number: string }): Promise<void> {
-  if (!/^[1-9]\d{0,3}$/.test(number)) throw new Failure(`-n ${number} is no number`)
-  const revisions = await run.connect(common).get<readonly Revision[]>('/revisions', { limit: Number(number) })
+  const limit = countIn(number, '-n')
+  const revisions = await run.connect(common).get<readonly Revision[]>('/revisions', { limit })
   if (common.json === true) return run.json(revisions)
   const rows = revisions.map(({ revision, by, at, comment, count }) => ({
     revision: String(revision),
     when: `${span((Date.now() - Date.parse(at)) / 1000)} ago`,
     by,
     changes: String(count ?? ''),
-    comment: printable(comment),
+    comment,
   }))
   run.terminal.out(table(rows, ['revision', 'when', 'by', 'changes', 'comment'], run.terminal.columns))
 }

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
-import { type Common, optionsOf, type Run } from '../command.ts'
-import { Connection, Refused, shownBy } from '../connection.ts'
+import { type Common, countIn, optionsOf, type Run } from '../command.ts'
+import { Connection, placeOf, Refused, shownBy } from '../connection.ts'
 import { addressOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
@@ -45,9 +45,12 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const session = await tokenFor(stranger, run, { email: user, password }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
-    const body = { name: `fulcrum of ${userInfo().username}@${hostname()}`, expiresInDays: daysIn(options.days) }
+    const body = {
+      name: `fulcrum of ${userInfo().username}@${hostname()}`,
+      expiresInDays: countIn(options.days, '--days'),
+    }
     const made = await connection.ask<{ readonly token: string }>('POST', '/localUsers/me/tokens', { body })
-    const name = options.name ?? new URL(url).hostname.replace(/^\[|\]$/g, '')
+    const name = options.name ?? placeOf(url).host
     run.contexts.keep(name, { url, user, token: made.data.token, fingerprint })
     if (options.json === true) run.json({ context: name, url, user })
     else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
@@ -91,11 +94,6 @@ async function tokenFor(
     if (!(error instanceof Refused) || error.refusal.code !== 'TWO_FACTOR_REQUIRED') throw error
     return ask({ code: (await run.terminal.ask('Code of the second factor: ')).trim() })
   }
-}
-
-function daysIn(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`--days ${text} is no number of days`)
-  return Number(text)
 }
 
 async function logout(run: Run, options: Common): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
@@ -245,8 +246,7 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const { id } = await serverNamed(connection, name)
   // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
   const query = { wait: `${secondsIn(options.wait)}s`, ...(options.halt === true ? { then: 'halt' } : {}) }
-  const { text: answer } = await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/drain`, { query })
-  const { job } = JSON.parse(answer) as { readonly job?: string }
+  const { job } = await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/drain`, { query })
   await applied(run, connection, { id, name: `The real server ${name} is drained` }, { ...options, json: false })
   if (job !== undefined) await followed(run, connection, job)
 }
@@ -269,8 +269,6 @@ export async function followed(run: Run, connection: Connection, job: string): P
     told = line
     if (problem !== null) throw new Failure(problem.message)
     if (state !== 'running') return
-    await new Promise((resolve) => {
-      setTimeout(resolve, 500)
-    })
+    await sleep(500)
   }
 }

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import { secondsOf } from '../../base/durations.ts'
+import { type Common, countIn, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { coloured, printable, short, sparkline, table } from '../output.ts'
@@ -54,7 +56,7 @@ type Live = Readonly<Record<string, readonly Data[]>>
 
 async function top(run: Run, { number, ...common }: Common & { readonly number?: string }): Promise<void> {
   const connection = run.connect(common)
-  const times = number === undefined ? Infinity : Number(number)
+  const times = number === undefined ? Infinity : countIn(number, '-n')
   const { interrupted } = run.terminal
   const node = await nodeOf(connection)
   let before: Live = {}
@@ -62,20 +64,12 @@ async function top(run: Run, { number, ...common }: Common & { readonly number?:
     const live = await connection.get<Live>(`/${node}/layer7proxy/stats`)
     if (common.json === true) run.terminal.out(`${JSON.stringify(live)}\n`)
     else run.terminal.out(`${run.terminal.columns === undefined ? '' : CLEAR}${screen(run, live, before)}`)
-    if (shown >= times || interrupted.aborted) return
+    if (shown >= times) return
     before = live
-    await second(interrupted)
+    await sleep(1000, undefined, { signal: interrupted }).catch(() => undefined)
+    if (interrupted.aborted) return
   }
 }
-
-const second = (interrupted: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, 1000)
-    interrupted.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 const TOP = ['kind', 'name', 'status', 'sessions', 'new/s', 'requests/s', 'in/s', 'out/s', '5xx', 'queue'] as const
 
@@ -134,8 +128,8 @@ interface HistoryOptions extends Common {
 
 async function history(run: Run, name: string, { since, metrics, csv, ...common }: HistoryOptions): Promise<void> {
   const connection = run.connect(common)
-  const days = /^(\d{1,3})d$/.exec(since)?.[1]
-  const seconds = days === undefined ? secondsIn(since) : Number(days) * 86_400
+  const seconds = secondsOf(since)
+  if (seconds === undefined) throw new Failure(`${since} is no duration: say 30m, 24h or 7d`)
   const path = await figuresOf(connection, name)
   const end = Math.floor(Date.now() / 1000)
   const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))

@@ -397,4 +397,30 @@ t.test('an order that is deleted has its records removed by who made them', asyn
   made.says.push(failed())
   await made.orders.look()
   test.same(made.calls, ['present 2', 'remove 2'])
+  made.stored.order = { ...made.stored.order, id: 'o' }
+  made.kept({ orderUrl: ORDERED.orderUrl, answers: PROMISED })
+  await made.orders.look()
+  test.same(made.calls.slice(2), ['present 2'], 'nothing is left of how long the one before it waited')
+})
+
+t.test('an order with nothing to do is found once in a look', async (test) => {
+  let found = 0
+  const made = fixture(test, [], {
+    agreed: {
+      get: (section, id) => {
+        if (section === 'acmeOrders') found += 1
+        return view().get(section, id)
+      },
+      list: (section) => view().list(section),
+    },
+  })
+  const view = (): ConfigView =>
+    viewOf({
+      acmeAccounts: [ACCOUNT],
+      acmeOrders: [made.stored.order],
+      certificates: [made.stored.certificate],
+    })
+  made.kept({ failures: 1, failedAt_ms: made.clock.now_ms(), wait_s: 300 })
+  await made.orders.look()
+  test.equal(found, 1)
 })

@@ -132,6 +132,21 @@ t.test('a silence keeps quiet; what still fires afterwards is told then', (test)
   test.end()
 })
 
+t.test('whether it is silenced is asked of what is to be told, and of nothing else', (test) => {
+  let asked = 0
+  const isSilenced = ({ object }: { readonly object: { readonly id: string } }) => {
+    asked++
+    return object.id === 'b'
+  }
+  const { look } = fixture([alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0, repeatEvery: 60 })], {
+    isSilenced,
+  })
+  test.same([look(['a', 'b']), asked], [['firing a'], 2])
+  test.same([look(['a', 'b'], 59), asked], [[], 2 + 59], 'b waits for the end of the silence')
+  test.same([look(['a', 'b']), asked], [['repeated a'], 2 + 59 + 2])
+  test.end()
+})
+
 t.test('what another node tells is told by this one when that goes away in time', (test) => {
   let isOurs = false
   const { look } = fixture([DOWN], { isOurs: () => isOurs })
@@ -211,5 +226,20 @@ t.test('alerts know the messages about them', (test) => {
   tell(false, 'm2')
   test.match(book.ended, [{ messages: ['m1', 'm2'] }])
   test.match(book.takeChanges().puts, [{ value: { messages: ['m1', 'm2'] } }])
+  tell(true, 'm3')
+  test.match([book.firing, book.ended], [[{ messages: ['m3'] }], [{ messages: ['m1', 'm2'] }]], 'another alert')
+  test.end()
+})
+
+t.test('what is not listed is not written, whatever becomes of it', (test) => {
+  const { look, book } = fixture([alertRule({ type: 'serverDown' }, { for: 0, clearFor: 0, repeatEvery: 60 })])
+  const ids = Array.from({ length: 2_100 }, (_, at) => `s${at}`)
+  look(ids)
+  test.equal(book.takeChanges().puts.length, 2_000)
+  look(ids, 60)
+  test.equal(book.takeChanges().puts.length, 2_000, 'told again')
+  look([])
+  const { puts } = book.takeChanges()
+  test.ok(puts.length === 1_000 && puts.every(({ value }) => Object(value).endedAt !== null), 'as many as are kept')
   test.end()
 })

@@ -24,7 +24,7 @@ function fixture(test: Test, more: Partial<AlertsParts> = {}, store: LmdbConfigS
   const sent: Sending[] = []
   const view = () => viewOf({ alertTargets: [chat()], alertRules: state.rules })
   const running: ConfigView = { get: (section, id) => view().get(section, id), list: (section) => view().list(section) }
-  const nothing = { unconfirmed: () => undefined, changes: () => [], underWay: () => undefined }
+  const nothing = { unconfirmed: () => undefined, changeCount: 0, underWay: () => undefined }
   const cluster = () => state.trouble
   const conditions = new NodeConditions({
     certificates: () => [],
@@ -188,6 +188,53 @@ t.test('what cannot be written is told when it can', async (test) => {
   isFull = false
   await alerts.look()
   test.same(await settled(1), ['firing 1'])
+  await alerts.close()
+})
+
+t.test('what cannot be written for long is kept once, and not once for each look', async (test) => {
+  const store = openStore(test)
+  const rows: number[] = []
+  let isFull = true
+  const { alerts: table, silences } = store
+  const write: typeof table.write = async (puts, removed) => {
+    rows.push(puts.length)
+    if (isFull) throw new Error('disk full')
+    return table.write(puts, removed)
+  }
+  const parts = { store: { alerts: { ...table, write }, silences, runningVersion: 1 } }
+  const { alerts, state, clock } = fixture(test, parts, store)
+  for (let look = 0; look < 50; look++) {
+    state.trouble = look % 2 === 0 ? [TROUBLE] : [{ ...TROUBLE, text: 'otherwise' }]
+    await test.rejects(alerts.look(), /disk full/)
+    clock.advance(1_000)
+  }
+  test.same(new Set(rows), new Set([2]), 'one alert and its message')
+  isFull = false
+  await alerts.look()
+  test.equal(table.entries().length, 2)
+  await alerts.close()
+})
+
+t.test('alerts are listed newest first, so many of them, and by their state', async (test) => {
+  const { alerts, state, clock } = fixture(test)
+  const trouble = (id: string): ClusterTrouble => ({ object: { type: 'node', id, name: id }, text: id })
+  state.trouble = [trouble('a'), trouble('b')]
+  await alerts.look()
+  clock.advance(1_000)
+  state.trouble = [trouble('b'), trouble('c')]
+  await alerts.look()
+  await alerts.silence({
+    ruleId: null,
+    objectId: 'c',
+    objectName: null,
+    reason: '',
+    by: '',
+    endsAt: '2027-01-01T00:00:00Z',
+  })
+  const ids = (...asked: Parameters<typeof alerts.list>) => alerts.list(...asked).map(({ objectId }) => objectId)
+  test.same(ids(), ['c', 'b', 'a'])
+  test.same(ids(undefined, 2), ['c', 'b'])
+  test.same([ids('firing'), ids('silenced'), ids('resolved', 1), ids('resolved', 0)], [['b'], ['c'], ['a'], []])
   await alerts.close()
 })
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isChosen, LiveConditions } from '../../../src/alerts/live-conditions.ts'
+import { choiceOf, LiveConditions } from '../../../src/alerts/live-conditions.ts'
 import type { Met } from '../../../src/alerts/met.ts'
 import type { AlertRule } from '../../../src/model/alerts.ts'
 import type { ObjectNames } from '../../../src/stats/names.ts'
@@ -72,7 +72,7 @@ t.test('objects are chosen by id, also that of a real server alone, or by name',
   test.same(look([threshold('x', 1, { ids: ['r2'] })], figures).met, ['x 7/server/be/r2'])
   test.same(look([threshold('x', 1, { ids: ['be/r1'] })], figures).met, ['x 7/server/be/r1'])
   test.same(look([threshold('x', 1, { names: 'WEB/web*' })], figures).met, ['x 7/server/be/r1'])
-  test.ok(isChosen(threshold('x', 1), { type: 'server', id: 'a', name: '' }))
+  test.ok(choiceOf(threshold('x', 1))({ type: 'server', id: 'a', name: '' }))
   test.end()
 })
 

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 
 function fixture(test: Test, more: Partial<NodeConditionsParts> = {}) {
   const clock = manualClock()
-  const store = { unconfirmed: () => undefined, changes: () => [], underWay: () => undefined }
+  const store = { unconfirmed: () => undefined, changeCount: 0, underWay: () => undefined }
   const parts = {
     certificates: () => [],
     store,
@@ -49,13 +49,13 @@ t.test('certificates are told so many days before they end, unless an order rene
 
 t.test('changes wait for an apply, and applies for their confirmation', (test) => {
   const unconfirmed = { revision: 7, by: 'ann@corp.test', confirmBy: '2026-01-02T04:00:00.000Z' }
-  const store = { unconfirmed: () => unconfirmed, changes: () => [{}, {}], underWay: () => undefined } as never
+  const store = { unconfirmed: () => unconfirmed, changeCount: 2, underWay: () => undefined } as never
   const { look } = fixture(test, { store })
   const [confirmation, changes] = [/revision 7 by ann@corp.test waits to be confirmed/, '2 changes wait to be applied']
   test.match(look(alertRule({ type: 'applyWaiting' })), [confirmation, changes])
   test.match(look(alertRule({ type: 'applyWaiting', waits: 'apply' })), [changes])
   test.match(look(alertRule({ type: 'applyWaiting', waits: 'confirmation' })), [confirmation])
-  const applying = { unconfirmed: () => undefined, changes: () => [{}], underWay: () => ({}) } as never
+  const applying = { unconfirmed: () => undefined, changeCount: 1, underWay: () => ({}) } as never
   test.same(fixture(test, { store: applying }).look(alertRule({ type: 'applyWaiting' })), [], 'they are being applied')
   test.end()
 })

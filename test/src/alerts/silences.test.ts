@@ -31,6 +31,22 @@ t.test('a silence is of a rule, an object or both, until it ends', async (test) 
   test.equal(table.entries().length, 1, 'those that have ended are gone')
 })
 
+t.test(
+  'names are those that people wrote, in whatever letters, and a clock that is set back is heeded',
+  async (test) => {
+    const clock = manualClock()
+    const silences = new Silences(openStore(test).silences, clock)
+    await silences.begin(asked({ objectName: 'Web*' }))
+    await silences.begin(asked({ objectName: 'shop/db', endsAt: '2026-01-02T03:30:00.000Z' }))
+    const quiet = () => ['WEB1', 'Shop/DB', 'shop/db2'].map((name) => silences.of(alert('x', name)) !== undefined)
+    test.same(quiet(), [true, true, false])
+    clock.advance(1_800_000)
+    test.same(quiet(), [true, false, false])
+    clock.advance(-1_800_000)
+    test.same(quiet(), [true, true, false])
+  },
+)
+
 t.test('one that is ended is over at once; one that is none is not found', async (test) => {
   const silences = new Silences(openStore(test).silences, manualClock())
   const id = await silences.begin(asked())

@@ -7,6 +7,7 @@ const schema = Type.Object({
   few: Type.Optional(few),
   either: Type.Optional(Type.Union([Type.Null(), few])),
   inside: Type.Optional(Type.Array(Type.Object({ few }))),
+  named: Type.Optional(Type.Record(Type.String(), Type.Object({ few }))),
 })
 const many = (count: number, item: (n: number) => unknown = (n) => `x${n}`) =>
   Array.from({ length: count }, (_, n) => item(n))
@@ -16,6 +17,9 @@ t.test('a list that is too long is found before its entries are compared', async
   test.match(longListProblems(schema, { few: equal }), [{ field: 'few', code: 'OUT_OF_RANGE', message: /300/ }])
   test.match(longListProblems(schema, { either: equal }), [{ field: 'either', code: 'OUT_OF_RANGE' }])
   test.match(longListProblems(schema, { inside: [{ few: [] }, { few: equal }] }), [{ field: 'inside.1.few' }])
+  test.match(longListProblems(schema, { named: { a: { few: [] }, toString: { few: equal } } }), [
+    { field: 'named.toString.few', code: 'OUT_OF_RANGE' },
+  ])
 })
 
 t.test('in a long list equal entries are found; what is short is left to others', async (test) => {

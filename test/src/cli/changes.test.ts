@@ -16,9 +16,14 @@ const change = (more: Partial<Change>): Change => ({
   ...more,
 })
 
-async function told(changes: readonly Change[], isWide = false) {
+async function told(changes: readonly Change[], isWide = false, asked: string[] = []) {
   let out = ''
-  const connection = { list: async (path: string) => (path.endsWith('/rips') ? [{ id: KNOWN, name: 'web1' }] : []) }
+  const connection = {
+    list: async (path: string) => {
+      asked.push(path)
+      return path.endsWith('/rips') ? [{ id: KNOWN, name: 'web1' }] : []
+    },
+  }
   const terminal = { out: (text: string) => (out += text), hasColour: false }
   const changed = { changes, warnings: [{ code: 'REMARK', message: 'look' }] }
   await tell(changed, {
@@ -52,4 +57,16 @@ t.test('fields are told by their places, ids by names, deletions first', async (
     ].join('\n'),
   )
   test.match(await told([]), /Nothing would change\.\n$/)
+})
+
+t.test('names are asked for only where ids are shown', async (test) => {
+  const [one, none] = [{ reals: [{ ripId: KNOWN }], weight: 1 }, null]
+  const asked: string[] = []
+  const create = change({ op: 'create', before: none, after: one })
+  const update = change({ before: one, after: { ...one, weight: 2 } })
+  const out = await told([create, update, change({ op: 'delete', before: one, after: none })], false, asked)
+  test.match(out, /1 to create, 1 to change, 1 to delete/)
+  test.same(asked, [])
+  test.match(await told([create], true, asked), /reals\.0\.ripId: web1\n/)
+  test.equal(asked.length, 7)
 })

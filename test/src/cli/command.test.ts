@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Run, secondsIn } from '../../../src/cli/command.ts'
+import { collect, countIn, readText, Run, secondsIn } from '../../../src/cli/command.ts'
 import { Failure } from '../../../src/cli/failure.ts'
 import type { Terminal } from '../../../src/cli/terminal.ts'
 
@@ -7,6 +7,19 @@ t.test('times', (test) => {
   test.same(['90', '90s', '5m', '2h'].map(secondsIn), [90, 90, 300, 7200])
   for (const wrong of ['', '5 m', '-1', '1d', '1.5h'])
     test.throws(() => secondsIn(wrong), { message: /is no duration/ })
+  test.end()
+})
+
+t.test('counts, options that are repeated, files', (test) => {
+  test.same(
+    ['1', '9999'].map((text) => countIn(text, '-n')),
+    [1, 9999],
+  )
+  for (const wrong of ['', '0', '10000', '-1', '1.5', 'x'])
+    test.throws(() => countIn(wrong, '-n'), { message: `-n ${wrong} is no number from 1 to 9999` })
+  test.same(collect('b', collect('a')), ['a', 'b'])
+  test.match(readText(import.meta.filename), /^import t from 'tap'/)
+  test.throws(() => readText('/no/such'), { message: 'there is no file /no/such' })
   test.end()
 })
 

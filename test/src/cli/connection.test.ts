@@ -1,18 +1,14 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { readFileSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { Connection, shownBy } from '../../../src/cli/connection.ts'
+import { Connection, OWN_WORDS, placeOf, shownBy } from '../../../src/cli/connection.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
+import { httpServer } from '../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
 async function server(test: Test, answer: RequestListener) {
-  const made = createServer(answer)
-  made.listen(0, '127.0.0.1')
-  await once(made, 'listening')
-  test.teardown(() => made.close())
-  const connection = new Connection({ url: `http://127.0.0.1:${(made.address() as AddressInfo).port}` })
+  const connection = new Connection({ url: `http://127.0.0.1:${await httpServer(test, answer)}` })
   test.teardown(() => connection.close())
   return connection
 }
@@ -50,6 +46,36 @@ t.test('refusals and dead ends are one line each', async (test) => {
   await test.rejects(strange.ask('GET', '/ping'), { message: /answers 404, and is no Fulcrum/ })
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
+})
+
+t.test('hosts and ports of addresses', (test) => {
+  const places = ['https://lb1', 'http://127.0.0.1', 'https://[2001:db8::1]:9443'].map(placeOf)
+  test.same(
+    places.map(({ host, port }) => `${host} ${port}`),
+    ['lb1 443', '127.0.0.1 80', '2001:db8::1 9443'],
+  )
+  test.end()
+})
+
+t.test('work that goes on is told of', async (test) => {
+  const working = await server(test, (_request, response) =>
+    response.writeHead(202).end(JSON.stringify({ message: 'begun', data: {}, job: 'j1' })),
+  )
+  test.match(await working.ask('PUT', '/x'), { message: 'begun', job: 'j1', next: undefined })
+})
+
+t.test('refusals name options of this program, not parameters of the API', async (test) => {
+  const sources = ['config/heeding', 'config/cut-refusal', 'config/chosen-changes', 'config/discard']
+  const read = (path: string) => readFileSync(new URL(`../../../src/${path}.ts`, import.meta.url), 'utf8')
+  const said = [...sources, 'resources/going-live/replay'].map(read).join('')
+  for (const [theirs, own] of OWN_WORDS) {
+    test.match(said, theirs, 'it is said still')
+    const message = `no: ${theirs} if that is meant`
+    const refusing = await server(test, (_request, response) =>
+      response.writeHead(409).end(JSON.stringify({ message, code: 'WARNINGS' })),
+    )
+    await test.rejects(refusing.ask('PUT', '/x'), { message: `no: ${own} if that is meant (WARNINGS)` })
+  }
 })
 
 t.test('what is busy is asked again after the time that it names', async (test) => {

@@ -49,6 +49,25 @@ t.test('X-Forwarded-For is added where it was', (test) => {
   test.end()
 })
 
+t.test('an ACL of which a line is not understood is none, from there on', (test) => {
+  const acl = (...lines: readonly string[]) => `acl a ${lines.join('\nacl a ')}`
+  const use = 'use_backend b if a'
+  test.match(read(`bind *:1\n${acl('path /x', 'path /y')}\n${use}`), [['f', { rules: [{}, {}] }]])
+  const draft = new FrontendDraft()
+  const take = (text: string) => {
+    for (const line of linesOf(text))
+      FRONTEND.get(line.words[0] ?? '')?.(draft, line.words.slice(1), line, new Reading())
+  }
+  take(`${acl('path /x')}\n${use}`)
+  test.throws(() => take(acl('nosuch 1')), /nosuch/)
+  test.throws(() => take(use), /ACL a is not understood/)
+  test.throws(() => take(acl('nosuch 1')), /nosuch/)
+  take(acl('path /z'))
+  test.throws(() => take(use), /ACL a is not understood/)
+  test.equal(draft.rules.backends.length, 1)
+  test.end()
+})
+
 t.test('what has no counterpart says so', (test) => {
   for (const line of [
     'mode health',

@@ -214,6 +214,73 @@ t.test('what is hostile costs little, and what is refused leaves no half of itse
   test.notOk(JSON.stringify(half.document).includes('77'))
 })
 
+const many = (count: number, line: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => line(at)).join('')
+
+t.test('large sections cost what their lines cost, and others have their turn meanwhile', async (test) => {
+  let [turns, isOver] = [0, false]
+  const count = () => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  const rules = many(10_000, (at) => ` acl a${at} path /${at}\n http-request deny if a${at}\n`)
+  const binds = many(10_000, (at) => ` bind *:80\n bind *:${at} ssl crt /c${at}.pem\n`)
+  const web = await importHaproxyCfg(`frontend f\n mode http\n redirect scheme https if !{ ssl_fc }\n${binds}${rules}`)
+  isOver = true
+  test.ok(turns > 10, `${turns} turns`)
+  const { certificates, ports, rules: made } = Object(Object(web.document['l7Frontends']).f)
+  test.same([certificates.length, ports.split(',').length, made.length], [10_000, 20_000, 2_000])
+  test.match(web.notUnderstood.at(-1), { text: 'http-request deny if a9999', why: /has 2,000 rules/ })
+  const servers = many(20_000, (at) => ` server s 10.0.${at >> 8}.${at & 255}:80\n default-server weight ${at}\n`)
+  const { document } = await importHaproxyCfg(`backend b\n${servers}`)
+  test.equal(Object.keys(Object(document['realServers'])).at(-1), 'b-s-19999')
+  test.match(Object(document['l7Backends']).b.reals.at(-1), { ripId: 'b-s-19999', weight: 19_998 })
+})
+
+t.test('no file comes to much more than itself', async (test) => {
+  const binds = many(3_000, (at) => ` bind 10.0.${at >> 8}.${at & 255}:80\n`)
+  const denied = many(300, (at) => ` http-request deny if { path /${at} }\n`)
+  const wide = await importHaproxyCfg(`frontend f\n mode http\n${binds}${denied}`)
+  test.notOk('l7Frontends' in wide.document)
+  test.match(wide.notUnderstood, { 1: { text: 'bind 10.0.0.0:80', why: /too much for so many addresses/ } })
+  const chain = many(5_000, (at) => `defaults d${at} from d${at - 1}\n retries ${at}\n fullconn ${at}\n`)
+  test.match((await importHaproxyCfg(chain)).notUnderstood, { 9_999: { why: /too many lines of defaults/ } })
+})
+
+t.test('what several sections take over is told of once', async (test) => {
+  const { notUnderstood, remarks } = await importHaproxyCfg(
+    [
+      'defaults\n timeout client "${X}"\n nosuch\n timeout server 1500\n log "${LOG}" local0\n default-server id 5',
+      'backend a\n server s 10.0.0.1:80\nbackend b\n server s 10.0.0.1:80\n server s 10.0.0.2:80\n server s 10.0.0.3:80',
+      'backend c\n server b-s-2 10.0.0.4:80\n server b-s-2 10.0.0.3:80\n server b-s-2 10.0.0.4:80',
+    ].join('\n'),
+  )
+  test.match(notUnderstood, [
+    { line: 2, why: /from the environment/ },
+    { line: 3, why: /no counterpart/ },
+  ])
+  test.same(
+    remarks.map(({ line }) => line),
+    [4, 5, 6],
+  )
+  test.equal(notUnderstood.length, 2)
+})
+
+t.test('servers of one name are told apart by their places', async (test) => {
+  const { document } = await importHaproxyCfg(
+    [
+      'backend a\n server s 10.0.0.1:80',
+      'backend b\n server s 10.0.0.1:80\n server s 10.0.0.2:80\n server s 10.0.0.3:80\n server s 10.0.0.2:80',
+      'backend c\n server b-s 10.0.0.3:80\n server b-s 10.0.0.2:80\n server c-b-s 10.0.0.3:80\n server b-s 10.0.0.9:80',
+    ].join('\n'),
+  )
+  const members = (name: string) =>
+    Object(Object(document['l7Backends'])[name]).reals.map(({ ripId }: { ripId: string }) => ripId)
+  test.same(members('b'), ['s', 'b-s', 'b-s-2', 'b-s'])
+  test.same(members('c'), ['c-b-s', 'b-s', 'c-b-s', 'c-b-s-2'])
+})
+
 t.test('no proxy vanishes without a word', async (test) => {
   const { document, notUnderstood } = await importHaproxyCfg(
     [

@@ -1,7 +1,16 @@
 import t from 'tap'
 import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
 import { Reading } from '../../../src/haproxy-cfg/reading.ts'
-import { isRaw, listenOf, plainText, wholeNumber, wholeSeconds, whyOwn } from '../../../src/haproxy-cfg/taken.ts'
+import {
+  isRaw,
+  leave,
+  listenOf,
+  modeOf,
+  plainText,
+  takeOptions,
+  wholeNumber,
+  wholeSeconds,
+} from '../../../src/haproxy-cfg/taken.ts'
 
 const line = (text: string) => linesOf(text)[0] ?? { number: 1, text, words: [] }
 
@@ -42,7 +51,22 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     'retries é',
   ])
     test.equal(isRaw(line(not)), false, not)
-  test.match(whyOwn(line('option httplog')), /access logs/)
-  test.equal(whyOwn(line('balance source')), undefined)
+  const reading = new Reading()
+  for (const text of ['option httplog', 'balance source', 'balance source']) leave(line(text), 'no', reading)
+  test.match(reading.remarks, [{ text: 'option httplog', why: /access logs/ }])
+  test.same(reading.left, [{ line: 1, text: 'balance source', why: 'no' }])
+  test.end()
+})
+
+t.test('options take the words behind them that are theirs', (test) => {
+  const table = {
+    a: (all: string[]) => void all.push('a'),
+    b: (all: string[], value: () => string) => void all.push(value()),
+  }
+  test.same(takeOptions(table, ['b', 'a', 'a', 'b'], []), ['a', 'a', ''])
+  test.throws(() => takeOptions(table, ['c'], []), /c has no counterpart/)
+  test.throws(() => takeOptions(table, ['toString'], []), /toString has no counterpart/)
+  test.same([modeOf('http'), modeOf('tcp')], ['http', 'tcp'])
+  test.throws(() => modeOf('health'), /no mode health/)
   test.end()
 })

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createCollector } from 'node:net'
 import t, { type Test } from 'tap'
 import { LOG_RING } from '../../../src/drivers/haproxy/access-log.ts'
@@ -9,16 +8,12 @@ import type { ConfigView } from '../../../src/model/sections.ts'
 import { NO_SYSLOG_SERVER } from '../../../src/model/syslog-server.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { freePort } from '../../fixtures/traffic.ts'
+import { freePort, httpServer } from '../../fixtures/traffic.ts'
 import { viewOf } from '../../fixtures/view.ts'
 import { haproxyFixture } from '../../workers/host/haproxy-fixture.ts'
 
 async function site(test: Test, logs: LogSetting) {
-  const origin = createServer((_request, answer) => answer.end('ok'))
-  await once(origin.listen(0, '127.0.0.1'), 'listening')
-  test.teardown(() => origin.close())
-  // Sound: it listens on a port.
-  const { port: originPort } = origin.address() as AddressInfo
+  const originPort = await httpServer(test, (_request, answer) => void answer.end('ok'))
   const port = await freePort()
   const records = {
     realServers: [realServer('web', { ip: '127.0.0.1', port: originPort })],

@@ -43,6 +43,9 @@ t.test('what one node has alone stays pending, and is no revision', async (test)
     test.equal(store.runningOn('node-1').get(...THINGS, 'a'), undefined)
   }
   for (const node of [first, second]) test.same(pending(node), [['a', undefined, 1]])
+  await second.store.write(staged('b', 1))
+  await meet()
+  for (const { store } of [first, second]) test.same([store.changes().length, store.changeCount], [2, 2])
 })
 
 t.test('what all get brings them together again', async (test) => {

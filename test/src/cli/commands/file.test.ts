@@ -97,7 +97,10 @@ l7Frontends:
 `,
   )
   test.match(await run(['validate', '-f', file]), { exit: 0, out: /^! [A-Z_]+ .*\nThe document is valid\.\n$/ })
-  test.match(await run(['apply', '-f', file, '--yes']), { exit: 1, err: /\(WARNINGS\)/ })
+  test.match(await run(['apply', '-f', file, '--yes']), {
+    exit: 1,
+    err: /; apply with --accept-warnings if that is meant \(WARNINGS\)/,
+  })
   test.match(await run(['apply', '-f', file, '--yes', '--accept-warnings']), { exit: 0 })
 })
 
