@@ -57,7 +57,7 @@ const must = ({ isRight, said }) => {
   if (!isRight) throw new Error(said.split('\n').slice(0, 20).join('\n'))
 }
 
-/** Makes the package in this folder; throws where something that it takes is missing. */
+/** Makes the package in this folder and answers the packages in it; throws where something that it takes is missing. */
 export function makeClient(output, version) {
   const missing = installGenerators()
   if (missing !== undefined) throw new Error(missing)
@@ -83,10 +83,13 @@ export function makeClient(output, version) {
   writeFileSync(join(output, 'package.json'), `${JSON.stringify(manifest(version), null, 2)}\n`)
   copyFileSync(join(ROOT, 'src/client/README.md'), join(output, 'README.md'))
   copyFileSync(join(ROOT, 'LICENSE'), join(output, 'LICENSE'))
-  for (const name of BUNDLED) {
-    const isRead = (path) => !/\.(map|cts|cjs)$/.test(path) && !/\/(examples|src|test|CONTRIBUTING\.md)$/.test(path)
-    cpSync(join(ROOT, 'node_modules', name), join(output, 'node_modules', name), { recursive: true, filter: isRead })
-  }
+  return BUNDLED.map((name) => {
+    const from = join(ROOT, 'node_modules', name)
+    const isRead = (path) => !/\.(map|cts|cjs)$|\/(examples|src|test|CONTRIBUTING\.md|CHANGELOG\.md)$/.test(path)
+    cpSync(from, join(output, 'node_modules', name), { recursive: true, filter: isRead })
+    const { version: bundled, license } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
+    return { name, version: bundled, license }
+  })
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
