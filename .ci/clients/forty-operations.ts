@@ -1,13 +1,23 @@
-// A client as somebody else would write it, which .ci/clients.mjs compiles against the types of openapi-typescript. It
-// is never run: what it shows is that names, required fields, headers and unions of the document serve who writes this.
-import createClient from 'openapi-fetch'
-import type { components, paths } from './types.js'
+// A program as somebody else would write it for the client of our own. `.ci/clients.mjs` packs and installs that client,
+// and compiles this against it; test/system/client-package.test.ts runs it as well:
+// `node forty-operations.ts URL FINGERPRINT PASSWORD`. It ends with the number of what it has asked.
+import { createFulcrum, must, Refused, type Shapes } from '@fulcrum/client'
+import { pinnedFetch } from '@fulcrum/client/node'
 
-type Shapes = components['schemas']
-const api = createClient<paths>({ baseUrl: 'https://appliance.test/api/v1' })
+const [url = '', fingerprint = '', password = ''] = process.argv.slice(2)
+const pinned = pinnedFetch(fingerprint)
+let asked = 0
+const api = createFulcrum({
+  url,
+  fetch: (request) => {
+    asked += 1
+    return pinned(request)
+  },
+})
 
 /** The named shapes, as functions of a client take and answer them. */
 const isUp = (real: Shapes['RealServer']): boolean => real.state === 'online' && real.health === 'up'
+const addressOf = ({ ip }: Shapes['L4Frontend']): string => ip.toLowerCase()
 const web = (name: string, ip: string): Shapes['RealServerInput'] => ({ name, ip, port: 80 })
 const heavier: Shapes['RealServerChange'] = { port: 80, weight: 200 }
 const noSecrets: Shapes['RuleInput'] = {
@@ -17,18 +27,14 @@ const noSecrets: Shapes['RuleInput'] = {
 }
 const check: Shapes['HealthCheckSettingInput'] = { type: 'http', path: '/health', expect: '200' }
 
-function must<T>({ data, error }: { data?: T; error?: Shapes['Error'] }): T {
-  if (data !== undefined) return data
-  throw new Error(`${error?.code}: ${error?.message} ${error?.errors?.map(({ field, code }) => `${field} ${code}`)}`)
-}
-
-async function logIn(email: string, password: string): Promise<string> {
-  await api.GET('/ping')
+async function logIn(email: string): Promise<string> {
+  must(await api.GET('/ping'))
   must(await api.POST('/login/options', { body: { email } }))
+  await api.logIn({ email, password })
+  must(await api.GET('/token'))
   const { data } = must(await api.POST('/token', { body: { email, password } }))
   const session: Shapes['OpenedSession'] = data
-  must(await api.GET('/token'))
-  return session.token
+  return session.appliance_id
 }
 
 async function editRealServers(): Promise<string> {
@@ -36,9 +42,13 @@ async function editRealServers(): Promise<string> {
     await api.GET('/ipvsDirector/rips', { params: { query: { limit: 50, q: 'web' } } }),
   )
   if (next !== null && next !== undefined) await api.GET('/ipvsDirector/rips', { params: { query: { after: next } } })
+  for await (const { name, ip } of api.each('/ipvsDirector/rips', { params: { query: { limit: 1 } } })) {
+    if (name.toUpperCase() === ip) return name
+  }
   const down = reals.filter((real) => !isUp(real)).map(({ id }) => id)
   const made = must(await api.POST('/ipvsDirector/rips', { body: web('web1', '192.0.2.1') }))
   const { id } = made.data
+  must(await api.POST('/ipvsDirector/rips', { body: web('web2', '192.0.2.2') }))
   const read = await api.GET('/ipvsDirector/rips/{id}', { params: { path: { id } } })
   const tag = read.response.headers.get('ETag') ?? ''
   must(
@@ -48,13 +58,12 @@ async function editRealServers(): Promise<string> {
     }),
   )
   for (const one of down) must(await api.PUT('/ipvsDirector/rips/{id}/halt', { params: { path: { id: one } } }))
-  must(await api.PUT('/ipvsDirector/rips/{id}/drain', { params: { path: { id }, query: { wait: '5m' } } }))
+  must(await api.PUT('/ipvsDirector/rips/{id}/drain', { params: { path: { id } } }))
   must(await api.PUT('/ipvsDirector/rips/{id}/online', { params: { path: { id } } }))
-  must(await api.DELETE('/ipvsDirector/rips/{id}', { params: { path: { id } } }))
   return id
 }
 
-async function editLayer7(ripId: string): Promise<void> {
+async function editLayer7(ripId: string): Promise<string> {
   const { data: backend } = must(
     await api.POST('/layer7proxy/backends', {
       params: { query: { return: 'record' } },
@@ -86,6 +95,7 @@ async function editLayer7(ripId: string): Promise<void> {
   must(await api.GET('/layer7proxy/backends'))
   must(await api.GET('/layer7proxy/backends/{id}', { params: { path: { id: backend.id } } }))
   must(await api.DELETE('/layer7proxy/frontends/{id}', { params: { path } }))
+  return backend.id
 }
 
 async function editLayer4(ripId: string): Promise<void> {
@@ -94,10 +104,11 @@ async function editLayer4(ripId: string): Promise<void> {
   )
   must(
     await api.POST('/ipvsDirector/frontends', {
-      body: { name: 'dns', ip: '192.0.2.53', ports: '53', protocol: 'udp', forwarding: 'gate', backendId: backend.id },
+      body: { name: 'dns', ip: '192.0.2.53', ports: '53', protocol: 'udp', forwarding: 'masq', backendId: backend.id },
     }),
   )
-  must(await api.GET('/ipvsDirector/frontends'))
+  const { data: dns } = must(await api.GET('/ipvsDirector/frontends'))
+  console.log(`addresses ${dns.map(addressOf).join()}`)
   must(await api.GET('/ipvsDirector/backends'))
 }
 
@@ -133,21 +144,51 @@ async function watch(applianceId: string, id: string): Promise<readonly (number 
 }
 
 async function readTheRest(): Promise<void> {
-  const { data: job }: { data: Shapes['Job'] } = must(await api.GET('/jobs/{id}', { params: { path: { id: 'x' } } }))
-  if (job.state === 'failed') throw new Error(job.problem?.message)
+  const { error } = await api.GET('/jobs/{id}', { params: { path: { id: 'none' } } })
+  if (error?.code !== 'NOT_FOUND') throw new Error(error?.message)
   const transaction = must(await api.POST('/transactions')).data
   const header = { 'X-Transaction-Id': transaction.id }
   must(await api.POST('/rbac/groups', { params: { header }, body: { id: 'ops', name: 'Ops' } }))
   const inTransaction = { params: { path: { id: transaction.id } } }
   must(await api.PUT('/transactions/{id}/commit', inTransaction))
+  const { data: jobs }: { data: readonly Shapes['JobListed'][] } = must(await api.GET('/jobs'))
+  if (jobs.some(({ state }) => state === 'failed')) throw new Error('a job has failed')
   must(await api.GET('/certificates/certs'))
   must(await api.GET('/localUsers/users'))
   must(await api.GET('/rbac/roles'))
   must(await api.GET('/revisions', { params: { query: { limit: 10 } } }))
   must(await api.GET('/audit', { params: { query: { limit: 10 } } }))
   must(await api.GET('/services'))
-  const csv = await api.GET('/backup/list')
-  if (csv.response.status === 401) must(await api.DELETE('/token'))
+  must(await api.GET('/backup/list'))
 }
 
-export const steps = [logIn, editRealServers, editLayer7, editLayer4, apply, watch, readTheRest] as const
+/** What was staged last is seen to be told. */
+async function follow(): Promise<void> {
+  const ending = new AbortController()
+  for await (const { event } of api.events('/events', ending.signal, { params: { query: { after: 0 } } })) {
+    if (event === 'apply') ending.abort()
+  }
+}
+
+/** A field that is wrong is named. */
+async function refusal(): Promise<void> {
+  try {
+    must(await api.POST('/ipvsDirector/rips', { body: { ...web('web9', '192.0.2.9'), weight: 1000 } }))
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'INVALID_BODY' && error.about('weight') !== undefined) return
+    throw error
+  }
+  throw new Error('a weight of 1000 was taken')
+}
+
+const node = await logIn('admin@localhost')
+const real = await editRealServers()
+const backend = await editLayer7(real)
+await editLayer4(real)
+console.log(`revision ${await apply()}`)
+console.log(`figures ${(await watch(node, backend)).length}`)
+await readTheRest()
+await follow()
+await refusal()
+await api.logOut()
+console.log(`asked ${asked}`)

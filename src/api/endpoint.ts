@@ -125,6 +125,8 @@ export interface EndpointSpec<
   /** What it refuses with, beside the codes that follow from the rest (refusal-codes.ts). */
   readonly refuses?: readonly ErrorCode[]
   readonly summary: string
+  /** What it does on the machine, where the summary does not say it: a sentence without its full stop. */
+  readonly about?: string
   /** Answered in the envelope; {placeholders} are parameters or data fields. */
   readonly message: string
   /** Lower-case names of the request headers that its handler reads. */
@@ -203,6 +205,7 @@ export interface Endpoint {
   readonly sends: readonly string[]
   readonly refuses: readonly ErrorCode[]
   readonly summary: string
+  readonly about: string | undefined
   readonly message: string
   readonly headers: readonly string[]
   readonly query: TObject | undefined
@@ -249,6 +252,7 @@ const DEFAULTS = {
   isTagged: false,
   sends: [],
   refuses: [],
+  about: undefined,
   headers: [],
   query: undefined,
   body: undefined,

@@ -35,6 +35,7 @@ export const pageParameters = (usual: number | undefined) => ({
     Type.Integer({
       minimum: 1,
       maximum: PAGE_MAX,
+      ...(usual === undefined ? {} : { default: usual }),
       description: `At most so many, 1 to ${PAGE_MAX}; ${usual ?? 'all'} when left out.`,
     }),
   ),

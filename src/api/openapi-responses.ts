@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { ERRORS, type ErrorCode } from '../base/errors.ts'
+import { FORMATS } from '../model/fields.ts'
 import type { Endpoint } from './endpoint.ts'
 import { refusalCodes } from './refusal-codes.ts'
 
@@ -7,20 +8,25 @@ export type Json = Readonly<Record<string, unknown>>
 
 const known = new WeakMap<TSchema, Json>()
 
-/** TypeBox schemas are JSON Schema already; this drops what is not data, and says the types of enumerations. */
+/** TypeBox schemas are JSON Schema already; this drops what is not data, and says more of what there is. */
 export function plain(schema: TSchema): Json {
   let json = known.get(schema)
   if (json === undefined) {
     json = JSON.parse(JSON.stringify(schema)) as Json
-    sayTypes(json)
+    sayMore(json)
     known.set(schema, json)
   }
   return json
 }
 
-/** Generators of clients take an enumeration without a type for anything. */
-function sayTypes(node: object): void {
-  for (const value of Object.values(node)) if (typeof value === 'object' && value !== null) sayTypes(value)
+/** Generators of clients take an enumeration without a type for anything, and know no extension for formats. */
+function sayMore(node: object): void {
+  for (const value of Object.values(node)) if (typeof value === 'object' && value !== null) sayMore(value)
+  const formats: readonly string[] | undefined = Reflect.get(node, FORMATS)
+  if (formats !== undefined) {
+    Reflect.deleteProperty(node, FORMATS)
+    Object.assign(node, { anyOf: formats.map((format) => ({ type: 'string', format })) })
+  }
   const { enum: values, type }: { readonly enum?: unknown; readonly type?: unknown } = node
   if (!Array.isArray(values) || type !== undefined) return
   const types = [...new Set(values.map((one: unknown) => (one === null ? 'null' : typeof one)))]
@@ -104,7 +110,7 @@ export class Responses {
 }
 
 function refusal(status: number, codes: readonly ErrorCode[]): Json {
-  const schema = { allOf: [ref('schemas', 'Error'), { properties: { code: { enum: codes } } }] }
+  const schema = { allOf: [ref('schemas', 'Error'), { properties: { code: { type: 'string', enum: codes } } }] }
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].meaning}`).join('\n\n'),
     headers: { ...headersOf(OF_ALL), ...ofRefusal(status, codes) },

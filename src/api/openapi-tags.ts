@@ -79,6 +79,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     updates: 'Packages and major versions.',
     lvmSnapshots: 'Snapshots of the root volume.',
     power: 'Switching it off and on again.',
+    documents: 'This document, and the page that shows it.',
+    demo: 'The demonstration of the trial profile.',
   },
 }
 const OTHERS = 'Everything else'

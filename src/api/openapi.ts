@@ -1,6 +1,7 @@
 import { ERRORS } from '../base/errors.ts'
 import { endpointId } from './access.ts'
 import type { Endpoint } from './endpoint.ts'
+import { describe } from './openapi-descriptions.ts'
 import { HEADERS, type Json, plain, Responses } from './openapi-responses.ts'
 import { documentedPath, parametersOf, SharedParameters } from './openapi-parameters.ts'
 import { defaultsOf, withDefaults } from './openapi-defaults.ts'
@@ -58,7 +59,8 @@ export function openapiDocument(table: readonly Endpoint[], version: string): Js
       title: 'Fulcrum appliance management API',
       version,
       description:
-        'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply.',
+        'Management of load-balancing appliances. Changes are staged and take effect with PUT /services/apply. Where a request fits two paths, the one is meant whose first differing segment is written out.',
+      contact: { name: 'Fulcrum' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1' }],
@@ -81,6 +83,7 @@ function operation(endpoint: Endpoint, responses: Responses, table: readonly End
   return {
     operationId: endpoint.name,
     summary: endpoint.summary,
+    description: describe(endpoint),
     tags: [tag(endpoint)],
     security: endpoint.access === 'public' ? [] : [{ bearer: [] }],
     ...(documentedPath(endpoint) === endpoint.path ? {} : { 'x-specified-path': endpoint.path }),

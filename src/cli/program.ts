@@ -2,10 +2,12 @@ import { Command, CommanderError } from 'commander'
 import { VERSION } from '../base/version.ts'
 import { addApi } from './commands/api.ts'
 import { addCare } from './commands/care.ts'
+import { addCluster } from './commands/cluster.ts'
 import { addCompletion } from './commands/completion.ts'
 import { addFile } from './commands/file.ts'
 import { addGoingLive } from './commands/going-live.ts'
 import { addLogin } from './commands/login.ts'
+import { addPeople } from './commands/people.ts'
 import { addRecords } from './commands/records.ts'
 import { addStatus } from './commands/status.ts'
 import { addWatch } from './commands/watch.ts'
@@ -25,7 +27,19 @@ function createProgram(run: Run): Command {
     .showHelpAfterError('(fulcrum help tells more)')
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
     .configureHelp({ sortSubcommands: false, helpWidth: terminal.columns ?? 100 })
-  for (const add of [addLogin, addStatus, addRecords, addGoingLive, addFile, addWatch, addCare, addApi, addCompletion])
+  for (const add of [
+    addLogin,
+    addStatus,
+    addRecords,
+    addGoingLive,
+    addFile,
+    addWatch,
+    addCare,
+    addPeople,
+    addCluster,
+    addApi,
+    addCompletion,
+  ])
     add(program, run)
   for (const command of program.commands) command.copyInheritedSettings(program)
   return program

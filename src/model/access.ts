@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name, refersTo } from './fields.ts'
+import { closed, Id, Moment, Name, refersTo } from './fields.ts'
 
 export const Email = Type.String({
   minLength: 3,
@@ -25,7 +25,7 @@ export const SecondFactor = closed({
     maxItems: 16,
     description: 'Each is good for one login; secret.',
   }),
-  since: Type.String({ description: 'ISO 8601.' }),
+  since: Moment('ISO 8601.'),
 })
 export type SecondFactor = Static<typeof SecondFactor>
 

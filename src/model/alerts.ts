@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, idOf, Line, Name, Port, refersTo } from './fields.ts'
+import { closed, Id, idOf, Line, Moment, Name, Port, refersTo } from './fields.ts'
 import { EVENT_KINDS } from './job.ts'
 
 /** When somebody has to hear of something, and where they are told. Which fields go together is said in src/rules. */
@@ -215,8 +215,8 @@ export const Silence = closed({
   }),
   reason: Line(500, 'Why.'),
   by: Type.String({ description: 'E-mail of who wants it.' }),
-  startedAt: Type.String({ description: 'ISO 8601.' }),
-  endsAt: Type.String({ description: 'ISO 8601.' }),
+  startedAt: Moment('ISO 8601.'),
+  endsAt: Moment('ISO 8601.'),
 })
 export type Silence = Static<typeof Silence>
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Name, Owner } from './fields.ts'
+import { closed, Id, Moment, Name, Owner } from './fields.ts'
 
 const text = (description: string) => Type.String({ maxLength: 4096, description })
 
@@ -9,8 +9,8 @@ export const CertificateFacts = closed({
   organisation: text('Organisation of the subject; empty without one.'),
   country: text('Country of the subject, two letters; empty without one.'),
   subjectAlt: Type.Array(text('Host name or address.'), { maxItems: 10_000, description: 'Names it is valid for.' }),
-  validFrom: text('ISO 8601.'),
-  validTo: text('ISO 8601.'),
+  validFrom: Moment('ISO 8601.'),
+  validTo: Moment('ISO 8601.'),
   fingerprint: text('SHA-256 of the certificate, hexadecimal with colons.'),
   keyType: text('Kind and size of its key, such as "rsa 2048" or "ec prime256v1".'),
 })

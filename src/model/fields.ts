@@ -44,12 +44,24 @@ export const Owner = Type.Optional(
   }),
 )
 
+/** Formats of which a text has one, for the document: TypeBox would check them in its own way. */
+export const FORMATS = 'x-formats'
+
 export const Ip = Type.Refine(
-  Type.String({ maxLength: 45, description: 'IPv4 or IPv6 address.' }),
+  Type.String({ maxLength: 45, [FORMATS]: ['ipv4', 'ipv6'], description: 'IPv4 or IPv6 address.' }),
   // A zone such as %eth0 means something on one machine only.
   (value) => isIP(value) !== 0 && !value.includes('%'),
   () => 'must be an IPv4 or IPv6 address',
 )
+
+/** Id that the daemon makes of what is no stored record: see newId of base/ids.ts. */
+export const newIdOf = (description: string) => Type.String({ format: 'uuid', description })
+
+/** A moment, as the daemon writes it. Fields that are sent take other forms as well, such as YYYY-MM-DD. */
+export const Moment = (description: string) => Type.String({ format: 'date-time', description })
+
+export const MomentOrNull = (description: string) =>
+  Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
 
 export const Port = Type.Integer({ minimum: 1, maximum: 65535, description: 'TCP or UDP port, 1 to 65535.' })
 

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { titled } from './fields.ts'
+import { Moment, MomentOrNull, newIdOf, titled } from './fields.ts'
 
 /** Long work that was started for somebody and goes on after its request was answered. */
 
@@ -7,10 +7,8 @@ export const JobState = Type.Enum(['running', 'succeeded', 'failed', 'cancelled'
   description: 'running until it ends in one of the others.',
 })
 
-const Moment = (description: string) => Type.String({ description: `ISO 8601. ${description}` })
-
 export const Job = titled('Job', {
-  id: Type.String({ description: 'Id of the job; sorts by the time of its start.' }),
+  id: newIdOf('Id of the job; sorts by the time of its start.'),
   kind: Type.String({ description: 'What is done, such as update or snapshot.create.' }),
   title: Type.String({ description: 'The same for people.' }),
   state: JobState,
@@ -33,8 +31,8 @@ export const Job = titled('Job', {
     },
   ),
   by: Type.String({ description: 'E-mail of who started it, or fulcrum for the daemon itself.' }),
-  startedAt: Moment('Start.'),
-  endedAt: Type.Union([Moment('End.'), Type.Null()], { description: 'End; null while it runs.' }),
+  startedAt: Moment('ISO 8601. Start.'),
+  endedAt: MomentOrNull('ISO 8601. End; null while it runs.'),
   canCancel: Type.Boolean({ description: 'Whether PUT /jobs/{id}/cancel ends it now.' }),
 })
 export type Job = Static<typeof Job>

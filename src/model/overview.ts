@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Moment } from './fields.ts'
 
 /** The first screen in one answer: what it needs besides lists of other endpoints. */
 
@@ -92,13 +93,13 @@ export const NodeOverview = Type.Object(
 )
 
 export const Overview = Type.Object({
-  time: text('ISO 8601: when this was looked at; it is kept for a second.'),
+  time: Moment('ISO 8601: when this was looked at; it is kept for a second.'),
   nodeId: text('The node that answers.'),
   version: text('Of Fulcrum on it.'),
   haproxy: Type.Object(
     {
       answers: Type.Boolean({ description: 'Whether it told its figures when it was last asked.' }),
-      since: text('ISO 8601: since when that is so.'),
+      since: Moment('ISO 8601: since when that is so.'),
       version: perhaps('Of the process that serves; null while it does not answer.'),
     },
     { description: 'HAProxy on this node.' },

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { titled } from './fields.ts'
+import { Moment, MomentOrNull, newIdOf, titled } from './fields.ts'
 
 /** Sessions and tokens as the API shows them. */
 
@@ -50,26 +50,26 @@ export const OpenedSession = titled('OpenedSession', {
 })
 
 export const SessionShown = titled('Session', {
-  id: text('Session id.'),
+  id: newIdOf('Session id.'),
   userId: text('User.'),
   name: text('Login name; empty when the user is gone.'),
   address: text('Address that the login came from.'),
   via: Type.Enum(['password', 'radius', 'saml'], { description: 'How it was opened.' }),
-  createdAt: text('ISO 8601.'),
-  expiresAt: text('ISO 8601; twelve hours after the login.'),
+  createdAt: Moment('ISO 8601.'),
+  expiresAt: Moment('ISO 8601; twelve hours after the login.'),
   isCurrent: Type.Boolean({ description: 'The one that asks.' }),
 })
 
 export const TokenShown = titled('ApiToken', {
-  id: text('Token id.'),
+  id: newIdOf('Token id.'),
   userId: text('User whose rights it has at most.'),
   userName: text('Login name of that user.'),
   name: text('Name.'),
   endpoints: Type.Union([Type.Array(Type.String()), Type.Null()], {
     description: 'Ids of the endpoints it may use; null for all that its user may.',
   }),
-  createdAt: text('ISO 8601.'),
-  expiresAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null: until it is revoked.' }),
+  createdAt: Moment('ISO 8601.'),
+  expiresAt: MomentOrNull('ISO 8601; null: until it is revoked.'),
 })
 
 /** Sessions are listed oldest first. */

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { CONDITION_TYPES, SEVERITIES, STAGES } from './alerts.ts'
+import { Moment, MomentOrNull } from './fields.ts'
 
 const text = (description: string) => Type.String({ description })
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
@@ -22,8 +23,8 @@ export const AlertShown = Type.Object({
   objectName: text('Its name when it fired.'),
   text: text('A sentence.'),
   value: Type.Union([Type.Number(), Type.Null()], { description: 'Last value; null where there is no number.' }),
-  since: text('Since when it is so, ISO 8601.'),
-  endedAt: orNull('Since when it is over, ISO 8601; null while it fires.'),
+  since: Moment('Since when it is so, ISO 8601.'),
+  endedAt: MomentOrNull('Since when it is over, ISO 8601; null while it fires.'),
   count: Type.Integer({ description: 'Of an event: how often it came.' }),
   silenceId: orNull('The silence; null unless it is silenced.'),
   deliveries: Type.Array(
@@ -35,9 +36,9 @@ export const AlertShown = Type.Object({
       outcome: Type.Enum([...OUTCOMES], {
         description: 'dropped: it waited too long, too many waited, or the target did not want it.',
       }),
-      at: text('When it came to this, ISO 8601.'),
+      at: Moment('When it came to this, ISO 8601.'),
       tries: Type.Integer({ description: 'Tries in a row that failed, of the one that is next.' }),
-      nextTry: orNull('ISO 8601; null unless it waits.'),
+      nextTry: MomentOrNull('ISO 8601; null unless it waits.'),
       reason: orNull('Why it is not delivered.'),
     }),
     { description: 'Last messages about it.' },
@@ -49,14 +50,14 @@ export const DeliveriesShown = Type.Object({
   nodeId: Type.Optional(text('Node that it is of; with node=all.')),
   targetId: text('Target.'),
   targetName: text('Its name.'),
-  at: text('Of the last change, ISO 8601.'),
+  at: Moment('Of the last change, ISO 8601.'),
   waiting: Type.Integer({ description: 'Messages that wait.' }),
   delivered: Type.Integer({ description: 'Messages that were taken since the start of the daemon.' }),
   dropped: Type.Integer({ description: 'Messages that were given up, ever.' }),
-  lastDeliveredAt: orNull('ISO 8601; null before the first since the start of the daemon.'),
+  lastDeliveredAt: MomentOrNull('ISO 8601; null before the first since the start of the daemon.'),
   failures: Type.Integer({ description: 'Tries in a row that failed.' }),
   lastError: orNull('Why the last try failed; null unless it did.'),
-  nextTry: orNull('ISO 8601; null unless it waits for one.'),
+  nextTry: MomentOrNull('ISO 8601; null unless it waits for one.'),
 })
 export type DeliveriesShown = Static<typeof DeliveriesShown>
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Ids } from './access.ts'
-import { closed, Id, Line, Port, refersTo } from './fields.ts'
+import { closed, Id, Line, Moment, Port, refersTo } from './fields.ts'
 
 /** How people log in besides with a password of this appliance. One record of each for the cluster. */
 
@@ -45,7 +45,7 @@ export const RadiusUser = closed({
   username: Line(253, 'Name at the RADIUS server.'),
   disabled: Type.Boolean({ description: 'A disabled user cannot log in and holds no session.' }),
   groups: Ids('groups', 'Groups by the mappings, as of the last login.'),
-  createdAt: Type.String({ description: 'First login, ISO 8601.' }),
+  createdAt: Moment('First login, ISO 8601.'),
 })
 export type RadiusUser = Static<typeof RadiusUser>
 

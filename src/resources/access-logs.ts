@@ -2,7 +2,7 @@ import { type TProperties, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { PAGE_DEFAULT, pageParameters } from '../api/lists.ts'
 import { Reply } from '../api/reply.ts'
-import { closed, idOf, Ip } from '../model/fields.ts'
+import { closed, idOf, Ip, Moment } from '../model/fields.ts'
 
 const TOP_MAX = 100
 const TOP_DEFAULT = 10
@@ -44,7 +44,7 @@ const count = (description: string) => Type.Integer({ description })
 
 const Line = Type.Object({
   id: text('Of the line, on this node.'),
-  time: text('When the answer had ended, ISO 8601.'),
+  time: Moment('When the answer had ended, ISO 8601.'),
   frontendId: text('Frontend.'),
   frontendName: perhaps('Its name now; null when it is gone.'),
   backendId: perhaps('Backend; null when none was chosen.'),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { PAGE_DEFAULT } from '../api/lists.ts'
 import { problemIn, refuseFields } from '../base/errors.ts'
-import { closed, Id, Name } from '../model/fields.ts'
+import { closed, Id, MomentOrNull, Name, newIdOf } from '../model/fields.ts'
 import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
 /** What everybody may do to the own account, whatever the roles; what acts, acts at once. */
@@ -25,7 +25,7 @@ const OwnAccount = Type.Object({
   secondFactor: Type.Object(
     {
       enabled: Type.Boolean({ description: 'Whether a login takes a code.' }),
-      since: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601; null without one.' }),
+      since: MomentOrNull('ISO 8601; null without one.'),
       recoveryCodesLeft: Type.Integer({ description: 'Recovery codes that were not used yet, 0 to 10.' }),
     },
     { description: 'Second factor.' },
@@ -73,7 +73,10 @@ const tokens = [
     summary: 'Make an API token for a program: it may do what you may, or less; shown this once',
     message: 'API token made; it is not shown again',
     body: NewToken,
-    data: Type.Object({ id: text('Token id.'), token: text('For the header Authorization: Bearer; not shown again.') }),
+    data: Type.Object({
+      id: newIdOf('Token id.'),
+      token: text('For the header Authorization: Bearer; not shown again.'),
+    }),
     handle: (ctx, { body: { name, endpoints, expiresInDays = DAYS_DEFAULT } }) => {
       const known = new Set(ctx.catalog.list().map(({ id }) => id))
       const unknown = (endpoints ?? []).flatMap((id, index) => (known.has(id) ? [] : [{ id, index }]))
@@ -110,7 +113,7 @@ const secondFactor = [
     body: closed({ password: secret('Your password.') }),
     data: Type.Object({
       secret: text('For typing, base32. SHA-1, 6 digits, 30 seconds.'),
-      uri: text('otpauth URI, for a QR code.'),
+      uri: Type.String({ format: 'uri', description: 'otpauth URI, for a QR code.' }),
     }),
     handle: (ctx, { body }) => ctx.accounts.beginSecondFactor(ctx, body.password),
   }),

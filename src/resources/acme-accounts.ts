@@ -9,7 +9,13 @@ import { thumbprintOf, whyNoRoot } from '../rules/acme.ts'
 
 const { id: Id, privateKey: _, externalAccountBinding, contact, httpPort, tlsPort, ...Common } = AcmeAccount.properties
 
-const Create = closed({ ...Common, externalAccountBinding, httpPort, tlsPort, contact: Type.Optional(contact) })
+const Create = closed({
+  ...Common,
+  externalAccountBinding,
+  httpPort: Type.Optional({ ...httpPort, default: HTTP_PORT }),
+  tlsPort: Type.Optional({ ...tlsPort, default: HTTPS_PORT }),
+  contact: Type.Optional({ ...contact, default: [] }),
+})
 const Shown = Type.Object(
   {
     id: Id,

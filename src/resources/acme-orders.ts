@@ -6,18 +6,21 @@ import { MASK, unstored } from '../base/mask.ts'
 import type { ContextOf } from '../context/context.ts'
 import { dnsProblems } from '../health-checks/dns-script.ts'
 import { AcmeOrder } from '../model/acme.ts'
-import { closed, Id } from '../model/fields.ts'
+import { closed, Id, MomentOrNull } from '../model/fields.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { isNameServer, nextTry_ms, progressOf, renewalOf_ms } from '../rules/acme.ts'
 
 const { id, name, accountId, names, challenge, keyType, certificateId, dns, secrets } = AcmeOrder.properties
 
+/** What an order is made with when nothing was chosen. */
+const USUAL = { challenge: 'http-01', keyType: 'ec256' } as const
+
 const Create = closed({
   name,
   accountId,
   names,
-  challenge: Type.Optional(challenge),
-  keyType: Type.Optional(keyType),
+  challenge: Type.Optional({ ...challenge, default: USUAL.challenge }),
+  keyType: Type.Optional({ ...keyType, default: USUAL.keyType }),
   dns,
   secrets,
   certificateId: Type.Optional({
@@ -29,7 +32,6 @@ const Create = closed({
 
 const Update = closed({ name: Type.Optional(name), dns, secrets })
 
-const Moment = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Shown = Type.Object(
   {
     id,
@@ -54,9 +56,9 @@ const Shown = Type.Object(
     lastError: Type.Union([Type.String(), Type.Null()], {
       description: 'Why the last try failed; null unless it did.',
     }),
-    nextTry: Moment('When it is worked on next, ISO 8601; null when that is now, or with apply.'),
-    nextRenewal: Moment('Two thirds of the life of the certificate that came, ISO 8601; null before the first.'),
-    issuedAt: Moment('When the certificate came, ISO 8601; null before the first.'),
+    nextTry: MomentOrNull('When it is worked on next, ISO 8601; null when that is now, or with apply.'),
+    nextRenewal: MomentOrNull('Two thirds of the life of the certificate that came, ISO 8601; null before the first.'),
+    issuedAt: MomentOrNull('When the certificate came, ISO 8601; null before the first.'),
   },
   { description: 'A certificate that is got from a CA, and renewed.' },
 )
@@ -178,8 +180,7 @@ export const acmeOrders = [
       body.certificateId === undefined ? ctx.certificates.placeholder(body.names) : undefined,
     handle: (ctx, { body }, placeholder) => {
       const order: AcmeOrder = {
-        challenge: 'http-01',
-        keyType: 'ec256',
+        ...USUAL,
         certificateId: newId(),
         ...body,
         id: newId(),

@@ -37,7 +37,7 @@ const OPTIONAL = {
   privacyAlgorithm: orNull(fields.privacyAlgorithm),
   privacyPassphrase: orNull(fields.privacyPassphrase),
 }
-const Create = closed({ name, enabled: Type.Optional(enabled), type, ...OPTIONAL })
+const Create = closed({ name, enabled: Type.Optional({ ...enabled, default: true }), type, ...OPTIONAL })
 const Update = closed({
   name: Type.Optional(name),
   enabled: Type.Optional(enabled),

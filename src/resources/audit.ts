@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, nodeParameter } from '../api/endpoint.ts'
-import { closed } from '../model/fields.ts'
+import { closed, Moment } from '../model/fields.ts'
 import { OfNodes } from '../model/of-nodes.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -17,7 +17,7 @@ const moment = (description: string) =>
 const AuditEntry = Type.Object({
   nodeId: Type.Optional(Type.String({ description: 'Node that it is of; with node=all.' })),
   seq: Type.Integer({ description: 'Number; rises by one.' }),
-  at: text('ISO 8601.'),
+  at: Moment('ISO 8601.'),
   requestId: text('As in X-Request-Id; empty where the daemon acted by itself.'),
   by: text('E-mail of who asked, or the one that a login tried; `fulcrum` where the daemon acted by itself.'),
   token: Type.Optional(text('Id of the API token that a program asked with.')),
@@ -72,7 +72,7 @@ const AuditEntry = Type.Object({
         'The entry stands for so many refusals of one caller, or of logins, and shows the last; absent for one.',
     }),
   ),
-  since: Type.Optional(text('With count: when the first of them came, ISO 8601.')),
+  since: Type.Optional(Moment('With count: when the first of them came, ISO 8601.')),
   endpoints: Type.Optional(
     Type.Record(Type.String(), Type.Integer(), { description: 'With count: how many of each endpoint.' }),
   ),

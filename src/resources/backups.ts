@@ -4,7 +4,7 @@ import type { ContextOf } from '../context/context.ts'
 import { endpoint } from '../api/endpoint.ts'
 import { accept, Reply } from '../api/reply.ts'
 import { ApiError } from '../base/errors.ts'
-import { closed, Ip, titled } from '../model/fields.ts'
+import { closed, Ip, Moment, titled } from '../model/fields.ts'
 
 const MIB = 1024 * 1024
 /** 64 MiB of file, with room for the backslashes that quotes need in JSON text. */
@@ -35,7 +35,7 @@ const Entry = titled('Backup', {
 const BackupFile = Type.Object(
   {
     format: Type.Literal(1, { description: 'Version of this form.' }),
-    createdAt: text('When it was made, ISO 8601.'),
+    createdAt: Moment('When it was made, ISO 8601.'),
     applianceVersion: text('Version of the software that made it.'),
     nodes: Type.Array(Type.Object({ id: text('Node.'), hostname: text('What the node was called.') }), {
       description: 'The nodes it was made of.',

@@ -7,7 +7,7 @@ import { formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
-import { closed, Id, Name, Owner, titled } from '../model/fields.ts'
+import { closed, Id, Moment, Name, Owner, titled } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -47,8 +47,8 @@ const Listed = {
     },
     { description: 'What it says of its owner.' },
   ),
-  validFrom: text('ISO 8601 with offset.'),
-  validTo: text('ISO 8601 with offset.'),
+  validFrom: Moment('ISO 8601 with offset.'),
+  validTo: Moment('ISO 8601 with offset.'),
   usage: Type.Array(Usage, { description: 'What shows it, pending changes included.' }),
   owner: Owner,
 }

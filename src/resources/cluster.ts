@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
-import { closed, Name } from '../model/fields.ts'
+import { closed, Moment, MomentOrNull, Name } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 const yes = (description: string) => Type.Boolean({ description })
@@ -22,7 +22,7 @@ const Node = Type.Object({
   maintenance: Type.Union(
     [
       Type.Object({
-        since: text('ISO 8601.'),
+        since: Moment('ISO 8601.'),
         by: text('Who has begun it; fulcrum for what the daemon does on its own machine.'),
         reason: Type.Optional(text('What for.')),
       }),
@@ -33,15 +33,15 @@ const Node = Type.Object({
         'Somebody works on the node, and its member of etcd does not lead meanwhile; null while nobody does.',
     },
   ),
-  certificateEnd: Type.Union([Type.String(), Type.Null()], {
-    description: 'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
-  }),
+  certificateEnd: MomentOrNull(
+    'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
+  ),
   isReady: Type.Union([Type.Boolean(), Type.Null()], {
     description: 'Whether it may take floating IPs from other nodes; null where it does not tell.',
   }),
   floatingIps: Type.Array(Type.String(), { description: 'Floating IPs that it has now; none where it does not tell.' }),
   version: text('Of Fulcrum, as the node has told last.'),
-  since: text('When it joined; ISO 8601.'),
+  since: Moment('When it joined; ISO 8601.'),
 })
 
 const Witness = Type.Object({
@@ -91,9 +91,9 @@ const State = Type.Object({
   halted: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the answering node follows the cluster no longer; null while it does.',
   }),
-  removedAt: Type.Union([Type.String(), Type.Null()], {
-    description: 'ISO 8601: since when the answering node is none of the cluster any more; null while it is one.',
-  }),
+  removedAt: MomentOrNull(
+    'ISO 8601: since when the answering node is none of the cluster any more; null while it is one.',
+  ),
   nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
   witness: Type.Union([Witness, Type.Null()], {
     description: 'A vote without a node, see POST /cluster/tokens; null: the cluster has none.',
@@ -163,7 +163,7 @@ const Issue = closed({
 const Issued = Type.Object({
   id: text('Of the token.'),
   token: text('To hand over to the node that joins; shown this once, and good for one node.'),
-  expiresAt: text('ISO 8601.'),
+  expiresAt: Moment('ISO 8601.'),
 })
 
 const Change = closed({

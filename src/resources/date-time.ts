@@ -4,7 +4,7 @@ import { endpoint, NoData } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { dryRun } from '../api/reply.ts'
 import { isHost } from '../base/host-name.ts'
-import { closed } from '../model/fields.ts'
+import { closed, Moment } from '../model/fields.ts'
 import type { ClockFacts, MachineFacts } from '../model/machine-facts.ts'
 import type { ClockSettings } from '../model/node.ts'
 import { isoInZone, wallTimeOf } from '../base/wall-time.ts'
@@ -16,7 +16,7 @@ const NO_SETTINGS = { timezone: '', ntp: null } as const
 const text = (description: string, maxLength = 64) => Type.String({ maxLength, description })
 
 const DateTimeData = closed({
-  dateTime: text('Date and time now, ISO 8601 with the offset of the zone.'),
+  dateTime: Moment('Date and time now, ISO 8601 with the offset of the zone.'),
   timezone: text('Region/City.'),
   ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),
   ntp: Type.Array(text('Host name or address.', 253), { description: 'NTP servers; none means those of Debian.' }),

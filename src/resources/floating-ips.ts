@@ -5,7 +5,7 @@ import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { canonicalIp } from '../base/ip-network.ts'
-import { closed, optional } from '../model/fields.ts'
+import { closed, MomentOrNull, optional } from '../model/fields.ts'
 import { FloatingIp, GroupId } from '../model/network.ts'
 import { addressProblems } from '../rules/network.ts'
 
@@ -28,9 +28,7 @@ const HOLDER = Type.Object({
   holder: Type.Union([Type.String(), Type.Null()], {
     description: 'Node that has the address now; null while none that answers has it.',
   }),
-  since: Type.Union([Type.String(), Type.Null()], {
-    description: 'ISO 8601: since when, as the daemon of that node has seen it; null without a holder.',
-  }),
+  since: MomentOrNull('ISO 8601: since when, as the daemon of that node has seen it; null without a holder.'),
 })
 
 /** Two nodes have one address at most for a moment: who has it last counts. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
+import { Ip } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -11,7 +12,7 @@ const Interface = Type.Object({
   state: Type.Enum(['up', 'down', 'unknown'], { description: 'What the kernel says of the link.' }),
   addresses: Type.Array(
     Type.Object({
-      ip: text('IPv4 or IPv6 address.'),
+      ip: Ip,
       prefix: Type.Integer({ description: 'Prefix length, 0 to 128.' }),
     }),
     { description: 'Addresses now, whoever added them; without those that are valid on their link only.' },

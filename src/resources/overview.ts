@@ -4,6 +4,7 @@ import type { ContextOf } from '../context/context.ts'
 import { EVENT_KINDS } from '../model/job.ts'
 import { type Attention, Overview } from '../model/overview.ts'
 import { Warning } from '../model/warning.ts'
+import { Moment, MomentOrNull } from '../model/fields.ts'
 
 const ATTENTION_MAX = 100
 const EVENTS = 10
@@ -20,7 +21,7 @@ const Apply = Type.Object({
   state: Type.Enum(['idle', 'applying', 'waiting'], { description: 'See GET /services/apply.' }),
   revision: count('That runs.'),
   by: Type.Union([Type.String(), Type.Null()], { description: 'Who applied last; null when nobody has.' }),
-  startedAt: Type.Union([Type.String(), Type.Null()], { description: 'ISO 8601.' }),
+  startedAt: MomentOrNull('ISO 8601.'),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Until it is taken back; null unless it waits.',
   }),
@@ -33,14 +34,14 @@ const Pending = Type.Object({
 const Jobs = Type.Object({ running: count('Under way.'), failed: count('Failed, of those that are kept.') })
 const Happened = Type.Object({
   id: count('Number of the event.'),
-  at: text('ISO 8601.'),
+  at: Moment('ISO 8601.'),
   kind: Type.Enum([...EVENT_KINDS], { description: 'As GET /events has it.' }),
   data: Type.Record(Type.String(), Type.Unknown(), { description: 'What the event tells.' }),
 })
 const Revision = Type.Object({
   revision: count('Number.'),
   by: text('E-mail of who applied.'),
-  at: text('ISO 8601.'),
+  at: Moment('ISO 8601.'),
   comment: text('What was given with the apply.'),
   count: count('Records it changed.'),
 })

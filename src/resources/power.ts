@@ -36,6 +36,7 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS', 'IN_USE'],
     summary: `${summary}, after its connections had time to end`,
+    about: 'New clients are turned away first, and connections have the time that drain says',
     message,
     query: Query,
     data: NoData,

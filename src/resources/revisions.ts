@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
-import { closed } from '../model/fields.ts'
+import { closed, Moment } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
@@ -12,7 +12,7 @@ const RevisionEntry = Type.Object({
   revision: Type.Integer({ description: 'Number; rises by one with each apply.' }),
   applyId: text('Id of the apply that made it.'),
   by: text('E-mail of who applied, or fulcrum when an apply was taken back.'),
-  at: text('ISO 8601.'),
+  at: Moment('ISO 8601.'),
   comment: text('What was given with the apply.'),
   count: Type.Integer({ description: 'Records it changed.' }),
 })

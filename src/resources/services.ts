@@ -37,11 +37,19 @@ function updated(service: string, { job, isDryRun }: PackageUpdated): Reply<neve
 }
 
 const VERBS = [
-  { verb: 'reload', done: 'reloaded' },
-  { verb: 'restart', done: 'restarted' },
+  {
+    verb: 'reload',
+    done: 'reloaded',
+    about: 'The program reads its files again and drops no connection; pending changes stay pending',
+  },
+  {
+    verb: 'restart',
+    done: 'restarted',
+    about: 'The program ends and starts again, which ends its connections; pending changes stay pending',
+  },
 ] as const
 
-const operations = VERBS.flatMap(({ verb, done }) => [
+const operations = VERBS.flatMap(({ verb, done, about }) => [
   endpoint({
     name: `services.${verb}`,
     method: 'PUT',
@@ -51,6 +59,7 @@ const operations = VERBS.flatMap(({ verb, done }) => [
     managedOnly: true,
     refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on every node`,
+    about,
     message: `Service {service} ${done} on every node`,
     data: NoData,
     handle: async (ctx, { params: { service } }) => {
@@ -68,12 +77,16 @@ const operations = VERBS.flatMap(({ verb, done }) => [
     managedOnly: true,
     refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
     summary: `The service is ${done} on one node`,
+    about,
     message: `Service {service} ${done} on one node`,
     data: NoData,
     handle: async (ctx, { params }) =>
       operated(params.service, verb, await ctx.units.operate(params.service, verb, ctx.actor.email)),
   }),
 ])
+
+const UPDATED =
+  'Installs the newest package of the program that the repositories have; longer work goes on as a job (202)'
 
 const updates = [
   endpoint({
@@ -86,6 +99,7 @@ const updates = [
     mayGoOn: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE', 'NODE_UNREACHABLE'],
     summary: 'The service is updated on every node: one after the other, each when the one before is well again',
+    about: UPDATED,
     message: 'Service {service} updated on every node',
     data: NoData,
     handle: async (ctx, { params: { service } }) =>
@@ -106,6 +120,7 @@ const updates = [
     mayGoOn: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE'],
     summary: 'The service is updated on one node',
+    about: UPDATED,
     message: 'Service {service} updated on one node',
     query: Force,
     data: NoData,

@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
+import { Moment, newIdOf } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
 
 const Transaction = Type.Object({
-  id: text('Id, for the header X-Transaction-Id of the requests that belong to it.'),
+  id: newIdOf('Id, for the header X-Transaction-Id of the requests that belong to it.'),
   owner: text('E-mail of who opened it; nobody else can use or commit it.'),
-  openedAt: text('When, ISO 8601.'),
-  expiresAt: text('When it is rolled back unless it is used before, ISO 8601: 15 minutes after its last use.'),
+  openedAt: Moment('When, ISO 8601.'),
+  expiresAt: Moment('When it is rolled back unless it is used before, ISO 8601: 15 minutes after its last use.'),
   nodeId: text('Node that has opened it and holds what is edited in it; the others send it what belongs to it.'),
   count: Type.Optional(
     Type.Integer({

@@ -18,6 +18,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { makeClient } from '../../.ci/client.mjs'
 import { makePage } from '../../.ci/page.mjs'
 import { prepare } from '../../.ci/prepare.mjs'
 import { copyProductionTree } from './production-tree.mjs'
@@ -79,20 +80,24 @@ async function fill(tree, version, time_s) {
   mkdirSync(join(tree, COLLECTIONS), { recursive: true })
   symlinkSync(relative(join('/', COLLECTIONS), '/opt/fulcrum/systemd/ansible'), join(tree, COLLECTIONS, 'fulcrum'))
   place(join(ROOT, 'docs/FULCRUM-MIB.txt'), 'usr/share/snmp/mibs/FULCRUM-MIB.txt')
+  const bundled = makeClient(join(tree, 'usr/share/fulcrum/client'), version)
   const documents = join(tree, 'usr/share/doc/fulcrum')
   mkdirSync(documents, { recursive: true })
-  writeFileSync(join(documents, 'copyright'), copyright(packages))
-  writeFileSync(join(documents, 'sbom.cdx.json'), sbom({ version, time_s, shipped: packages }))
+  writeFileSync(join(documents, 'copyright'), copyright(packages, bundled))
+  writeFileSync(join(documents, 'sbom.cdx.json'), sbom({ version, time_s, shipped: [...packages, ...bundled] }))
   writeFileSync(join(documents, 'changelog.gz'), gzipSync(changelog(version, time_s), { level: 9 }))
 }
 
-function copyright(packages) {
-  const bundled = packages.map(({ name, version, license }) => `  ${name} ${version}: ${license}`)
+function copyright(packages, ofClient) {
+  const lines = (list) => list.map(({ name, version, license }) => `  ${name} ${version}: ${license}`).join('\n')
   return `Fulcrum
 License: Apache-2.0, see /usr/share/common-licenses/Apache-2.0.
 
 Below /opt/fulcrum/node_modules, each with its licence in its folder:
-${bundled.join('\n')}
+${lines(packages)}
+
+Below /usr/share/fulcrum/client/node_modules:
+${lines(ofClient)}
 `
 }
 

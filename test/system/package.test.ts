@@ -60,6 +60,8 @@ t.test('the package is the same each time, and holds what runs and nothing else'
     'usr/lib/tmpfiles.d/fulcrum.conf',
     'usr/share/initramfs-tools/hooks/fulcrum',
     'etc/default/fulcrum',
+    'usr/share/fulcrum/client/package.json',
+    'usr/share/fulcrum/client/dist/schema.d.ts',
     'usr/share/fulcrum/major-versions.json',
     'usr/share/snmp/mibs/FULCRUM-MIB.txt',
     'usr/share/doc/fulcrum/copyright',

@@ -73,7 +73,9 @@ function place(program: Command, words: readonly string[]): Place {
       const known = [...command.options, ...program.options].find(({ long, short }) => long === word || short === word)
       option = known !== undefined && (known.required || known.optional) ? known : undefined
     } else {
-      const inside: Command | undefined = command.commands.find((one) => one.name() === word)
+      const inside: Command | undefined = command.commands.find(
+        (one) => one.name() === word || one.aliases().includes(word),
+      )
       if (inside === undefined) given.push(word)
       else [command, given] = [inside, []]
     }
@@ -87,6 +89,8 @@ async function valuesOf(argument: Argument, given: readonly string[], run: Run):
   if (argument.name() === 'kind') return Object.keys(KINDS)
   if (argument.name() === 'shell') return Object.keys(SCRIPTS)
   if (argument.name() === 'server') return named('servers')
+  if (argument.name() === 'user') return named('users')
+  if (argument.name() === 'role') return named('roles')
   if (argument.name() === 'service') return [...(await named('services')), ...(await named('backends'))]
   if (argument.name() === 'record' && given[0] !== undefined) return named(given[0])
   return argument.name() === 'context' ? Object.keys(run.contexts.all().contexts) : []

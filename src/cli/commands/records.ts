@@ -82,10 +82,10 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   users: {
     paths: ['/localUsers/users'],
     columns: ['email', 'first name', 'last name', 'state'],
-    row: ({ email, firstname, lastname, disabled }) => ({
+    row: ({ email, firstName, lastName, disabled }) => ({
       email: text(email),
-      'first name': text(firstname),
-      'last name': text(lastname),
+      'first name': text(firstName),
+      'last name': text(lastName),
       state: onOff(disabled !== true && disabled !== 'true'),
     }),
   },
@@ -188,7 +188,7 @@ async function get(
   else throw new Failure(`-o ${form}: say table, yaml, json or name`)
 }
 
-interface Moving extends Common {
+export interface Moving extends Common {
   readonly stage?: boolean
   readonly message?: string
 }
@@ -219,15 +219,15 @@ async function weigh(run: Run, name: string, weight: string, options: Moving): P
   await applied(run, connection, { id, name: `The real server ${name} weighs ${weight}` }, options)
 }
 
-/** Applies the change of this record, and nothing that somebody else has staged. */
-async function applied(
+/** Applies the change of this record, or of these, and nothing that somebody else has staged. */
+export async function applied(
   run: Run,
   connection: Connection,
-  { id, name }: { readonly id: unknown; readonly name: string },
+  { id, of = [id], name }: { readonly id: unknown; readonly of?: readonly unknown[]; readonly name: string },
   { stage, message, json }: Moving,
 ): Promise<void> {
   const { changes } = await connection.get<{ readonly changes: readonly Data[] }>('/services/pending')
-  const own = changes.filter((change) => change['resourceId'] === id).map((change) => change['id'])
+  const own = changes.filter((change) => of.includes(change['resourceId'])).map((change) => change['id'])
   if (own.length > 0 && stage !== true)
     await connection.ask('PUT', '/services/apply', {
       body: { changes: own, ...(message === undefined ? {} : { comment: message }) },

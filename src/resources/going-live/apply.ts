@@ -5,19 +5,16 @@ import { endpoint, NoData } from '../../api/endpoint.ts'
 import { ApiError, problemIn, refuseFields } from '../../base/errors.ts'
 import { dryRun, Reply } from '../../api/reply.ts'
 import { summarize } from '../../warnings/counted.ts'
-import { closed, titled } from '../../model/fields.ts'
+import { closed, MomentOrNull, newIdOf, titled } from '../../model/fields.ts'
 import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
 const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union([schema, Type.Null()], { description })
 
 export const Applied = titled('Applied', {
-  applyId: text('Id of this apply.'),
+  applyId: newIdOf('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
-  confirmBy: orNull(
-    Type.String(),
-    'ISO 8601: taken back unless confirmed until then; null when no confirmation is needed.',
-  ),
+  confirmBy: MomentOrNull('ISO 8601: taken back unless confirmed until then; null when no confirmation is needed.'),
   warnings: Type.Array(Warning, { description: 'What should be known although nothing failed.' }),
   nodes: Type.Array(
     Type.Object({
@@ -157,8 +154,8 @@ const State = titled('ApplyState', {
   revision: Type.Integer({ description: 'That runs; while applying, the one that is being made.' }),
   by: orNull(Type.String(), 'E-mail of who applied it; null when nothing was ever applied.'),
   comment: text('What was given with the apply.'),
-  startedAt: orNull(Type.String(), 'ISO 8601; null when nothing was ever applied.'),
-  confirmBy: orNull(Type.String(), 'ISO 8601; null unless it waits.'),
+  startedAt: MomentOrNull('ISO 8601; null when nothing was ever applied.'),
+  confirmBy: MomentOrNull('ISO 8601; null unless it waits.'),
   secondsLeft: orNull(Type.Integer(), 'Whole seconds until it is taken back; null unless it waits.'),
   nodes: Type.Array(
     Type.Object({
@@ -202,6 +199,7 @@ export const apply = [
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on every node, by the cheapest safe action; of each the caller needs the right that staging it takes',
+    about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
     message: 'Changes applied',
     query: APPLY_QUERY,
     body: APPLY_BODY,
@@ -216,6 +214,7 @@ export const apply = [
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
       'Apply the pending changes on one node; where there are others, they stay pending for those, and the next apply on all brings nodes together again',
+    about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
     body: APPLY_BODY,

@@ -6,7 +6,7 @@ import { Reply } from '../../api/reply.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import type { Rendered } from '../../context/rendered.ts'
-import { closed, Owner, titled } from '../../model/fields.ts'
+import { closed, Moment, Owner, titled } from '../../model/fields.ts'
 import { importHaproxyCfg } from '../../haproxy-cfg/import.ts'
 import type { SectionName } from '../../model/sections.ts'
 import { Warning } from '../../model/warning.ts'
@@ -26,7 +26,7 @@ const Plan = titled('Plan', {
   planId: text('For PUT /config/plans/{id}/apply, on the node that was asked.'),
   baseRevision: Type.Integer({ description: 'Revision that ran; on another one the plan is not applied.' }),
   digest: text('SHA-256 of what it changes, hexadecimal: the same for plans that would do the same.'),
-  expiresAt: text('ISO 8601. Plans last 15 minutes, and end with the daemon.'),
+  expiresAt: Moment('ISO 8601. Plans last 15 minutes, and end with the daemon.'),
   changes: Type.Array(titled('PlannedChange', changeFields), { description: 'What would be changed; empty: nothing.' }),
   warnings: Type.Array(Warning, { description: 'What should be known of it before it is applied.' }),
   files: FileDiffs,

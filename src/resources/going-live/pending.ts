@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Pending } from '../../context/staging.ts'
 import { endpoint } from '../../api/endpoint.ts'
 import { Reply } from '../../api/reply.ts'
-import { closed, titled } from '../../model/fields.ts'
+import { closed, Moment, titled } from '../../model/fields.ts'
 import { Warning } from '../../model/warning.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -29,7 +29,7 @@ const Change = titled('Change', {
   ...changeFields,
   by: text('E-mail of who changed it last.'),
   alsoBy: Type.Array(text('E-mail.'), { description: 'Who else has changed it while it was pending.' }),
-  at: text('When, ISO 8601.'),
+  at: Moment('When, ISO 8601.'),
   pendingOn: Type.Array(text('Id of a node.'), { description: 'The nodes that run something else.' }),
 })
 

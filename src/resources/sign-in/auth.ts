@@ -150,6 +150,8 @@ export const auth = [
       'RATE_LIMITED',
     ],
     summary: 'Log in with e-mail and password',
+    about:
+      'Answers a token for the header Authorization: it lives one hour, and GET /token renews it while the session lives',
     message: 'Login successful',
     body: closed({
       email: LoginName,

@@ -1,0 +1,42 @@
+// The generators that the OpenAPI document is tried with, and that types of the client are made with. They are installed
+// in .cache/clients when they are first wanted, or their lock has changed: they need an older TypeScript than everything
+// else, and weigh too much for who only runs the tests.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url))
+export const SOURCE = fileURLToPath(new URL('clients/', import.meta.url))
+export const FOLDER = join(ROOT, '.cache', 'clients')
+const STAMP = join(FOLDER, 'node_modules', '.lock')
+const lock = readFileSync(join(SOURCE, 'package-lock.json'), 'utf8')
+
+export function run(program, args, cwd = FOLDER) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  return { isRight: status === 0, said: `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim() }
+}
+
+export const tool = (name) => join(FOLDER, 'node_modules', '.bin', name)
+
+/** Answers why they are not there, or undefined. */
+export function installGenerators() {
+  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) return undefined
+  mkdirSync(FOLDER, { recursive: true })
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(SOURCE, name), join(FOLDER, name))
+  const { isRight, said } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+  if (!isRight) return `npm cannot install the generators: ${said.split('\n')[0]}`
+  writeFileSync(STAMP, lock)
+  return undefined
+}
+
+/** Types of the document in this file, of openapi-typescript. */
+export const typesOf = (document, file) => [
+  tool('openapi-typescript'),
+  document,
+  '-o',
+  file,
+  // A field with a default may be left out.
+  '--default-non-nullable',
+  'false',
+]

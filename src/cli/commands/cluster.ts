@@ -1,0 +1,206 @@
+import type { Command } from 'commander'
+import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { printable, table } from '../output.ts'
+
+interface Node {
+  readonly id: string
+  readonly name: string
+  readonly address: string
+  readonly isSelf: boolean
+  readonly state: 'online' | 'unreachable' | 'unknown'
+  readonly isReady: boolean | null
+  readonly maintenance: object | null
+  readonly floatingIps: readonly string[]
+}
+
+interface Cluster {
+  readonly name: string
+  readonly quorum: boolean
+  readonly halted: string | null
+  readonly nodes: readonly Node[]
+  readonly witness: Pick<Node, 'id' | 'name' | 'address' | 'state'> | null
+}
+
+interface Preview {
+  readonly name: string
+  readonly nodes: readonly { readonly name: string }[]
+  readonly brings: readonly { readonly resource: string; readonly name: string }[]
+  readonly reachable: boolean
+  readonly why?: string
+}
+
+/** Nodes that are configured as one: forming, joining, leaving. */
+export function addCluster(program: Command, run: Run): void {
+  const cluster = program.command('cluster').description('form a cluster, let nodes in, see how they are')
+  cluster
+    .command('status')
+    .description('the nodes; exit 0 fine, 1 a node is missing, 2 nothing can be changed')
+    .action((_options: unknown, command: Command) => status(run, optionsOf(command)))
+  cluster
+    .command('form')
+    .description('make this node the first one of a cluster; traffic is untouched')
+    .argument('<name>', 'of the cluster')
+    .requiredOption('--address <host>', 'HOST or HOST:PORT where the other nodes will reach this one')
+    .option('--node-name <name>', 'what this node is called in it')
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { address, nodeName, ...common } = optionsOf<Joining>(command)
+      await act(run, common, 'POST', '/cluster', { name, address, ...named(nodeName) })
+    })
+  cluster
+    .command('join-token')
+    .description('make a token, with which one node can join; it is shown once')
+    .option('--witness', 'for a third vote without a configuration')
+    .option('--valid <time>', 'how long it is good for', '1h')
+    .action((_options: unknown, command: Command) => issue(run, optionsOf(command)))
+  cluster
+    .command('join')
+    .description('join a cluster, whose configuration and users take the place of those of this node')
+    .argument('<token>', 'of join-token there; - reads it from the input')
+    .requiredOption('--address <host>', 'HOST or HOST:PORT where the other nodes will reach this one')
+    .option('--node-name <name>', 'what this node is called in it')
+    .option('--as <id>', 'in the place of a node that was removed')
+    .option('--yes', 'asks nothing')
+    .action((token: string, _options: unknown, command: Command) => join(run, token, optionsOf<Joining>(command)))
+  addLeaving(cluster, run)
+}
+
+function addLeaving(cluster: Command, run: Run): void {
+  cluster
+    .command('leave')
+    .description('make the node that is asked a single one again')
+    .option('--force', 'also where the others cannot be told, or it is the last')
+    .option('--yes', 'asks nothing')
+    .action((_options: unknown, command: Command) => leave(run, optionsOf<Leaving>(command)))
+  cluster
+    .command('remove')
+    .description('remove another node or the witness; one that is gone is locked out')
+    .argument('<node>', 'name or id')
+    .option('--yes', 'asks nothing')
+    .action((name: string, _options: unknown, command: Command) => remove(run, name, optionsOf<Leaving>(command)))
+  cluster
+    .command('maintenance')
+    .description('begin or end maintenance of a node')
+    .argument('<node>', 'name or id')
+    .argument('<state>', 'on or off')
+    .option('--reason <text>', 'shown in the status')
+    .action(async (name: string, state: string, _options: unknown, command: Command) => {
+      if (state !== 'on' && state !== 'off') throw new Failure(`${state}: say on or off`)
+      const { reason, ...common } = optionsOf<Common & { readonly reason?: string }>(command)
+      const { id } = nodeNamed(await clusterOf(run.connect(common)), name)
+      const body = { enabled: state === 'on', ...(reason === undefined ? {} : { reason }) }
+      await act(run, common, 'PUT', `/cluster/nodes/${id}/maintenance`, body)
+    })
+}
+
+interface Joining extends Common {
+  readonly address: string
+  readonly nodeName?: string
+  readonly as?: string
+  readonly yes?: boolean
+}
+
+interface Leaving extends Common {
+  readonly force?: boolean
+  readonly yes?: boolean
+}
+
+const named = (nodeName: string | undefined) => (nodeName === undefined ? {} : { nodeName })
+
+async function act(run: Run, common: Common, method: string, path: string, body?: object): Promise<void> {
+  const { message } = await run.connect(common).ask(method, path, { body })
+  if (common.json === true) run.json({ message })
+  else run.terminal.out(`${message}.\n`)
+}
+
+const read = (connection: Connection) => connection.ask<Cluster | null>('GET', '/cluster')
+
+async function clusterOf(connection: Connection): Promise<Cluster> {
+  const { data } = await read(connection)
+  if (data === null) throw new Failure('this node is in no cluster: fulcrum cluster form, or fulcrum cluster join')
+  return data
+}
+
+function nodeNamed({ nodes }: Cluster, name: string): Node {
+  const found = nodes.find((node) => node.id === name || node.name.toLowerCase() === name.toLowerCase())
+  if (found === undefined) throw new Failure(`there is no node ${name}: fulcrum cluster status`)
+  return found
+}
+
+async function status(run: Run, common: Common): Promise<void> {
+  const { data } = await read(run.connect(common))
+  const members = data === null ? [] : [...data.nodes, ...(data.witness === null ? [] : [data.witness])]
+  const isWhole = members.every(({ state }) => state !== 'unreachable')
+  run.exitCode = data !== null && (!data.quorum || data.halted !== null) ? 2 : isWhole ? 0 : 1
+  if (common.json === true) return run.json(data)
+  if (data === null) return run.terminal.out('This node is in no cluster.\n')
+  const { name, quorum, halted, nodes, witness } = data
+  const rows = nodes.map((node) => ({
+    node: node.name,
+    address: node.address,
+    state: stateOf(node),
+    'floating ips': node.floatingIps.join(' '),
+  }))
+  if (witness !== null) {
+    rows.push({ node: `${witness.name} (witness)`, address: witness.address, state: witness.state, 'floating ips': '' })
+  }
+  run.terminal.out(
+    `${printable(name)}: ${quorum ? 'changes can be made' : 'too few nodes answer: nothing can be changed'}\n`,
+  )
+  if (halted !== null) run.terminal.out(`This node follows it no longer: ${printable(halted)}\n`)
+  run.terminal.out(table(rows, ['node', 'address', 'state', 'floating ips'], run.terminal.columns))
+}
+
+function stateOf({ state, isReady, maintenance }: Node): string {
+  if (state === 'online' && maintenance !== null) return 'maintenance'
+  return state === 'online' && isReady === false ? 'not ready' : state
+}
+
+interface Issuing extends Common {
+  readonly witness?: boolean
+  readonly valid: string
+}
+
+async function issue(run: Run, { witness, valid, ...common }: Issuing): Promise<void> {
+  const body = { role: witness === true ? 'witness' : 'node', validFor: secondsIn(valid) }
+  const { data } = await run
+    .connect(common)
+    .ask<{ token: string; expiresAt: string }>('POST', '/cluster/tokens', { body })
+  if (common.json === true) return run.json(data)
+  run.terminal.err(`Good for one ${body.role}, until ${data.expiresAt}:\n`)
+  run.terminal.out(`${data.token}\n`)
+}
+
+async function join(run: Run, given: string, { as, yes, nodeName, address, ...common }: Joining): Promise<void> {
+  const connection = run.connect(common)
+  const token = given === '-' ? (await run.terminal.input()).trim() : given
+  const body = { token, address, ...named(nodeName), ...(as === undefined ? {} : { as }) }
+  const preview = await connection.ask<Preview>('POST', '/cluster/join', { body: { ...body, dryRun: true } })
+  const { name, nodes, brings, reachable, why } = preview.data
+  if (!reachable)
+    throw new Failure(`the cluster does not reach this node at ${address}: ${why ?? 'it does not say why'}`)
+  run.terminal.err(`${printable(name)}, of ${nodes.map((node) => printable(node.name)).join(', ')}.\n`)
+  run.terminal.err(
+    `Comes along: ${brings.map((one) => `${one.resource} ${printable(one.name)}`).join(', ') || 'nothing'}.\n`,
+  )
+  await run.agree('Everything else of this node is replaced, its users as well. Join?', yes)
+  await act(run, common, 'POST', '/cluster/join', body)
+}
+
+async function leave(run: Run, { force, yes, ...common }: Leaving): Promise<void> {
+  const connection = run.connect(common)
+  const self = (await clusterOf(connection)).nodes.find(({ isSelf }) => isSelf)
+  if (self === undefined) throw new Failure('the node that is asked is none of the cluster any more')
+  await run.agree('This node becomes a single one. Leave?', yes)
+  await act(run, common, 'DELETE', `/cluster/nodes/${self.id}${force === true ? '?force=true' : ''}`)
+}
+
+async function remove(run: Run, name: string, { yes, ...common }: Leaving): Promise<void> {
+  const cluster = await clusterOf(run.connect(common))
+  const { witness } = cluster
+  const isWitness = witness !== null && (witness.id === name || witness.name.toLowerCase() === name.toLowerCase())
+  const { id, name: shown } = isWitness ? witness : nodeNamed(cluster, name)
+  await run.agree(`The node ${printable(shown)} is removed. Go on?`, yes)
+  await act(run, common, 'DELETE', `/cluster/nodes/${id}`)
+}

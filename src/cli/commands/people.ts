@@ -1,0 +1,190 @@
+import type { Command } from 'commander'
+import { collect, optionsOf, type Run } from '../command.ts'
+import type { Connection } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import { applied, type Moving } from './records.ts'
+
+interface User {
+  readonly id: string
+  readonly email: string
+}
+
+interface Role {
+  readonly id: string
+  readonly name: string
+  readonly users: readonly string[]
+  readonly groups: readonly string[]
+}
+
+const USERS = '/localUsers/users'
+const ROLES = '/rbac/roles'
+
+/** Users and roles: who may log in, and who may do what. */
+export function addPeople(program: Command, run: Run): void {
+  const user = program.command('user').alias('users').description('add users, switch them off, and let them in again')
+  addUsers(user, run)
+  const role = program.command('role').alias('roles').description('say who may do what')
+  addRoles(role, run)
+}
+
+/** What changes a record of the configuration, and applies that change. */
+const staged = (command: Command): Command =>
+  command
+    .option('--stage', 'leaves it pending, and applies nothing')
+    .option('-m, --message <text>', 'kept with the revision')
+
+interface Adding extends Moving {
+  readonly firstName: string
+  readonly lastName: string
+  readonly role?: readonly string[]
+  readonly group?: readonly string[]
+}
+
+function addUsers(user: Command, run: Run): void {
+  const verb = (name: string, description: string) =>
+    staged(user.command(name).description(description).argument('<user>', 'e-mail'))
+  verb('add', 'may log in from then on; asks for the first password')
+    .requiredOption('--first-name <name>', 'of the person')
+    .requiredOption('--last-name <name>', 'of the person')
+    .option('--role <role>', 'name of a role to hold; may be said several times', collect)
+    .option('--group <id>', 'id of a group to join; may be said several times', collect)
+    .action((email: string, _options: unknown, command: Command) => addUser(run, email, optionsOf<Adding>(command)))
+  verb('password', 'gives another password, which is asked for').action(
+    async (email: string, _options: unknown, command: Command) => {
+      const password = await newPassword(run)
+      await change(run, email, { password }, 'has another password', optionsOf<Moving>(command))
+    },
+  )
+  verb('disable', 'cannot log in any more; the sessions end').action(
+    (email: string, _options: unknown, command: Command) =>
+      change(run, email, { disabled: true }, 'cannot log in', optionsOf<Moving>(command)),
+  )
+  verb('enable', 'may log in again').action((email: string, _options: unknown, command: Command) =>
+    change(run, email, { disabled: false }, 'may log in', optionsOf<Moving>(command)),
+  )
+  verb('delete', 'is gone, with the sessions').action(async (email: string, _options: unknown, command: Command) => {
+    const options = optionsOf<Moving>(command)
+    const connection = run.connect(options)
+    const { id } = await userNamed(connection, email)
+    await connection.ask('DELETE', `${USERS}/${id}`)
+    await applied(run, connection, { id, name: `The user ${email} is gone` }, options)
+  })
+  user
+    .command('reset-code')
+    .description('takes the second factor off a user who has lost it, at once')
+    .argument('<user>', 'e-mail')
+    .action(async (email: string, _options: unknown, command: Command) => {
+      const options = optionsOf<Moving>(command)
+      const connection = run.connect(options)
+      const { id } = await userNamed(connection, email)
+      const { message } = await connection.ask('DELETE', `${USERS}/${id}/2fa`)
+      if (options.json === true) return run.json({ id })
+      run.terminal.out(`${message}.\n`)
+    })
+}
+
+/** It is typed, or comes from the environment; never from the command line, which everybody on the machine can see. */
+async function newPassword(run: Run): Promise<string> {
+  const given = run.env['FULCRUM_NEW_PASSWORD']
+  if (given !== undefined) return given
+  const password = await run.terminal.ask('New password: ', { isSecret: true })
+  const again = await run.terminal.ask('Once more: ', { isSecret: true })
+  if (password !== again) throw new Failure('the two are not the same')
+  return password
+}
+
+async function userNamed(connection: Connection, email: string): Promise<User> {
+  const [found] = await connection.list<User>(USERS, { name: email })
+  if (found === undefined) throw new Failure(`there is no user ${email}: fulcrum get users`)
+  return found
+}
+
+async function roleNamed(connection: Connection, name: string): Promise<Role> {
+  const [found] = await connection.list<Role>(ROLES, { name })
+  if (found === undefined) throw new Failure(`there is no role ${name}: fulcrum get roles`)
+  return found
+}
+
+async function addUser(run: Run, email: string, options: Adding): Promise<void> {
+  const { firstName, lastName, role = [], group = [] } = options
+  const connection = run.connect(options)
+  const roles: string[] = []
+  for (const name of role) roles.push((await roleNamed(connection, name)).id)
+  const password = await newPassword(run)
+  const body = { email, firstName, lastName, password, disabled: false, roles, groups: group }
+  const { data } = await connection.ask<User>('POST', USERS, { body })
+  await applied(run, connection, { id: data.id, name: `The user ${email} may log in` }, options)
+}
+
+async function change(run: Run, email: string, body: object, said: string, options: Moving): Promise<void> {
+  const connection = run.connect(options)
+  const { id } = await userNamed(connection, email)
+  await connection.ask('PUT', `${USERS}/${id}`, { body })
+  await applied(run, connection, { id, name: `The user ${email} ${said}` }, options)
+}
+
+interface Allowing extends Moving {
+  readonly allow: readonly string[]
+}
+
+interface Holding extends Moving {
+  readonly user?: readonly string[]
+  readonly group?: readonly string[]
+}
+
+function addRoles(role: Command, run: Run): void {
+  const verb = (name: string, description: string) =>
+    staged(role.command(name).description(description).argument('<role>', 'its name'))
+  verb('add', 'a role that grants what is said of it, and nothing else')
+    .requiredOption('--allow <method path>', 'such as "GET /services"; may be said several times', collect)
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const options = optionsOf<Allowing>(command)
+      const connection = run.connect(options)
+      const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
+      const { data } = await connection.ask<Role>('POST', ROLES, { body })
+      await applied(run, connection, { id: data.id, name: `The role ${name} is there` }, options)
+    })
+  for (const [name, description] of [
+    ['give', 'users or groups hold it from then on'],
+    ['take', 'users or groups hold it no longer'],
+  ] as const) {
+    verb(name, description)
+      .option('--user <email>', 'may be said several times', collect)
+      .option('--group <id>', 'may be said several times', collect)
+      .action((of: string, _options: unknown, command: Command) => hold(run, of, name, optionsOf<Holding>(command)))
+  }
+  verb('delete', 'who holds it loses what it grants').action(
+    async (name: string, _options: unknown, command: Command) => {
+      const options = optionsOf<Moving>(command)
+      const connection = run.connect(options)
+      const { id, users, groups } = await roleNamed(connection, name)
+      await connection.ask('DELETE', `${ROLES}/${id}`)
+      await applied(run, connection, { id, of: [id, ...users, ...groups], name: `The role ${name} is gone` }, options)
+    },
+  )
+}
+
+/** `GET /services`, as roles name what they grant. */
+function endpointIn(text: string) {
+  const [, method, path] = /^(GET|POST|PUT|DELETE) +(\/\S+)$/i.exec(text.trim()) ?? []
+  if (method === undefined) throw new Failure(`--allow ${text}: say a method and a path, such as "GET /services"`)
+  return { path, methods: [method.toUpperCase()] }
+}
+
+async function hold(run: Run, name: string, verb: 'give' | 'take', options: Holding): Promise<void> {
+  const { user = [], group = [] } = options
+  if (user.length + group.length === 0) throw new Failure('say --user or --group')
+  const connection = run.connect(options)
+  const { id, users, groups } = await roleNamed(connection, name)
+  const ids: string[] = []
+  for (const email of user) ids.push((await userNamed(connection, email)).id)
+  const changed = (holders: readonly string[], named: readonly string[]): readonly string[] => {
+    const others = holders.filter((one) => !named.includes(one))
+    return verb === 'take' ? others : [...others, ...named]
+  }
+  const body = { users: changed(users, ids), groups: changed(groups, group) }
+  await connection.ask('PUT', `${ROLES}/${id}`, { body })
+  const said = verb === 'give' ? 'is given' : 'is taken back'
+  // Who holds a role is kept with the holder.
+  await applied(run, connection, { id, of: [...ids, ...group], name: `The role ${name} ${said}` }, options)
+}

@@ -1,0 +1,135 @@
+import createApi, { type Client as Api, type MaybeOptionalInit } from 'openapi-fetch'
+import { follow, type StreamEvent } from './events.ts'
+import { must } from './refused.ts'
+import { type Credentials, type Fetch, Sending } from './sending.ts'
+import { Token } from './token.ts'
+
+/**
+ * The client of the API, for browsers and for Node 20 and later. Its methods are those of openapi-fetch over the types
+ * of the OpenAPI document; what it adds is what every client of this API needs. Nothing here may import from Node.
+ */
+
+export type { Credentials, Fetch } from './sending.ts'
+export type { StreamEvent } from './events.ts'
+export { type FieldError, Foreign, must, type Refusal, Refused } from './refused.ts'
+
+export interface ClientOptions {
+  /** Such as https://192.0.2.1:9443; '' in a page that the appliance itself serves. */
+  readonly url: string
+  /** An API token, or the token of a session. */
+  readonly token?: string
+  /** Logs in by itself, and again when the session has ended. */
+  readonly credentials?: () => Credentials | Promise<Credentials>
+  /** Instead of that of the platform: for a certificate of the appliance's own, see `pinnedFetch`. */
+  readonly fetch?: Fetch
+  /** The same request is sent so often at most: where it was refused for the moment, or only reads. Usually 4. */
+  readonly tries_max?: number
+  /** An answer that says to come back later than this is given back. Usually 10. */
+  readonly wait_s_max?: number
+  /** So long before its end the token of a session is renewed, with the next request. Usually 600. */
+  readonly renewBefore_s?: number
+}
+
+type Get<Paths, Path extends keyof Paths> = Paths[Path] extends { readonly get: infer Operation } ? Operation : never
+type Content<Paths, Path extends keyof Paths> =
+  Get<Paths, Path> extends { responses: { 200: { content: infer Types } } } ? Types : never
+
+/** A record of the list at this path; nothing where no list in pages is. */
+export type Listed<Paths, Path extends keyof Paths> =
+  Content<Paths, Path> extends { 'application/json': infer Answer }
+    ? Answer extends { data: readonly (infer One)[] }
+      ? 'next' extends keyof Answer
+        ? One
+        : never
+      : never
+    : never
+export type ListPath<Paths> = {
+  [Path in keyof Paths]: [Listed<Paths, Path>] extends [never] ? never : Path
+}[keyof Paths]
+export type StreamPath<Paths> = {
+  [Path in keyof Paths]: Content<Paths, Path> extends { 'text/event-stream': unknown } ? Path : never
+}[keyof Paths]
+
+type Asked<Paths, Path extends keyof Paths> = MaybeOptionalInit<Paths[Path] & object, 'get' & keyof Paths[Path]>
+/** May be left out where nothing in it is required. */
+type Init<Paths, Path extends keyof Paths> =
+  undefined extends Asked<Paths, Path> ? [Asked<Paths, Path>?] : [Asked<Paths, Path>]
+
+// oxlint-disable-next-line typescript/no-empty-object-type -- the bound of openapi-fetch
+export interface Client<Paths extends {}> extends Pick<Api<Paths>, 'GET' | 'POST' | 'PUT' | 'DELETE'> {
+  /** That of the requests; a page may keep it. */
+  readonly token: string | undefined
+  /** Opens a session, which later requests belong to, and answers what POST /token answers. */
+  logIn(credentials: Credentials): Promise<unknown>
+  /** Ends the session, or the API token. */
+  logOut(): Promise<void>
+  /** Each record of a list, which is read page by page as it is needed. */
+  each<Path extends ListPath<Paths>>(path: Path, ...init: Init<Paths, Path>): AsyncGenerator<Listed<Paths, Path>, void>
+  /** What a stream tells, until the signal is aborted; it is opened again where it breaks off. */
+  events<Path extends StreamPath<Paths>>(
+    path: Path,
+    signal: AbortSignal,
+    ...init: Init<Paths, Path>
+  ): AsyncGenerator<StreamEvent, void>
+}
+
+interface Page {
+  readonly data: readonly unknown[]
+  readonly next?: string | null
+}
+
+interface AnyInit {
+  readonly params?: { readonly query?: object; readonly header?: object; readonly path?: object }
+}
+
+/** What is asked here is typed by `Client`, and any path in the code below. */
+type AnyApi = (
+  path: string,
+  init: object,
+) => Promise<{ readonly data?: unknown; readonly error?: unknown; readonly response: Response }>
+
+// oxlint-disable-next-line typescript/no-empty-object-type -- the bound of openapi-fetch
+export function createClient<Paths extends {}>(options: ClientOptions): Client<Paths> {
+  const { url, fetch = (request: Request) => globalThis.fetch(request) } = options
+  const base = `${url.replace(/\/$/, '')}/api/v1`
+  const token = new Token(options.renewBefore_s)
+  token.hold(options.token, false)
+  const sending = new Sending({ ...options, fetch, base }, token)
+  const api = createApi<Paths>({ baseUrl: base, fetch: sending.send })
+  const [get, remove] = [api.GET, api.DELETE] as unknown as readonly [AnyApi, AnyApi]
+
+  async function* each(path: string, init: AnyInit = {}): AsyncGenerator<unknown, void> {
+    let after: string | undefined
+    do {
+      const query = { ...init.params?.query, ...(after === undefined ? {} : { after }) }
+      const page = must(await get(path, { ...init, params: { ...init.params, query } })) as Page
+      yield* page.data
+      after = page.next ?? undefined
+    } while (after !== undefined)
+  }
+
+  const events = (path: string, signal: AbortSignal, init: AnyInit = {}) =>
+    follow(async (last, attempt) => {
+      const id = last === undefined ? {} : { 'Last-Event-ID': last }
+      const headers = { accept: 'text/event-stream', ...id }
+      const { response } = await get(path, { ...init, parseAs: 'stream', headers, signal: attempt })
+      return response
+    }, signal)
+
+  return {
+    GET: api.GET,
+    POST: api.POST,
+    PUT: api.PUT,
+    DELETE: api.DELETE,
+    get token() {
+      return token.value
+    },
+    logIn: (credentials) => sending.logIn(credentials),
+    logOut: async () => {
+      must(await remove('/token', {}))
+      token.hold(undefined, false)
+    },
+    each: each as Client<Paths>['each'],
+    events: events as Client<Paths>['events'],
+  }
+}

@@ -1,0 +1,120 @@
+import { Foreign, Refused, refusedWith } from './refused.ts'
+import { pause } from './sending.ts'
+
+/** Something that a stream tells. */
+export interface StreamEvent {
+  /** '' where the stream numbers nothing. */
+  readonly id: string
+  readonly event: string
+  readonly data: unknown
+}
+
+/** Until the stream says how long to wait before it is opened again. */
+const RETRY_MS = 2_000
+/** A stream that goes on says so several times meanwhile. */
+const SILENCE_MS_MAX = 60_000
+
+/**
+ * What a stream tells, without a gap where it numbers its events: when it breaks off it is opened again, behind the
+ * last event. Ends when the signal is aborted; a refusal is thrown.
+ */
+export async function* follow(
+  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void> {
+  let last: string | undefined
+  let retry_ms = RETRY_MS
+  while (!signal.aborted) {
+    const attempt = new AbortController()
+    const abort = () => attempt.abort(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      for await (const block of blocksOf(await opened(open, last, attempt))) {
+        if (block.retry_ms !== undefined) ({ retry_ms } = block)
+        if (block.event === undefined) continue
+        if (block.event.id !== '') last = block.event.id
+        yield block.event
+      }
+    } catch (error) {
+      if (!signal.aborted && (error instanceof Foreign || isFinal(error))) throw error
+    } finally {
+      signal.removeEventListener('abort', abort)
+      attempt.abort()
+    }
+    await pause(retry_ms, signal).catch(() => undefined)
+  }
+}
+
+/** What another try would meet as well. */
+const isFinal = (error: unknown): boolean =>
+  error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 409
+
+async function opened(
+  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>,
+  last: string | undefined,
+  attempt: AbortController,
+): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const response = await open(last, attempt.signal)
+  if (!response.ok) throw await refusedWith(response)
+  if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
+    throw new Foreign('the answer is no stream of events')
+  }
+  return response.body.getReader()
+}
+
+interface Block {
+  readonly event?: StreamEvent
+  readonly retry_ms?: number
+}
+
+async function* blocksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Block, void> {
+  const decoder = new TextDecoder()
+  let buffered = ''
+  for (;;) {
+    const { done, value } = await unlessSilent(reader)
+    if (done) return
+    buffered += decoder.decode(value, { stream: true })
+    const blocks = buffered.split(/\r?\n\r?\n/)
+    buffered = blocks.pop() ?? ''
+    for (const block of blocks) yield blockIn(block)
+  }
+}
+
+/** A connection that was cut without a word tells nothing for ever. */
+async function unlessSilent(reader: ReadableStreamDefaultReader<Uint8Array>) {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the stream is silent')), SILENCE_MS_MAX)
+  })
+  try {
+    return await Promise.race([reader.read(), silence])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Of the lines of one block, those that have the same name make one value. */
+function blockIn(text: string): Block {
+  const fields = new Map<string, string>()
+  for (const line of text.split(/\r?\n/)) {
+    const at = line.indexOf(':')
+    if (at <= 0) continue
+    const [name, value] = [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')]
+    fields.set(name, name === 'data' && fields.has(name) ? `${fields.get(name)}\n${value}` : value)
+  }
+  const [retry, data] = [Number(fields.get('retry') ?? NaN), fields.get('data')]
+  return {
+    ...(Number.isNaN(retry) ? {} : { retry_ms: retry }),
+    ...(data === undefined
+      ? {}
+      : { event: { id: fields.get('id') ?? '', event: fields.get('event') ?? 'message', data: parsed(data) } }),
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    return data
+  }
+}

@@ -1,0 +1,23 @@
+import t from 'tap'
+import { cliFixture } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('without a cluster the words say so', async (test) => {
+  const { run } = await fixture(test)
+  test.match(await run('cluster status'), { exit: 0, out: 'This node is in no cluster.\n' })
+  test.match(await run('cluster status --json'), { exit: 0, out: 'null\n' })
+  test.match(await run('cluster leave --yes'), { exit: 1, err: /this node is in no cluster/ })
+  test.match(await run('cluster remove other --yes'), { exit: 1, err: /this node is in no cluster/ })
+  test.match(await run('cluster maintenance other on'), { exit: 1, err: /this node is in no cluster/ })
+  test.match(await run('cluster maintenance other maybe'), { exit: 1, err: /say on or off/ })
+  test.match(await run('cluster form lb'), { exit: 1, err: /--address/ })
+  test.match(await run('cluster join-token'), { exit: 1, err: /\([A-Z_]+\)/ })
+  test.match(await run('cluster join-token --valid soon'), { exit: 1, err: /soon is no duration/ })
+})
+
+t.test('a token that is none is refused before anything is asked', async (test) => {
+  const { run } = await fixture(test)
+  const joined = await run('cluster join - --address 127.0.0.1', { input: 'no token\n' })
+  test.match(joined, { exit: 1, err: /INVALID_BODY/ })
+})

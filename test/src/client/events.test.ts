@@ -1,0 +1,91 @@
+import t from 'tap'
+import { follow, type StreamEvent } from '../../../src/client/events.ts'
+
+const HEADERS = { 'content-type': 'text/event-stream' }
+/** A stream that ends, or breaks off, behind these pieces. */
+function stream(pieces: readonly string[], error?: Error): Response {
+  const left = pieces.map((piece) => new TextEncoder().encode(piece))
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const next = left.shift()
+      if (next !== undefined) controller.enqueue(next)
+      else if (error === undefined) controller.close()
+      else controller.error(error)
+    },
+  })
+  return new Response(body, { headers: HEADERS })
+}
+
+/** What is told by these answers, until so many events have come; and what was asked for. */
+async function told(answers: readonly (() => Response)[], count: number) {
+  const ending = new AbortController()
+  const asked: (string | undefined)[] = []
+  const events: StreamEvent[] = []
+  const open = async (last: string | undefined): Promise<Response> => {
+    asked.push(last)
+    const next = answers[asked.length - 1]
+    if (next === undefined) throw new Error('opened once too often')
+    return next()
+  }
+  for await (const event of follow(open, ending.signal)) {
+    events.push(event)
+    if (events.length === count) ending.abort()
+  }
+  return { asked, events }
+}
+
+t.test('events are read however they are cut, with what they say of themselves', async (test) => {
+  const text =
+    'retry: 1\n\n: \n\nid: 7\nevent: apply\ndata: {"a":\ndata: 1}\n\ndata: plain\n\nid: 8\r\ndata: [\r\ndata: 2]\r\n\r\n'
+  for (const size of [1, 7, 1000]) {
+    const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, at) =>
+      text.slice(at * size, (at + 1) * size),
+    )
+    const { events } = await told([() => stream(pieces)], 3)
+    test.same(events, [
+      { id: '7', event: 'apply', data: { a: 1 } },
+      { id: '', event: 'message', data: 'plain' },
+      { id: '8', event: 'message', data: [2] },
+    ])
+  }
+})
+
+t.test(
+  'a stream that ends, breaks off or is refused for the moment is opened again, behind the last event',
+  async (test) => {
+    const busy = JSON.stringify({ code: 'NO_QUORUM', message: 'm' })
+    const { asked, events } = await told(
+      [
+        () => stream(['retry: 1\n\nid: 3\ndata: 1\n\n'], new TypeError('terminated')),
+        () => {
+          throw new TypeError('fetch failed')
+        },
+        () => new Response(busy, { status: 503 }),
+        () => stream(['id: 4\ndata: 2\n\nid: 5\nda']),
+        () => stream(['id: 5\ndata: 3\n\n']),
+      ],
+      3,
+    )
+    test.same(asked, [undefined, '3', '3', '3', '4'])
+    test.same(
+      events.map(({ data }) => data),
+      [1, 2, 3],
+    )
+  },
+)
+
+t.test('what another try would meet as well is thrown', async (test) => {
+  const refused = () => new Response(JSON.stringify({ code: 'PERMISSION_DENIED', message: 'm' }), { status: 403 })
+  await test.rejects(told([refused], 1), { code: 'PERMISSION_DENIED' })
+  await test.rejects(told([() => new Response('{}')], 1), { name: 'Foreign' })
+})
+
+t.test('an abort ends it, also while it waits', async (test) => {
+  const ending = new AbortController()
+  const open = async () => {
+    setImmediate(() => ending.abort())
+    return stream(['retry: 100000\n\n'])
+  }
+  for await (const event of follow(open, ending.signal)) test.fail(JSON.stringify(event))
+  test.ok(ending.signal.aborted)
+})

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { shownBy } from '../../src/cli/connection.ts'
+import { fulcrum, type Typed } from '../fixtures/cli.ts'
+import { type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
+import { allVote } from '../fixtures/cluster-sight.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import { until } from '../fixtures/daemon.ts'
+
+t.setTimeout(300_000)
+
+t.test('two nodes become a cluster, and one again, by the command line', async (test) => {
+  const daemons = await ClusterDaemons.begin(test)
+  if (typeof daemons === 'string') return test.pass(`# SKIP ${daemons}`)
+  const [first, second] = [await daemons.start(), await daemons.start()]
+  const HOME = temporaryFolder(test, 'home')
+  const at = async ({ daemon }: ClusterDaemon) => {
+    const url = `https://127.0.0.1:${daemon.port}`
+    const { fingerprint } = await shownBy(url)
+    return async (args: string, typed: Typed = {}) => {
+      const env = { HOME, FULCRUM_URL: url, FULCRUM_TOKEN: await daemon.login(), FULCRUM_FINGERPRINT: fingerprint }
+      return fulcrum(args.split(' '), env, typed)
+    }
+  }
+  const [left, right] = [await at(first), await at(second)]
+
+  test.match(await left(`cluster form site --address ${first.address} --node-name left`), {
+    exit: 0,
+    out: 'The cluster is formed.\n',
+  })
+  const token = await left('cluster join-token --valid 5m')
+  test.match(token, { exit: 0, err: /^Good for one node, until / })
+  const words = `cluster join - --address ${second.address} --node-name right`
+  const input = token.out
+  test.match(await right(words, { input, answers: ['n'] }), { exit: 1, err: /site, of left\.[^]*nothing was done/ })
+  test.match(await right(words, { input, answers: ['y'] }), { exit: 0, out: 'Joined the cluster.\n' })
+  await allVote(first, 2)
+
+  const status = await until(
+    'both nodes',
+    () => left('cluster status'),
+    ({ exit }) => exit === 0,
+  )
+  test.match(status.out, /^site: changes can be made\nNODE +ADDRESS[^]*left +127[^]*right +127/)
+  test.match(await left('cluster maintenance right on --reason disks'), { exit: 0 })
+  test.match((await left('cluster status')).out, /right .* maintenance/)
+  test.match(await left('cluster maintenance RIGHT off'), { exit: 0 })
+  test.match(await left('cluster maintenance nobody on'), { exit: 1, err: /there is no node nobody/ })
+
+  test.match(await right('cluster leave', { answers: ['n'] }), { exit: 1, err: /nothing was done/ })
+  test.match(await right('cluster leave --yes'), { exit: 0 })
+  test.match(await right('cluster status'), { exit: 0, out: 'This node is in no cluster.\n' })
+  const alone = JSON.parse((await left('cluster status --json')).out)
+  test.same(
+    alone.nodes.map(({ name }: { readonly name: string }) => name),
+    ['left'],
+  )
+  return undefined
+})
