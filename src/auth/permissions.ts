@@ -32,6 +32,13 @@ interface Compiled {
   readonly wheres: ReadonlyMap<number, readonly Where[]>
 }
 
+/** A role may have thousands: lists grow in place. */
+function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void {
+  const known = wheres.get(place)
+  if (known === undefined) wheres.set(place, [where])
+  else known.push(where)
+}
+
 /**
  * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that
  * touches users, groups or roles.
@@ -96,10 +103,10 @@ export class Permissions {
 
   #union(user: Principal): Pick<Rights, 'granted' | 'areas'> {
     const granted = new Uint8Array(this.#table.length)
-    const wheres = new Map<number, readonly Where[]>()
+    const wheres = new Map<number, Where[]>()
     for (const role of this.#held(user)) {
       for (let i = 0; i < granted.length; i++) if (role.flags[i] === WHOLLY) granted[i] = WHOLLY
-      for (const [place, more] of role.wheres) wheres.set(place, [...(wheres.get(place) ?? []), ...more])
+      for (const [place, more] of role.wheres) for (const where of more) addTo(wheres, place, where)
     }
     const areas = this.#areas(granted, wheres)
     for (const place of areas.keys()) granted[place] = IN_PART
@@ -122,10 +129,10 @@ export class Permissions {
     const compiled = new Map<string, Compiled>()
     for (const role of this.#running.list('roles')) {
       const granted = grantedEndpoints(role, this.#table)
-      const wheres = new Map<number, readonly Where[]>()
+      const wheres = new Map<number, Where[]>()
       for (const { endpoint, where } of role.confined ?? []) {
         const place = ids.indexOf(endpoint)
-        if (place >= 0) wheres.set(place, [...(wheres.get(place) ?? []), where])
+        if (place >= 0) addTo(wheres, place, where)
       }
       compiled.set(role.id, { flags: Uint8Array.from(ids, (id) => (granted.has(id) ? WHOLLY : 0)), wheres })
     }

@@ -18,6 +18,8 @@ export class Area {
     const name = String(of(SECTIONS[this.#section].nameField)).toLowerCase()
     return this.#compiled.some(
       (where) =>
+        // One that says nothing, as a backup could bring it, is of no record rather than of all.
+        (where.owner ?? where.ids ?? where.names) !== undefined &&
         (where.owner === undefined || where.owner === of('owner')) &&
         (where.ids === undefined || where.ids.has(of('id'))) &&
         (where.names === undefined || where.names.some((pattern) => isLike(name, pattern))),

@@ -50,6 +50,7 @@ t.test('all that one where says must be so, and one where of several', async (te
   test.notOk(both.has(named('shop-1')))
   test.notOk(both.has(named('bank-1', { owner: 'shop' })))
   test.ok(both.has({ ...named('bank-1'), id: 'r9' }))
+  test.notOk(new Area('realServers', [{}]).has(named('shop-1')), 'nothing said is nothing granted')
 })
 
 t.test('a change is inside when its record is before and after it, and is there at all', async (test) => {
