@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type TObject, type TSchema, Type } from 'typebox'
 import type { Endpoint } from './endpoint.ts'
 import { type FieldProblem, refuseFields } from '../base/errors.ts'
+import type { Touched } from '../model/sections.ts'
+import { confinable } from '../model/confined.ts'
 import { Reply } from './reply.ts'
 
 /**
@@ -19,7 +21,7 @@ interface Request {
 }
 /** What every context offers. */
 interface Context {
-  may(endpoint: string): boolean
+  may(endpoint: string, touched?: Touched): boolean
 }
 type Handler = (ctx: unknown, request: Request, prepared?: unknown) => unknown
 
@@ -49,7 +51,7 @@ export function readingOf(change: Endpoint, table: readonly Endpoint[]): Endpoin
 const fieldOf = (record: unknown, name: string): unknown => Reflect.get(Object(record), name)
 
 /** The record as a read answers it, in the words of JSON. */
-export async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Promise<Json> {
+async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Promise<Json> {
   const result = await (reading.handle as Handler)(ctx, { ...request, query: {}, body: {} })
   const data: unknown = JSON.parse(JSON.stringify((result instanceof Reply ? result.data : result) ?? null))
   const isList = Array.isArray(data) && !reading.path.endsWith('}')
@@ -59,9 +61,18 @@ export async function recordRead(reading: Endpoint, ctx: unknown, request: Reque
   return Object(within === undefined ? record : fieldOf(record, within))
 }
 
+/** The same for whoever may read it; undefined for others. */
+export async function recordIfSeen(reading: Endpoint, ctx: Context, request: Request): Promise<Json | undefined> {
+  if (ctx.may(reading.name)) return await recordRead(reading, ctx, request)
+  const section = confinable(reading.name)
+  if (section === undefined) return undefined
+  const record = await recordRead(reading, ctx, request)
+  return ctx.may(reading.name, { section, before: undefined, after: record }) ? record : undefined
+}
+
 async function refuseOthers(reading: Endpoint, ctx: Context, request: Request, sent: Json): Promise<void> {
   // Whoever may not read it could otherwise find out by guessing.
-  const stored = ctx.may(reading.name) ? await recordRead(reading, ctx, request) : {}
+  const stored = (await recordIfSeen(reading, ctx, request)) ?? {}
   const still = Object.keys(sent).filter((name) => !reading.moving.includes(name))
   const other = still.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
   const message = 'is read only: leave it out, or send it back as it reads now'

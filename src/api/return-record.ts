@@ -1,7 +1,9 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 import type { Endpoint } from './endpoint.ts'
 import { ApiError } from '../base/errors.ts'
-import { recordRead, shapeOf } from './read-fields.ts'
+import type { Touched } from '../model/sections.ts'
+import { confinable } from '../model/confined.ts'
+import { recordIfSeen, shapeOf } from './read-fields.ts'
 import { Reply } from './reply.ts'
 
 /** Who makes a record may have it answered as a read answers it, beside its id. */
@@ -19,7 +21,7 @@ interface Request {
   readonly headers: Json
 }
 interface Context {
-  may(endpoint: string): boolean
+  may(endpoint: string, touched?: Touched): boolean
 }
 
 /** What reads the record, but for secrets: those are read on purpose only. */
@@ -38,9 +40,12 @@ function withRecord(data: TSchema | undefined, reading: Endpoint): TSchema {
 
 function returning(create: Endpoint, reading: Endpoint): Endpoint {
   const { prepare, handle, query } = create
-  const assertMay = (ctx: Context) => {
-    if (ctx.may(reading.name)) return
+  const refuse = (): never => {
     throw new ApiError('PERMISSION_DENIED', `return=record needs the right to ${reading.method} ${reading.path}`)
+  }
+  // Whether a right that is confined counts for the record shows when it is made.
+  const assertMay = (ctx: Context) => {
+    if (!ctx.may(reading.name) && confinable(reading.name) === undefined) refuse()
   }
   const withIt = async (ctx: Context, request: Request, prepared: never): Promise<unknown> => {
     assertMay(ctx)
@@ -48,7 +53,8 @@ function returning(create: Endpoint, reading: Endpoint): Endpoint {
     const reply = made instanceof Reply ? made : Reply.with(made, {})
     const data = Object(reply.data)
     const id = reply.created ?? String(Object.values(data)[0])
-    const record = await recordRead(reading, ctx, { ...request, params: { ...request.params, id } })
+    const record = await recordIfSeen(reading, ctx, { ...request, params: { ...request.params, id } })
+    if (record === undefined) return refuse()
     return Reply.with({ ...record, ...data }, reply)
   }
   return {

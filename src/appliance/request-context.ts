@@ -6,7 +6,7 @@ import type { SectionEditor } from '../context/sections.ts'
 import { UnitOfWork, type WorkParts } from '../config/unit-of-work.ts'
 import type { Asked } from '../http/admission.ts'
 import type { CreateContext } from '../http/pipeline.ts'
-import type { SectionName } from '../model/sections.ts'
+import type { SectionName, Touched } from '../model/sections.ts'
 
 /** What every context has, whatever the endpoint. */
 type Shared = Here & Whole
@@ -29,8 +29,8 @@ export function contexts(shared: Shared, parts: WorkParts): CreateContext {
       this.client = incoming
     }
 
-    may(endpoint: string): boolean {
-      return parts.access.may(this.actor, endpoint)
+    may(endpoint: string, touched?: Touched): boolean {
+      return parts.access.may(this.actor, endpoint, touched)
     }
 
     section<N extends SectionName>(name: N): SectionEditor<N> {

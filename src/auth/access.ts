@@ -5,7 +5,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
-import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
+import type { ConfigView, RecordChange, SectionName, Touched } from '../model/sections.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
 import type { ExternalLogin } from './external-login.ts'
@@ -14,7 +14,8 @@ import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
 import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
-import { Permissions, type Rights } from './permissions.ts'
+import type { Area } from '../rules/confined.ts'
+import { IN_PART, Permissions, type Rights, WHOLLY } from './permissions.ts'
 import { localUser, OF_USERS, principalOf } from './principal.ts'
 import { SecondFactors } from './second-factors.ts'
 import { Sessions } from './sessions.ts'
@@ -37,6 +38,8 @@ const NARROWED_MAX = 2000
 
 /** Whom another node of the cluster vouches for: it has looked at the session, or at the token and its limits. */
 type Vouched = Pick<Actor, 'userId' | 'sessionId'> & { readonly endpoints?: readonly string[] }
+
+type Caller = Pick<Actor, 'userId' | 'sessionId'>
 
 interface Admitted {
   readonly rights: Rights
@@ -80,7 +83,8 @@ export class AccessControl {
       external: parts.external,
       firstPassword,
     })
-    this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens })
+    const grantedTo = (actor: Actor) => this.#permissions.told(this.#rightsOf(actor))
+    this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens, grantedTo })
     this.#running = running
     this.#permissions = new Permissions(endpoints, running)
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
@@ -136,23 +140,50 @@ export class AccessControl {
     return { rights, sessionId }
   }
 
-  /** Whether whoever asks may use the endpoint with this name: with a token, no more than the token may. */
-  may({ userId, sessionId }: Pick<Actor, 'userId' | 'sessionId'>, endpoint: string): boolean {
+  /**
+   * Whether whoever asks may use the endpoint with this name: with a token, no more than the token may. A right that is
+   * confined counts for what is touched, and without that for nothing.
+   */
+  may(asking: Caller, endpoint: string, touched?: Touched): boolean {
+    const place = this.#placeOf(endpoint)
+    const rights = this.#rightsOf(asking)
+    const flag = rights?.granted[place]
+    if (touched === undefined || flag !== IN_PART) return flag === WHOLLY
+    return rights?.areas?.get(place)?.holds(touched) === true
+  }
+
+  /** The records that the right to use the endpoint is confined to; undefined when it is not. */
+  areaOf(asking: Caller, endpoint: string): Area | undefined {
+    const place = this.#placeOf(endpoint)
+    const rights = this.#rightsOf(asking)
+    return rights?.granted[place] === IN_PART ? rights.areas?.get(place) : undefined
+  }
+
+  /** Whether any right of whoever asks is confined. */
+  isConfined(asking: Caller): boolean {
+    return this.#rightsOf(asking)?.areas !== undefined
+  }
+
+  #placeOf(endpoint: string): number {
     const place = this.#places.get(endpoint)
     if (place === undefined) throw new Error(`there is no endpoint named ${endpoint}`)
+    return place
+  }
+
+  #rightsOf({ userId, sessionId }: Caller): Rights | undefined {
     const of = this.#permissions.of(userId)
     if (isOfToken(sessionId)) {
       const narrowed = this.#narrowed.get(sessionId)
-      return narrowed !== undefined && of === narrowed.of && narrowed.rights.granted[place] === 1
+      return narrowed !== undefined && of === narrowed.of ? narrowed.rights : undefined
     }
-    return of?.granted[place] === 1 && !this.sessions.isLimited(sessionId)
+    return this.sessions.isLimited(sessionId) ? undefined : of
   }
 
   /**
    * Refuses what somebody asked for earlier and may not do any more: who is gone or disabled, or has lost a right or
-   * the token.
+   * the token. `touched`: what they are to be used for.
    */
-  assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[]): void {
+  assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[], touched?: Touched): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
     const refuse = (why: string) => {
       throw new ApiError('PERMISSION_DENIED', `${email} asked for this, and may not do it any more: ${why}`)
@@ -160,8 +191,11 @@ export class AccessControl {
     if (of === undefined) return refuse('the user is gone or disabled')
     const token = isOfToken(sessionId) ? this.#apiTokens.find(sessionId.slice(TOKEN_SESSION.length)) : undefined
     if (token === undefined && isOfToken(sessionId)) return refuse('the API token was revoked, or has expired')
-    const { granted } = token === undefined ? of : this.#permissions.narrowed(of, token.endpoints)
-    const lost = wanted.filter((name) => granted[this.#places.get(name) ?? -1] !== 1)
+    const { granted, areas } = token === undefined ? of : this.#permissions.narrowed(of, token.endpoints)
+    const isLeft = (place: number) =>
+      granted[place] === WHOLLY ||
+      (granted[place] === IN_PART && touched !== undefined && areas?.get(place)?.holds(touched) === true)
+    const lost = wanted.filter((name) => !isLeft(this.#places.get(name) ?? -1))
     if (lost.length > 0) refuse(`no role grants ${lost.join(' and ')}`)
   }
 

@@ -36,6 +36,7 @@ export interface AccountParts extends ProofParts {
   readonly amend: Amend
   readonly clock: Clock
   readonly log: Log
+  readonly grantedTo: (actor: Actor) => Pick<OwnAccount, 'endpoints' | 'confined'>
 }
 
 interface Enrolment {
@@ -108,7 +109,9 @@ export class Account implements Accounts {
     const { id, name: email, groups, roles } = principal
     const kind = local === undefined ? 'radius' : 'local'
     const mustEnrol = sessions.isLimited(actor.sessionId)
-    return { id, email, firstName, lastName, kind, groups, roles, secondFactor: this.#factorOf(local), mustEnrol }
+    const { endpoints, confined } = this.#parts.grantedTo(actor)
+    const about = { id, email, firstName, lastName, kind, groups, roles, endpoints, confined } as const
+    return { ...about, secondFactor: this.#factorOf(local), mustEnrol }
   }
 
   #factorOf(user: User | undefined): SecondFactorState {

@@ -1,7 +1,16 @@
 import { endpointId, grantedEndpoints } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
+import type { Where } from '../model/access.ts'
 import type { ConfigView } from '../model/sections.ts'
+import { confinable } from '../model/confined.ts'
+import { Area } from '../rules/confined.ts'
+import type { OwnAccount } from '../context/accounts.ts'
 import { type Principal, principalOf } from './principal.ts'
+
+/** Of a flag: the endpoint may be used, for every record. */
+export const WHOLLY = 1
+/** For the records of an area only. Whoever asks for `WHOLLY` and has not thought of areas refuses. */
+export const IN_PART = 2
 
 /** What one user may do: `granted[i]` for the endpoint at place i of the table. */
 export interface Rights {
@@ -9,10 +18,25 @@ export interface Rights {
   /** Login name: an e-mail, but for users of RADIUS. */
   readonly email: string
   readonly granted: Uint8Array
+  /** By place, of the endpoints that are granted in part; undefined: none is. */
+  readonly areas?: ReadonlyMap<number, Area> | undefined
   /** A program with a token, which may not do what belongs to a person's own account. */
   readonly isProgram?: true
   /** Ids of the endpoints that its token is limited to. */
   readonly endpoints?: readonly string[] | undefined
+}
+
+interface Compiled {
+  readonly flags: Uint8Array
+  /** By place. */
+  readonly wheres: ReadonlyMap<number, readonly Where[]>
+}
+
+/** A role may have thousands: lists grow in place. */
+function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void {
+  const known = wheres.get(place)
+  if (known === undefined) wheres.set(place, [where])
+  else known.push(where)
 }
 
 /**
@@ -23,7 +47,7 @@ export class Permissions {
   readonly #table: readonly Endpoint[]
   readonly #running: ConfigView
   readonly #rights = new Map<string, Rights | undefined>()
-  #roles: ReadonlyMap<string, Uint8Array> | undefined
+  #roles: ReadonlyMap<string, Compiled> | undefined
   /** Of the endpoints, in the order of the table. */
   #ids: readonly string[] | undefined
 
@@ -43,7 +67,7 @@ export class Permissions {
     if (known !== undefined) return known
     const user = principalOf(this.#running, userId)
     if (user === undefined || user.disabled) return undefined
-    const rights = { userId, email: user.name, granted: this.#union(user) }
+    const rights = { userId, email: user.name, ...this.#union(user) }
     this.#rights.set(userId, rights)
     return rights
   }
@@ -57,28 +81,60 @@ export class Permissions {
     return { ...rights, granted, isProgram: true, endpoints }
   }
 
-  #union(user: Principal): Uint8Array {
-    this.#roles ??= this.#compile()
-    const held = new Set(user.roles)
-    for (const id of user.groups) for (const role of this.#running.get('groups', id)?.roles ?? []) held.add(role)
-    const granted = new Uint8Array(this.#table.length)
-    for (const role of held) {
-      const flags = this.#roles.get(role)
-      for (let i = 0; i < granted.length; i++) if (flags?.[i] === 1) granted[i] = 1
-    }
-    return granted
-  }
-
-  #compile(): ReadonlyMap<string, Uint8Array> {
+  /** By the ids of endpoints. */
+  told(rights: Rights | undefined): Pick<OwnAccount, 'endpoints' | 'confined'> {
     this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
     const ids = this.#ids
-    const compiled = new Map<string, Uint8Array>()
+    const endpoints = ids.filter((_, place) => (rights?.granted[place] ?? 0) !== 0)
+    const confined = ids.flatMap((endpoint, place) => {
+      const area = rights?.granted[place] === IN_PART ? rights.areas?.get(place) : undefined
+      return (area?.wheres ?? []).map((where) => ({ endpoint, where }))
+    })
+    return { endpoints, confined }
+  }
+
+  #held({ roles, groups }: Principal): readonly Compiled[] {
+    this.#roles ??= this.#compile()
+    const compiled = this.#roles
+    const held = new Set(roles)
+    for (const id of groups) for (const role of this.#running.get('groups', id)?.roles ?? []) held.add(role)
+    return [...held].flatMap((id) => compiled.get(id) ?? [])
+  }
+
+  #union(user: Principal): Pick<Rights, 'granted' | 'areas'> {
+    const granted = new Uint8Array(this.#table.length)
+    const wheres = new Map<number, Where[]>()
+    for (const role of this.#held(user)) {
+      for (let i = 0; i < granted.length; i++) if (role.flags[i] === WHOLLY) granted[i] = WHOLLY
+      for (const [place, more] of role.wheres) for (const where of more) addTo(wheres, place, where)
+    }
+    const areas = this.#areas(granted, wheres)
+    for (const place of areas.keys()) granted[place] = IN_PART
+    return areas.size === 0 ? { granted } : { granted, areas }
+  }
+
+  /** What another role grants wholly is no less for a role that grants it in part. */
+  #areas(granted: Uint8Array, wheres: ReadonlyMap<number, readonly Where[]>): ReadonlyMap<number, Area> {
+    const areas = new Map<number, Area>()
+    for (const [place, all] of wheres) {
+      const section = confinable(this.#table[place]?.name ?? '')
+      if (section !== undefined && granted[place] !== WHOLLY) areas.set(place, new Area(section, all))
+    }
+    return areas
+  }
+
+  #compile(): ReadonlyMap<string, Compiled> {
+    this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
+    const ids = this.#ids
+    const compiled = new Map<string, Compiled>()
     for (const role of this.#running.list('roles')) {
       const granted = grantedEndpoints(role, this.#table)
-      compiled.set(
-        role.id,
-        Uint8Array.from(ids, (id) => (granted.has(id) ? 1 : 0)),
-      )
+      const wheres = new Map<number, Where[]>()
+      for (const { endpoint, where } of role.confined ?? []) {
+        const place = ids.indexOf(endpoint)
+        if (place >= 0) addTo(wheres, place, where)
+      }
+      compiled.set(role.id, { flags: Uint8Array.from(ids, (id) => (granted.has(id) ? WHOLLY : 0)), wheres })
     }
     return compiled
   }

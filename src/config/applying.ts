@@ -102,5 +102,9 @@ export class Applying implements ApplyActor {
 }
 
 function callerOf(asking: Asking): Required<Caller> {
-  return { by: asking.actor.email, address: asking.client.address, may: (endpoint) => asking.may(endpoint) }
+  return {
+    by: asking.actor.email,
+    address: asking.client.address,
+    may: (endpoint, touched) => asking.may(endpoint, touched),
+  }
 }

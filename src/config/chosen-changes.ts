@@ -59,7 +59,7 @@ export function chosenChanges(
   const wanted = ids === undefined ? undefined : new Set(ids)
   refuseUnknown(ids ?? [], pending)
   const chosen = pending.filter((change) => wanted?.has(change.id) ?? (mine !== true || isOnlyOf(change, by)))
-  refuseForeign(chosen.map(toJudged), may, HOW_TO_GO_ON)
+  refuseForeign(chosen.map(toJudged), may, HOW_TO_GO_ON, () => frozenView(running, pending))
   if (onlyHere) refuseShared(chosen)
   if (chosen.length < pending.length) refuseDependent(running, pending, chosen)
   return new Set(chosen.map(({ id }) => id))

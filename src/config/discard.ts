@@ -28,7 +28,7 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): rea
   }
   const wanted = new Set(named)
   const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
-  refuseForeign(gone.map(toJudged), may, HOW_TO_GO_ON)
+  refuseForeign(gone.map(toJudged), may, HOW_TO_GO_ON, () => frozenView(store.agreed, changes))
   if (gone.some(({ id }) => store.isFrozen(id))) {
     throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
       headers: { 'Retry-After': '1' },

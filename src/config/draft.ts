@@ -88,7 +88,12 @@ export class Draft {
 
   /** Checks every write again, as if it were made now: what it needs, and what its author may, can have changed. */
   checkAll(origin: Origin, may: May): void {
-    refuseForeign(judgedWrites(this.#store, this.writes, origin), may, 'leave it out, or roll the transaction back')
+    refuseForeign(
+      judgedWrites(this.#store, this.writes, origin),
+      may,
+      'leave it out, or roll the transaction back',
+      () => this.view,
+    )
     for (const write of this.#edits.values()) this.#checkAgain(write)
   }
 

@@ -30,6 +30,15 @@ export function judgedWrites(
   })
 }
 
+/** The edits of a request, as they are judged. */
+export const judgedEdits = (
+  changes: readonly RecordChange[],
+  { actor, endpoint }: Pick<Origin, 'actor' | 'endpoint'>,
+): readonly Judged[] =>
+  changes.map(({ section, id: key, before, after }) => {
+    return { id: `${section}.${key}`, section, key, actor, endpoint, before, after }
+  })
+
 /** What taking pending changes back does to the candidate. */
 export function takenBackBy(store: Pick<ConfigStore, 'changes'>, ids: readonly string[]): readonly RecordChange[] {
   // The list of pending changes may be long, and most requests take none back.

@@ -2,13 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import { NO_RAW } from '../model/l7-raw.ts'
-import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName, type Touched } from '../model/sections.ts'
 import { SNMP_OFF } from '../model/snmp.ts'
 import { NO_SYSLOG_SERVER } from '../model/syslog-server.ts'
+import { isOwned } from '../model/confined.ts'
 import { nameRecord } from '../rules/names.ts'
 
-/** Whether who asks may use the endpoint with this name. */
-export type May = (endpoint: string) => boolean
+/** Whether who asks may use the endpoint with this name, for every record or for what is touched. */
+export type May = (endpoint: string, touched?: Touched) => boolean
 
 /** A change of one record as far as it is judged who may make it. */
 export interface Judged {
@@ -126,7 +127,7 @@ export function missedRight(change: Judged, may: May): AnyOf | undefined {
   const { create, remove } = MAKERS[sectionOf(change)]
   const whole = isNothing(after) ? remove : isNothing(before) ? create : undefined
   if (whole === undefined) return missedField(change, may)
-  return whole.some(may) ? undefined : whole
+  return whole.some((name) => may(name, change)) ? undefined : whole
 }
 
 function isRestored({ section, endpoint }: Judged, may: May): boolean {
@@ -144,10 +145,41 @@ function missedField(change: Judged, may: May): AnyOf | undefined {
     if (field === 'id' || isDeepStrictEqual(was, is)) continue
     const special = fields[field] ?? update
     const wanted = typeof special === 'function' ? special(is) : special
-    if (!wanted.some(may)) return wanted
+    if (!wanted.some((name) => may(name, change))) return wanted
   }
   return undefined
 }
+
+/** The record that a change newly refers to and who makes it may not read, although that takes his right to change. */
+interface Reached {
+  readonly field: string
+  readonly section: SectionName
+  readonly id: string
+}
+
+/**
+ * Whoever may change some records of a kind only could reach the others by what he attaches to his own: so these take
+ * on what he may read, and nothing else. Who may change all of them needs no such rule.
+ */
+function reachedBeyond(change: Judged, may: May, find: Find): Reached | undefined {
+  const { before, after } = change
+  const section = sectionOf(change)
+  if (isNothing(after) || !isOwned(section) || missedRight(change, (name) => may(name)) === undefined) return undefined
+  const known = new Set((isNothing(before) ? [] : referencesOf(section, before)).map(placeOf))
+  return referencesOf(section, after).find((reference) => {
+    const { id, section: referred, orSection } = reference
+    if (known.has(placeOf(reference)) || !isOwned(referred)) return false
+    const target = find(referred, id) ?? (orSection === undefined ? undefined : find(orSection, id))
+    const touched = { section: referred, before: undefined, after: target }
+    return target === undefined || !['get', 'list'].some((verb) => may(`${referred}.${verb}`, touched))
+  })
+}
+
+const placeOf = ({ section, id }: Pick<Reached, 'section' | 'id'>) => `${section} ${id}`
+const referencesOf = (section: SectionName, record: unknown) => SECTIONS[section].references(record as never)
+
+/** The record that others refer to. */
+type Find = (section: SectionName, id: string) => unknown
 
 /** Whether changes say who may come in, how, and what they may do: of those all go together, or none. */
 export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
@@ -156,17 +188,38 @@ export const isOfAccess = (changes: readonly { readonly section: string }[]): bo
 /** Of the changes of an error, at the most. */
 const LISTED_MAX = 1_000
 
-/** Refuses with the changes that who asks could not have made, and says how to go on. */
-export function refuseForeign(changes: readonly Judged[], may: May, next: string): void {
+/**
+ * Refuses with the changes that who asks could not have made, and says how to go on. What they refer to is among them
+ * or in `view`.
+ */
+export function refuseForeign(
+  changes: readonly Judged[],
+  may: May,
+  next: string,
+  view: () => Pick<ConfigView, 'get'>,
+): void {
+  // Looked up for those only whose rights are confined.
+  let made: ReadonlyMap<string, unknown> | undefined
+  let seen: Pick<ConfigView, 'get'> | undefined
+  const find: Find = (section, id) => {
+    seen ??= view()
+    made ??= new Map(changes.map((change) => [`${change.section} ${change.key}`, change.after]))
+    return made.get(`${section} ${id}`) ?? seen.get(section, id)
+  }
   const foreign = changes.flatMap((change) => {
     const missed = missedRight(change, may)
-    return missed === undefined ? [] : [{ change, missed }]
+    if (missed !== undefined) return [{ change, why: `takes the right ${missed.join(' or ')}` }]
+    const reached = reachedBeyond(change, may, find)
+    if (reached === undefined) return []
+    const { field, section, id } = reached
+    const why = `takes the right ${section}.get for what its ${field} names, the ${SECTIONS[section].label} ${id}`
+    return [{ change, why }]
   })
   if (foreign.length === 0) return
-  const errors = foreign.slice(0, LISTED_MAX).map(({ change, missed }): FieldError => ({
+  const errors = foreign.slice(0, LISTED_MAX).map(({ change, why }): FieldError => ({
     field: change.id,
     code: 'PERMISSION_DENIED',
-    message: `${told(change)} takes the right ${missed.join(' or ')}`,
+    message: `${told(change)} ${why}`,
   }))
   const count = foreign.length === 1 ? 'One of these changes is' : `${foreign.length} of these changes are`
   throw new ApiError('PERMISSION_DENIED', `${count} not yours to make: ${next}`, { errors })

@@ -15,6 +15,7 @@ import type { ApplyEngine } from './apply.ts'
 import { editedChanges } from './chosen-changes.ts'
 import { Draft } from './draft.ts'
 import { type Editing, originOf } from './editing.ts'
+import type { May } from './needed-rights.ts'
 import { effectOf, previewOf } from './preview.ts'
 import { namedChange, shownChange } from './shown-change.ts'
 import type { TransactionWrite } from './transactions.ts'
@@ -43,6 +44,11 @@ interface Kept {
 }
 
 type Judging = Pick<Asking, 'actor' | 'may'>
+
+const mayOf =
+  (asking: Judging): May =>
+  (endpoint, touched) =>
+    asking.may(endpoint, touched)
 
 /** Plans: edits that are checked and told of like pending changes, and applied as one, or not at all. */
 export class Plans implements PlansActor {
@@ -98,7 +104,7 @@ export class Plans implements PlansActor {
       throw new ApiError('NOT_FOUND', message)
     }
     const { actor, client } = asking
-    const caller = { by: actor.email, address: client.address, may: (endpoint: string) => asking.may(endpoint) }
+    const caller = { by: actor.email, address: client.address, may: mayOf(asking) }
     const changes = () => {
       if (store.revision === kept.baseRevision) return this.#changesOf(kept.writes, asking)
       const message = `Revision ${store.revision} runs by now, and the plan was made on ${kept.baseRevision}: make it again, and look at it`
@@ -113,7 +119,7 @@ export class Plans implements PlansActor {
   #changesOf(writes: readonly TransactionWrite[], asking: Judging): readonly Change[] {
     const { store, editing, clock } = this.#parts
     const origin = originOf(asking.actor.email, 'config.applyPlan', clock)
-    const checked = editing.checked(writes, origin, (endpoint) => asking.may(endpoint))
+    const checked = editing.checked(writes, origin, mayOf(asking))
     return editedChanges(store, checked, origin)
   }
 

@@ -25,7 +25,7 @@ export async function reverse(
   may: May,
 ): Promise<number> {
   const writes = reverseOf(draft.view, revision, changes)
-  refuseForeign(judgedWrites(store, writes, origin), may, 'ask somebody who may')
+  refuseForeign(judgedWrites(store, writes, origin), may, 'ask somebody who may', () => draft.view)
   await draft.rewrite(writes, (view) => refuseUnfit(view, revision, writes))
   return writes.length
 }

@@ -7,7 +7,16 @@ import type { Enactor } from './enactor.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
 import { prepare } from './turns.ts'
 import { wentLive } from './went-live.ts'
-import { frozenView, judgedAs, lastMade, pendingAgain, recordChange, reverseChanges, sideOf } from './views.ts'
+import {
+  configView,
+  frozenView,
+  judgedAs,
+  lastMade,
+  pendingAgain,
+  recordChange,
+  reverseChanges,
+  sideOf,
+} from './views.ts'
 
 export interface TakenBack {
   readonly revision: number
@@ -18,13 +27,13 @@ export interface TakenBack {
 
 /** The apply that waits for its confirmation; refuses when none does, and who could not have made its changes. */
 export function requireWaiting(
-  store: Pick<ConfigStore, 'unconfirmed' | 'revisions' | 'revision'>,
+  store: Pick<ConfigStore, 'unconfirmed' | 'revisions' | 'revision' | 'agreed'>,
   may: May | undefined,
   next: string,
 ): Unconfirmed {
   const unconfirmed = store.unconfirmed()
   if (unconfirmed === undefined) throw new ApiError('NOT_FOUND', 'No apply waits for a confirmation')
-  if (may !== undefined) refuseForeign(judgedAs(lastMade(store)), may, next)
+  if (may !== undefined) refuseForeign(judgedAs(lastMade(store)), may, next, () => configView(store.agreed))
   return unconfirmed
 }
 

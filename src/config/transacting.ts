@@ -21,7 +21,7 @@ export function createTransacting({ transactions, editing, clock }: Parts): Tran
       const join = () => transactions.join(id, actor)
       return editing.commit(
         origin,
-        (endpoint) => asking.may(endpoint),
+        (endpoint, touched) => asking.may(endpoint, touched),
         join,
         () => transactions.forget(id),
       )
@@ -29,7 +29,7 @@ export function createTransacting({ transactions, editing, clock }: Parts): Tran
     // Behind the edits and commits that are under way: none of them may bring back what was rolled back.
     rollback: (id, asking) =>
       editing.between(() => {
-        transactions.refuseForeign(id, asking.actor, (endpoint) => asking.may(endpoint))
+        transactions.refuseForeign(id, asking.actor, (endpoint, touched) => asking.may(endpoint, touched))
         return { result: undefined, afterwards: () => transactions.end(id) }
       }),
   }

@@ -8,6 +8,7 @@ import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 import { judgedWrites } from './made.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
+import { configView } from './views.ts'
 
 /** A transaction that nobody used for so long is rolled back. */
 export const IDLE_MS_MAX = 15 * 60_000
@@ -195,7 +196,12 @@ export class Transactions {
     if (owner.userId === userId) return
     const { writes } = this.#heldOf(this.#here(id))
     const edits = judgedWrites(this.#store, writes, { actor: owner.email, endpoint: '' })
-    refuseForeign(edits, may, `ask ${owner.email}, or wait: a transaction that is idle for 15 minutes is rolled back`)
+    refuseForeign(
+      edits,
+      may,
+      `ask ${owner.email}, or wait: a transaction that is idle for 15 minutes is rolled back`,
+      () => configView(this.#store.candidate),
+    )
   }
 
   /** Ends it; what was edited in it is gone unless it was committed before. */

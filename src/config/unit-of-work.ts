@@ -6,11 +6,14 @@ import type { RevisionChanges } from '../context/revisions.ts'
 import type { SectionEditor } from '../context/sections.ts'
 import type { Edits } from '../context/staging.ts'
 import type { Clock } from '../base/clock.ts'
-import type { RecordChange, SectionContents, SectionName } from '../model/sections.ts'
+import type { RecordChange, SectionContents, SectionName, Touched } from '../model/sections.ts'
+import { confinable, isOwned } from '../model/confined.ts'
+import type { Area } from '../rules/confined.ts'
+import { changedInside, seenInside } from './confined.ts'
 import { Draft } from './draft.ts'
 import { type Editing, originOf } from './editing.ts'
-import { takenBackBy } from './made.ts'
-import type { May } from './needed-rights.ts'
+import { judgedEdits, takenBackBy } from './made.ts'
+import { type May, refuseForeign } from './needed-rights.ts'
 import { refuseOverRights } from './over-rights.ts'
 import { reverse } from './reverse.ts'
 import type { Joined, Transactions } from './transactions.ts'
@@ -21,7 +24,11 @@ export interface WorkParts {
   readonly editing: Editing
   readonly transactions: Transactions
   readonly clock: Clock
-  readonly access: { may(actor: Actor, endpoint: string): boolean }
+  readonly access: {
+    may(actor: Actor, endpoint: string, touched?: Touched): boolean
+    areaOf(actor: Actor, endpoint: string): Area | undefined
+    isConfined(actor: Actor): boolean
+  }
   /** Set where the daemon only watches: refuses to edit sections that are not its own to manage. */
   readonly observed: { refuseEdit(section: SectionName): void } | undefined
 }
@@ -70,6 +77,7 @@ export class UnitOfWork implements Edits {
     const work = async (draft: Draft): Promise<unknown> => {
       this.#draft = draft
       const result = await handler()
+      this.#refuseOutside(draft)
       // Before they are written, while it can be seen what was there.
       this.changes = [...draft.made, ...takenBackBy(this.#parts.store, draft.discarded)]
       return result
@@ -84,7 +92,24 @@ export class UnitOfWork implements Edits {
 
   section<N extends SectionName>(name: N): SectionEditor<N> {
     if (this.#endpoint.effect !== 'read') this.#parts.observed?.refuseEdit(name)
-    return this.#edits.section(name)
+    const editor = this.#edits.section(name)
+    const endpoint = this.#endpoint.name
+    // What an endpoint asks of other kinds, such as whether a name is there, no area is about.
+    if (!isOwned(name) || confinable(endpoint) !== name) return editor
+    const area = this.#parts.access.areaOf(this.#actor, endpoint)
+    if (area === undefined) return editor
+    const confinement = { section: name, area, may: this.#may }
+    return this.#endpoint.effect === 'read' ? seenInside(editor, confinement) : changedInside(editor, confinement)
+  }
+
+  /** Whatever way a request has of changing a record: of whom a right is confined, all of its edits are judged here. */
+  #refuseOutside(draft: Draft): void {
+    if (!this.#parts.access.isConfined(this.#actor)) return
+    const edits = judgedEdits(
+      draft.made.filter(({ section }) => isOwned(section)),
+      this.#origin,
+    )
+    refuseForeign(edits, this.#may, 'your roles grant it for some records only', () => draft.view)
   }
 
   async restore(contents: SectionContents): Promise<void> {
@@ -128,6 +153,6 @@ export class UnitOfWork implements Edits {
   }
 
   get #may(): May {
-    return (endpoint) => this.#parts.access.may(this.#actor, endpoint)
+    return (endpoint, touched) => this.#parts.access.may(this.#actor, endpoint, touched)
   }
 }

@@ -1,3 +1,4 @@
+import type { Where } from '../model/access.ts'
 import type { Actor, SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
@@ -48,6 +49,10 @@ export interface OwnAccount {
   readonly secondFactor: SecondFactorState
   /** Nothing else is granted until a second factor is set up. */
   readonly mustEnrol: boolean
+  /** Ids of the endpoints that may be used, in the order of the table. */
+  readonly endpoints: readonly string[]
+  /** Of those, what is granted for some records only: for what is inside one of these. */
+  readonly confined: readonly { readonly endpoint: string; readonly where: Where }[]
 }
 
 export interface WantedToken {

@@ -1,3 +1,4 @@
+import type { Touched } from '../model/sections.ts'
 import type { Actor } from './actor.ts'
 
 /** Who makes a request, and from where. */
@@ -5,6 +6,9 @@ export interface Asking {
   readonly actor: Actor
   /** The address is read only where it is needed: finding it out costs more than the rest of a small answer. */
   readonly client: { readonly address: string }
-  /** Whether a role of the caller grants the endpoint with this name. */
-  may(endpoint: string): boolean
+  /**
+   * Whether a role of the caller grants the endpoint with this name: for every record, or for what is touched. Without
+   * that, a right that is confined to some records is none.
+   */
+  may(endpoint: string, touched?: Touched): boolean
 }

@@ -44,7 +44,8 @@ export function admit(endpoint: Endpoint, incoming: Incoming, authenticate: Auth
 /** A program has no account of its own to look after: with a token it does what was granted to it, and nothing else. */
 export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights: Rights | undefined }): boolean =>
   endpoint.access === 'granted'
-    ? rights?.granted[index] === 1
+    ? // Wholly or in part: of which records, whoever works on them asks.
+      (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
 /** For answers without an end: tells, each time that it is called, whether who asks may still ask for it. */

@@ -8,7 +8,7 @@ import type { Editing } from '../config/editing.ts'
 import { patchOf } from '../config/views.ts'
 import { ApiError } from '../base/errors.ts'
 import type { JobHandle, JobKind, Jobs, WithKinds } from './jobs.ts'
-import type { ConfigView } from '../model/sections.ts'
+import type { ConfigView, Touched } from '../model/sections.ts'
 
 /** How long a drain may wait for the apply that begins it. */
 const APPLY_WITHIN_MS = 15 * 60_000
@@ -41,7 +41,7 @@ export interface DrainParts {
   readonly connections: (ripId: string) => number | undefined
   readonly clock: Clock
   /** Refuses a caller that may not use these endpoints any more. */
-  readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
+  readonly access: { assertStill(author: Actor, endpoints: readonly string[], touched?: Touched): void }
 }
 
 /** What came of it. */
@@ -148,7 +148,7 @@ async function emptied(
 }
 
 /** Applies this one change; what is pending, of the same real server as well, stays pending. */
-async function halted({ store, engine, access }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+async function halted({ store, engine, access, running }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
@@ -156,7 +156,9 @@ async function halted({ store, engine, access }: DrainParts, job: JobHandle, dra
   const isAwaited = () => store.unconfirmed() !== undefined
   const halt = () => {
     // Asked with each try: what it waits for may take a day.
-    access.assertStill(author, ['realServers.halt', 'services.apply'])
+    const real = running.get('realServers', ripId)
+    const touched = { section: 'realServers', before: real, after: real }
+    access.assertStill(author, ['realServers.halt', 'services.apply'], touched)
     return engine.applyUnstaged(() => patchOf(store.agreed, 'realServers', ripId, { state: 'halted' }), options, caller)
   }
   await retried(halt, isAwaited, job)

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { closed, Id, Moment, Name, refersTo } from './fields.ts'
+import { closed, Id, idOf, Moment, Name, refersTo } from './fields.ts'
 
 export const Email = Type.String({
   minLength: 3,
@@ -51,6 +51,45 @@ export const Group = closed({
 })
 export type Group = Static<typeof Group>
 
+/** Of which records a right is. What is given must all be so. */
+export const Where = closed(
+  {
+    owner: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: '^[A-Za-z0-9._@-]*$',
+        description: 'Records of this owner.',
+      }),
+    ),
+    names: Type.Optional(
+      Type.Array(
+        Type.String({
+          minLength: 1,
+          maxLength: 128,
+          pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$',
+          description: 'A name, in which * stands for any characters, or none; whatever its case.',
+        }),
+        {
+          minItems: 1,
+          maxItems: 100,
+          description: 'Records whose name is like one of these; addresses of floating IPs.',
+        },
+      ),
+    ),
+    ids: Type.Optional(
+      Type.Array(idOf('Id of a record, which need not be there.'), {
+        minItems: 1,
+        maxItems: 1000,
+        description: 'These records.',
+      }),
+    ),
+  },
+  'The right counts for records that are like this, before and after a change; at least one field.',
+  'RoleWhere',
+)
+export type Where = Static<typeof Where>
+
 /** A role as stored. Its holders are the users and groups that name it. */
 export const Role = closed({
   id: Id,
@@ -59,5 +98,11 @@ export const Role = closed({
     description: 'True for a default role: its rights follow the daemon’s endpoint table and cannot be edited.',
   }),
   endpoints: Type.Array(Type.String({ description: 'Endpoint id.' }), { description: 'Ids of the granted endpoints.' }),
+  // Apart from the others: a version that knows no such thing grants nothing, where it would grant everything.
+  confined: Type.Optional(
+    Type.Array(closed({ endpoint: Type.String({ description: 'Endpoint id.' }), where: Where }), {
+      description: 'Endpoints that are granted for some records only.',
+    }),
+  ),
 })
 export type Role = Static<typeof Role>

@@ -76,3 +76,10 @@ export type RecordChange = {
     readonly after: SectionRecords[N] | undefined
   }
 }[SectionName]
+
+/** What becomes of a record, or is read of it; undefined or null: there is none. */
+export interface Touched {
+  readonly section: string
+  readonly before: unknown
+  readonly after: unknown
+}

@@ -27,7 +27,14 @@ import { SyslogServer } from './syslog-server.ts'
 import type { SectionName, SectionRecords } from './section-records.ts'
 
 export type { Reference } from './references.ts'
-export type { ConfigView, RecordChange, SectionContents, SectionName, SectionRecords } from './section-records.ts'
+export type {
+  ConfigView,
+  RecordChange,
+  SectionContents,
+  SectionName,
+  SectionRecords,
+  Touched,
+} from './section-records.ts'
 
 /** The rules of one section. */
 export interface SectionRules<N extends SectionName> {

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { PAGE_DEFAULT } from '../api/lists.ts'
 import { problemIn, refuseFields } from '../base/errors.ts'
+import { Where } from '../model/access.ts'
 import { closed, Id, MomentOrNull, Name, newIdOf } from '../model/fields.ts'
 import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
@@ -31,6 +32,13 @@ const OwnAccount = Type.Object({
     { description: 'Second factor.' },
   ),
   mustEnrol: Type.Boolean({ description: 'Nothing else is granted until a second factor is set up.' }),
+  endpoints: Type.Array(Type.String(), {
+    description:
+      'Ids of the endpoints that you may use, see GET /rbac/endpoints; what belongs to everybody is not among them.',
+  }),
+  confined: Type.Array(Type.Object({ endpoint: text('Its id.'), where: Where }), {
+    description: 'Those of them that you may use for some records only: what is in one of these.',
+  }),
 })
 
 const NewToken = closed({
@@ -160,8 +168,9 @@ export const account = [
     message: 'Your account',
     data: OwnAccount,
     handle: (ctx) => {
-      const { groups, roles, ...about } = ctx.accounts.own(ctx)
-      return { ...about, groups: [...groups], roles: [...roles] }
+      const { groups, roles, endpoints, confined, ...about } = ctx.accounts.own(ctx)
+      const lists = { groups: [...groups], roles: [...roles], endpoints: [...endpoints], confined: [...confined] }
+      return { ...about, ...lists }
     },
   }),
   endpoint({

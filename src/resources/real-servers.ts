@@ -68,7 +68,9 @@ const drain = endpoint({
       })
     }
     if (query.wait !== undefined) ctx.transactions.refuseOpen()
-    if (halt && !(ctx.may('realServers.halt') && ctx.may('services.apply'))) {
+    const real = ctx.section('realServers').get(params.id)
+    const touched = { section: 'realServers', before: real, after: real }
+    if (halt && !(ctx.may('realServers.halt', touched) && ctx.may('services.apply'))) {
       throw new ApiError('PERMISSION_DENIED', 'then=halt needs the rights to halt a real server and to apply')
     }
     ctx.section('realServers').merge(params.id, { state: 'drained' })

@@ -5,8 +5,9 @@ import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint, type Method } from '../api/endpoint.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
-import { Ids, type Role } from '../model/access.ts'
+import { Ids, type Role, Where } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
+import { confinable } from '../model/confined.ts'
 
 const Granted = closed(
   {
@@ -19,6 +20,7 @@ const Granted = closed(
       maxItems: 4,
       description: 'Granted methods.',
     }),
+    where: Type.Optional(Where),
   },
   'A path and the methods granted on it.',
 )
@@ -37,7 +39,8 @@ const fields = {
   groups: Ids('groups', 'Groups whose members hold the role.'),
   endpoints: Type.Array(Type.Union([Id, Granted]), {
     maxItems: 10_000,
-    description: 'Endpoint ids (see GET /rbac/endpoints), or objects with path and methods.',
+    description:
+      'Endpoint ids (see GET /rbac/endpoints), or objects with path and methods, and with where for some records only.',
   }),
 }
 
@@ -72,7 +75,7 @@ export const roles = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('roles').create({ id, name: body.name, builtin: false, endpoints: ids(body.endpoints, ctx.catalog) })
+      ctx.section('roles').create({ id, name: body.name, builtin: false, ...granting(body.endpoints, ctx.catalog) })
       for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders], holders)
       return { id }
     },
@@ -107,13 +110,12 @@ export const roles = [
     }),
     handle: (ctx, { params, body }) => {
       const role = ctx.section('roles').get(params.id)
-      const endpoints = body.endpoints === undefined ? undefined : ids(body.endpoints, ctx.catalog)
-      if (role.builtin) {
-        const granted = ctx.catalog.grantedBy(role)
-        const sent = new Set(endpoints ?? granted)
-        const isOther = sent.size !== granted.size || [...sent].some((id) => !granted.has(id))
-        if (isOther || (body.name !== undefined && body.name !== role.name)) refuseBuiltin(role)
-      } else ctx.section('roles').merge(params.id, { name: body.name, endpoints })
+      const grants = body.endpoints === undefined ? undefined : granting(body.endpoints, ctx.catalog)
+      if (role.builtin) refuseOther(role, body.name, grants, ctx.catalog)
+      else {
+        const { confined, ...rest } = { ...role, ...(body.name === undefined ? {} : { name: body.name }) }
+        ctx.section('roles').put({ ...rest, ...(grants ?? (confined && { confined })) })
+      }
       for (const holders of HOLDERS) {
         const wanted = body[holders]
         if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted, holders)
@@ -156,6 +158,15 @@ export const roles = [
   }),
 ]
 
+/** A default role may be sent as it is. */
+function refuseOther(role: Role, name: string | undefined, grants: Grants | undefined, catalog: Catalog): void {
+  const granted = catalog.grantedBy(role)
+  const sent = new Set(grants?.endpoints ?? granted)
+  const isSame = sent.size === granted.size && [...sent].every((id) => granted.has(id))
+  const isNamedSo = name === undefined || name === role.name
+  if (!isSame || !isNamedSo || grants?.confined !== undefined) refuseBuiltin(role)
+}
+
 function refuseBuiltin(role: Role): never {
   throw new ApiError('IN_USE', `${role.name} is a default role: only its users and groups can change`, {
     data: { usage: [{ resource: 'roles', id: role.id, name: role.name, field: 'builtin' }] },
@@ -181,32 +192,66 @@ function shown(role: Role, users: SectionReader<'users'>, groups: SectionReader<
       .list()
       .filter(holds)
       .map((group) => group.id),
-    endpoints: [...methods].map(([path, granting]) => ({ path, methods: granting })),
+    endpoints: [...[...methods].map(([path, named]) => ({ path, methods: named })), ...confinedShown(role, catalog)],
   }
 }
 
-type Sent = string | { readonly path: string; readonly methods: readonly string[] }
+/** Methods of one path with the same records are one entry. */
+function confinedShown({ confined = [] }: Role, catalog: Catalog) {
+  const entries = new Map<string, { path: string; methods: Method[]; where: Where }>()
+  const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
+  for (const { endpoint: id, where } of confined) {
+    const named = known.get(id)
+    if (named === undefined) continue
+    const key = `${named.path} ${JSON.stringify(where)}`
+    const entry = entries.get(key) ?? { path: named.path, methods: [], where }
+    entry.methods.push(named.method)
+    entries.set(key, entry)
+  }
+  return [...entries.values()]
+}
 
-/** Both forms as endpoint ids; every entry that names nothing is reported. */
-function ids(sent: readonly Sent[], catalog: Catalog): string[] {
-  const known = new Set(catalog.list().map((entry) => entry.id))
+type Grants = Pick<Role, 'endpoints' | 'confined'>
+type Sent = string | { readonly path: string; readonly methods: readonly string[]; readonly where?: Where }
+
+/** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
+function granting(sent: readonly Sent[], catalog: Catalog): Grants {
+  const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
   const errors: FieldError[] = []
   const granted = new Set<string>()
+  const confined: NonNullable<Role['confined']> = []
   for (const [index, entry] of sent.entries()) {
     const named =
       typeof entry === 'string' ? [entry] : entry.methods.map((method) => endpointId({ method, path: entry.path }))
+    const where = typeof entry === 'string' ? undefined : entry.where
+    const field = `endpoints.${index}`
     for (const id of named) {
-      if (known.has(id)) granted.add(id)
-      else
-        errors.push({
-          field: `endpoints.${index}`,
-          code: 'NOT_FOUND',
-          message: 'names no endpoint; see GET /rbac/endpoints',
-        })
+      const name = known.get(id)?.name
+      const problem = name === undefined ? NO_ENDPOINT : where && whereProblem(name, where)
+      if (problem !== undefined) errors.push({ ...problem, field: `${field}${problem.field}` })
+      else if (where === undefined) granted.add(id)
+      else confined.push({ endpoint: id, where })
     }
   }
-  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body grants endpoints that do not exist', { errors })
-  return [...granted]
+  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body grants what cannot be granted', { errors })
+  // What is granted for every record is granted for some.
+  const partly = confined.filter(({ endpoint: id }) => !granted.has(id))
+  return { endpoints: [...granted], ...(partly.length === 0 ? {} : { confined: partly }) }
+}
+
+const NO_ENDPOINT: FieldError = {
+  field: '',
+  code: 'NOT_FOUND',
+  message: 'names no endpoint; see GET /rbac/endpoints',
+}
+
+/** By its place within the entry. */
+function whereProblem(name: string, where: Where): FieldError | undefined {
+  if (Object.keys(where).length === 0)
+    return { field: '.where', code: 'REQUIRED', message: 'says of no record: give owner, names or ids' }
+  if (confinable(name) !== undefined) return undefined
+  const message = `goes with endpoints that list, read or change single records with an owner; ${name} is none of them`
+  return { field: '.where', code: 'NOT_ALLOWED', message }
 }
 
 /** What users and groups have in common here. */

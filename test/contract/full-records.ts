@@ -242,7 +242,10 @@ async function access(created: Created) {
     name: 'pingers',
     users: [],
     groups: [group],
-    endpoints: [{ path: '/services', methods: ['GET'] }],
+    endpoints: [
+      { path: '/services', methods: ['GET'] },
+      { path: '/ipvsDirector/rips', methods: ['GET'], where: { owner: 'shop', names: ['shop-*'], ids: ['r-1'] } },
+    ],
   })
   await created('localUsers', '/localUsers/users', {
     email: 'u@localhost',

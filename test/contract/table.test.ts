@@ -102,7 +102,7 @@ t.test('what is refused inside a transaction', async (test) => {
 /** Fields that the daemon makes itself: the path names the node, a group is given roles elsewhere, keys are derived. */
 const MADE_HERE: Readonly<Record<string, readonly string[]>> = {
   groups: ['roles'],
-  roles: ['id', 'builtin'],
+  roles: ['id', 'builtin', 'confined'],
   staticIps: ['id', 'nodeId'],
   ipRoutes: ['id', 'nodeId'],
   certificates: ['id', 'chain', 'facts'],

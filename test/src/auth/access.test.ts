@@ -18,11 +18,11 @@ const table: readonly Endpoint[] = [
   endpoint({ ...common, name: 'b.get', method: 'GET', path: '/b' }),
 ]
 
-async function fixture(test: Test) {
+async function fixture(test: Test, endpoints = table) {
   const { store, edit, promote } = configFixture(test)
   const clock = manualClock(Date.now())
   const administrator = { email: 'admin@localhost', password: PASSWORD }
-  const parts = { store, running: configView(store.running), endpoints: table, clock, log: silentLog, administrator }
+  const parts = { store, running: configView(store.running), endpoints, clock, log: silentLog, administrator }
   const stateFolder = temporaryFolder(test, 'access')
   const external = { authenticate: async () => ({ outcome: 'off' as const }) }
   const amend: Amend = async (section, id, change) => {
@@ -197,3 +197,39 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
   await change((draft) => draft.section('users').remove('u'))
   test.match(refusal(), /gone or disabled/)
 })
+
+t.test(
+  'a confined right counts for what is inside, also for another node, and until it is taken away',
+  async (test) => {
+    const halt = endpoint({ ...common, name: 'realServers.halt', method: 'PUT', path: '/r' })
+    const { access, change, addUser } = await fixture(test, [...table, halt])
+    const confined = (names: string[]) => [{ endpoint: endpointId(halt), where: { names } }]
+    await change((draft) =>
+      draft
+        .section('roles')
+        .create({ id: 'r', name: 'r', builtin: false, endpoints: [], confined: confined(['shop-*']) }),
+    )
+    await addUser('u', ['r'])
+    const [shop, bank] = ['shop-1', 'bank-1'].map((name) => {
+      const record = realServer(name)
+      return { section: 'realServers', before: record, after: record }
+    })
+    const author = { userId: 'u', email: 'u@localhost', sessionId: 'session-of-another-node' }
+    test.match(access.authenticate(author), { rights: { granted: [0, 0, 2] } })
+    test.ok(access.isConfined(author))
+    test.notOk(access.may(author, 'realServers.halt'), 'who has not thought of areas refuses')
+    test.ok(access.may(author, 'realServers.halt', shop))
+    test.notOk(access.may(author, 'realServers.halt', bank))
+    test.notOk(access.may(author, 'a.get', shop))
+    test.ok(access.areaOf(author, 'realServers.halt')?.has(realServer('shop-2')))
+    test.equal(access.areaOf(author, 'a.get'), undefined)
+    access.assertStill(author, ['realServers.halt'], shop)
+    for (const touched of [bank, undefined])
+      test.throws(() => access.assertStill(author, ['realServers.halt'], touched), { code: 'PERMISSION_DENIED' })
+    await change((draft) => draft.section('roles').merge('r', { confined: confined(['bank-*']) }))
+    test.throws(() => access.assertStill(author, ['realServers.halt'], shop), { code: 'PERMISSION_DENIED' })
+    test.notOk(access.may(author, 'realServers.halt', shop))
+    await change((draft) => draft.section('users').merge('u', { roles: [] }))
+    test.notOk(access.isConfined(author))
+  },
+)

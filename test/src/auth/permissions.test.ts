@@ -2,7 +2,7 @@ import t from 'tap'
 import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
 import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
-import { Permissions } from '../../../src/auth/permissions.ts'
+import { IN_PART, Permissions, WHOLLY } from '../../../src/auth/permissions.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { configView } from '../../../src/config/views.ts'
 import { endpoints } from '../../../src/resources/index.ts'
@@ -83,4 +83,41 @@ t.test('default roles grant what the contract says', async (test) => {
     for (const name of yes) test.ok(grants(role, name), `${role} may ${name}`)
     for (const name of no) test.notOk(grants(role, name), `${role} may not ${name}`)
   }
+})
+
+t.test('a right in part is a flag of its own, and less than a whole one', async (test) => {
+  const { edit, promote, store } = configFixture(test)
+  const permissions = new Permissions(endpoints, configView(store.running))
+  const idOf = (name: string) => endpointId(endpoints[place(name)] ?? { method: '', path: '' })
+  const [update, list, apply] = ['realServers.update', 'realServers.list', 'services.apply'].map(idOf)
+  if (update === undefined || list === undefined || apply === undefined) throw new Error('no such endpoint')
+  const shop = { names: ['shop-*'] }
+  const bank = { owner: 'bank' }
+  await edit((draft) => {
+    const roles = draft.section('roles')
+    const confined = [update, list, apply, 'gone'].map((endpoint) => ({ endpoint, where: shop }))
+    roles.create({ id: 'r1', name: 'r1', builtin: false, endpoints: [], confined })
+    roles.create({ id: 'r2', name: 'r2', builtin: false, endpoints: [], confined: [{ endpoint: update, where: bank }] })
+    roles.create({ id: 'r3', name: 'r3', builtin: false, endpoints: [list] })
+    draft.section('users').create(user('u', { roles: ['r1', 'r2', 'r3'] }))
+    draft.section('users').create(user('v', { roles: ['r3'] }))
+  })
+  await promote()
+  permissions.invalidate()
+  const rights = permissions.of('u')
+  test.equal(rights?.granted[place('realServers.update')], IN_PART)
+  test.equal(rights?.granted[place('realServers.list')], WHOLLY)
+  test.equal(rights?.granted[place('services.apply')], 0, 'no area is about it')
+  test.same(permissions.told(rights), {
+    endpoints: endpoints.map(endpointId).filter((id) => id === update || id === list),
+    confined: [
+      { endpoint: update, where: shop },
+      { endpoint: update, where: bank },
+    ],
+  })
+  test.equal(permissions.of('v')?.areas, undefined)
+  if (rights === undefined) throw new Error('the user is there')
+  const narrowed = permissions.narrowed(rights, [update])
+  test.equal(narrowed.granted[place('realServers.update')], IN_PART, 'a token makes no more of it')
+  test.equal(narrowed.granted[place('realServers.list')], 0)
 })

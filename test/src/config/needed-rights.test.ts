@@ -1,8 +1,8 @@
 import t from 'tap'
-import { isOfAccess, MAKER_NAMES, missedRight, refuseForeign } from '../../../src/config/needed-rights.ts'
+import { isOfAccess, MAKER_NAMES, type May, missedRight, refuseForeign } from '../../../src/config/needed-rights.ts'
 import { SECTION_NAMES } from '../../../src/model/sections.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-import { realServer, refuses, user } from '../../fixtures/config.ts'
+import { backend, realServer, refuses, user } from '../../fixtures/config.ts'
 
 const change = (section: string, before: unknown, after: unknown, endpoint = 'x') => ({
   id: 'c',
@@ -13,6 +13,7 @@ const change = (section: string, before: unknown, after: unknown, endpoint = 'x'
   before,
   after,
 })
+const NOTHING = () => ({ get: () => undefined })
 const only =
   (...names: readonly string[]) =>
   (name: string) =>
@@ -81,7 +82,9 @@ t.test('a restore is its author’s, but for what gives rights', async (test) =>
 
 t.test('a refusal names every change, its author and the right', async (test) => {
   const foreign = [change('users', user('u'), undefined), { ...change('roles', { name: 'r' }, undefined), id: 'd' }]
-  const error = await refuses(test, 'PERMISSION_DENIED', () => refuseForeign(foreign, () => false, 'go on like this'))
+  const error = await refuses(test, 'PERMISSION_DENIED', () =>
+    refuseForeign(foreign, () => false, 'go on like this', NOTHING),
+  )
   test.match(error.message, /2 of these changes are not yours to make: go on like this/)
   test.match(error.details.errors, [
     {
@@ -91,10 +94,38 @@ t.test('a refusal names every change, its author and the right', async (test) =>
     },
     { field: 'd', code: 'PERMISSION_DENIED', message: /roles\.delete/ },
   ])
-  refuseForeign(foreign, () => true, '')
+  refuseForeign(foreign, () => true, '', NOTHING)
 })
 
 t.test('what says who may come in, and what they may do, is of access', async (test) => {
   test.ok(isOfAccess([{ section: 'realServers' }, { section: 'radiusUsers' }]))
   test.notOk(isOfAccess([{ section: 'realServers' }, { section: 'nodeIdentities' }]))
+})
+
+t.test('whoever may change some records of a kind refers to what he may read only', async (test) => {
+  const records = new Map([
+    ['shop-1', realServer('shop-1')],
+    ['bank-1', realServer('bank-1')],
+  ])
+  const view = () => ({ get: (_section: string, id: string) => records.get(id) as never })
+  const isShop = (record: unknown) =>
+    record === undefined || String(Reflect.get(Object(record), 'id')).startsWith('shop')
+  const partly: May = (name, touched) =>
+    touched !== undefined &&
+    ['l7Backends.update', 'l7Backends.create', 'realServers.get'].includes(name) &&
+    isShop(touched.before) &&
+    isShop(touched.after)
+  const shop = (...reals: readonly string[]) => backend('shop', reals)
+  refuseForeign([change('l7Backends', shop(), shop('shop-1'))], partly, '', view)
+  const reaching = change('l7Backends', shop('shop-1'), shop('shop-1', 'bank-1'))
+  const error = await refuses(test, 'PERMISSION_DENIED', () => refuseForeign([reaching], partly, '', view))
+  test.match(error.details.errors?.[0]?.message, /takes the right realServers\.get for what its reals\.1\.ripId names/)
+  refuseForeign([change('l7Backends', shop('bank-1'), shop('bank-1', 'shop-1'))], partly, '', view)
+  const gone = change('l7Backends', undefined, shop('shop-2'))
+  await refuses(test, 'PERMISSION_DENIED', () => refuseForeign([gone], partly, '', view))
+  const made = { ...change('realServers', undefined, realServer('shop-2')), key: 'shop-2' }
+  const both: May = (name, touched) =>
+    partly(name, touched) || (name === 'realServers.create' && isShop(touched?.after))
+  refuseForeign([made, gone], both, '', view)
+  refuseForeign([reaching], only('l7Backends.update'), '', view)
 })

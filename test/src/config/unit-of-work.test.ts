@@ -11,11 +11,13 @@ const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
 const BERT = { userId: 'u2', email: 'bert@localhost', sessionId: 's' }
 const STAGE: Purpose = { name: 'test', effect: 'stage', outsideTransactions: false }
 
+const access = (may: () => boolean) => ({ may, areaOf: () => undefined, isConfined: () => false })
+
 function fixture(test: Test, more: Partial<WorkParts> = {}) {
   const { store, editing } = configFixture(test)
   const clock = manualClock()
   const transactions = new Transactions(store, clock, silentLog)
-  const parts = { store, editing, transactions, clock, observed: undefined, access: { may: ANYTHING }, ...more }
+  const parts = { store, editing, transactions, clock, observed: undefined, access: access(ANYTHING), ...more }
   const begin = (purpose: Partial<Purpose> = {}, actor = ANNA, ifMatch?: string, transactionId?: string) =>
     new UnitOfWork(parts, { ...STAGE, ...purpose }, actor, ifMatch, transactionId)
   const create = async (id: string, work = begin()) => {
@@ -111,7 +113,7 @@ t.test('whole sections are restored, those of access with the right to make role
   const work = begin({ name: 'revisions.restore' })
   await work.run(() => work.restore({ realServers: [realServer('a'), realServer('b')] }))
   test.equal(store.changes().length, 2)
-  const { begin: weak } = fixture(test, { access: { may: () => false } })
+  const { begin: weak } = fixture(test, { access: access(() => false) })
   const refused = weak({ name: 'revisions.restore' })
   const role = { id: 'r', name: 'r', builtin: false, endpoints: [] }
   await refuses(test, 'PERMISSION_DENIED', async () => refused.run(() => refused.restore({ roles: [role] })))

@@ -41,8 +41,9 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
       },
     },
     access: {
-      assertStill: (author, endpoints) => {
-        asked.push([author.userId || author.email, ...endpoints])
+      assertStill: (author, endpoints, touched) => {
+        const { id } = Object(touched?.before)
+        asked.push([author.userId || author.email, ...endpoints, `${touched?.section} ${id}`])
         if (gone.has(author.userId)) throw new ApiError('PERMISSION_DENIED', 'the user is gone or disabled')
       },
     },
@@ -98,8 +99,8 @@ t.test('who may not do it any more when it is time does not do it', async (test)
   test.same(store.changes(), [])
   test.match(await start({ halt: true }), { halted: true })
   test.same(asked, [
-    ['u', 'realServers.halt', 'services.apply'],
-    ['a@b', 'realServers.halt', 'services.apply'],
+    ['u', 'realServers.halt', 'services.apply', 'realServers r'],
+    ['a@b', 'realServers.halt', 'services.apply', 'realServers r'],
   ])
 })
 

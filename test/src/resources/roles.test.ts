@@ -174,3 +174,69 @@ t.test('a read carries the tag for If-Match, a list none', async (test) => {
   })
   test.match((await call('DELETE', `/rbac/roles/${id}`, { headers })).json, { code: 'REVISION_MISMATCH' })
 })
+
+t.test('an entry may be for some records only; the answer tells which, and can be sent back', async (test) => {
+  const { addRole, role, change, call } = await fixture()
+  const rip = '/ipvsDirector/rips/{id}'
+  const where = { names: ['shop-*'], owner: 'shop' }
+  const endpoints = [
+    { path: '/ipvsDirector/rips', methods: ['GET'] },
+    { path: rip, methods: ['GET', 'PUT'], where },
+    { path: rip, methods: ['PUT'], where: { ids: ['a'] } },
+  ]
+  const id = await addRole({ endpoints })
+  const before = await role(id)
+  test.same(before.endpoints, endpoints)
+  await call('PUT', '/services/apply')
+  test.equal((await change(id, { endpoints: before.endpoints })).status, 200)
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+  await change(id, { name: 'renamed' })
+  test.same((await role(id)).endpoints, endpoints, 'what is left out stays')
+  await change(id, { endpoints: [...endpoints, { path: rip, methods: ['PUT'] }] })
+  test.same(
+    (await role(id)).endpoints,
+    [
+      { path: '/ipvsDirector/rips', methods: ['GET'] },
+      { path: rip, methods: ['PUT'] },
+      { path: rip, methods: ['GET'], where },
+    ],
+    'what is granted for every record is not granted for some besides',
+  )
+  await change(id, { endpoints: [READ] })
+  test.same((await role(id)).endpoints, [endpoints[0]], 'sent anew, nothing of it is left')
+})
+
+t.test('what a role cannot be confined to is refused at its place', async (test) => {
+  const { call } = await fixture()
+  const rip = { path: '/ipvsDirector/rips/{id}', methods: ['PUT'] }
+  const bad: readonly (readonly [object, string])[] = [
+    [{ ...rip, where: {} }, 'endpoints.0.where'],
+    [{ ...rip, where: { names: ['a\u0000b'] } }, 'endpoints.0'],
+    [{ ...rip, where: { names: [''] } }, 'endpoints.0'],
+    [{ ...rip, where: { names: [] } }, 'endpoints.0'],
+    [{ ...rip, where: { ids: ['a b'] } }, 'endpoints.0'],
+    [{ ...rip, where: { owner: 'a team' } }, 'endpoints.0'],
+    [{ ...rip, where: { owner: '' } }, 'endpoints.0'],
+    [{ ...rip, where: { label: 'x' } }, 'endpoints.0'],
+    [{ path: '/services/apply', methods: ['PUT'], where: { owner: 'shop' } }, 'endpoints.0.where'],
+    [{ path: '/certificates/certs', methods: ['PATCH'], where: { owner: 'shop' } }, 'endpoints.0'],
+  ]
+  for (const [entry, field] of bad) {
+    const answer = await call('POST', '/rbac/roles', { body: { name: 'x', users: [], groups: [], endpoints: [entry] } })
+    test.equal(answer.status, 422, JSON.stringify(entry))
+    test.ok(String(answer.json.errors[0].field).startsWith(field), answer.text)
+  }
+})
+
+t.test('a default role is confined by nobody', async (test) => {
+  const { call, role } = await fixture()
+  const before = await role(ADMINISTRATOR.id)
+  const where = { owner: 'shop' }
+  const endpoints = [...before.endpoints, { path: '/ipvsDirector/rips', methods: ['GET'], where }]
+  const same = await call('PUT', `/rbac/roles/${ADMINISTRATOR.id}`, { body: { endpoints: before.endpoints } })
+  test.equal(same.status, 200)
+  const [first] = before.endpoints
+  const confined = [{ ...first, path: '/ipvsDirector/rips', methods: ['GET'], where }]
+  for (const sent of [confined, endpoints.slice(-1)])
+    test.match(await call('PUT', `/rbac/roles/${ADMINISTRATOR.id}`, { body: { endpoints: sent } }), { status: 409 })
+})

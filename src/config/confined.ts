@@ -1,0 +1,78 @@
+import type { SectionEditor } from '../context/sections.ts'
+import { ApiError } from '../base/errors.ts'
+import { type SectionName, type SectionRecords, SECTIONS } from '../model/sections.ts'
+import type { Area } from '../rules/confined.ts'
+import { nameRecord } from '../rules/names.ts'
+import type { May } from './needed-rights.ts'
+
+/** What who asks may see of a section by an endpoint, of which the right is confined to an area. */
+interface Confinement<N extends SectionName> {
+  readonly section: N
+  readonly area: Area
+  readonly may: May
+}
+
+/** For a read: what is outside is not there. */
+export const seenInside = <N extends SectionName>(
+  editor: SectionEditor<N>,
+  { section, area }: Confinement<N>,
+): SectionEditor<N> => {
+  const inside = (id: string) => {
+    const record = editor.find(id)
+    return record !== undefined && area.has(record) ? record : undefined
+  }
+  return {
+    ...editor,
+    find: inside,
+    get: (id) => (inside(id) === undefined ? refuseMissing(section, id) : editor.get(id)),
+    settings: (id) => (inside(id) === undefined ? undefined : editor.settings(id)),
+    list: () => editor.list().filter((record) => area.has(record)),
+  }
+}
+
+/**
+ * For a change, before its handler could tell anything of a record outside. Lists stay whole, for what the records of a
+ * kind have to agree on. What is changed in the end is judged by `refuseForeign`, whatever this lets through.
+ */
+export const changedInside = <N extends SectionName>(
+  editor: SectionEditor<N>,
+  confinement: Confinement<N>,
+): SectionEditor<N> => {
+  const { section, area } = confinement
+  const assertInside = (record: SectionRecords[N] | undefined) => {
+    if (record !== undefined && !area.has(record)) refuseOutside(confinement, record)
+  }
+  const checked = <T extends { readonly id: string } | string>(named: T): T => {
+    assertInside(editor.find(typeof named === 'string' ? named : named.id))
+    return named
+  }
+  return {
+    ...editor,
+    get: (id) => editor.get(checked(id)),
+    create: (record) => {
+      if (!area.has(record)) throw new ApiError('PERMISSION_DENIED', outside(section, record))
+      editor.create(record)
+    },
+    put: (record) => editor.put(checked(record)),
+    merge: (id, patch) => editor.merge(checked(id), patch),
+    refuseInUse: (id) => editor.refuseInUse(checked(id)),
+    remove: (id) => editor.remove(checked(id)),
+  }
+}
+
+function refuseOutside<N extends SectionName>({ section, may }: Confinement<N>, record: SectionRecords[N]): never {
+  const touched = { section, before: undefined, after: record }
+  // Who may not read it does not learn that it is there.
+  if (!may(`${section}.get`, touched) && !may(`${section}.list`, touched)) refuseMissing(section, record.id)
+  throw new ApiError('PERMISSION_DENIED', outside(section, record))
+}
+
+function outside<N extends SectionName>(section: N, record: SectionRecords[N]): string {
+  const name = String(record[SECTIONS[section].nameField])
+  const named = nameRecord(section, { id: record.id, name })
+  return `Your roles grant this for some records only, and the ${named} is none of them: see GET /localUsers/me`
+}
+
+function refuseMissing(section: SectionName, id: string): never {
+  throw new ApiError('NOT_FOUND', `There is no ${SECTIONS[section].label} with id ${id}`)
+}

@@ -1,0 +1,63 @@
+import type { Where } from '../model/access.ts'
+import { SECTIONS, type SectionName, type Touched } from '../model/sections.ts'
+
+/** The records that a right counts for. */
+export class Area {
+  readonly wheres: readonly Where[]
+  readonly #compiled: readonly Compiled[]
+  readonly #section: SectionName
+
+  constructor(section: SectionName, wheres: readonly Where[]) {
+    this.#section = section
+    this.wheres = wheres
+    this.#compiled = wheres.map((where) => compiled(where))
+  }
+
+  has(record: unknown): boolean {
+    const of = (field: string): unknown => Reflect.get(Object(record), field)
+    const name = String(of(SECTIONS[this.#section].nameField)).toLowerCase()
+    return this.#compiled.some(
+      (where) =>
+        // One that says nothing, as a backup could bring it, is of no record rather than of all.
+        (where.owner ?? where.ids ?? where.names) !== undefined &&
+        (where.owner === undefined || where.owner === of('owner')) &&
+        (where.ids === undefined || where.ids.has(of('id'))) &&
+        (where.names === undefined || where.names.some((pattern) => isLike(name, pattern))),
+    )
+  }
+
+  /** Whether the record is inside before the change and after it. */
+  holds({ section, before, after }: Touched): boolean {
+    if (section !== this.#section) return false
+    const [was, is] = [before ?? undefined, after ?? undefined]
+    return (was !== undefined || is !== undefined) && [was, is].every((side) => side === undefined || this.has(side))
+  }
+}
+
+interface Compiled {
+  readonly owner: string | undefined
+  readonly ids: ReadonlySet<unknown> | undefined
+  /** In lower case, in pieces between the stars. */
+  readonly names: readonly (readonly string[])[] | undefined
+}
+
+const compiled = ({ owner, ids, names }: Where): Compiled => ({
+  owner,
+  ids: ids && new Set(ids),
+  names: names?.map((pattern) => pattern.toLowerCase().split('*')),
+})
+
+/** Looks for each piece behind the one before, so that no pattern takes long: an expression could. */
+function isLike(name: string, pieces: readonly string[]): boolean {
+  const [first = '', ...rest] = pieces
+  const last = rest.pop()
+  if (last === undefined) return name === first
+  if (!name.startsWith(first) || !name.endsWith(last)) return false
+  let at = first.length
+  for (const piece of rest) {
+    const found = name.indexOf(piece, at)
+    if (found < 0) return false
+    at = found + piece.length
+  }
+  return at <= name.length - last.length
+}
