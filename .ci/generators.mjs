@@ -12,8 +12,10 @@ export const FOLDER = join(ROOT, '.cache', 'clients')
 const STAMP = join(FOLDER, 'node_modules', '.lock')
 const lock = readFileSync(join(SOURCE, 'package-lock.json'), 'utf8')
 
+/** Without what a test preloads into every program of Node: tsc does not start with it. */
 export function run(program, args, cwd = FOLDER) {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+  const words = ['-u', 'NODE_OPTIONS', program, ...args]
+  const { status, stdout, stderr, error } = spawnSync('env', words, { cwd, encoding: 'utf8' })
   return { isRight: status === 0, said: `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`.trim() }
 }
 
