@@ -122,8 +122,14 @@ const secondFactor = [
     data: Type.Object({
       secret: text('For typing, base32. SHA-1, 6 digits, 30 seconds.'),
       uri: Type.String({ format: 'uri', description: 'otpauth URI, for a QR code.' }),
+      qr: text('The same as a QR code: an SVG image, which holds the secret.'),
     }),
-    handle: (ctx, { body }) => ctx.accounts.beginSecondFactor(ctx, body.password),
+    async handle(ctx, { body }) {
+      const begun = await ctx.accounts.beginSecondFactor(ctx, body.password)
+      // Few enrol, and nobody waits for it at a start.
+      const { encodeQR } = await import('qr')
+      return { ...begun, qr: encodeQR(begun.uri, 'svg') }
+    },
   }),
   endpoint({
     ...own,

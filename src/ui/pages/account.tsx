@@ -122,7 +122,7 @@ function Password() {
 interface Enrolment {
   readonly secret: string
   readonly uri: string
-  readonly qr?: string
+  readonly qr: string
 }
 
 function SecondFactor() {
@@ -211,13 +211,7 @@ function SecondFactor() {
           </>
         ) : (
           <>
-            {begun.value.qr === undefined ? null : (
-              <img
-                class="qr"
-                alt={t('QR code for the app')}
-                src={`data:image/svg+xml;base64,${btoa(begun.value.qr)}`}
-              />
-            )}
+            <img class="qr" alt={t('QR code for the app')} src={`data:image/svg+xml;base64,${btoa(begun.value.qr)}`} />
             <p>
               {t('Scan it with an app for one-time codes, or type this:')} <code>{begun.value.secret}</code>
             </p>

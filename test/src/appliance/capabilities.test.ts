@@ -46,18 +46,20 @@ t.test(
   },
 )
 
+const LEFT = '0198c0de-0000-7000-8000-000000000001'
+
 t.test('a start takes up what jobs have left, and tidies what belongs to none', async (test) => {
   const state = temporaryFolder(test, 'appliance')
   const store = new LmdbConfigStore(join(state, 'config'))
   const about = { kind: 'gone', group: 'gone', title: 'Gone', by: 'a@b', startedAt: '2026-01-31T13:45:00.000Z' }
-  const job = { id: 'left', ...about, state: 'running', progress: null, step: '', log: [], result: null, problem: null }
-  await store.jobs.put('left', job)
+  const job = { id: LEFT, ...about, state: 'running', progress: null, step: '', log: [], result: null, problem: null }
+  await store.jobs.put(LEFT, job)
   await store.close()
-  for (const name of ['left', 'nobody']) mkdirSync(join(state, 'jobs', name), { recursive: true })
+  for (const name of [LEFT, 'nobody']) mkdirSync(join(state, 'jobs', name), { recursive: true })
   const { appliance, login } = await startIn(test, { state })
   await appliance.run()
   const call = caller(appliance, await login('admin@localhost', 'correct horse battery'))
-  await until('its end', async () => (await call('GET', '/jobs/left')).json.data.state === 'failed')
+  await until('its end', async () => (await call('GET', `/jobs/${LEFT}`)).json.data.state === 'failed')
   await until('tidy', async () => !existsSync(join(state, 'jobs/nobody')))
-  test.ok(existsSync(join(state, 'jobs/left')))
+  test.ok(existsSync(join(state, 'jobs', LEFT)))
 })

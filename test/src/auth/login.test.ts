@@ -148,7 +148,7 @@ async function enrolled(test: Test) {
   const parts = await fixture(test)
   const secret = newSecret()
   const codes = newRecoveryCodes()
-  const secondFactor = { secret, recoveryCodes: codes.map(recoveryHash), since: '' }
+  const secondFactor = { secret, recoveryCodes: codes.map(recoveryHash), since: '2026-01-02T03:04:05.000Z' }
   await parts.edit((draft) => draft.section('users').merge('u', { secondFactor }))
   await parts.promote()
   const code = () => hotp(secret, Math.floor(parts.clock.now_ms() / 30_000))

@@ -3,7 +3,7 @@ import t from 'tap'
 import { EVENT_KINDS, Job } from '../../../src/model/job.ts'
 
 const JOB = {
-  id: 'j',
+  id: '0198c0de-0000-7000-8000-000000000001',
   kind: 'update',
   title: 'Software update',
   state: 'running',
