@@ -232,7 +232,7 @@ t.test('what people did to their own account meanwhile is not taken back with it
   await apply()
   await edit((draft) => draft.section('users').merge('u', { firstName: 'New' }))
   await apply(30)
-  const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }
+  const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '2026-01-02T03:04:05.000Z' }
   const amending = { store, engine, onPromoted: () => undefined }
   await amendRecord(amending, 'users', 'u', () => ({ passwordHash: 'better', secondFactor }))
   clock.advance(30_000)
