@@ -94,6 +94,8 @@ export type LayerName = (typeof LAYERS)[number]
 export type FigureKind = (typeof KINDS)[number]
 
 const figures = new Map<string, Row>()
+/** Keys of the figures of each server. */
+const ofServers = new Map<string, Set<string>>()
 /** Requests, or new sessions, of each second. */
 const rings = new Map<string, number[]>()
 
@@ -107,35 +109,38 @@ export const figureOf = (layer: LayerName, kind: FigureKind, id: string, backend
   figures.get(keyOf(layer, kind, { id, backendId })) as Figure | undefined
 export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly number[] =>
   rings.get(`${layer} ${kind} ${id}`) ?? []
-/** Sessions and requests of a server, of all backends. */
-export const figuresOfServer = (id: string): readonly Figure[] => {
-  const found: Figure[] = []
-  for (const [key, row] of figures) if (key.includes(' reals ') && row['id'] === id) found.push(row as Figure)
-  return found
-}
+/** Of a server, one for each backend that holds it. */
+export const figuresOfServer = (id: string): readonly Figure[] =>
+  [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
 
 const rateOf = (row: Row): number =>
   Number(row['requestRate'] ?? row['sessionRate'] ?? row['connectionsPerSecond'] ?? 0)
 
 function take(data: unknown, isWhole: boolean): void {
-  if (isWhole) figures.clear()
+  if (isWhole) {
+    figures.clear()
+    ofServers.clear()
+  }
   for (const layer of LAYERS) {
     const told = (data as Record<string, Record<string, readonly Row[]> | undefined>)[layer]
-    for (const kind of KINDS) {
-      for (const row of told?.[kind] ?? []) {
-        const key = keyOf(layer, kind, row)
-        figures.set(key, { ...figures.get(key), ...row })
-      }
-    }
+    for (const kind of KINDS) for (const row of told?.[kind] ?? []) keep(layer, kind, row)
   }
-  for (const [key, row] of figures) {
-    if (key.includes(' reals ')) continue
-    const ring = rings.get(key) ?? []
-    ring.push(rateOf(row))
+  for (const [key, ring] of rings) {
+    ring.push(rateOf(figures.get(key) ?? {}))
     if (ring.length > RING) ring.shift()
-    rings.set(key, ring)
   }
   tick.value += 1
+}
+
+function keep(layer: LayerName, kind: FigureKind, row: Row): void {
+  const key = keyOf(layer, kind, row)
+  const known = figures.get(key)
+  if (known !== undefined) Object.assign(known, row)
+  else figures.set(key, { ...row })
+  if (kind === 'frontends' && !rings.has(key)) rings.set(key, [])
+  if (kind !== 'reals' || known !== undefined) return
+  const id = String(row['id'])
+  ofServers.set(id, (ofServers.get(id) ?? new Set()).add(key))
 }
 
 export async function refreshOverview(): Promise<void> {

@@ -4,7 +4,7 @@ import { ago, bytes, short, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
-import { ServicesTable, useServices } from '../parts/services-table.tsx'
+import { type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
 
 const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 const PAGES: Readonly<Record<string, string>> = {
@@ -66,7 +66,13 @@ export function OverviewPage() {
       </div>
       <div class="columns">
         <Card title={t('Services')} more={<a href={hrefOf('services')}>{t('All')}</a>}>
-          {isLoading ? <Loading /> : services.length === 0 ? <FirstSteps /> : <ServicesTable services={services} />}
+          {isLoading ? (
+            <Loading />
+          ) : services.length === 0 ? (
+            <FirstSteps />
+          ) : (
+            <ServicesTable services={firstOf(services)} />
+          )}
         </Card>
         <div class="stack">
           {now.revisions === null ? null : (
@@ -84,6 +90,19 @@ export function OverviewPage() {
     </>
   )
 }
+
+const SERVICES = 15
+const RANK: Readonly<Record<string, number>> = { bad: 0, warn: 1, good: 2, idle: 3 }
+
+/** Those that need somebody, and some others; all of them have a page. */
+const firstOf = (services: readonly Service[]): readonly Service[] =>
+  services.length <= SERVICES
+    ? services
+    : services
+        .map((one) => [RANK[standingOf(one).tone] ?? 3, one] as const)
+        .toSorted(([a], [b]) => a - b)
+        .slice(0, SERVICES)
+        .map(([, one]) => one)
 
 const up = ({ reals }: Layer): number => reals.up
 const sum = (a: number | null, b: number | null): number | null =>

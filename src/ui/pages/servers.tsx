@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { ask, read } from '../core/api.ts'
 import { changed, changes, figuresOfServer, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
@@ -39,6 +39,11 @@ export function ServersPage() {
   const fit = fits[state] ?? fits.all
   const all = records ?? []
   const one = all.find((server) => server.id === id)
+  const shown = useMemo(
+    () =>
+      all.filter((server) => fit(server) && `${server.name} ${server.ip}:${server.port}`.toLowerCase().includes(text)),
+    [records, fit, text],
+  )
   return (
     <>
       {one === undefined ? (
@@ -76,11 +81,7 @@ export function ServersPage() {
                 </Button>
               </Empty>
             ) : (
-              <ServersTable
-                servers={all.filter(
-                  (server) => fit(server) && `${server.name} ${server.ip}:${server.port}`.toLowerCase().includes(text),
-                )}
-              />
+              <ServersTable servers={shown} />
             )}
           </Card>
         </>

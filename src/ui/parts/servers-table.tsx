@@ -30,7 +30,7 @@ const total = (id: string, field: string): number | undefined => {
   return known.length === 0 ? undefined : known.reduce((sum, one) => sum + Number(one[field] ?? 0), 0)
 }
 
-const columns = (isShort: boolean): readonly Column<ServerRecord>[] => [
+const columns = (): readonly Column<ServerRecord>[] => [
   { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
   {
     id: 'address',
@@ -51,22 +51,19 @@ const columns = (isShort: boolean): readonly Column<ServerRecord>[] => [
     cell: ({ state }) => <Badge tone={STATES[state]}>{t(state)}</Badge>,
   },
   { id: 'weight', title: t('Weight'), isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
-  ...(isShort
-    ? []
-    : ([
-        {
-          id: 'sessions',
-          title: t('Sessions'),
-          isNumber: true,
-          cell: ({ id }: ServerRecord) => short(total(id, 'currentSessions')),
-        },
-        {
-          id: 'rate',
-          title: t('per second'),
-          isNumber: true,
-          cell: ({ id }: ServerRecord) => short(total(id, 'sessionRate')),
-        },
-      ] as const)),
+
+  {
+    id: 'sessions',
+    title: t('Sessions'),
+    isNumber: true,
+    cell: ({ id }: ServerRecord) => short(total(id, 'currentSessions')),
+  },
+  {
+    id: 'rate',
+    title: t('per second'),
+    isNumber: true,
+    cell: ({ id }: ServerRecord) => short(total(id, 'sessionRate')),
+  },
 ]
 
 const MOVES = ['online', 'drain', 'halt'] as const
@@ -75,9 +72,7 @@ const MOVES = ['online', 'drain', 'halt'] as const
 export function ServersTable({ servers }: { readonly servers: readonly ServerRecord[] }) {
   const ticked = useSignal<ReadonlySet<string>>(new Set())
   const isBusy = useSignal(false)
-  // Sessions of thousands of servers are not looked for each second.
-  const isLong = servers.length > 500
-  if (!isLong) void tick.value
+  void tick.value
   const chosen = servers.filter(({ id }) => ticked.value.has(id))
   async function move(to: (typeof MOVES)[number]) {
     isBusy.value = true
@@ -114,7 +109,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
       <Table
         label={t('Servers')}
         rows={servers}
-        columns={columns(isLong)}
+        columns={columns()}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => hrefOf('servers', id)}
         ticked={ticked.value}

@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks'
 import { type Figure, figureOf, type LayerName, ringOf, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { hrefOf } from '../core/route.ts'
@@ -17,7 +18,6 @@ export interface Service {
   readonly enabled: boolean
   readonly isPaused: boolean
   readonly backend: BackendRecord | undefined
-  readonly certificates: number
 }
 
 export interface Member {
@@ -38,7 +38,6 @@ interface L7Frontend {
   readonly enabled: boolean
   readonly defaultBackendId: string | null
   readonly maintenance: { readonly enabled: boolean }
-  readonly certificates: readonly string[]
 }
 interface L4Frontend {
   readonly id: string
@@ -59,26 +58,43 @@ export function useServices(): {
   const l7Backends = useRecords<BackendRecord>('/layer7proxy/backends')
   const l4 = useRecords<L4Frontend>('/ipvsDirector/frontends')
   const l4Backends = useRecords<BackendRecord>('/ipvsDirector/backends')
-  const services = [
-    ...(l7.records ?? []).map(({ mode, defaultBackendId, maintenance, certificates, ...one }): Service => ({
-      ...one,
-      layer: 'layer7',
-      kind: mode,
-      isPaused: maintenance.enabled,
-      backend: l7Backends.records?.find(({ id }) => id === defaultBackendId),
-      certificates: certificates.length,
-    })),
-    ...(l4.records ?? []).map(({ protocol, backendId, ...one }): Service => ({
-      ...one,
-      layer: 'layer4',
-      kind: protocol,
-      isPaused: false,
-      backend: l4Backends.records?.find(({ id }) => id === backendId),
-      certificates: 0,
-    })),
-  ]
+  const services = useMemo(
+    () => [...ofLayer7(l7.records, l7Backends.records), ...ofLayer4(l4.records, l4Backends.records)],
+    [l7.records, l7Backends.records, l4.records, l4Backends.records],
+  )
   const isLoading = l7.records === undefined || l4.records === undefined
   return { services, isLoading, problem: l7.problem ?? l4.problem }
+}
+
+const byId = (backends: readonly BackendRecord[] | undefined): ReadonlyMap<string, BackendRecord> =>
+  new Map((backends ?? []).map((one) => [one.id, one]))
+
+function ofLayer7(
+  frontends: readonly L7Frontend[] | undefined,
+  backends: readonly BackendRecord[] | undefined,
+): readonly Service[] {
+  const known = byId(backends)
+  return (frontends ?? []).map(({ mode, defaultBackendId, maintenance, ...one }) => ({
+    ...one,
+    layer: 'layer7',
+    kind: mode,
+    isPaused: maintenance.enabled,
+    backend: known.get(defaultBackendId ?? ''),
+  }))
+}
+
+function ofLayer4(
+  frontends: readonly L4Frontend[] | undefined,
+  backends: readonly BackendRecord[] | undefined,
+): readonly Service[] {
+  const known = byId(backends)
+  return (frontends ?? []).map(({ protocol, backendId, ...one }) => ({
+    ...one,
+    layer: 'layer4',
+    kind: protocol,
+    isPaused: false,
+    backend: known.get(backendId),
+  }))
 }
 
 export interface Standing {

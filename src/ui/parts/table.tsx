@@ -26,7 +26,8 @@ interface TableProps<T> {
 const ROW_PX = 40
 /** Shorter tables are drawn whole. */
 const WHOLE = 120
-const AROUND = 12
+const AROUND = 16
+const STEP = 8
 
 /** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }: TableProps<T>) {
@@ -43,7 +44,8 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
       const box = body.current
       if (box === null || sorted.length <= WHOLE) return
       const above = Math.max(0, -box.getBoundingClientRect().top)
-      const first = Math.max(0, Math.floor(above / ROW_PX) - AROUND)
+      // Rows are drawn anew when half of those around are used up, and not with each step.
+      const first = Math.max(0, Math.floor(above / ROW_PX / STEP) * STEP - AROUND)
       const shown = Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
       const [before] = place.value
       if (first !== before) place.value = [first, first + shown]
@@ -65,7 +67,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
   }
   return (
     <div class="table-box" ref={body}>
-      <table aria-label={label} aria-rowcount={sorted.length}>
+      <table class={isLong ? 'long' : undefined} aria-label={label} aria-rowcount={sorted.length}>
         <thead>
           <tr>
             {ticked === undefined ? null : (
