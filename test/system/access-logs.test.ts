@@ -37,26 +37,27 @@ t.test('whatever bytes a client sends, its line is one line, and the next one is
     ['a\tb', 'a\tb'],
     ['x'.repeat(8_000), 'x'.repeat(1_024)],
   ]
-  for (const [value] of hostile) await send(port, get('/x', `X-A: ${value}\r\n`))
+  for (const [n, [value]] of hostile.entries()) await send(port, get(`/${n}`, `X-A: ${value}\r\n`))
   await send(port, get(`/${'p'.repeat(9_000)}`))
   await send(port, get(`/${'p'.repeat(70_000)}`))
   await send(port, 'NO \u0001\u0000 request\r\n\r\n')
   await send(port, get('/last'))
+  // A client has its answer before the line is written: threads of HAProxy write theirs in any order.
   const all = await rows(hostile.length + 4)
-  test.strictSame(
-    all.slice(0, hostile.length).map(({ headers }) => JSON.parse(headers)),
-    hostile.map(([, kept]) => ({ 'X-A': kept })),
-  )
-  const [long, tooLong, broken, last] = all.slice(hostile.length)
-  test.equal(long?.path, `/${'p'.repeat(4_095)}`, 'a long path is cut off')
-  test.match(
-    [tooLong, broken],
-    [
-      { status: 400, path: '', method: '' },
-      { status: 400, path: '', method: '' },
-    ],
-  )
-  test.equal(last?.path, '/last')
+  const of = (path: string) => all.filter((row) => row.path === path)
+  for (const [n, [, kept]] of hostile.entries())
+    test.strictSame(
+      of(`/${n}`).map(({ headers }) => JSON.parse(headers)),
+      [{ 'X-A': kept }],
+      `line ${n}`,
+    )
+  test.equal(of(`/${'p'.repeat(4_095)}`).length, 1, 'a long path is cut off')
+  test.match(of(''), [
+    { status: 400, method: '' },
+    { status: 400, method: '' },
+  ])
+  test.equal(of('/last').length, 1)
+  test.equal(all.length, hostile.length + 4)
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
