@@ -31,7 +31,12 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(token, { exit: 0, err: /^Good for one node, until / })
   const words = `cluster join - --address ${second.address} --node-name right`
   const input = token.out
-  test.match(await right(words, { input, answers: ['n'] }), { exit: 1, err: /site, of left\.[^]*nothing was done/ })
+  const refused = await until(
+    'the port of nodes is open',
+    () => right(words, { input, answers: ['n'] }),
+    ({ err }) => !err.includes('NODE_UNREACHABLE'),
+  )
+  test.match(refused, { exit: 1, err: /site, of left\.[^]*nothing was done/ })
   test.match(await right(words, { input, answers: ['y'] }), { exit: 0, out: 'Joined the cluster.\n' })
   await allVote(first, 2)
 
