@@ -29,7 +29,17 @@ export const ADMINISTRATOR = role('Administrator', () => true)
  * Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could
  * who installs a package of his own, or takes the whole system back.
  */
-const OVER_RIGHTS = ['/localUsers', '/rbac', '/backup', '/revisions', '/audit', '/radius', '/saml', '/login'] as const
+const OVER_RIGHTS = [
+  '/localUsers',
+  '/rbac',
+  '/backup',
+  '/revisions',
+  '/audit',
+  '/radius',
+  '/saml',
+  '/oidc',
+  '/login',
+] as const
 
 /**
  * The roles every installation has. Their rights are rules over the endpoint table, so that endpoints of later versions

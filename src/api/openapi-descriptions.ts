@@ -18,6 +18,7 @@ const BY_SNMPD = 'snmpd is restarted with it'
 const AT_APPLY: Readonly<Record<string, string>> = {
   loginPolicy: BY_DAEMON,
   saml: BY_DAEMON,
+  oidc: BY_DAEMON,
   localUsers: BY_DAEMON,
   groups: BY_DAEMON,
   roles: BY_DAEMON,

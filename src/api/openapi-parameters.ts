@@ -50,7 +50,7 @@ function pathParameters({ answeredByAny, ...endpoint }: Endpoint): readonly Json
 }
 
 const READ: Readonly<Record<string, string>> = {
-  cookie: 'The cookie that GET /saml/login has set.',
+  cookie: 'The cookie that the beginning of the login has set.',
   'last-event-id': 'Number of the last event that was received.',
   'x-backup-passphrase': 'Passphrase of the backup, 8 to 256 printable ASCII characters; without it, none.',
 }

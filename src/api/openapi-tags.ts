@@ -9,7 +9,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     apiTokens: 'Tokens of programs.',
     secondFactors: 'Second factors of others, for when one is lost.',
     loginPolicy: 'What is asked of everybody who logs in.',
-    saml: 'Logins that an identity provider vouches for.',
+    saml: 'Logins that an identity provider vouches for, by SAML.',
+    oidc: 'The same by OpenID Connect.',
   },
   'Who may do what': {
     localUsers: 'Users that are kept here.',

@@ -35,7 +35,8 @@ import { Maintenance } from '../membership/maintenance.ts'
 import { createNodeFacts, ownFacts } from '../membership/node-facts.ts'
 import { Pair } from '../membership/pair.ts'
 import { endpoints } from '../resources/index.ts'
-import { SamlLogins } from '../saml/logins.ts'
+import { OidcLogins } from '../sso/oidc-logins.ts'
+import { SamlLogins } from '../sso/saml-logins.ts'
 import { healthOver } from '../stats/health.ts'
 import { isLayer4Told, Layer4OfNodes, type Layer4Told } from '../stats/layer4-of-nodes.ts'
 import { createAcme, createCertificates } from './acme.ts'
@@ -142,6 +143,7 @@ function ofNode(node: Node) {
     login: access.login,
     machine: node.facts,
     nodeFacts: createNodeFacts({ ...node, own: ownFacts(node) }),
+    oidc: new OidcLogins({ ...node, login: access.login, allowsLoopback: node.settings.profile === 'trial' }),
     passwords: access.hashing,
     pending: createPending(node),
     plans: new Plans(node),

@@ -29,8 +29,10 @@ export function auditEntry(request: AuditedRequest, outcome: AuditOutcome, at: s
     endpoint: endpoint.name,
     method,
     path: path.slice(0, TEXT_MAX),
-    // What nobody has found valid may be a secret.
-    ...(query === '' || (outcome.status ?? 0) >= 400 ? {} : { query: query.slice(0, TEXT_MAX) }),
+    // What nobody has found valid may be a secret, and what comes with a login is one.
+    ...(query === '' || endpoint.access === 'public' || (outcome.status ?? 0) >= 400
+      ? {}
+      : { query: query.slice(0, TEXT_MAX) }),
     ...(forwardedBy === undefined ? {} : { forwardedBy }),
     ...(forwardedTo === undefined ? {} : { forwardedTo }),
     ...cameOf(outcome),

@@ -7,6 +7,7 @@ import { nameBasedId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { bareName, comparedName, isReservedName } from './login-name.ts'
 import { SHARED } from '../model/node.ts'
+import { enforcedSso } from '../rules/enforced-sso.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
 import type { ExternalLogin } from './external-login.ts'
 import type { FirstPassword } from './first-password.ts'
@@ -81,11 +82,11 @@ export class Login implements LoginActor {
   }
 
   /** For whom an identity provider has vouched. */
-  async admitted(email: string, address: string): Promise<SessionData> {
+  async admitted(email: string, via: 'saml' | 'oidc', address: string): Promise<SessionData> {
     const user = localUser(this.#parts.running, email)
     if (user === undefined) throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
     if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
-    return this.#admit(user, 'saml', address)
+    return this.#admit(user, via, address)
   }
 
   async #admit(user: LocalUser, via: Via, address: string): Promise<SessionData> {
@@ -181,9 +182,13 @@ export class Login implements LoginActor {
   }
 
   #refuseWhereEnforced(userId: string): void {
-    const saml = this.#parts.running.get('samlConfigs', SHARED)
-    if (saml?.enabled !== true || !saml.enforced || saml.breakGlassUserId === userId) return
-    throw new ApiError('SSO_ENFORCED', 'Passwords are off: log in through the identity provider, GET /saml/login')
+    const enforced = enforcedSso(this.#parts.running)
+    const [first] = enforced
+    if (first === undefined || enforced.some(({ breakGlassUserId }) => breakGlassUserId === userId)) return
+    throw new ApiError(
+      'SSO_ENFORCED',
+      `Passwords are off: log in through the identity provider, GET ${first.loginPath}`,
+    )
   }
 
   /** Who is known as the server says waits for nobody; only what has to be written goes one after the other. */

@@ -10,7 +10,7 @@ const CACHED_TOKENS_MAX = 10_000
 export const SESSIONS_PER_USER_MAX = 50
 
 /** How somebody came in. */
-export type Via = 'password' | 'radius' | 'saml'
+export type Via = 'password' | 'radius' | 'saml' | 'oidc'
 
 export interface Session {
   readonly id: string

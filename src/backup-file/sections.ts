@@ -50,8 +50,14 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section(
     'rbac',
     'Users, groups, roles and how they log in',
-    ['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies'],
-    { version: 2, migrations: { 1: withEmpty('radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies') } },
+    ['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers', 'samlConfigs', 'oidcConfigs', 'loginPolicies'],
+    {
+      version: 3,
+      migrations: {
+        1: withEmpty('radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies'),
+        2: withEmpty('oidcConfigs'),
+      },
+    },
   ),
   section('gslb', 'Global server load balancing'),
   section('certs', 'Certificates', ['certificates', 'cipherLists', 'acmeAccounts', 'acmeOrders'], {

@@ -105,6 +105,7 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   // They come by logging in; otherwise by a restore, which has to make roles to bring users back.
   radiusUsers: { create: ['roles.create'], update: ['radiusUsers.update'], remove: ['radiusUsers.delete'] },
   samlConfigs: settings('saml.update'),
+  oidcConfigs: settings('oidc.update'),
   loginPolicies: settings('loginPolicy.update'),
   alertTargets: records('alertTargets'),
   alertRules: records('alertRules'),

@@ -8,6 +8,7 @@ import { type RecordChange, type SectionName, SECTIONS } from '../model/sections
 const PEM: { readonly [N in SectionName]?: string } = {
   certificates: 'chain',
   samlConfigs: 'idpCertificates',
+  oidcConfigs: 'caCertificate',
   l7Frontends: 'clientCa',
 }
 /** What the summary of a certificate says. */

@@ -11,7 +11,7 @@ export interface SessionEntry {
   readonly name: string
   /** Where the login came from. */
   readonly address: string
-  readonly via: 'password' | 'radius' | 'saml'
+  readonly via: 'password' | 'radius' | 'saml' | 'oidc'
   /** ISO 8601, both. */
   readonly createdAt: string
   readonly expiresAt: string

@@ -19,7 +19,7 @@ export interface SessionData {
   readonly token: string
   /** The session may do nothing but set up a second factor. */
   readonly mustEnrol: boolean
-  readonly via: 'password' | 'radius' | 'saml'
+  readonly via: 'password' | 'radius' | 'saml' | 'oidc'
   /** Ids of older sessions that ended because there were too many. */
   readonly ended: readonly string[]
 }

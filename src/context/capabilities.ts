@@ -31,7 +31,7 @@ import type { OverviewReader } from './overview.ts'
 import type { PlansActor, PlansReader } from './plans.ts'
 import type { RadiusProbe } from './radius.ts'
 import type { RevisionsReader } from './revisions.ts'
-import type { Sso, SsoReader } from './sso.ts'
+import type { Oidc, OidcReader, Sso, SsoReader } from './sso.ts'
 import type { PendingReader, TransactionsActor, TransactionsReader } from './staging.ts'
 import type { StickTables, StickTablesReader } from './stick-tables.ts'
 import type { UnitsActor, UnitsReader } from './units.ts'
@@ -71,6 +71,7 @@ export interface Capabilities {
   readonly maintenance: { act: MaintenanceActor }
   readonly metrics: { read: MetricsReader }
   readonly nodeFacts: { read: NodeFactsReader }
+  readonly oidc: { read: OidcReader; act: Oidc }
   readonly overview: { read: OverviewReader }
   readonly pair: { act: PairActor }
   readonly passwords: { stage: Hashing }

@@ -1,7 +1,7 @@
 import type { SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
-/** Single sign-on as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
+/** Single sign-on by SAML as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
 export interface SsoReader {
   /** Where to send the browser, and the cookie by which it is known again. */
   begin(): { readonly location: string; readonly cookie: string }
@@ -13,5 +13,15 @@ export interface Sso extends SsoReader {
    * Judges what the identity provider posts; refuses with INVALID_CREDENTIALS. Answers a code that opens one session.
    */
   finish(asking: Asking, response: string, cookies: string): Promise<string>
+  redeem(asking: Asking, code: string): Promise<SessionData>
+}
+
+/** The same by OpenID Connect. Its provider answers by a GET, which changes nothing: the code waits in memory. */
+export interface OidcReader {
+  begin(): Promise<{ readonly location: string; readonly cookie: string }>
+  /** Judges what the identity provider sends the browser back with, as `Sso` does. */
+  finish(asking: Asking, answer: URLSearchParams, cookies: string): Promise<string>
+}
+export interface Oidc extends OidcReader {
   redeem(asking: Asking, code: string): Promise<SessionData>
 }

@@ -83,7 +83,7 @@ export function toldBy(work: Deeds | undefined): Deeds {
 }
 
 /** Public endpoints by which somebody comes in. */
-const LOGINS: ReadonlySet<string> = new Set(['auth.login', 'saml.acs', 'saml.token'])
+const LOGINS: ReadonlySet<string> = new Set(['auth.login', 'saml.acs', 'saml.token', 'oidc.callback', 'oidc.token'])
 
 /** Every attempt to change something or to see a secret, and every login. */
 export function isAudited({ access, method, name, reveals }: Endpoint): boolean {

@@ -125,7 +125,8 @@ export class Pipeline {
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked, who.rights))
       if (known === undefined) this.#known.keep(path, { ...match, params })
-      return route.endpoint.reveals ? this.#revealed(asked) : this.#answer(asked, this.#contextFor(asked))
+      if (!isAudited(route.endpoint)) return this.#answer(asked, this.#contextFor(asked))
+      return route.endpoint.reveals ? this.#revealed(asked) : this.#cameBack(asked)
     } catch (error) {
       return this.#turnedAway(route, incoming, actor, requestId, answerRefusal(error, requestId, this.#parts.log))
     }
@@ -276,6 +277,18 @@ export class Pipeline {
     } catch (error) {
       return answerRefusal(error, asked.requestId, this.#parts.log)
     }
+  }
+
+  /** A browser that an identity provider sends back: a login is told of, whatever comes of it. */
+  async #cameBack(asked: Asked): Promise<Answer> {
+    const note = noteOf(asked)
+    let answer: Answer
+    try {
+      answer = await this.#answer(asked, this.#contextFor(asked))
+    } catch (error) {
+      answer = answerRefusal(error, asked.requestId, this.#parts.log)
+    }
+    return noted(this.#parts, note, answer)
   }
 
   #contextFor(asked: Asked): HandlerContext {

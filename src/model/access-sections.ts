@@ -8,5 +8,6 @@ export const ACCESS_SECTIONS: ReadonlySet<SectionName> = new Set([
   'radiusConfigs',
   'radiusUsers',
   'samlConfigs',
+  'oidcConfigs',
   'loginPolicies',
 ])

@@ -16,7 +16,7 @@ import type {
   UserInterface,
 } from './node.ts'
 import type { RealServer } from './real-server.ts'
-import type { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
+import type { LoginPolicy, OidcConfig, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import type { SnmpSettings, SnmpUser } from './snmp.ts'
 import type { SyslogServer } from './syslog-server.ts'
 
@@ -52,6 +52,7 @@ export interface SectionRecords {
   readonly radiusConfigs: RadiusConfig
   readonly radiusUsers: RadiusUser
   readonly samlConfigs: SamlConfig
+  readonly oidcConfigs: OidcConfig
   readonly loginPolicies: LoginPolicy
   readonly alertTargets: AlertTarget
   readonly alertRules: AlertRule

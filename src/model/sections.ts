@@ -20,7 +20,7 @@ import {
 } from './node.ts'
 import { RealServer } from './real-server.ts'
 import { maybe, named, ofBackend, type Reference } from './references.ts'
-import { LoginPolicy, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
+import { LoginPolicy, OidcConfig, RadiusConfig, RadiusUser, SamlConfig } from './sign-in.ts'
 import { SnmpSettings, SnmpUser } from './snmp.ts'
 import { SyslogServer } from './syslog-server.ts'
 
@@ -265,6 +265,11 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
   },
   samlConfigs: {
     ...ofNode('SAML configuration', SamlConfig),
+    references: ({ breakGlassUserId }) => maybe('breakGlassUserId', 'users', breakGlassUserId),
+  },
+  oidcConfigs: {
+    ...ofNode('OIDC configuration', OidcConfig),
+    secrets: ['clientSecret'],
     references: ({ breakGlassUserId }) => maybe('breakGlassUserId', 'users', breakGlassUserId),
   },
   loginPolicies: ofNode('login policy', LoginPolicy),

@@ -54,7 +54,7 @@ export const SessionShown = titled('Session', {
   userId: text('User.'),
   name: text('Login name; empty when the user is gone.'),
   address: text('Address that the login came from.'),
-  via: Type.Enum(['password', 'radius', 'saml'], { description: 'How it was opened.' }),
+  via: Type.Enum(['password', 'radius', 'saml', 'oidc'], { description: 'How it was opened.' }),
   createdAt: Moment('ISO 8601.'),
   expiresAt: Moment('ISO 8601; twelve hours after the login.'),
   isCurrent: Type.Boolean({ description: 'The one that asks.' }),

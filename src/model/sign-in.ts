@@ -49,6 +49,14 @@ export const RadiusUser = closed({
 })
 export type RadiusUser = Static<typeof RadiusUser>
 
+const BreakGlass = refersTo(
+  Type.String({
+    maxLength: 64,
+    description: 'Local user who may always log in with a password; empty for none.',
+  }),
+  'users',
+)
+
 export const SamlConfig = closed({
   id: Id,
   enabled: Type.Boolean({ description: 'Whether users may log in through the identity provider.' }),
@@ -61,15 +69,31 @@ export const SamlConfig = closed({
   }),
   baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
   emailAttribute: Line(256, 'Attribute that holds the e-mail of the user; empty for the NameID.'),
-  breakGlassUserId: refersTo(
-    Type.String({
-      maxLength: 64,
-      description: 'Local user who may always log in with a password; empty for none.',
-    }),
-    'users',
-  ),
+  breakGlassUserId: BreakGlass,
 })
 export type SamlConfig = Static<typeof SamlConfig>
+
+export const OidcConfig = closed({
+  id: Id,
+  enabled: Type.Boolean({ description: 'Whether users may log in through the provider.' }),
+  enforced: Type.Boolean({ description: 'Whether only the break-glass user may log in with a password.' }),
+  issuer: Line(1024, 'Issuer, as the provider writes it: https, and what it publishes of itself is found below it.'),
+  clientId: Line(256, 'What the provider knows this appliance by.'),
+  clientSecret: Line(1024, 'Secret that the provider gave for it; empty for a client without one; secret.'),
+  baseUrl: Line(1024, 'How browsers reach this API, such as https://lb.example.org:9443.'),
+  scopes: Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]{1,128}$', description: 'Scope.' }), {
+    minItems: 1,
+    maxItems: 16,
+    description: 'What is asked for; openid is needed.',
+  }),
+  emailClaim: Type.String({ minLength: 1, maxLength: 256, description: 'Claim that holds the e-mail of the user.' }),
+  caCertificate: Type.String({
+    maxLength: 65_536,
+    description: 'PEM of the authorities that issue the certificate of the provider; empty for the common ones.',
+  }),
+  breakGlassUserId: BreakGlass,
+})
+export type OidcConfig = Static<typeof OidcConfig>
 
 export const LoginPolicy = closed({
   id: Id,

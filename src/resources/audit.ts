@@ -27,7 +27,7 @@ const AuditEntry = Type.Object({
   path: text('Path as sent, 320 characters at the most.'),
   query: Type.Optional(text('Query as sent, 320 characters at the most.')),
   via: Type.Optional(
-    Type.Enum(['password', 'radius', 'saml'], { description: 'Of a login: by what somebody came in.' }),
+    Type.Enum(['password', 'radius', 'saml', 'oidc'], { description: 'Of a login: by what somebody came in.' }),
   ),
   forwardedBy: Type.Optional(text('Id of the node that was asked, when it has forwarded the request to this one.')),
   forwardedTo: Type.Optional(

@@ -45,6 +45,7 @@ import { metrics } from './metrics.ts'
 import { overview } from './overview.ts'
 import { pending } from './going-live/pending.ts'
 import { power } from './power.ts'
+import { oidc } from './sign-in/oidc.ts'
 import { radiusConfig } from './radius-config.ts'
 import { radiusUsers } from './radius-users.ts'
 import { realServers } from './real-servers.ts'
@@ -70,6 +71,7 @@ const resources: readonly Endpoint[] = [
   ...auth,
   ...loginPolicy,
   ...saml,
+  ...oidc,
   ...account,
   ...accounts,
   ...localUsers,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../base/errors.ts'
+import { enforcedSso } from './enforced-sso.ts'
 import type { Problem } from '../model/problem.ts'
 import { SHARED } from '../model/node.ts'
 import type { User } from '../model/access.ts'
@@ -8,7 +9,8 @@ import type { ConfigView } from '../model/sections.ts'
 /** Whether someone who can log in would still hold the role that may do everything. */
 export function verifyAdministrators(desired: ConfigView, administratorRole: string): readonly Problem[] {
   const administrators = [...desired.list('users')].filter((user) => isAdministrator(user, desired, administratorRole))
-  if (administrators.length > 0) return breakGlassProblems(desired, administrators)
+  if (administrators.length > 0)
+    return breakGlassProblems(desired, administrators).map(({ configPath: _, ...problem }) => problem)
   return [{ section: 'roles', id: administratorRole, field: 'users', ...lacking(desired, administratorRole) }]
 }
 
@@ -28,13 +30,15 @@ export function refuseLastAdministrator(before: ConfigView, after: ConfigView, a
     const { message, usage } = lacking(before, administratorRole)
     throw new ApiError('IN_USE', message, { data: { usage } })
   }
-  const saml = after.get('samlConfigs', SHARED)
-  if (!isDeepStrictEqual(saml, before.get('samlConfigs', SHARED))) return
-  if (breakGlassProblems(before, were).length > 0 || breakGlassProblems(after, are).length === 0) return
-  const message =
-    'Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT /saml/config first'
-  const usage = [{ resource: 'samlConfigs', id: SHARED, name: 'single sign-on', field: 'breakGlassUserId' }]
-  throw new ApiError('IN_USE', message, { data: { usage } })
+  for (const lost of breakGlassProblems(after, are)) {
+    const { section } = lost
+    // Who edits the set-up itself is told when it is applied: the user may be made an administrator until then.
+    if (!isDeepStrictEqual(after.get(section, SHARED), before.get(section, SHARED))) continue
+    if (breakGlassProblems(before, were).some((one) => one.section === section)) continue
+    const message = `Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT ${lost.configPath} first`
+    const usage = [{ resource: section, id: SHARED, name: 'single sign-on', field: 'breakGlassUserId' }]
+    throw new ApiError('IN_USE', message, { data: { usage } })
+  }
 }
 
 function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, role: string): boolean {
@@ -44,10 +48,9 @@ function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, ro
 }
 
 /** Where passwords are off, somebody who can repair that must still get in when the identity provider fails. */
-function breakGlassProblems(desired: ConfigView, administrators: readonly User[]): readonly Problem[] {
-  const saml = desired.get('samlConfigs', SHARED)
-  if (saml?.enabled !== true || !saml.enforced) return []
-  if (administrators.some(({ id }) => id === saml.breakGlassUserId)) return []
+function breakGlassProblems(desired: ConfigView, administrators: readonly User[]) {
   const message = 'the user who may log in with a password must be enabled and hold the Administrator role'
-  return [{ section: 'samlConfigs', id: SHARED, field: 'breakGlassUserId', message }]
+  return enforcedSso(desired)
+    .filter(({ breakGlassUserId }) => administrators.every(({ id }) => id !== breakGlassUserId))
+    .map(({ section, configPath }) => ({ section, id: SHARED, field: 'breakGlassUserId', message, configPath }))
 }

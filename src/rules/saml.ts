@@ -5,9 +5,15 @@ import type { SamlConfig } from '../model/sign-in.ts'
 export type SamlSettings = Omit<SamlConfig, 'id'>
 
 /** Rules about single fields. */
-function isUrl(text: string, protocols: readonly string[]): boolean {
+export function isUrl(text: string, protocols: readonly string[]): boolean {
   const url = URL.parse(text)
   return url !== null && protocols.includes(url.protocol) && url.username === '' && url.password === ''
+}
+
+/** Why browsers cannot reach the API there, as a sentence about the field; undefined where they may, or it is empty. */
+export function whyNoBaseUrl(baseUrl: string): string | undefined {
+  if (baseUrl === '' || (isUrl(baseUrl, ['https:']) && URL.parse(baseUrl)?.origin === baseUrl)) return undefined
+  return 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443'
 }
 
 export function fieldProblems(next: Partial<SamlSettings>): readonly FieldProblem[] {
@@ -15,9 +21,8 @@ export function fieldProblems(next: Partial<SamlSettings>): readonly FieldProble
   const refuse = (field: string, message: string) => problems.push({ field, code: 'INVALID_BODY', message })
   const { idpSsoUrl = '', baseUrl = '', idpCertificates = [] } = next
   if (idpSsoUrl !== '' && !isUrl(idpSsoUrl, ['https:', 'http:'])) refuse('idpSsoUrl', 'must be a URL')
-  if (baseUrl !== '' && (!isUrl(baseUrl, ['https:']) || URL.parse(baseUrl)?.origin !== baseUrl)) {
-    refuse('baseUrl', 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443')
-  }
+  const noBaseUrl = whyNoBaseUrl(baseUrl)
+  if (noBaseUrl !== undefined) refuse('baseUrl', noBaseUrl)
   for (const [index, pem] of idpCertificates.entries()) {
     if (!isCertificate(pem))
       refuse(
@@ -46,6 +51,14 @@ export function missingFor(next: SamlSettings): readonly FieldProblem[] {
     code: 'INVALID_BODY',
     message: 'is required while single sign-on is on',
   }))
+  return [...problems, ...missingBreakGlass(next)]
+}
+
+/** Whatever is enforced is on, and somebody may use a password. */
+export function missingBreakGlass(
+  next: Pick<SamlSettings, 'enabled' | 'enforced' | 'breakGlassUserId'>,
+): readonly FieldProblem[] {
+  const problems: FieldProblem[] = []
   if (!next.enforced) return problems
   if (!next.enabled) problems.push({ field: 'enforced', code: 'INVALID_BODY', message: 'needs enabled' })
   if (next.breakGlassUserId === '') {

@@ -7,7 +7,14 @@ import { endpoints } from './attack-fixture.ts'
 import type { Dice, Made, Samples } from './request-maker.ts'
 
 /** After these the caller may do nothing any more. */
-const LEFT_OUT = new Set(['accessLogs.stream', 'events.stream', 'stats.stream', 'loginPolicy.update', 'saml.update'])
+const LEFT_OUT = new Set([
+  'accessLogs.stream',
+  'events.stream',
+  'stats.stream',
+  'loginPolicy.update',
+  'saml.update',
+  'oidc.update',
+])
 
 /**
  * A stream has no end that could be waited for. A password is hashed for 20 ms, and a restarted service is looked at
@@ -15,7 +22,7 @@ const LEFT_OUT = new Set(['accessLogs.stream', 'events.stream', 'stats.stream', 
  */
 export const fuzzed = endpoints.filter(({ name }) => !LEFT_OUT.has(name))
 export const isSlow = ({ name }: Endpoint) =>
-  /^(auth\.login|localUsers\.(create|update)|account\.(changePassword|beginSecond|removeSecond)|radius|saml\.|services\.re)/.test(
+  /^(auth\.login|localUsers\.(create|update)|account\.(changePassword|beginSecond|removeSecond)|radius|saml\.|oidc\.|services\.re)/.test(
     name,
   )
 

@@ -205,8 +205,8 @@ t.test(
 t.test('single sign-on: codes and answers of an identity provider are not guessed', async (test) => {
   const { anonymous } = await fixture(test)
   for (const code of ['', 'x', '0'.repeat(64), 'A'.repeat(43), '__proto__', '\u0000', 'null'])
-    for (const path of ['/saml/token', '/saml/acs']) {
-      const body = path === '/saml/token' ? { code } : { SAMLResponse: code }
+    for (const path of ['/saml/token', '/saml/acs', '/oidc/token']) {
+      const body = path === '/saml/acs' ? { SAMLResponse: code } : { code }
       const { status } = await anonymous('POST', path, { body })
       test.ok(status >= 400 && status < 500, `${path} ${JSON.stringify(code)}: ${status}`)
     }

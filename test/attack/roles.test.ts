@@ -21,7 +21,7 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator', 'POST /rbac/roles', 'PUT /rbac/roles/{id}', 'DELETE /rbac/roles/{id}'],
   ['Administrator', 'PUT /radius/config', 'POST /radius/config/test'],
   ['Administrator', 'PUT /radius/users/{id}', 'DELETE /radius/users/{id}'],
-  ['Administrator', 'PUT /saml/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
+  ['Administrator', 'PUT /saml/config', 'PUT /oidc/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
   ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots'],
   ['Administrator Manager', 'PUT /{applianceId}/system/update', 'PUT /{applianceId}/system/update/majorversion'],
   ['Administrator Manager', 'PUT /{applianceId}/system/halt', 'PUT /{applianceId}/system/reboot'],
@@ -41,7 +41,7 @@ const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [
 
 /** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
 const IS_CRITICAL =
-  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
+  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`

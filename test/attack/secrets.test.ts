@@ -103,6 +103,9 @@ async function withSecrets(test: Test, daemon: Daemon) {
   await daemon.data('PUT', '/radius/config', radius)
   await daemon.call('POST', '/radius/config/test', { body: { ...radius, username: 'x', password: secret('tried') } })
   await daemon.call('POST', '/token', { body: { email: 'kim@localhost', password: secret('wrong') }, token: '' })
+  await daemon.data('PUT', '/oidc/config', { clientSecret: secret('client-secret') })
+  const back = `/oidc/callback?code=${secret('provider-code')}&state=x`
+  await daemon.call('GET', back, { token: '', headers: { cookie: `__Host-fulcrum-oidc=${secret('ticket')}` } })
   await daemon.call('POST', '/saml/token', { body: { code: secret('code') }, token: '' })
   const changed = { currentPassword: secret('current'), newPassword: secret('new') }
   await daemon.call('PUT', '/localUsers/me/password', { body: changed })

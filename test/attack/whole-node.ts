@@ -170,6 +170,16 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
       emailAttribute: 'mail',
       breakGlassUserId: user,
     }),
+    change('oidc.update', '/oidc/config', {
+      enabled: false,
+      issuer: 'https://idp.example/',
+      clientId: 'fulcrum',
+      clientSecret: 'a-client-secret',
+      baseUrl: 'https://lb.example',
+      scopes: ['openid'],
+      emailClaim: 'email',
+      breakGlassUserId: user,
+    }),
   ]
   await must(call, settings)
   await must(call, [change('apply', '/services/apply', {})])

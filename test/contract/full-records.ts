@@ -207,6 +207,23 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
     },
     { held: ['enabled', 'idpEntityId', 'idpSsoUrl', 'idpCertificates', 'baseUrl', 'breakGlassUserId'] },
   )
+  await settings(
+    'oidc.update',
+    '/oidc/config',
+    {
+      enabled: true,
+      enforced: true,
+      issuer: 'https://idp.test/realms/ours',
+      clientId: 'fulcrum',
+      clientSecret: 'given by the provider',
+      baseUrl: 'https://lb.test:9443',
+      scopes: ['openid', 'profile'],
+      emailClaim: 'upn',
+      caCertificate: maker.pair({ name: 'ca', isCa: true }).cert,
+      breakGlassUserId: String(admins.find(({ email }) => email === ADMIN.email)?.['id']),
+    },
+    { held: ['enabled', 'issuer', 'clientId', 'baseUrl', 'breakGlassUserId'], elsewhere: ['clientSecret'] },
+  )
   await orders(sent, created)
   return { call, records, returned, node }
 }

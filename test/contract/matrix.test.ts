@@ -101,6 +101,8 @@ t.test('unknown fields and query parameters are refused by name on every endpoin
         title,
       )
     } else {
+      // Providers send more than is known of, which has to be ignored: the path has no login, and is refused for that.
+      if (endpoint.name === 'oidc.callback') continue
       const answer = await call('GET', `${path}?surprise=1`)
       test.match(answer.json, { code: 'INVALID_QUERY' }, title)
       test.ok(
@@ -224,8 +226,9 @@ async function settled(folder: string): Promise<ReturnType<typeof snapshot>> {
   }
 }
 
-/** What needs another server first: test/src/resources/{radius-users,saml}.test.ts have one. */
-const madeAtLogin = (name: string) => /^radiusUsers\.(get|update|delete)$|^saml\.(metadata|login)$/.test(name)
+/** What needs another server first: test/src/resources/{radius-users,sign-in/saml,sign-in/oidc}.test.ts have one. */
+const madeAtLogin = (name: string) =>
+  /^radiusUsers\.(get|update|delete)$|^saml\.(metadata|login)$|^oidc\.(login|callback)$/.test(name)
 
 const SNMP_USER = { username: 'another', authPassphrase: 'a passphrase', privacyPassphrase: 'a passphrase' }
 

@@ -168,10 +168,10 @@ t.test('the headers of what another node may answer are carried there and back',
   const left = endpoints.filter(({ headers, sends }) =>
     [...headers, ...sends].some((name) => !carried.has(name.toLowerCase())),
   )
-  // Cookies of a login by SAML: no path of it names a node, and no transaction is open by then.
+  // Cookies of single sign-on: no path of it names a node, and no transaction is open by then.
   test.same(
     left.map(({ name }) => name),
-    ['auth.refresh', 'auth.resume', 'auth.logout', 'saml.login', 'saml.acs'],
+    ['auth.refresh', 'auth.resume', 'auth.logout', 'saml.login', 'saml.acs', 'oidc.login', 'oidc.callback'],
   )
   test.same(
     left.filter((endpoint) => !isAnsweredHere(endpoint)),

@@ -1,7 +1,8 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { createTransport } from 'nodemailer'
 import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
-import { Failed, type Found, placeOf, reasonOf, type Way } from './attempt.ts'
+import type { Found } from '../../src/base/outward-place.ts'
+import { Failed, placeOf, reasonOf, type Way } from './attempt.ts'
 import { linesOf, plain, titleOf } from './words.ts'
 
 const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const

@@ -1,6 +1,7 @@
 import snmp from 'net-snmp'
 import type { AlertMessage, AlertTarget, Phase, Severity, ToldAlert } from '../../src/model/alerts.ts'
-import { Failed, type Found, placeOf, reasonOf, type Way } from './attempt.ts'
+import type { Found } from '../../src/base/outward-place.ts'
+import { Failed, placeOf, reasonOf, type Way } from './attempt.ts'
 import { plain, titleOf } from './words.ts'
 
 /** FULCRUM-MIB (see docs/FULCRUM-MIB.txt). */

@@ -3,7 +3,9 @@ import { endpoint, NoData } from '../../api/endpoint.ts'
 import { Reply } from '../../api/reply.ts'
 import { closed } from '../../model/fields.ts'
 import { SHARED } from '../../model/node.ts'
+import type { SectionName } from '../../model/sections.ts'
 import { OpenedSession } from '../../model/session.ts'
+import { enforcedSso } from '../../rules/enforced-sso.ts'
 import { cookieValue } from '../../base/cookies.ts'
 import { openedSession } from './opened-session.ts'
 
@@ -32,14 +34,21 @@ const cookieHeader = (value: string, seconds: number) =>
   `${COOKIE}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${seconds}`
 
 const LoginOptions = Type.Object({
-  loginType: Type.Enum(['password', 'saml'], { description: 'How this identity logs in.' }),
+  loginType: Type.Enum(['password', 'saml', 'oidc'], { description: 'How this identity logs in.' }),
   ssoEnforced: Type.Boolean({ description: 'Password login is off.' }),
   samlConfigured: Type.Boolean({ description: 'Single sign-on by SAML is set up.' }),
   samlEnforced: Type.Boolean({ description: 'Only SAML logs in.' }),
+  oidcConfigured: Type.Boolean({ description: 'Single sign-on by OpenID Connect is set up.' }),
+  oidcEnforced: Type.Boolean({ description: 'Passwords are off, and OpenID Connect logs in.' }),
   '2faRequired': Type.Boolean({
     description: 'Everybody needs a second factor; one that a user has set up is asked for in any case.',
   }),
 })
+
+function loginTypeOf(enforced: ReadonlySet<SectionName>): 'password' | 'saml' | 'oidc' {
+  if (enforced.has('samlConfigs')) return 'saml'
+  return enforced.has('oidcConfigs') ? 'oidc' : 'password'
+}
 
 const CONFIRM_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
 <h1>Connection confirmed</h1><p>Your browser accepts the certificate of this appliance. You may close this page.</p></html>`
@@ -70,15 +79,15 @@ export const auth = [
     // The same for every e-mail, known or not: an answer that differs would tell who has an account, or which one
     // breaks glass.
     handle: (ctx) => {
-      const saml = ctx.running.get('samlConfigs', SHARED)
-      const isConfigured = saml?.enabled === true
-      const isEnforced = isConfigured && saml.enforced
+      const enforced = new Set(enforcedSso(ctx.running).map(({ section }) => section))
       const policy = ctx.running.get('loginPolicies', SHARED)
       return {
-        loginType: isEnforced ? ('saml' as const) : ('password' as const),
-        ssoEnforced: isEnforced,
-        samlConfigured: isConfigured,
-        samlEnforced: isEnforced,
+        loginType: loginTypeOf(enforced),
+        ssoEnforced: enforced.size > 0,
+        samlConfigured: ctx.running.get('samlConfigs', SHARED)?.enabled === true,
+        samlEnforced: enforced.has('samlConfigs'),
+        oidcConfigured: ctx.running.get('oidcConfigs', SHARED)?.enabled === true,
+        oidcEnforced: enforced.has('oidcConfigs'),
         '2faRequired': policy?.twoFactorRequired === true,
       }
     },

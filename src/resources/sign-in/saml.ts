@@ -7,6 +7,7 @@ import { SHARED } from '../../model/node.ts'
 import { OpenedSession } from '../../model/session.ts'
 import { SamlConfig } from '../../model/sign-in.ts'
 import { openedSession } from './opened-session.ts'
+import { CodeBody, donePage, PAGE_SENDS, sentAway } from './sso-page.ts'
 import { fieldProblems, missingFor } from '../../rules/saml.ts'
 
 const { id: _, ...fields } = SamlConfig.properties
@@ -27,18 +28,6 @@ const NONE: Settings = {
 
 /** Answers of identity providers have some ten thousand characters. */
 const RESPONSE_BYTES_MAX = 256 * 1024
-
-/** A page that anybody may be shown holds nothing but itself. */
-const PAGE_HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-} as const
-
-/** The code is made here, of letters that mean nothing in HTML. */
-const donePage = (code: string) => `<!doctype html><html lang="en"><meta charset="utf-8"><title>Fulcrum</title>
-<style>body{font:16px system-ui,sans-serif;max-width:34em;margin:12vh auto;padding:0 1em}code{user-select:all;overflow-wrap:anywhere}</style>
-<h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
-<p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1/saml/token</code>. You may close this page.</p></html>`
 
 export const saml = [
   endpoint({
@@ -102,21 +91,11 @@ export const saml = [
     effect: 'read',
     access: 'public',
     produces: ['text/html'],
-    sends: ['Set-Cookie', 'Content-Security-Policy', 'Referrer-Policy'],
+    sends: ['Set-Cookie', ...PAGE_SENDS],
     refuses: ['NOT_FOUND'],
     summary: 'Begin a login at the identity provider: sends the browser there',
     message: 'A redirect (303) to the identity provider.',
-    handle: (ctx) => {
-      const { location, cookie } = ctx.sso.begin()
-      const headers = { Location: location, 'Set-Cookie': cookie, ...PAGE_HEADERS }
-      return Reply.bytes({
-        status: 303,
-        body: 'See Location',
-        contentType: 'text/html',
-        cacheControl: 'no-store',
-        headers,
-      })
-    },
+    handle: (ctx) => sentAway(ctx.sso.begin()),
   }),
   endpoint({
     extension: true,
@@ -129,7 +108,7 @@ export const saml = [
     bodyBytes_max: RESPONSE_BYTES_MAX,
     headers: ['cookie'],
     produces: ['text/html'],
-    sends: ['Content-Security-Policy', 'Referrer-Policy'],
+    sends: PAGE_SENDS,
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     summary: 'Where the identity provider posts its answer: shows a code that opens one session',
     message: 'A page with a code for POST /saml/token.',
@@ -137,15 +116,8 @@ export const saml = [
       SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),
       RelayState: Type.Optional(Type.String({ maxLength: 1024, description: 'Ignored.' })),
     }),
-    handle: async (ctx, { body, headers }) => {
-      const code = await ctx.sso.finish(ctx, body.SAMLResponse, headers['cookie'] ?? '')
-      return Reply.bytes({
-        body: donePage(code),
-        contentType: 'text/html; charset=utf-8',
-        cacheControl: 'no-store',
-        headers: PAGE_HEADERS,
-      })
-    },
+    handle: async (ctx, { body, headers }) =>
+      donePage(await ctx.sso.finish(ctx, body.SAMLResponse, headers['cookie'] ?? ''), '/saml/token'),
   }),
   endpoint({
     extension: true,
@@ -157,9 +129,7 @@ export const saml = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     summary: 'Open a session with the code that the page after single sign-on shows',
     message: 'Login successful',
-    body: closed({
-      code: Type.String({ minLength: 1, maxLength: 128, description: 'Code; good for one minute, once.' }),
-    }),
+    body: CodeBody,
     data: OpenedSession,
     handle: async (ctx, { body }) => openedSession(ctx, await ctx.sso.redeem(ctx, body.code)),
   }),

@@ -21,6 +21,8 @@ export interface LoginOptions {
   readonly ssoEnforced: boolean
   readonly samlConfigured: boolean
   readonly samlEnforced: boolean
+  readonly oidcConfigured: boolean
+  readonly oidcEnforced: boolean
 }
 
 /** `asking`: whether this browser still has a session is being found out. */

@@ -107,6 +107,11 @@ export function Login() {
             {t('Single sign-on')}
           </a>
         ) : null}
+        {options.value?.oidcConfigured === true ? (
+          <a class="button plain" href="api/v1/oidc/login">
+            {options.value.samlConfigured ? t('Single sign-on by OpenID Connect') : t('Single sign-on')}
+          </a>
+        ) : null}
         {isLocked.value ? (
           <Button kind="quiet" onClick={forget}>
             {t('Leave')}

@@ -213,6 +213,7 @@ export const german: Readonly<Record<string, string>> = {
   'Shown by': 'Gezeigt von',
   Silence: 'Stummschalten',
   'Single sign-on': 'Single Sign-on',
+  'Single sign-on by OpenID Connect': 'Single Sign-on über OpenID Connect',
   'Slower than, ms': 'Langsamer als, ms',
   Snapshot: 'Schnappschuss',
   'Somebody else changed this record meanwhile. What they changed is in the form; nothing is saved yet.':

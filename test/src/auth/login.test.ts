@@ -248,7 +248,10 @@ t.test('where single sign-on is enforced, a password opens nothing but for who b
   test.ok((await login('mono@example.test')).token)
   verdict.is = { outcome: 'accepted', groups: [] }
   await refuses(test, 'SSO_ENFORCED', login('alice'))
-  test.match(await access.admitted('jane.doe@example.test', '192.0.2.1'), { user: { id: 'u' }, mustEnrol: false })
-  await refuses(test, 'USER_DISABLED', access.admitted('off@example.test', '192.0.2.1'))
-  await refuses(test, 'INVALID_CREDENTIALS', access.admitted('nobody@example.test', '192.0.2.1'))
+  test.match(await access.admitted('jane.doe@example.test', 'saml', '192.0.2.1'), {
+    user: { id: 'u' },
+    mustEnrol: false,
+  })
+  await refuses(test, 'USER_DISABLED', access.admitted('off@example.test', 'saml', '192.0.2.1'))
+  await refuses(test, 'INVALID_CREDENTIALS', access.admitted('nobody@example.test', 'saml', '192.0.2.1'))
 })

@@ -42,7 +42,8 @@ t.test('host names of real servers are written and read; files have held address
 })
 
 /** What older files did not have is empty when they are read. */
-const SINCE_THE_SIXTH = { alertTargets: [], alertRules: [] } as const
+const SINCE_THE_SEVENTH = { oidcConfigs: [] } as const
+const SINCE_THE_SIXTH = { ...SINCE_THE_SEVENTH, alertTargets: [], alertRules: [] } as const
 const SINCE_THE_FIFTH = { ...SINCE_THE_SIXTH, syslogServers: [] } as const
 const SINCE_THE_FOURTH = { ...SINCE_THE_FIFTH, acmeAccounts: [], acmeOrders: [] } as const
 const SINCE_THE_THIRD = { ...SINCE_THE_FOURTH, l7Raw: [] } as const
@@ -76,7 +77,8 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
     'sections-4.json': { ...EVERYTHING, ...SINCE_THE_FOURTH },
     'sections-5.json': { ...EVERYTHING, ...SINCE_THE_FIFTH },
     'sections-6.json': { ...EVERYTHING, ...SINCE_THE_SIXTH },
-    'sections-7.json': EVERYTHING,
+    'sections-7.json': { ...EVERYTHING, ...SINCE_THE_SEVENTH },
+    'sections-8.json': EVERYTHING,
   })
   test.ok(Object.values(contents['empty.json'] ?? {}).every((records) => records.length === 0))
   test.end()
@@ -95,7 +97,7 @@ t.test('what is no backup, or a damaged one, is refused as a whole', (test) => {
 
 t.test('a section of a newer version is refused by name; unknown and missing ones as well', (test) => {
   const text = changed(({ sections }) => {
-    sections.rbac.version = 3
+    sections.rbac.version = 4
     sections.layer9 = { version: 1, data: {} }
     delete sections.gslb
   })

@@ -6,7 +6,7 @@ import { viewOf } from '../../fixtures/view.ts'
 
 const part = (sections: readonly string[], fipActive = false) => partContents(SOME, { file: 'f', sections, fipActive })
 
-const HOW_THEY_LOG_IN = ['radiusConfigs', 'radiusUsers', 'samlConfigs', 'loginPolicies']
+const HOW_THEY_LOG_IN = ['radiusConfigs', 'radiusUsers', 'samlConfigs', 'oidcConfigs', 'loginPolicies']
 
 t.test('a part is the sections that were asked for', (test) => {
   test.same(Object.keys(part(['rbac'])), ['users', 'groups', 'roles', ...HOW_THEY_LOG_IN])

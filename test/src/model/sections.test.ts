@@ -34,6 +34,7 @@ t.test('every section can be shown: label, schema with an id, and a name', async
     'radiusConfigs',
     'radiusUsers',
     'samlConfigs',
+    'oidcConfigs',
     'loginPolicies',
     'alertTargets',
     'alertRules',

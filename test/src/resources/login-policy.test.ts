@@ -16,6 +16,8 @@ t.test('what a login takes is staged, and is the same for everybody who asks', a
     ssoEnforced: false,
     samlConfigured: false,
     samlEnforced: false,
+    oidcConfigured: false,
+    oidcEnforced: false,
     '2faRequired': true,
   })
 })

@@ -72,6 +72,8 @@ t.test('login options promise nothing that is not there', async (test) => {
     ssoEnforced: false,
     samlConfigured: false,
     samlEnforced: false,
+    oidcConfigured: false,
+    oidcEnforced: false,
     '2faRequired': false,
   })
   test.match((await anonymous('POST', '/login/options', { body: { email: 'no\u0007body' } })).json, {

@@ -53,6 +53,12 @@ export class Tickets {
     this.#entry(requestId).failures += 1
   }
 
+  /** What else belongs to a request, and nobody but this process can tell. */
+  derived(requestId: string, purpose: string): string {
+    // No id holds a space, so that this is the seal of no ticket.
+    return this.#seal(`${purpose} ${requestId}`)
+  }
+
   #entry(requestId: string) {
     const known = this.#spent.get(requestId)
     if (known !== undefined) return known

@@ -1,6 +1,6 @@
 import { inflateRawSync } from 'node:zlib'
 import t from 'tap'
-import { requestUrl } from '../../../src/saml/request.ts'
+import { requestUrl } from '../../../src/sso/saml-request.ts'
 
 const parts = {
   entityId: 'https://lb.test/api/v1/saml/metadata',

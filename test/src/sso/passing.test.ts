@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Passing } from '../../../src/saml/passing.ts'
+import { Passing } from '../../../src/sso/passing.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('a value is had once, by who holds its key, for a while', async (test) => {

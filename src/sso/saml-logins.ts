@@ -12,7 +12,7 @@ import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
 import { Passing } from './passing.ts'
-import { requestUrl } from './request.ts'
+import { requestUrl } from './saml-request.ts'
 import { Tickets } from './tickets.ts'
 
 export const ACS_PATH = '/api/v1/saml/acs'
@@ -31,7 +31,7 @@ export interface SamlParts {
   readonly compute: ComputePool
   readonly clock: Clock
   readonly log: Log
-  readonly login: { admitted(email: string, address: string): Promise<SessionData> }
+  readonly login: { admitted(email: string, via: 'saml', address: string): Promise<SessionData> }
 }
 
 /**
@@ -110,7 +110,7 @@ export class SamlLogins implements Sso {
     const email = this.#codes.take(code)
     if (email === undefined)
       throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
-    return this.#parts.login.admitted(email, client.address)
+    return this.#parts.login.admitted(email, 'saml', client.address)
   }
 }
 

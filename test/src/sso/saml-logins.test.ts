@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ACS_PATH, partiesOf } from '../../../src/saml/logins.ts'
+import { ACS_PATH, partiesOf } from '../../../src/sso/saml-logins.ts'
 
 /** Logins are tested through the API: test/src/resources/saml.test.ts. */
 t.test('both sides are named by where they are reached', async (test) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Tickets } from '../../../src/saml/tickets.ts'
+import { Tickets } from '../../../src/sso/tickets.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('a ticket names its request until it is used, is too old, or was judged in vain too often', async (test) => {

@@ -1,0 +1,83 @@
+import { type Static, Type } from 'typebox'
+import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { MASK, unstored } from '../base/mask.ts'
+import { closed, optional } from '../model/fields.ts'
+import { OidcConfig } from '../model/sign-in.ts'
+import { whyNoRoot } from './acme.ts'
+import { isUrl, missingBreakGlass, whyNoBaseUrl } from './saml.ts'
+
+export type OidcSettings = Omit<OidcConfig, 'id'>
+
+/** As nothing stored means. */
+export const NO_OIDC: OidcSettings = {
+  enabled: false,
+  enforced: false,
+  issuer: '',
+  clientId: '',
+  clientSecret: '',
+  baseUrl: '',
+  scopes: ['openid', 'email'],
+  emailClaim: 'email',
+  caCertificate: '',
+  breakGlassUserId: '',
+}
+
+const { id: _, clientSecret, ...plain } = OidcConfig.properties
+
+/** What a change of the configuration sends: omitted fields keep their value. */
+export const SentOidc = closed({
+  ...optional(plain),
+  clientSecret: Type.Optional(
+    Type.Union([clientSecret, Type.Null()], {
+      description:
+        'Secret that the provider gave for this appliance. Omitted or ** keeps the stored one; empty or null clears it; another issuer needs it again. Never answered.',
+    }),
+  ),
+})
+export type SentOidc = Static<typeof SentOidc>
+
+/** Rules about single fields. */
+export function oidcProblems({ issuer = '', baseUrl = '', scopes, caCertificate = '' }: Partial<SentOidc>) {
+  const problems: FieldProblem[] = []
+  const noIssuer = issuer === '' ? undefined : whyNoIssuer(issuer)
+  if (noIssuer !== undefined) problems.push(problemIn('issuer', noIssuer))
+  const noBaseUrl = whyNoBaseUrl(baseUrl)
+  if (noBaseUrl !== undefined) problems.push(problemIn('baseUrl', noBaseUrl))
+  if (scopes !== undefined && !scopes.includes('openid')) problems.push(problemIn('scopes', 'needs openid'))
+  const noRoot = caCertificate === '' ? undefined : whyNoRoot(caCertificate)
+  if (noRoot !== undefined) problems.push(problemIn('caCertificate', noRoot))
+  return problems
+}
+
+/** OpenID Connect Discovery 1.0, section 3. */
+function whyNoIssuer(issuer: string): string | undefined {
+  if (isUrl(issuer, ['https:']) && !/[?#\s]/.test(issuer)) return undefined
+  return 'has to be an https URL without a query or a fragment, as the provider writes it'
+}
+
+/** What a login needs is there before logins are sent that way. */
+export function missingForOidc(next: OidcSettings): readonly FieldProblem[] {
+  const needed = ['issuer', 'clientId', 'baseUrl'] as const
+  const missing = next.enabled ? needed.filter((field) => next[field] === '') : []
+  return [
+    ...missing.map((field) => problemIn(field, 'is required while logins by OpenID Connect are on')),
+    ...missingBreakGlass(next),
+  ]
+}
+
+/**
+ * What is sent over what is stored, with all problems at once. The secret is kept for the issuer that it is of: whoever
+ * may change this must not have it sent to himself.
+ */
+export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, stored: OidcSettings) {
+  const next = { ...stored, ...fields }
+  const isKept = sent === undefined || sent === MASK
+  const settings: OidcSettings = { ...next, clientSecret: isKept ? stored.clientSecret : (sent ?? '') }
+  const problems = [...oidcProblems(settings), ...missingForOidc(settings)]
+  if (sent === MASK && stored.clientSecret === '') problems.push(unstored('clientSecret'))
+  if (isKept && stored.clientSecret !== '' && next.issuer !== stored.issuer) {
+    const message = 'was given by another issuer, and has to be sent again with this one, or cleared with null'
+    problems.push(problemIn('clientSecret', message))
+  }
+  return { settings, problems }
+}

@@ -1,0 +1,132 @@
+import { siteOf } from '../auth/place.ts'
+import type { Clock } from '../base/clock.ts'
+import { cookieValue } from '../base/cookies.ts'
+import { ApiError } from '../base/errors.ts'
+import { FairTurns } from '../base/fair-turns.ts'
+import type { Log } from '../base/log.ts'
+import { sameText } from '../base/same-text.ts'
+import type { SessionData } from '../context/actor.ts'
+import type { Asking } from '../context/asking.ts'
+import type { Oidc } from '../context/sso.ts'
+import { SHARED } from '../model/node.ts'
+import type { ConfigView } from '../model/sections.ts'
+import type { OidcConfig } from '../model/sign-in.ts'
+import { type LoginMarks, OidcProvider } from './oidc-provider.ts'
+import { Passing } from './passing.ts'
+import { Tickets } from './tickets.ts'
+
+/** Sent when the provider sends the browser back, which is a GET: hence SameSite=Lax. */
+const COOKIE = '__Host-fulcrum-oidc'
+const LOGIN_MS = 10 * 60_000
+const CODE_MS = 60_000
+/** Answers of one login that may be wrong. */
+const FAILURES_MAX = 5
+/** Codes that wait to be redeemed: each took a signed answer. */
+const WAITING_MAX = 10_000
+const ANSWER_WITHIN_MS = 10_000
+
+export interface OidcParts {
+  readonly running: ConfigView
+  readonly clock: Clock
+  readonly log: Log
+  readonly allowsLoopback: boolean
+  readonly login: { admitted(email: string, via: 'oidc', address: string): Promise<SessionData> }
+  /** For one answer of the provider. */
+  readonly within_ms?: number
+}
+
+/**
+ * Logins through an OpenID provider (authorization code flow with PKCE). As with SAML, an answer counts only in the
+ * browser that asked, once; what that browser gets is a code, and the code opens a session.
+ */
+export class OidcLogins implements Oidc {
+  readonly #parts: OidcParts
+  readonly #tickets: Tickets
+  /** Each asks the provider, which may be slow. */
+  readonly #turns = new FairTurns({
+    concurrent: 16,
+    waitingEach_max: 16,
+    waiting_max: 256,
+    busy: 'Too many logins at once; go back and try again in a few seconds',
+  })
+  /** A changed configuration knows nothing of what was asked by the one before. */
+  readonly #providers = new WeakMap<OidcConfig, OidcProvider>()
+  /** Code → e-mail. */
+  readonly #codes: Passing<string>
+
+  constructor(parts: OidcParts) {
+    this.#parts = parts
+    this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
+    this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
+  }
+
+  #provider(): OidcProvider {
+    const config = this.#parts.running.get('oidcConfigs', SHARED)
+    if (config?.enabled !== true) throw new ApiError('NOT_FOUND', 'OpenID Connect is not set up: PUT /oidc/config')
+    const { clock, allowsLoopback, within_ms = ANSWER_WITHIN_MS } = this.#parts
+    const provider = this.#providers.get(config) ?? new OidcProvider({ config, clock, allowsLoopback, within_ms })
+    this.#providers.set(config, provider)
+    return provider
+  }
+
+  async begin(): Promise<{ readonly location: string; readonly cookie: string }> {
+    const provider = this.#provider()
+    const { requestId, ticket } = this.#tickets.issue()
+    try {
+      const location = await provider.loginUrl(this.#marksOf(requestId))
+      const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${LOGIN_MS / 1000}`
+      return { location, cookie }
+    } catch (error) {
+      this.#parts.log.error('the OpenID provider cannot be asked', { reason: reasonOf(error) })
+      throw new ApiError('INVALID_CREDENTIALS', 'The identity provider does not answer as it should; the log says why')
+    }
+  }
+
+  async finish({ client: { address } }: Asking, answer: URLSearchParams, cookies: string): Promise<string> {
+    const provider = this.#provider()
+    const requestId = this.#tickets.requestOf(cookieValue(cookies, COOKIE))
+    if (requestId === undefined || !sameText(answer.get('state') ?? '', requestId)) {
+      throw new ApiError(
+        'INVALID_CREDENTIALS',
+        'This browser has begun no such login, or took too long: GET /oidc/login',
+      )
+    }
+    const email = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
+    // Used up now, and not before: a provider that fails once may be asked again.
+    if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
+    return this.#codes.keep(email)
+  }
+
+  async #judged(provider: OidcProvider, answer: URLSearchParams, requestId: string, address: string): Promise<string> {
+    try {
+      return await provider.emailOf(answer, this.#marksOf(requestId))
+    } catch (error) {
+      this.#tickets.failed(requestId)
+      this.#parts.log.warn('answer of the OpenID provider refused', { address, reason: reasonOf(error) })
+      throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
+    }
+  }
+
+  /** All of them follow from the request, so that nothing is kept of logins that are begun. */
+  #marksOf(requestId: string): LoginMarks {
+    return {
+      state: requestId,
+      nonce: this.#tickets.derived(requestId, 'nonce'),
+      verifier: this.#tickets.derived(requestId, 'verifier'),
+    }
+  }
+
+  async redeem({ client }: Asking, code: string): Promise<SessionData> {
+    this.#provider()
+    const email = this.#codes.take(code)
+    if (email === undefined)
+      throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
+    return this.#parts.login.admitted(email, 'oidc', client.address)
+  }
+}
+
+/** What libraries say, with the error that the provider names; their causes hold whole answers, and stay out. */
+function reasonOf(error: unknown): string {
+  const [said, named] = [Reflect.get(Object(error), 'message'), Reflect.get(Object(error), 'error')]
+  return `${String(said)}${typeof named === 'string' ? `: ${named}` : ''}`.slice(0, 200)
+}

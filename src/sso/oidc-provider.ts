@@ -1,0 +1,164 @@
+import type * as OAuth from 'oauth4webapi'
+import type { Clock } from '../base/clock.ts'
+import type { OidcConfig } from '../model/sign-in.ts'
+import { doorTo } from './provider-door.ts'
+
+export const CALLBACK_PATH = '/api/v1/oidc/callback'
+/** Signatures that count: by keys that the provider publishes. Never none, and never one by a secret that both know. */
+const ALGORITHMS: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
+/** For so long what the provider says of itself is taken as it is. */
+const KNOWN_MS = 3_600_000
+/** For so long a provider that did not answer is not asked again: anybody may begin logins. */
+const SILENT_MS = 2_000
+/** For so long unknown keys do not make it fetch keys again. */
+const KEYS_MS = 10_000
+/** How far clocks may be apart. */
+const SKEW_S = 60
+/** A token is made for this login, and so not older than one may be. */
+const TOKEN_AGE_S = 660
+
+export interface ProviderParts {
+  readonly config: OidcConfig
+  readonly clock: Clock
+  readonly allowsLoopback: boolean
+  readonly within_ms: number
+}
+
+/** What one login is known by. */
+export interface LoginMarks {
+  readonly state: string
+  readonly nonce: string
+  /** Of PKCE: who asks for the token is who began the login. */
+  readonly verifier: string
+}
+
+interface Known {
+  readonly server: Promise<OAuth.AuthorizationServer>
+  readonly until_ms: number
+}
+
+/** One identity provider, by one configuration: where it is, whose signatures count, what its answers say. */
+export class OidcProvider {
+  readonly #parts: ProviderParts
+  readonly #ask: ReturnType<typeof doorTo>
+  #known: Known | undefined
+  /** The library keeps keys by this object: another one has none yet. */
+  #keysOf: OAuth.AuthorizationServer | undefined
+  #keysUntil_ms = 0
+
+  constructor(parts: ProviderParts) {
+    this.#parts = parts
+    this.#ask = doorTo({ ...parts, caCertificate: parts.config.caCertificate })
+  }
+
+  /** Where a browser is sent to log in. */
+  async loginUrl({ state, nonce, verifier }: LoginMarks): Promise<string> {
+    const oauth = await import('oauth4webapi')
+    const { config } = this.#parts
+    const { authorization_endpoint: endpoint = '' } = await this.#server(oauth)
+    const url = new URL(endpoint)
+    if (url.protocol !== 'https:') throw new Error('authorization_endpoint is not https')
+    const asked = {
+      response_type: 'code',
+      client_id: config.clientId,
+      redirect_uri: `${config.baseUrl}${CALLBACK_PATH}`,
+      scope: config.scopes.join(' '),
+      state,
+      nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    }
+    for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** The e-mail of who has logged in there. Throws whatever is wrong with the answer, and says why. */
+  async emailOf(answer: URLSearchParams, { state, nonce, verifier }: LoginMarks): Promise<string> {
+    const oauth = await import('oauth4webapi')
+    const { config } = this.#parts
+    const server = await this.#server(oauth)
+    const client: OAuth.Client = { client_id: config.clientId, [oauth.clockTolerance]: SKEW_S }
+    const judged = oauth.validateAuthResponse(server, client, answer, state)
+    const response = await oauth.authorizationCodeGrantRequest(
+      server,
+      client,
+      authenticationOf(oauth, server, config.clientSecret),
+      judged,
+      `${config.baseUrl}${CALLBACK_PATH}`,
+      verifier,
+      this.#options(oauth),
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    })
+    // The connection says as much; the signature counts all the same.
+    await this.#verify(oauth, server, response)
+    return emailIn(oauth.getValidatedIdTokenClaims(tokens), config, this.#parts.clock.now_ms() / 1000)
+  }
+
+  #options(oauth: typeof OAuth) {
+    return { [oauth.customFetch]: this.#ask }
+  }
+
+  async #verify(oauth: typeof OAuth, server: OAuth.AuthorizationServer, response: Response): Promise<void> {
+    const now_ms = this.#parts.clock.monotonic_ms()
+    if (this.#keysOf === undefined) this.#fetchAnew(server, now_ms)
+    try {
+      await oauth.validateApplicationLevelSignature(this.#keysOf ?? server, response, this.#options(oauth))
+    } catch (error) {
+      if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.KEY_SELECTION) throw error
+      // Keys are rolled over; tokens that name keys nobody has ever seen must not become a flood of questions.
+      if (now_ms < this.#keysUntil_ms) throw error
+      await oauth.validateApplicationLevelSignature(this.#fetchAnew(server, now_ms), response, this.#options(oauth))
+    }
+  }
+
+  #fetchAnew(server: OAuth.AuthorizationServer, now_ms: number): OAuth.AuthorizationServer {
+    this.#keysUntil_ms = now_ms + KEYS_MS
+    return (this.#keysOf = { ...server })
+  }
+
+  #server(oauth: typeof OAuth): Promise<OAuth.AuthorizationServer> {
+    const now_ms = this.#parts.clock.monotonic_ms()
+    if (this.#known !== undefined && this.#known.until_ms > now_ms) return this.#known.server
+    const server = this.#discovered(oauth)
+    this.#known = { server, until_ms: now_ms + KNOWN_MS }
+    server.then(
+      () => (this.#keysOf = undefined),
+      () => (this.#known = { server, until_ms: this.#parts.clock.monotonic_ms() + SILENT_MS }),
+    )
+    return server
+  }
+
+  async #discovered(oauth: typeof OAuth): Promise<OAuth.AuthorizationServer> {
+    const issuer = new URL(this.#parts.config.issuer)
+    const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#options(oauth) })
+    const server = await oauth.processDiscoveryResponse(issuer, response)
+    // What a token must be signed with is decided here, whatever the provider says it could do besides.
+    return { ...server, id_token_signing_alg_values_supported: [...ALGORITHMS] }
+  }
+}
+
+/** How the client proves who it is: as the provider takes it, or not at all where it has no secret. */
+function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer, secret: string): OAuth.ClientAuth {
+  if (secret === '') return oauth.None()
+  const taken = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  const isPost = !taken.includes('client_secret_basic') && taken.includes('client_secret_post')
+  return isPost ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
+}
+
+/** What the library leaves to who uses it: the age of the token, the party it was made for, and whose e-mail it is. */
+function emailIn(claims: OAuth.IDToken | undefined, { clientId, emailClaim }: OidcConfig, now_s: number): string {
+  if (claims === undefined) throw new Error('there is no ID token')
+  if (claims.azp !== undefined && claims.azp !== clientId) throw new Error('azp names another client')
+  if (claims.iat > now_s + SKEW_S) throw new Error('iat is in the future')
+  if (claims.iat < now_s - TOKEN_AGE_S) throw new Error('iat is too long ago')
+  const email = claims[emailClaim]
+  if (typeof email !== 'string' || email === '') throw new Error(`the claim ${emailClaim} holds no text`)
+  if (isUnverified(claims['email_verified'])) throw new Error('email_verified is false')
+  return email
+}
+
+/** Some providers write it as text. One that says nothing of it has no e-mails that users name themselves. */
+const isUnverified = (said: unknown): boolean => said !== undefined && said !== true && said !== 'true'
