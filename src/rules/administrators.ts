@@ -10,7 +10,12 @@ import type { ConfigView } from '../model/sections.ts'
 export function verifyAdministrators(desired: ConfigView, administratorRole: string): readonly Problem[] {
   const administrators = [...desired.list('users')].filter((user) => isAdministrator(user, desired, administratorRole))
   if (administrators.length > 0)
-    return breakGlassProblems(desired, administrators).map(({ configPath: _, ...problem }) => problem)
+    return breakGlassProblems(desired, administrators).map(({ section, id, field, message }) => ({
+      section,
+      id,
+      field,
+      message,
+    }))
   return [{ section: 'roles', id: administratorRole, field: 'users', ...lacking(desired, administratorRole) }]
 }
 

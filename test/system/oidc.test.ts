@@ -35,7 +35,7 @@ t.test('a browser logs in at a provider, and its session works until it is ended
   await daemon.start()
   await daemon.login()
   const baseUrl = `https://127.0.0.1:${daemon.port}`
-  const jane = { email: 'jane@example.org', firstname: 'Jane', lastname: 'Doe', password: PASSWORD }
+  const jane = { email: 'jane@example.org', firstname: 'Jane', lastname: 'Doe', password: PASSWORD, disabled: 'false' }
   await daemon.data('POST', '/localUsers/users', jane)
   await daemon.data('PUT', '/oidc/config', { ...provider.config, baseUrl })
   await daemon.data('PUT', '/services/apply')
