@@ -1,4 +1,4 @@
-import decodeQR from 'qr/decode.js'
+import { decodeQR } from 'qr/decode.js'
 import t from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'

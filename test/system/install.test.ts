@@ -34,6 +34,7 @@ function clone(test: Test): string {
   mkdirSync(join(folder, '.ci'))
   cpSync(INSTALL, join(folder, '.ci', 'install.mjs'))
   writePreparing(folder, 'export const isPrepared = () => true')
+  writeFileSync(join(folder, '.ci', 'page.mjs'), 'export const isPageMade = () => true')
   return folder
 }
 
