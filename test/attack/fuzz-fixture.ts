@@ -36,6 +36,13 @@ function fits(schema: TSchema, value: unknown): boolean {
   return check(value)
 }
 
+/** Who answers: without its last part, which came out empty, a path is that of a list. */
+export function answering(endpoint: Endpoint, made: { readonly method: string; readonly path: string }): Endpoint {
+  if (!/\/(?:\?|$)/.test(made.path)) return endpoint
+  const listed = endpoint.path.replace(/\/\{\w+\}$/, '')
+  return fuzzed.find(({ method, path }) => method === made.method && path === listed) ?? endpoint
+}
+
 /** What is wrong with an answer, whatever was asked; undefined when nothing is. */
 export function faultOf(endpoint: Endpoint, { status, json, text, headers }: Received): string | undefined {
   if (/[\r\n]/.test(Object.values(headers).join(''))) return 'a header holds a line break'

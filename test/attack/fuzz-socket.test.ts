@@ -3,7 +3,7 @@ import t from 'tap'
 import { assertDescribed } from '../fixtures/described.ts'
 import { inMemory } from './attack-fixture.ts'
 import type { Caller, Received } from '../fixtures/appliance.ts'
-import { described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
+import { answering, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { listeningFixture } from './raw-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
 
@@ -89,7 +89,7 @@ t.test(`fuzz: ${REQUESTS} requests over TLS, ${AT_ONCE} at once: each is answere
         const answer = await call(made.method, made.path, made.raw === undefined ? {} : { raw: made.raw })
         // uWebSockets.js refuses by itself what is longer than it reads.
         if (answer.status === 431) return []
-        const fault = faultOf(endpoint, answer)
+        const fault = faultOf(answering(endpoint, made), answer)
         return fault === undefined ? [] : [`${described(made)}: ${fault}`]
       }),
     )

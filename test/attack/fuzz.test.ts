@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { ADMIN, type Caller, applianceFixture } from '../fixtures/appliance.ts'
 import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
-import { damaged, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
+import { answering, damaged, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
 import { certificatePair } from './whole-node.ts'
 
@@ -110,10 +110,7 @@ t.test(
       }
       const answer = await (dice.chance(0.02) ? anonymous : call)(made.method, made.path, sent)
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-      // Without its last part, which came out empty, it is the path of a list.
-      const listed = /\/(\?|$)/.test(made.path) ? endpoint.path.replace(/\/\{\w+\}$/, '') : endpoint.path
-      const asked = fuzzed.find(({ method, path }) => method === made.method && path === listed) ?? endpoint
-      const fault = faultOf(asked, answer)
+      const fault = faultOf(answering(endpoint, made), answer)
       if (fault !== undefined) faults.push(`${described(made)}: ${fault}`)
       // It logged itself out, or changed its own password.
       if (!isOther && (answer.status === 401 || endpoint.name === 'auth.logout'))

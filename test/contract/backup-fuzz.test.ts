@@ -71,6 +71,9 @@ const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: R
 /** Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. */
 const MAY_GO: ReadonlySet<string> = new Set(['max', 'default', 'parameters', 'secret', 'template', 'names'])
 
+/** Which script a check names is judged with the whole configuration, when it is applied. */
+const isScriptOf = (owner: object, name: string): boolean => name === 'id' && 'parameters' in owner && 'type' in owner
+
 const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>> = {
   flipped(next) {
     const bytes = Buffer.from(TEXT)
@@ -88,7 +91,11 @@ const MUTATIONS: Readonly<Record<string, (next: Random) => string | Uint8Array>>
   removed: (next) =>
     changed((places) => {
       // A record or a list entry may go; a field may not, but what a script has a default for.
-      const place = of(places, ({ owner, name }) => !Array.isArray(owner) && !MAY_GO.has(name), next)
+      const place = of(
+        places,
+        ({ owner, name }) => !Array.isArray(owner) && !MAY_GO.has(name) && !isScriptOf(owner, name),
+        next,
+      )
       Reflect.deleteProperty(place.owner, place.name)
     }),
   huge: (next) =>

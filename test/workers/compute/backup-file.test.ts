@@ -22,7 +22,13 @@ t.test('certificates are read again: what the file says of them is not believed'
   }
   test.same(Object.keys(read({}).described), ['head'])
   test.match(read({}).opened, { contents: { certificates: [good] } })
-  const forged = { ...good.facts, validTo: '9999-01-01T00:00:00.000Z', fingerprint: 'zz', keyType: 'rsa 2048', commonName: '<script>' }
+  const forged = {
+    ...good.facts,
+    validTo: '9999-01-01T00:00:00.000Z',
+    fingerprint: 'zz',
+    keyType: 'rsa 2048',
+    commonName: '<script>',
+  }
   test.match(read({ facts: forged }).opened, { contents: { certificates: [good] } })
   test.match(read({ chain: `${good.chain}\n\nshow env\n` }).opened, { contents: { certificates: [good] } })
   const bad = [
