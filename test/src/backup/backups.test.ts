@@ -48,7 +48,7 @@ t.test('of the automatic ones the newest are kept', async (test) => {
   test.equal((await backups.automatic('daily')).length, KEPT_MAX.daily)
   test.match(auto[0], {
     file: /-apply\.json$/,
-    sections: [{ name: 'rbac', nameFull: String, version: 2, partRestore: true }],
+    sections: [{ name: 'rbac', nameFull: String, version: 3, partRestore: true }],
   })
   await backups.removeAll('auto')
   test.same((await backups.list()).auto, [])
