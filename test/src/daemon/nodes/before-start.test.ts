@@ -29,7 +29,8 @@ t.test('a port that somebody has is named before anything starts', async (t) => 
 
 t.test("etcd's ports count at the first start only: later its own may still run", async (t) => {
   const node = await place()
-  await taken(t, node.peer.port + 1)
+  // Where somebody else listens there already, that serves as well.
+  await taken(t, node.peer.port + 1).catch(() => undefined)
   await t.rejects(assertFree([node], true), /node 1 cannot listen/)
   await t.resolves(assertFree([node], false))
 })
