@@ -71,7 +71,7 @@ t.test('it goes on after a restart, but not elsewhere', async (t) => {
   }
   await until(
     'a session',
-    async () => care.doesVote() && isReachable(),
+    async () => (await care.doesVote()) && isReachable(),
     (isThere) => isThere,
   )
   t.equal(said.at(-1), 'votes in the cluster site')
