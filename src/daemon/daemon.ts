@@ -119,6 +119,7 @@ function firstLogin({ firstAdministrator: first }: Appliance) {
 function greet(settings: Settings, appliance: Appliance, password: string, url: string): void {
   say(`Fulcrum ${VERSION}, ${settings.profile} profile, state in ${settings.state}`)
   say(`  API            ${url}/api/v1`)
+  say(`  Admin page     ${url}/`)
   say(`  Documentation  ${url}/api/v1/docs`)
   say(`  Node           ${appliance.nodeId}`)
   if (settings.observe !== undefined) say(`  Observes       ${addressText(settings.observe)}`)

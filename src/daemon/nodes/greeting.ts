@@ -31,6 +31,7 @@ export function greetingLines(greeting: Greeting): readonly string[] {
   return [
     '',
     ...nodes.map(nodeLine),
+    `${label('Admin page')}${apiUrl(first.place)}/`,
     `${label('Documentation')}${apiUrl(first.place)}/api/v1/docs`,
     ...(isFirst ? loginLines(greeting) : []),
     ...(demo === undefined ? [] : [`${label('Demo')}${served}`, removed]),
