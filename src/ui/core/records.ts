@@ -1,6 +1,6 @@
-import { effect, signal, type Signal } from '@preact/signals'
+import { effect, signal, type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { readAll, Refused } from './api.ts'
+import { type Query, read, readAll, Refused } from './api.ts'
 import { changes, self } from './live.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
@@ -64,6 +64,22 @@ export function useRecords<T = RecordLike>(path: string): Listed<T> {
     }
   }, [path])
   return one.listed.value as Listed<T>
+}
+
+/** One answer, asked for when it is shown and again after each change. */
+export function useRead<T>(
+  path: string,
+  query: Query = {},
+): { readonly data: T | undefined; readonly problem: string | undefined } {
+  const data = useSignal<T | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  useEffect(() => {
+    read<T>(path, query).then(
+      (come) => (data.value = come),
+      (error: Error) => (problem.value = error.message),
+    )
+  }, [path, JSON.stringify(query), changes.value])
+  return { data: data.value, problem: problem.value }
 }
 
 /** Where the records of a section are, for fields that refer to one. */

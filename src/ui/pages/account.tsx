@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { ask, type FieldError, read, Refused } from '../core/api.ts'
-import { changed, changes } from '../core/live.ts'
-import { useRecords } from '../core/records.ts'
+import { ask, type FieldError, Refused } from '../core/api.ts'
+import { changed } from '../core/live.ts'
+import { useRead, useRecords } from '../core/records.ts'
 import { account, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
@@ -234,21 +233,10 @@ interface Session {
   readonly isCurrent: boolean
 }
 
-function useOwn<T>(path: string): readonly T[] {
-  const list = useSignal<readonly T[]>([])
-  useEffect(() => {
-    read<readonly T[]>(path).then(
-      (come) => (list.value = come),
-      () => undefined,
-    )
-  }, [path, changes.value])
-  return list.value
-}
-
 const end = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
 
 function Sessions() {
-  const sessions = useOwn<Session>('/localUsers/me/sessions')
+  const sessions = useRead<readonly Session[]>('/localUsers/me/sessions').data ?? []
   return (
     <Card title={t('Sessions')}>
       <ul class="plain rows">
@@ -276,7 +264,7 @@ interface Token {
 }
 
 function Tokens({ onCreate }: { readonly onCreate: () => void }) {
-  const tokens = useOwn<Token>('/localUsers/me/tokens')
+  const tokens = useRead<readonly Token[]>('/localUsers/me/tokens').data ?? []
   return (
     <Card
       title={t('API tokens')}

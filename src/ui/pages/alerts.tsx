@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
-import { changed } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { ago, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
-import { attempt } from '../parts/toast.tsx'
+import { attempt, removeRecord } from '../parts/toast.tsx'
 
 interface Alert {
   readonly id: string
@@ -39,11 +38,6 @@ export function AlertsPage() {
   const editing = useSignal<Editing | undefined>(undefined)
   const isSilencing = useSignal(false)
   const now = (alerts.records ?? []).filter(({ state }) => state !== 'resolved')
-  const remove = async (path: string, name: string) => {
-    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
-    await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
-    await changed()
-  }
   return (
     <>
       <PageHead title={t('Alerts')} hint={t('What fires, what is looked for, and who is told.')}>
@@ -103,7 +97,7 @@ export function AlertsPage() {
                     kind="quiet"
                     icon="trash"
                     aria-label={t('Delete {name}', { name })}
-                    onClick={() => void remove(`/alerts/rules/${id}`, name)}
+                    onClick={() => void removeRecord(`/alerts/rules/${id}`, name)}
                   />
                 </span>
               </li>
@@ -135,7 +129,7 @@ export function AlertsPage() {
                     kind="quiet"
                     icon="trash"
                     aria-label={t('Delete {name}', { name })}
-                    onClick={() => void remove(`/alerts/targets/${id}`, name)}
+                    onClick={() => void removeRecord(`/alerts/targets/${id}`, name)}
                   />
                 </span>
               </li>

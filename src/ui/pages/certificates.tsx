@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask } from '../core/api.ts'
-import { ahead_ms, changed } from '../core/live.ts'
+import { ahead_ms } from '../core/live.ts'
 import { shownValue } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
 import { day, t } from '../core/text.ts'
@@ -8,7 +7,7 @@ import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } fro
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { type Column, Table } from '../parts/table.tsx'
-import { attempt } from '../parts/toast.tsx'
+import { removeRecord } from '../parts/toast.tsx'
 
 interface Certificate {
   readonly id: string
@@ -36,11 +35,7 @@ export function CertificatesPage() {
   const orders = useRecords<Order>('/certificates/acme/orders')
   const editing = useSignal<Editing | undefined>(undefined)
   const operation = useSignal<{ readonly id: string; readonly begin: { readonly id: string } } | undefined>(undefined)
-  async function remove({ id, name }: Certificate) {
-    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
-    await attempt(async () => (await ask('DELETE', `/certificates/certs/${id}`, { body: {} })).message)
-    await changed()
-  }
+  const remove = ({ id, name }: Certificate) => removeRecord(`/certificates/certs/${id}`, name)
   const columns: readonly Column<Certificate>[] = [
     { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
     {

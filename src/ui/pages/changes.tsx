@@ -1,7 +1,7 @@
+import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
-import { ask, read } from '../core/api.ts'
-import { changed, changes, overview, type Revision } from '../core/live.ts'
+import { ask } from '../core/api.ts'
+import { changed, overview, type Revision } from '../core/live.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Card, Choice, Dialog, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
@@ -41,18 +41,6 @@ export function ChangesPage() {
   )
 }
 
-function useAnswer<T>(path: string, query: Readonly<Record<string, string | number>>) {
-  const answer = useSignal<T | undefined>(undefined)
-  const problem = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    read<T>(path, query).then(
-      (data) => (answer.value = data),
-      (error: Error) => (problem.value = error.message),
-    )
-  }, [path, JSON.stringify(query), changes.value])
-  return { answer: answer.value, problem: problem.value }
-}
-
 const COLUMNS = (): readonly Column<Revision>[] => [
   { id: 'revision', title: t('Revision'), by: ({ revision }) => -revision, cell: ({ revision }) => String(revision) },
   { id: 'at', title: t('Time'), cell: ({ at }) => moment(at) },
@@ -62,7 +50,7 @@ const COLUMNS = (): readonly Column<Revision>[] => [
 ]
 
 function Revisions() {
-  const { answer, problem } = useAnswer<readonly Revision[]>('/revisions', { limit: 200 })
+  const { data: answer, problem } = useRead<readonly Revision[]>('/revisions', { limit: 200 })
   return (
     <Card>
       <Problem text={problem} />
@@ -82,7 +70,7 @@ function Revisions() {
 }
 
 function OneRevision({ revision }: { readonly revision: number }) {
-  const { answer, problem } = useAnswer<readonly Omit<Change, 'id' | 'by' | 'at' | 'effect' | 'services'>[]>(
+  const { data: answer, problem } = useRead<readonly Omit<Change, 'id' | 'by' | 'at' | 'effect' | 'services'>[]>(
     `/revisions/${revision - 1}/diff/${revision}`,
     {},
   )
@@ -165,7 +153,7 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
 
 function Audit() {
   const text = useSignal('')
-  const { answer, problem } = useAnswer<readonly Entry[]>('/audit', {
+  const { data: answer, problem } = useRead<readonly Entry[]>('/audit', {
     limit: 500,
     ...(text.value === '' ? {} : { text: text.value }),
   })

@@ -1,9 +1,9 @@
+import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { ask, read } from '../core/api.ts'
-import { changes, overview, self } from '../core/live.ts'
+import { overview, self } from '../core/live.ts'
 import { ago, bytes, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { saveFile } from '../core/save-file.ts'
 import { attempt } from '../parts/toast.tsx'
@@ -72,29 +72,8 @@ async function saveBackup(): Promise<string> {
   return t('Saved. The file holds private keys: keep it where nobody else reads it.')
 }
 
-const Tile = ({ title, value, more }: { readonly title: string; readonly value: string; readonly more: string }) => (
-  <div class="tile">
-    <span class="tile-title">{title}</span>
-    <span class="tile-value">{value}</span>
-    <span class="hint">{more}</span>
-  </div>
-)
-
 interface Opening {
   readonly open: (id: string, begin?: Asked['begin']) => void
-}
-
-/** Asked for when it is shown, and again after each change. */
-function useRead<T>(path: string) {
-  const data = useSignal<T | undefined>(undefined)
-  const problem = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    read<T>(path).then(
-      (come) => (data.value = come),
-      (error: Error) => (problem.value = error.message),
-    )
-  }, [path, changes.value])
-  return { data: data.value, problem: problem.value }
 }
 
 function Nodes({ open }: Opening) {

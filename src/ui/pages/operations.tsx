@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { route, setQuery } from '../core/route.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Badge, Card, Empty, Loading, PageHead } from '../parts/basic.tsx'
+import { Filter, filterText } from '../parts/filter.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 
 /** Streams have no end that a form could wait for. */
@@ -14,7 +14,7 @@ export function OperationsPage() {
   const open = useSignal<string | undefined>(undefined)
   useEffect(() => void loadApi(), [])
   const known = api.value
-  const text = (route.value.query.get('q') ?? '').toLowerCase()
+  const text = filterText()
   const fitting = [...(known?.operations.values() ?? [])].filter(
     (one) => isAsked(one) && `${one.method} ${one.path} ${one.summary} ${one.id}`.toLowerCase().includes(text),
   )
@@ -22,14 +22,7 @@ export function OperationsPage() {
   return (
     <>
       <PageHead title={t('Operations')} hint={t('Everything that the API can do, each with a form of its own.')}>
-        <input
-          type="search"
-          class="filter"
-          placeholder={t('Filter')}
-          aria-label={t('Filter')}
-          value={route.value.query.get('q') ?? ''}
-          onInput={(event) => setQuery({ q: event.currentTarget.value })}
-        />
+        <Filter />
         <a class="button plain" href="api/v1/docs">
           {t('Documentation of the API')}
         </a>

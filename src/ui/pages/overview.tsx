@@ -1,7 +1,7 @@
 import { ahead_ms, type Attention, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, type Tone } from '../parts/basic.tsx'
+import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
 import { type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
@@ -107,14 +107,6 @@ const firstOf = (services: readonly Service[]): readonly Service[] =>
 const up = ({ reals }: Layer): number => reals.up
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
-
-const Tile = ({ title, value, more }: { readonly title: string; readonly value: string; readonly more: string }) => (
-  <div class="tile">
-    <span class="tile-title">{title}</span>
-    <span class="tile-value">{value}</span>
-    <span class="hint">{more}</span>
-  </div>
-)
 
 const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; readonly more: number }) => (
   <section class="needs" aria-label={t('What needs a person')}>

@@ -5,11 +5,12 @@ import { changed, changes, figuresOfServer, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
-import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
+import { Filter, filterText } from '../parts/filter.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
-import { attempt, sayProblem } from '../parts/toast.tsx'
+import { attempt, removeRecord, sayProblem } from '../parts/toast.tsx'
 
 const NEW = (): Editing => ({
   title: t('New server'),
@@ -34,7 +35,7 @@ export function ServersPage() {
     query,
   } = route.value
   const editing = useSignal<Editing | undefined>(undefined)
-  const text = (query.get('q') ?? '').toLowerCase()
+  const text = filterText()
   const state = (query.get('state') ?? 'all') as Wanted
   const fit = fits[state] ?? fits.all
   const all = records ?? []
@@ -49,14 +50,7 @@ export function ServersPage() {
       {one === undefined ? (
         <>
           <PageHead title={t('Servers')} hint={t('Everything that requests are sent to, in both layers.')}>
-            <input
-              type="search"
-              class="filter"
-              placeholder={t('Name or address')}
-              aria-label={t('Filter')}
-              value={query.get('q') ?? ''}
-              onInput={(event) => setQuery({ q: event.currentTarget.value })}
-            />
+            <Filter hint={t('Name or address')} />
             <Button kind="main" icon="plus" onClick={() => (editing.value = NEW())}>
               {t('New server')}
             </Button>
@@ -102,10 +96,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
   const move = (to: string) =>
     attempt(async () => (await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })).message).then(changed)
   async function remove() {
-    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
-    if (await attempt(async () => (await ask('DELETE', `/ipvsDirector/rips/${id}`, { body: {} })).message))
-      location.hash = hrefOf('servers')
-    await changed()
+    if (await removeRecord(`/ipvsDirector/rips/${id}`, name)) location.hash = hrefOf('servers')
   }
   return (
     <>
@@ -153,17 +144,13 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
             [t('Answers 5xx'), 'responses5xx'],
           ] as const
         ).map(([title, field]) => (
-          <div key={field} class="tile">
-            <span class="tile-title">{title}</span>
-            <span class="tile-value">
-              {figures.length === 0 ? '–' : short(figures.reduce((sum, one) => sum + Number(one[field] ?? 0), 0))}
-            </span>
-          </div>
+          <Tile
+            key={field}
+            title={title}
+            value={figures.length === 0 ? '–' : short(figures.reduce((sum, one) => sum + Number(one[field] ?? 0), 0))}
+          />
         ))}
-        <div class="tile">
-          <span class="tile-title">{t('Weight')}</span>
-          <span class="tile-value">{weight}</span>
-        </div>
+        <Tile title={t('Weight')} value={weight} />
       </div>
       <Card title={t('In backends')}>
         <ul class="plain">

@@ -2,25 +2,25 @@ import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
 import { changed, figureOf, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
-import { hrefOf, route, setQuery } from '../core/route.ts'
+import { hrefOf, route } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
+import { Filter, filterText } from '../parts/filter.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { type BackendRecord, type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
 import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
-import { attempt } from '../parts/toast.tsx'
+import { attempt, removeRecord } from '../parts/toast.tsx'
 
 /** What is balanced: one list of both layers, and each service with what is behind it. */
 export function ServicesPage() {
   const { services, isLoading, problem } = useServices()
   const {
     rest: [, id],
-    query,
   } = route.value
   const editing = useSignal<Editing | undefined>(undefined)
-  const wanted = (query.get('q') ?? '').toLowerCase()
+  const wanted = filterText()
   const shown = services.filter(({ name, ip, ports }) => `${name} ${ip}:${ports}`.toLowerCase().includes(wanted))
   const one = services.find((service) => service.id === id)
   return (
@@ -28,14 +28,7 @@ export function ServicesPage() {
       {one === undefined ? (
         <>
           <PageHead title={t('Services')} hint={t('Frontends of both layers, and the servers behind them.')}>
-            <input
-              type="search"
-              class="filter"
-              placeholder={t('Filter')}
-              aria-label={t('Filter')}
-              value={query.get('q') ?? ''}
-              onInput={(event) => setQuery({ q: event.currentTarget.value })}
-            />
+            <Filter />
             <Button icon="plus" onClick={() => (editing.value = NEW_L4())}>
               {t('Layer 4')}
             </Button>
@@ -157,10 +150,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
   const path = layer === 'layer7' ? `/layer7proxy/frontends/${id}` : `/ipvsDirector/frontends/${id}`
   const put = (body: object) => attempt(async () => (await ask('PUT', path, { body })).message).then(changed)
   async function remove() {
-    if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return
-    await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
-    location.hash = hrefOf('services')
-    await changed()
+    if (await removeRecord(path, name)) location.hash = hrefOf('services')
   }
   return (
     <>
@@ -195,10 +185,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
               [t('Connections'), 'connections'],
             ] as const)
         ).map(([title, field]) => (
-          <div key={field} class="tile">
-            <span class="tile-title">{title}</span>
-            <span class="tile-value">{short(figure?.[field])}</span>
-          </div>
+          <Tile key={field} title={title} value={short(figure?.[field])} />
         ))}
       </div>
       <History layer={layer} kind="frontends" id={id} name={name} />

@@ -88,6 +88,23 @@ export const Card = ({
   </section>
 )
 
+/** A figure with its name, and what it means below. */
+export const Tile = ({
+  title,
+  value,
+  more,
+}: {
+  readonly title: string
+  readonly value: ComponentChildren
+  readonly more?: string
+}) => (
+  <div class="tile">
+    <span class="tile-title">{title}</span>
+    <span class="tile-value">{value}</span>
+    {more === undefined ? null : <span class="hint">{more}</span>}
+  </div>
+)
+
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <p class="empty-title">{title}</p>

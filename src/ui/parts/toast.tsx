@@ -1,5 +1,7 @@
 import { signal } from '@preact/signals'
 import { Button } from './basic.tsx'
+import { ask } from '../core/api.ts'
+import { changed } from '../core/live.ts'
 import { t } from '../core/text.ts'
 
 interface Toast {
@@ -35,6 +37,14 @@ export async function attempt(work: () => Promise<string | undefined>): Promise<
     sayProblem(error)
     return false
   }
+}
+
+/** Asks first; what goes is staged as every change is. Answers whether it does. */
+export async function removeRecord(path: string, name: string): Promise<boolean> {
+  if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return false
+  const isDone = await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
+  await changed()
+  return isDone
 }
 
 export const Toasts = () => (
