@@ -104,7 +104,7 @@ export async function ask<T>(method: string, path: string, sent: Sent = {}): Pro
     const etag = response.headers.get('etag') ?? undefined
     return { data: json.data as T, message: json.message ?? '', next: json.next, job: json.job, etag }
   }
-  if (response.status === 401 && !isLogin) isLocked.value = true
+  if (response.status === 401 && !isLogin && token.value !== undefined) isLocked.value = true
   throw new Refused(response.status, json)
 }
 

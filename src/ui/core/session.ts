@@ -77,9 +77,11 @@ async function renew(): Promise<void> {
   token.value = (await read<{ readonly token: string }>('/token')).token
 }
 
+/** At once: a request that is refused meanwhile would ask for the password of a session that nobody wants back. */
 export async function logOut(): Promise<void> {
-  await ask('DELETE', '/token', { body: {} }).catch(() => undefined)
+  const ended = ask('DELETE', '/token', { body: {} })
   forget()
+  await ended.catch(() => undefined)
 }
 
 export function forget(): void {
