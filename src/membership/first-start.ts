@@ -1,10 +1,11 @@
+import { ApiError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { ClusterFiles } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { type NodeAddress, peerUrl } from './node-address.ts'
-import type { Waiting } from './patience.ts'
+import { patiently, type Waiting } from './patience.ts'
 
 export interface FirstStartParts extends Waiting {
   readonly own: NodeAddress
@@ -14,16 +15,29 @@ export interface FirstStartParts extends Waiting {
   readonly log: Log
 }
 
+/** What etcd says when who it asks lists other members than it was started with. */
+const OTHERS = 'error validating peerURLs'
+
+/**
+ * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends
+ * where they differ. One that was started itself a moment ago lists who was there earlier, as it goes through its log.
+ */
+export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'restart'>): Promise<void> =>
+  patiently(
+    waiting,
+    () => service.restart(),
+    (error) => error instanceof ApiError && error.message.includes(OTHERS),
+  )
+
 /** Of its first start; twice as long each time, as there may be much that it has to read. */
 const PATIENCE_MS = 10_000
 /** What it has said before it was stopped is there by then. */
 const SAID_MS = 1_000
 
 /**
- * A new member of etcd takes its id from what another one lists. One that was started itself a moment ago lists who was
- * there earlier, as it goes through its log; so whoever joins where a node has just left may take that one's id, and
- * nobody talks to it. It can be told by the list: it has no name there. Without a name it has no vote, and nothing
- * that anybody counts on, so it begins anew.
+ * A new member of etcd takes its id from what another one lists, who was there earlier included; so whoever joins where
+ * a node has just left may take that one's id, and nobody talks to it. It can be told by the list: it has no name
+ * there. Without a name it has no vote, and nothing that anybody counts on, so it begins anew.
  */
 export class Unnamed {
   readonly #clock: Waiting['clock']

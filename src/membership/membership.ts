@@ -31,6 +31,7 @@ import { EtcdService } from './etcd-service.ts'
 import { answers, assertGround, type EtcdGround } from './etcd-ground.ts'
 import type { Welcome } from './admission.ts'
 import { firstIssuers, newAuthorities } from './authorities.ts'
+import { startNewcomer } from './first-start.ts'
 import { certify, foundIn, memberOf, newRequests, type Requests, revocationOf, withKeys } from './foundation.ts'
 import { parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
 import { clientOf } from './gateways.ts'
@@ -233,7 +234,8 @@ export class Membership implements ClusterActor {
     const args = this.#service.argumentsOf(own, members, gateways.length === 0 ? 'new' : 'existing')
     try {
       await this.#files.prepare(certificates, revocation, args)
-      await this.#service.restart()
+      const waiting = { clock: this.#parts.clock, wait: sleep }
+      await startNewcomer(waiting, this.#service)
       const etcd = clientOf(this.#joinedParts, own, [...gateways, clientUrl(own)])
       await answers(etcd)
       return etcd

@@ -10,14 +10,23 @@ export interface Waiting {
   readonly wait: (ms: number) => Promise<unknown>
 }
 
-/** Does it again until etcd takes it, so doing it twice has to have the effect of once. Rejects with the last error. */
-export async function patiently<T>({ clock, wait }: Waiting, work: () => Promise<T>): Promise<T> {
+const isOfEtcd = (error: unknown) => error instanceof EtcdError
+
+/**
+ * Does it again until etcd takes it, so doing it twice has to have the effect of once. Rejects with the last error, and
+ * at once with one that does not pass by itself.
+ */
+export async function patiently<T>(
+  { clock, wait }: Waiting,
+  work: () => Promise<T>,
+  passes: (error: unknown) => boolean = isOfEtcd,
+): Promise<T> {
   const until_ms = clock.monotonic_ms() + PATIENCE_MS
   for (;;) {
     try {
       return await work()
     } catch (error) {
-      if (!(error instanceof EtcdError) || clock.monotonic_ms() >= until_ms) throw error
+      if (!passes(error) || clock.monotonic_ms() >= until_ms) throw error
     }
     await wait(AGAIN_MS)
   }

@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { parseAddress } from '../../../src/membership/node-address.ts'
-import { FirstStart } from '../../../src/membership/first-start.ts'
+import { FirstStart, startNewcomer } from '../../../src/membership/first-start.ts'
 import { EtcdCluster, until } from '../../fixtures/etcd.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
@@ -63,4 +65,29 @@ t.test('a member that took the id of one that is gone begins anew', { skip }, as
   now_ms = 60_000
   await look()
   test.equal(wipes, 1, 'what is there is left alone')
+})
+
+t.test('a newcomer whom nobody lists yet is started again', { skip }, async (test) => {
+  if (typeof programs === 'string') return
+  const cluster = await EtcdCluster.start(test, programs, 1)
+  const newcomer = await cluster.prepare('newcomer')
+  const etcd = cluster.client()
+  let starts = 0
+  const restart = async () => {
+    starts += 1
+    await newcomer.start()
+    if (starts > 1) return
+    await newcomer.ended()
+    await etcd.members.add([newcomer.peerUrl], { isLearner: true })
+    throw new ApiError('NOT_SUPPORTED', `Restart the member of etcd failed: ${newcomer.log}`)
+  }
+  await startNewcomer({ clock: systemClock, wait: sleep }, { restart })
+  test.equal(starts, 2)
+  const isThere = async () => (await etcd.members.list()).some(({ name }) => name === 'newcomer') || undefined
+  test.equal(await until('it is there', isThere), true)
+  const lasting = new ApiError('NOT_SUPPORTED', 'no space left')
+  await test.rejects(
+    startNewcomer({ clock: systemClock, wait: sleep }, { restart: async () => Promise.reject(lasting) }),
+    lasting,
+  )
 })

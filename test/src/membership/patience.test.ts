@@ -19,4 +19,7 @@ t.test('what etcd does not take is tried again, and nothing else', async (t) => 
   tries = 0
   await t.rejects(patiently(waiting, failing(1, new TypeError('a defect'))), TypeError)
   t.equal(tries, 1)
+  tries = 0
+  const passes = (error: unknown) => error instanceof TypeError
+  t.equal(await patiently(waiting, failing(2, new TypeError('in a moment')), passes), 3, 'what the caller says passes')
 })
