@@ -99,6 +99,8 @@ t.test('drained is drained, whatever weight a record has; a reload keeps who has
   test.match(await apply(drained, config()), { ok: true })
   await until('a b c')
   for (const failure of ['silent', 'refuses'] as const) {
+    // HAProxy 3.0 takes back what it kept over the reload before, when the name was not answered by the last try.
+    if (failure === 'refuses') await wait(6_000)
     for (const { target } of services) dns.names.set(target, failure)
     dns.names.set(NAME, failure)
     dns.services.clear()

@@ -3,8 +3,16 @@ import { isService, type RealServer, resolvedAt } from '../../model/real-server.
 import type { ConfigView } from '../../model/sections.ts'
 import { endpointText } from './statement.ts'
 
-/** Section of HAProxy. */
-const RESOLVERS = 'names'
+/** Sections of HAProxy: those who ask for live names and for names of SRV records, and their tries, one a second. */
+const RESOLVERS = [
+  ['names', 3],
+  // After a reload HAProxy (all versions of 2025 on) forgets what the state file says of such a server when its name
+  // was not answered by the last of these tries and the two seconds behind it, whatever `hold` says.
+  ['services', 60],
+] as const
+type Resolvers = (typeof RESOLVERS)[number][0]
+
+const sectionOf = (real: RealServer): Resolvers => (isService(real.ip) ? 'services' : 'names')
 
 /**
  * What a server line says of its host name. HAProxy starts without the addresses that it cannot find out: such servers
@@ -13,16 +21,17 @@ const RESOLVERS = 'names'
  */
 const RESOLVING = {
   start: ' init-addr last,libc,none',
-  live: ` resolvers ${RESOLVERS} resolve-prefer ipv4 init-addr last,none`,
+  live: ' resolve-prefer ipv4 init-addr last,none',
 } as const satisfies Record<'start' | 'live', string>
 
 /** Servers with the same name of SRV records get an answer each. Weights are ours: 0 is a server that drains. */
-const SERVICE = `${RESOLVING.live} resolve-opts ignore-weight`
+const SERVICE = ' resolve-opts ignore-weight'
 
 /** What a server line says of where the server is; nothing of an address. */
 export function resolvingWords(real: RealServer): string {
   const at = resolvedAt(real)
-  return at === undefined ? '' : isService(real.ip) ? SERVICE : RESOLVING[at]
+  if (at !== 'live') return at === undefined ? '' : RESOLVING[at]
+  return ` resolvers ${sectionOf(real)}${RESOLVING.live}${isService(real.ip) ? SERVICE : ''}`
 }
 
 /** As many as the C library heeds. */
@@ -46,33 +55,29 @@ export function hasNames(view: ConfigView, at: 'start' | 'live'): boolean {
   return false
 }
 
-export function hasServices(view: ConfigView): boolean {
-  for (const real of view.list('realServers')) if (isService(real.ip)) return true
-  return false
-}
-
 /** One silent name holds up the start, and each check of the file, for two seconds instead of twenty. */
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**
  * Who is asked for live names, how often, and how long an answer holds when there is no other. That a name is gone
- * must have been answered for ten seconds; name servers that fail or are silent take no server out.
+ * must have been answered for ten seconds, and with each of the tries; name servers that fail or are silent take no
+ * server out.
  */
-export function resolversLines(
-  nameServers: readonly string[] = LOCAL,
-  { services = false }: { readonly services?: boolean } = {},
-): readonly string[] {
-  return [
-    `resolvers ${RESOLVERS}`,
+export function resolversLines(view: ConfigView, nameServers: readonly string[] = LOCAL): readonly string[] {
+  const used = new Set<Resolvers>()
+  for (const real of view.list('realServers')) if (resolvedAt(real) === 'live') used.add(sectionOf(real))
+  return RESOLVERS.filter(([name]) => used.has(name)).flatMap(([name, tries]) => [
+    '',
+    `resolvers ${name}`,
     ...nameServers.map((address, at) => `    nameserver dns${at + 1} ${address}`),
     '    accepted_payload_size 1232',
-    '    resolve_retries 3',
+    `    resolve_retries ${tries}`,
     '    timeout resolve 2s',
     '    timeout retry 1s',
     '    hold valid 10s',
     '    hold nx 10s',
     // Some name servers answer with a few of many records at a time.
-    ...(services ? ['    hold obsolete 10s'] : []),
+    ...(name === 'services' ? ['    hold obsolete 10s'] : []),
     ...['refused', 'timeout', 'other'].map((failure) => `    hold ${failure} 24d`),
-  ]
+  ])
 }

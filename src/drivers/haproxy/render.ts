@@ -10,7 +10,7 @@ import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
 import { mapFolder } from './maps.ts'
 import type { Folders, HaproxyPaths } from './paths.ts'
-import { hasNames, hasServices, RESOLVER_PATIENCE, resolversLines } from './host-names.ts'
+import { hasNames, RESOLVER_PATIENCE, resolversLines } from './host-names.ts'
 import { rawOfWhole } from './raw.ts'
 import { servedFrontends } from './resting.ts'
 import { alone, amongNodes, localPeer, type Sharing, sharesTable } from './sharing.ts'
@@ -64,9 +64,7 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
     ...DEFAULTS,
     ...rawOfWhole(view, 'defaults'),
     ...ring,
-    ...(hasNames(view, 'live')
-      ? [EMPTY, ...resolversLines(paths.nameServers, { services: hasServices(view) }).map(plain)]
-      : []),
+    ...resolversLines(view, paths.nameServers).map(plain),
   ]
   if (!isShared) return statements
   const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hasNames, hasServices, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
+import { hasNames, nameServersOf, resolversLines } from '../../../../src/drivers/haproxy/host-names.ts'
 import { serverOf } from '../../../../src/drivers/haproxy/server.ts'
 import { serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
 import { stateColumns } from '../../../../src/drivers/haproxy/runtime.ts'
@@ -12,7 +12,8 @@ t.test('name servers are those of the C library', (t) => {
 nameserver fe80::1%eth0\nnameserver nowhere\n;nameserver 192.0.2.1\nnameserver 192.0.2.54\nnameserver 192.0.2.55\n`
   t.same(nameServersOf(text), ['192.0.2.53:53', '[2001:db8::53]:53', '192.0.2.54:53'])
   t.same(nameServersOf(''), ['127.0.0.1:53'], 'this very machine')
-  t.match(resolversLines(nameServersOf(text)).join('\n'), /nameserver dns2 \[2001:db8::53\]:53$/m)
+  const named = viewOf({ realServers: [realServer('r', { ip: 'web.test' })] })
+  t.match(resolversLines(named, nameServersOf(text)).join('\n'), /nameserver dns2 \[2001:db8::53\]:53$/m)
   t.end()
 })
 
@@ -54,15 +55,22 @@ t.test('a server with SRV records has its weight from us, and its port from them
   const real = realServer('r', { ip: '_http._tcp.svc.test', port: null, state: 'drained' })
   const view = viewOf({ realServers: [real], l7Backends: [group] })
   const server = serverOf(group, 'r', view)
-  t.match(server?.line, / server r _http\._tcp\.svc\.test weight 0 .* resolvers names .* resolve-opts ignore-weight$/)
+  t.match(
+    server?.line,
+    / server r _http\._tcp\.svc\.test weight 0 .* resolvers services .* resolve-opts ignore-weight$/,
+  )
   t.same(server && stateColumns(server), {
     srv_uweight: ['0'],
     srv_admin_state: ['0', '4', '32', '36', '64', '68', '96', '100'],
   })
   t.ok(hasNames(view, 'live'))
-  t.ok(hasServices(view))
-  t.notOk(hasServices(viewOf({ realServers: [realServer('r', { ip: 'web.test' })] })))
-  t.match(resolversLines(['192.0.2.53:53'], { services: true }).join('\n'), /^ {4}hold obsolete 10s$/m)
-  t.notMatch(resolversLines(['192.0.2.53:53']).join('\n'), 'obsolete')
+  const sections = (...ips: readonly string[]) =>
+    resolversLines(viewOf({ realServers: ips.map((ip, at) => realServer(`r${at}`, { ip, port: null })) })).filter(
+      (line) => /^resolvers|retries|obsolete/.test(line),
+    )
+  const names = ['resolvers names', '    resolve_retries 3']
+  const services = ['resolvers services', '    resolve_retries 60', '    hold obsolete 10s']
+  t.same(sections(real.ip, 'web.test'), [...names, ...services])
+  t.same([sections(real.ip), sections('web.test'), sections('192.0.2.1')], [services, names, []])
   t.end()
 })
