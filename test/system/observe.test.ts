@@ -11,7 +11,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   const { haproxy, port } = await site(test)
   await haproxy.start()
   const proxied = join(temporaryFolder(test, 'proxy'), 's')
-  const sent = await recordingProxy(test, proxied, haproxy.statsSocket)
+  const { lines: sent } = await recordingProxy(test, proxied, haproxy.statsSocket)
   const state = () =>
     Promise.all([
       // All but the seconds since the last change.

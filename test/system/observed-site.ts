@@ -40,9 +40,24 @@ export const upAgain = (daemon: Daemon) =>
 /** Sessions of the last ten minutes by the history of one object. */
 export const sessionsOf = (daemon: Daemon, path: string): Promise<number> => sumOf(daemon, path, 'sessionRate')
 
-export async function sumOf(daemon: Daemon, path: string, metric: 'sessionRate' | 'bytesOut'): Promise<number> {
+type Metric = 'sessionRate' | 'bytesOut'
+
+/** Each second of the last ten minutes; null where nothing is known. */
+async function secondsOf(daemon: Daemon, path: string, metric: Metric): Promise<readonly (number | null)[]> {
   const now = Math.floor(Date.now() / 1000)
   const data = await stats(daemon, `${path}/history?start=${now - 600}&end=${now}&resolution=1&metrics=${metric}`)
   const { series } = Array.isArray(data) ? data[0] : data
-  return series[metric].reduce((sum: number, rate: number | null) => sum + (rate ?? 0), 0)
+  return series[metric]
+}
+
+export async function sumOf(daemon: Daemon, path: string, metric: Metric): Promise<number> {
+  const seconds = await secondsOf(daemon, path, metric)
+  return seconds.reduce((sum: number, rate) => sum + (rate ?? 0), 0)
+}
+
+/** Whether the daemon could not ask for longer than a rate is made of: what was counted meanwhile is in no second. */
+export async function stoodStill(daemon: Daemon, path: string): Promise<boolean> {
+  const seconds = await secondsOf(daemon, path, 'sessionRate')
+  const isKnown = (rate: number | null) => rate !== null
+  return seconds.slice(seconds.findIndex(isKnown), seconds.findLastIndex(isKnown)).includes(null)
 }

@@ -85,9 +85,17 @@ export function plainHaproxy(t: Test, proxies: string, statsOptions = 'level adm
   }
 }
 
-/** Passes connections on to `target` and keeps every line that was sent. */
-export async function recordingProxy(t: Test, path: string, target: string): Promise<readonly string[]> {
+export interface Recorded {
+  /** Every line that was sent. */
+  readonly lines: readonly string[]
+  /** Longest time until an answer began, or nobody waited for it any more. */
+  readonly slowest_ms: () => number
+}
+
+/** Passes connections on to `target`. */
+export async function recordingProxy(t: Test, path: string, target: string): Promise<Recorded> {
   const lines: string[] = []
+  let slowest_ms = 0
   const open = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const onward = connect({ path: target, allowHalfOpen: true })
@@ -100,7 +108,17 @@ export async function recordingProxy(t: Test, path: string, target: string): Pro
         onward.destroy()
       })
     }
-    client.on('data', (data) => lines.push(...data.toString().split('\n').filter(Boolean)))
+    client.on('data', (data) => {
+      lines.push(...data.toString().split('\n').filter(Boolean))
+      const asked_ms = performance.now()
+      const ended = () => (slowest_ms = Math.max(slowest_ms, performance.now() - asked_ms))
+      // Whoever asked may not wait for the answer.
+      client.once('close', ended)
+      onward.once('data', () => {
+        client.off('close', ended)
+        ended()
+      })
+    })
     client.pipe(onward)
     onward.pipe(client)
   })
@@ -110,5 +128,5 @@ export async function recordingProxy(t: Test, path: string, target: string): Pro
     server.close()
     for (const socket of open) socket.destroy()
   })
-  return lines
+  return { lines, slowest_ms: () => slowest_ms }
 }
