@@ -67,7 +67,7 @@ const sumReaches = (daemon: Daemon, frontend: string, metric: Metric, least: num
       isLess: slowest_ms() > LATE_MS || (await stoodStill(daemon, frontend)),
     }),
     ({ sum, isLess }) => isLess || sum >= least,
-  ).then(({ sum }) => sum)
+  )
 
 /** The figure of the frontend's history, once there is one that no longer grows. */
 async function settled(daemon: Daemon, frontend: string, metric: Metric): Promise<number> {
@@ -97,7 +97,11 @@ async function reloadsAreCounted(test: Test, socket: 'statsSocket' | 'masterSock
   const daemon = await observer(test, proxied)
   const www = await frontendOf(daemon)
   await fetchOnce(port)
-  const answer_bytes = await sumReaches(daemon, www, 'bytesOut', 1, recorded)
+  const answer_bytes = await until(
+    'the bytes of an answer',
+    () => sumOf(daemon, www, 'bytesOut'),
+    (bytes) => bytes > 0,
+  )
   await reloads(haproxy, port, 1, (least) => sumReaches(daemon, www, 'sessionRate', least, recorded))
   const requests = 1 + RELOADS * REQUESTS
   const sent_bytes = requests * answer_bytes
