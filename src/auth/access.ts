@@ -16,9 +16,10 @@ import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
 import type { Area } from '../rules/confined.ts'
 import { IN_PART, Permissions, type Rights, WHOLLY } from './permissions.ts'
-import { localUser, OF_USERS, principalOf } from './principal.ts'
+import { localUser, OF_USERS } from './principal.ts'
+import { Principals } from './principals.ts'
 import { SecondFactors } from './second-factors.ts'
-import { Sessions } from './sessions.ts'
+import { type Session, Sessions } from './sessions.ts'
 import { Tokens } from './token.ts'
 
 export interface AccessParts {
@@ -59,6 +60,7 @@ export class AccessControl {
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #apiTokens: ApiTokens
   readonly #permissions: Permissions
+  readonly #principals: Principals
   readonly #running: ConfigView
   /** By what stands for the session of a token: what it may do while its user may do `of`. */
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
@@ -73,8 +75,10 @@ export class AccessControl {
     this.sessions = new Sessions(store.sessions, this.tokens, clock)
     this.#apiTokens = new ApiTokens(store.apiTokens, clock)
     const factors = new SecondFactors(store.signIns, clock)
-    const shared = { running, clock, log, passwords, lockout: new Lockout(clock), factors, amend }
     const { sessions } = this
+    const principals = new Principals(running, (userId) => sessions.introductionOf(userId))
+    this.#principals = principals
+    const shared = { running, principals, clock, log, passwords, lockout: new Lockout(clock), factors, amend }
     const firstPassword = new FirstPassword(stateFolder)
     this.login = new Login({
       ...shared,
@@ -86,7 +90,7 @@ export class AccessControl {
     const grantedTo = (actor: Actor) => this.#permissions.told(this.#rightsOf(actor))
     this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens, grantedTo })
     this.#running = running
-    this.#permissions = new Permissions(endpoints, running)
+    this.#permissions = new Permissions(endpoints, running, principals)
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }
 
@@ -95,8 +99,12 @@ export class AccessControl {
     const first = await prepareAccess(parts.store, passwords, parts.clock, parts.administrator)
     const access = new AccessControl(parts, passwords, first)
     // What a crash kept an apply from.
-    await access.sessions.end(({ userId }) => principalOf(parts.running, userId)?.disabled !== false)
+    await access.sessions.end((session) => access.#isNobody(session))
     return access
+  }
+
+  #isNobody({ userId, introduction }: Session): boolean {
+    return this.#principals.of(userId, introduction)?.disabled !== false
   }
 
   authenticate(proof: string | Vouched): Admitted | ApiError {
@@ -208,7 +216,11 @@ export class AccessControl {
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
     // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
-    if (changes.some(({ section }) => OF_RIGHTS.has(section))) this.#permissions.invalidate()
+    if (changes.some(({ section }) => OF_RIGHTS.has(section))) {
+      this.#permissions.invalidate()
+      // Not to come back when a later apply puts back what this one has taken away.
+      await this.sessions.end((session) => session.introduction !== undefined && this.#isNobody(session))
+    }
     const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
     if (ended.size > 0) {
       await this.sessions.end((session) => ended.has(session.userId) && !this.account.isSpared(session.id))
@@ -228,7 +240,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[] | und
 const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
 
 /** The sections that rights are made of. */
-const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'radiusConfigs', 'groups', 'roles'])
+const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {
   if (change.section === 'radiusUsers') return change.after === undefined || change.after.disabled

@@ -16,7 +16,6 @@ import type { User } from '../model/access.ts'
 import { policyProblems } from '../rules/password.ts'
 import { type ApiToken, type ApiTokens, isOfToken, TOKEN_SESSION, TOKENS_PER_USER_MAX } from './api-tokens.ts'
 import type { Amend } from './login.ts'
-import { principalOf } from './principal.ts'
 import { assertUnchanged, Proof, type ProofParts } from './proof.ts'
 import { newRecoveryCodes, recoveryHash } from './recovery-codes.ts'
 import type { SecondFactors } from './second-factors.ts'
@@ -101,13 +100,14 @@ export class Account implements Accounts {
   }
 
   own({ actor }: Asking): OwnAccount {
-    const { running, sessions } = this.#parts
+    const { running, principals, sessions } = this.#parts
     const local = running.get('users', actor.userId)
-    const principal = principalOf(running, actor.userId)
+    const principal = principals.of(actor.userId)
     if (principal === undefined) throw new ApiError('UNAUTHENTICATED', 'This user is gone')
     const { firstName, lastName } = local ?? { firstName: '', lastName: '' }
     const { id, name: email, groups, roles } = principal
-    const kind = local === undefined ? 'radius' : 'local'
+    const isRemote = running.get('radiusUsers', id) !== undefined
+    const kind = local !== undefined ? 'local' : isRemote ? 'radius' : 'oidc'
     const mustEnrol = sessions.isLimited(actor.sessionId)
     const { endpoints, confined } = this.#parts.grantedTo(actor)
     const about = { id, email, firstName, lastName, kind, groups, roles, endpoints, confined } as const
@@ -120,14 +120,17 @@ export class Account implements Accounts {
     return { enabled: true, since: user.secondFactor.since, recoveryCodesLeft }
   }
 
-  #sessionEntry({ id, userId, address, via = 'password', ...times }: Session, actor: Actor): SessionEntry {
-    const name = principalOf(this.#parts.running, userId)?.name ?? ''
+  #sessionEntry(
+    { id, userId, address, via = 'password', introduction, ...times }: Session,
+    actor: Actor,
+  ): SessionEntry {
+    const name = this.#parts.principals.of(userId, introduction)?.name ?? ''
     const [createdAt, expiresAt] = [isoOf(times.createdAt_ms), isoOf(times.expiresAt_ms)]
     return { id, userId, name, address, via, createdAt, expiresAt, isCurrent: id === actor.sessionId }
   }
 
   #tokenEntry({ id, userId, name, endpoints, createdAt_ms, expiresAt_ms }: ApiToken): TokenEntry {
-    const userName = principalOf(this.#parts.running, userId)?.name ?? ''
+    const userName = this.#parts.principals.of(userId)?.name ?? ''
     const expiresAt = expiresAt_ms === undefined ? null : isoOf(expiresAt_ms)
     return {
       id,
@@ -168,7 +171,8 @@ export class Account implements Accounts {
     // A token would be a way around the second factor that is missing.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
     // Nobody would tell when the server has let its user go.
-    this.#proof.local(userId, 'API tokens are for local users: a RADIUS server is asked at logins only')
+    const why = 'API tokens are for local users: a RADIUS server or an identity provider is asked at logins only'
+    this.#proof.local(userId, why)
     const others = tokens.list(userId)
     if (others.some((other) => other.name === name)) {
       throw new ApiError('NAME_NOT_UNIQUE', `You have an API token with the name ${name}`)
@@ -182,7 +186,7 @@ export class Account implements Accounts {
     const expiresAt_ms = expiresInDays === null ? undefined : clock.now_ms() + expiresInDays * DAY_MS
     const made = await tokens.create(userId, { name, endpoints, expiresAt_ms })
     // Gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
-    const user = principalOf(this.#parts.running, userId)
+    const user = this.#parts.principals.of(userId)
     if (user !== undefined && !user.disabled) return made
     await tokens.revoke(({ id }) => id === made.id)
     throw new ApiError('UNAUTHENTICATED', 'The user of this session is gone or disabled')

@@ -14,9 +14,11 @@ import type { FirstPassword } from './first-password.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
 import { siteOf } from './place.ts'
-import { localUser, principalOf } from './principal.ts'
+import { introduced, type Introduction } from './introduction.ts'
+import { localUser } from './principal.ts'
+import type { Principals } from './principals.ts'
 import type { SecondFactors } from './second-factors.ts'
-import type { Sessions, Via } from './sessions.ts'
+import type { Opening, Sessions, Via } from './sessions.ts'
 
 type LocalUser = SectionRecords['users']
 type RadiusUser = SectionRecords['radiusUsers']
@@ -26,6 +28,7 @@ export type Amend = <N extends AmendedSection>(section: N, id: string, change: A
 
 export interface LoginParts {
   readonly running: ConfigView
+  readonly principals: Principals
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly lockout: Lockout
@@ -43,6 +46,15 @@ type Identified =
   | { readonly kind: 'radius'; readonly user: RadiusUser }
   | { readonly kind: 'refused' }
   | { readonly kind: 'unjudged' }
+
+const disabled = () => new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
+
+/** What somebody is told whom an identity provider knows, and nobody here. */
+const WHY_NOT = {
+  off: 'The set-up of logins was changed meanwhile; log in again',
+  unmapped: 'There is no user here with this e-mail, and none of your groups is mapped to a role',
+  taken: 'Somebody else here has this name',
+} as const
 
 /** Logs people in. Unknown name and wrong password are the same answer after the same work. */
 export class Login implements LoginActor {
@@ -66,7 +78,7 @@ export class Login implements LoginActor {
         throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
       }
       // Only who knows the password is told more than that.
-      if (who.user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
+      if (who.user.disabled) throw disabled()
       this.#refuseWhereEnforced(who.user.id)
       if (who.kind === 'local') {
         outcome = await this.#hasSecondFactor(who.user, code)
@@ -81,12 +93,33 @@ export class Login implements LoginActor {
     }
   }
 
-  /** For whom an identity provider has vouched. */
-  async admitted(email: string, via: 'saml' | 'oidc', address: string): Promise<SessionData> {
+  /**
+   * For whom an identity provider has vouched. A local user has the rights that are his here, whatever the provider
+   * says besides; `introduction` is for who is none.
+   */
+  async admitted(
+    email: string,
+    via: 'saml' | 'oidc',
+    address: string,
+    introduction?: Introduction,
+  ): Promise<SessionData> {
     const user = localUser(this.#parts.running, email)
-    if (user === undefined) throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
-    if (user.disabled) throw new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
-    return this.#admit(user, via, address)
+    if (user?.disabled === true) throw disabled()
+    if (user !== undefined) return this.#admit(user, via, address)
+    if (introduction !== undefined) return this.#openIntroduced(introduction, via, address)
+    throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
+  }
+
+  async #openIntroduced(introduction: Introduction, via: Via, address: string): Promise<SessionData> {
+    const { running, principals, log } = this.#parts
+    const who = introduced(running, introduction)
+    if (typeof who !== 'string') {
+      const isStillRight = () => principals.introduced(introduction) !== undefined
+      return this.#open(who.id, who.name, who.name, { via, address, introduction }, isStillRight)
+    }
+    log.warn('login refused', { account: introduction.email, address, reason: who })
+    if (who === 'disabled') throw disabled()
+    throw new ApiError('INVALID_CREDENTIALS', WHY_NOT[who])
   }
 
   async #admit(user: LocalUser, via: Via, address: string): Promise<SessionData> {
@@ -103,7 +136,7 @@ export class Login implements LoginActor {
   }
 
   #openRemote({ id, username }: RadiusUser, address: string): Promise<SessionData> {
-    const isStillRight = () => principalOf(this.#parts.running, id)?.disabled === false
+    const isStillRight = () => this.#parts.principals.of(id)?.disabled === false
     return this.#open(id, username, username, { via: 'radius', address }, isStillRight)
   }
 
@@ -111,7 +144,7 @@ export class Login implements LoginActor {
     id: string,
     email: string,
     name: string,
-    how: { readonly via: Via; readonly address: string; readonly isLimited?: boolean },
+    how: Opening,
     isStillRight: () => boolean,
   ): Promise<SessionData> {
     const { session, token, ended } = await this.#parts.sessions.create(id, how)

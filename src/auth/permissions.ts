@@ -5,7 +5,9 @@ import type { ConfigView } from '../model/sections.ts'
 import { confinable } from '../model/confined.ts'
 import { Area } from '../rules/confined.ts'
 import type { OwnAccount } from '../context/accounts.ts'
+import type { Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
+import type { Principals } from './principals.ts'
 
 /** Of a flag: the endpoint may be used, for every record. */
 export const WHOLLY = 1
@@ -46,30 +48,51 @@ function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void 
 export class Permissions {
   readonly #table: readonly Endpoint[]
   readonly #running: ConfigView
-  readonly #rights = new Map<string, Rights | undefined>()
+  readonly #principals: Principals
+  readonly #rights = new Map<string, Rights>()
+  /** Of people without a record: as long as a session keeps what was said of them. */
+  #ofIntroduced = new WeakMap<Introduction, Rights>()
   #roles: ReadonlyMap<string, Compiled> | undefined
   /** Of the endpoints, in the order of the table. */
   #ids: readonly string[] | undefined
 
-  constructor(table: readonly Endpoint[], running: ConfigView) {
+  constructor(table: readonly Endpoint[], running: ConfigView, principals: Principals) {
     this.#table = table
     this.#running = running
+    this.#principals = principals
   }
 
   invalidate(): void {
     this.#rights.clear()
+    this.#ofIntroduced = new WeakMap()
     this.#roles = undefined
   }
 
-  /** undefined: the user is not in running, or disabled. */
+  /** undefined: the user is not in running, or disabled, and no session says that a provider has introduced him. */
   of(userId: string): Rights | undefined {
     const known = this.#rights.get(userId)
     if (known !== undefined) return known
     const user = principalOf(this.#running, userId)
-    if (user === undefined || user.disabled) return undefined
-    const rights = { userId, email: user.name, ...this.#union(user) }
+    if (user === undefined) return this.#introduced(this.#principals.introductionOf(userId))
+    if (user.disabled) return undefined
+    const rights = this.#rightsOf(user)
     this.#rights.set(userId, rights)
     return rights
+  }
+
+  #introduced(introduction: Introduction | undefined): Rights | undefined {
+    if (introduction === undefined) return undefined
+    const known = this.#ofIntroduced.get(introduction)
+    if (known !== undefined) return known
+    const who = this.#principals.introduced(introduction)
+    if (who === undefined) return undefined
+    const rights = this.#rightsOf(who)
+    this.#ofIntroduced.set(introduction, rights)
+    return rights
+  }
+
+  #rightsOf(user: Principal): Rights {
+    return { userId: user.id, email: user.name, ...this.#union(user) }
   }
 
   /** No more than the user may, and of that only these endpoints. */

@@ -5,12 +5,16 @@ import type { ConfigView } from '../model/sections.ts'
 import type { Lockout } from './lockout.ts'
 import type { Passwords } from './password.ts'
 import { siteOf } from './place.ts'
+import type { Principals } from './principals.ts'
 
 export interface ProofParts {
   readonly running: ConfigView
+  readonly principals: Principals
   readonly passwords: Passwords
   readonly lockout: Lockout
 }
+
+const ELSEWHERE = 'A RADIUS server or an identity provider keeps the password and the second factor of this user'
 
 /** Who asks proves that he is the one whose session it is. */
 export class Proof {
@@ -43,10 +47,11 @@ export class Proof {
     }
   }
 
-  local(userId: string, otherwise = 'The RADIUS server keeps the password and the second factor of this user'): User {
-    const user = this.#parts.running.get('users', userId)
+  local(userId: string, otherwise = ELSEWHERE): User {
+    const { running, principals } = this.#parts
+    const user = running.get('users', userId)
     if (user !== undefined) return user
-    if (this.#parts.running.get('radiusUsers', userId) === undefined) {
+    if (running.get('radiusUsers', userId) === undefined && principals.of(userId) === undefined) {
       throw new ApiError('NOT_FOUND', `There is no user ${userId}, or it was not applied yet`)
     }
     throw new ApiError('NOT_SUPPORTED', otherwise)

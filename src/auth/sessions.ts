@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { type Introduction, isSameIntroduction } from './introduction.ts'
 import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
@@ -22,9 +23,13 @@ export interface Session {
   readonly via?: Via
   /** May do nothing but set up the second factor. */
   readonly isLimited?: boolean
+  /**
+   * Of who has no record here. Nodes of earlier versions know no such field, find no user with this id, and refuse.
+   */
+  readonly introduction?: Introduction
 }
 
-export type Opening = Pick<Session, 'address' | 'isLimited'> & { readonly via: Via }
+export type Opening = Pick<Session, 'address' | 'isLimited' | 'introduction'> & { readonly via: Via }
 
 interface KnownToken {
   readonly session: Session
@@ -41,6 +46,8 @@ export class Sessions {
   readonly #clock: Clock
   /** Oldest first. */
   readonly #live = new Map<string, Session>()
+  /** By user, of people without a record: the newest session. */
+  readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
 
   constructor(table: SharedTable, tokens: Tokens, clock: Clock) {
@@ -48,11 +55,14 @@ export class Sessions {
     this.#tokens = tokens
     this.#clock = clock
     const stored = table.entries().map(({ value }) => value as Session)
-    for (const session of stored.sort((a, b) => a.createdAt_ms - b.createdAt_ms)) this.#live.set(session.id, session)
+    for (const session of stored.sort((a, b) => a.createdAt_ms - b.createdAt_ms)) this.#learnSession(session)
     table.follow((changes) => this.#take(changes))
   }
 
-  /** `ended` are the oldest of the user, where there are as many as there may be. */
+  /**
+   * `ended` are the oldest of the user, where there are as many as there may be, and those that were opened when the
+   * identity provider said something else of the same person.
+   */
   async create(
     userId: string,
     how: Opening,
@@ -62,10 +72,16 @@ export class Sessions {
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#keep(session)
-    const surplus = this.list(userId).slice(0, -SESSIONS_PER_USER_MAX)
-    const ended = surplus.map(({ id }) => id)
+    // At once: who logs in again may end this one as soon as anything is waited for.
+    const token = this.token(session.id)
+    const all = this.list(userId)
+    const surplus = new Set(all.slice(0, -SESSIONS_PER_USER_MAX))
+    const place = all.findIndex(({ id }) => id === session.id)
+    const isOverruled = (one: Session, at: number) =>
+      at < place && !isSameIntroduction(one.introduction, session.introduction)
+    const ended = all.filter((one, at) => surplus.has(one) || isOverruled(one, at)).map(({ id }) => id)
     await this.#end(ended)
-    return { session, token: this.token(session.id), ended }
+    return { session, token, ended }
   }
 
   /** Live ones of one user, or of all, oldest first. */
@@ -73,6 +89,12 @@ export class Sessions {
     const now_ms = this.#clock.now_ms()
     const isWanted = (session: Session) => userId === undefined || session.userId === userId
     return [...this.#live.values()].filter((session) => session.expiresAt_ms > now_ms && isWanted(session))
+  }
+
+  /** What a live session keeps of somebody without a record; the last login counts. */
+  introductionOf(userId: string): Introduction | undefined {
+    const session = this.#introduced.get(userId)
+    return session !== undefined && session.expiresAt_ms > this.#clock.now_ms() ? session.introduction : undefined
   }
 
   isLimited(id: string): boolean {
@@ -132,7 +154,7 @@ export class Sessions {
   }
 
   async #end(ended: readonly string[]): Promise<number> {
-    for (const id of ended) this.#live.delete(id)
+    for (const id of ended) this.#forget(id)
     if (ended.length > 0) await this.#table.remove(ended)
     return ended.length
   }
@@ -151,8 +173,24 @@ export class Sessions {
     // Tokens that were verified hold the session as it was.
     if (puts.some(({ key }) => this.#live.has(key))) this.#known.clear()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
-    for (const { key, value } of puts) this.#live.set(key, value as Session)
-    for (const key of removed) this.#live.delete(key)
+    for (const { value } of puts) this.#learnSession(value as Session)
+    for (const key of removed) this.#forget(key)
+  }
+
+  #learnSession(session: Session): void {
+    const { id, userId, introduction, createdAt_ms } = session
+    this.#live.set(id, session)
+    const isNewest = (this.#introduced.get(userId)?.createdAt_ms ?? 0) <= createdAt_ms
+    if (introduction !== undefined && isNewest) this.#introduced.set(userId, session)
+  }
+
+  #forget(id: string): void {
+    const userId = this.#live.get(id)?.userId ?? ''
+    this.#live.delete(id)
+    if (this.#introduced.get(userId)?.id !== id) return
+    const next = this.list(userId).at(-1)
+    if (next === undefined) this.#introduced.delete(userId)
+    else this.#introduced.set(userId, next)
   }
 
   #learn(token: string): KnownToken | TokenFault {

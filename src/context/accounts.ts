@@ -43,7 +43,7 @@ export interface OwnAccount {
   readonly email: string
   readonly firstName: string
   readonly lastName: string
-  readonly kind: 'local' | 'radius'
+  readonly kind: 'local' | 'radius' | 'oidc'
   readonly groups: readonly string[]
   readonly roles: readonly string[]
   readonly secondFactor: SecondFactorState

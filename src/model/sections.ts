@@ -270,7 +270,10 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
   oidcConfigs: {
     ...ofNode('OIDC configuration', OidcConfig),
     secrets: ['clientSecret'],
-    references: ({ breakGlassUserId }) => maybe('breakGlassUserId', 'users', breakGlassUserId),
+    references: ({ breakGlassUserId, groupMappings = [] }) => [
+      ...maybe('breakGlassUserId', 'users', breakGlassUserId),
+      ...groupMappings.flatMap(({ roles }, index) => named(`groupMappings.${index}.roles`, 'roles', roles)),
+    ],
   },
   loginPolicies: ofNode('login policy', LoginPolicy),
   alertTargets: {

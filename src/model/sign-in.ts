@@ -73,6 +73,23 @@ export const SamlConfig = closed({
 })
 export type SamlConfig = Static<typeof SamlConfig>
 
+export const OIDC_MAPPINGS_MAX = 200
+
+export const OidcGroupMapping = closed({
+  group: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    pattern: '^[^\\u0000-\\u001f\\u007f]+$',
+    description: 'Group, exactly as the claim names it: a name, a path or an id. Up to 256 characters.',
+  }),
+  roles: Type.Array(refersTo(Id, 'roles'), {
+    minItems: 1,
+    maxItems: 100,
+    uniqueItems: true,
+    description: 'Ids of the roles that its members hold.',
+  }),
+})
+
 export const OidcConfig = closed({
   id: Id,
   enabled: Type.Boolean({ description: 'Whether users may log in through the provider.' }),
@@ -92,6 +109,21 @@ export const OidcConfig = closed({
     description: 'PEM of the authorities that issue the certificate of the provider; empty for the common ones.',
   }),
   breakGlassUserId: BreakGlass,
+  groupsClaim: Type.Optional(
+    Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()], {
+      description:
+        'Claim of the ID token that names the groups of the user, a list or one text; null: only local users are let in.',
+    }),
+  ),
+  groupMappings: Type.Optional(
+    Type.Array(OidcGroupMapping, {
+      maxItems: OIDC_MAPPINGS_MAX,
+      description: 'Which group gives which roles to people who are no local users. A local user keeps his own rights.',
+    }),
+  ),
+  denyUnmapped: Type.Optional(
+    Type.Boolean({ description: 'Whether who is no local user and in no mapped group is refused.' }),
+  ),
 })
 export type OidcConfig = Static<typeof OidcConfig>
 

@@ -18,11 +18,15 @@ const DAYS_DEFAULT = 365
 const OwnAccount = Type.Object({
   id: text('User id.'),
   email: text('Login name.'),
-  firstName: text('First name; empty for users of RADIUS.'),
-  lastName: text('Last name; empty for users of RADIUS.'),
-  kind: Type.Enum(['local', 'radius'], { description: 'Who keeps the password.' }),
+  firstName: text('First name; empty for who is no local user.'),
+  lastName: text('Last name; empty for who is no local user.'),
+  kind: Type.Enum(['local', 'radius', 'oidc'], {
+    description: 'Who keeps the password; oidc: an identity provider, and who you are here ends with your sessions.',
+  }),
   groups: Type.Array(Type.String(), { description: 'Groups the user belongs to.' }),
-  roles: Type.Array(Type.String(), { description: 'Roles the user holds directly.' }),
+  roles: Type.Array(Type.String(), {
+    description: 'Roles the user holds directly; with oidc those that the groups of the provider are mapped to.',
+  }),
   secondFactor: Type.Object(
     {
       enabled: Type.Boolean({ description: 'Whether a login takes a code.' }),

@@ -55,6 +55,7 @@ export const accounts = [
     path: '/localUsers/users/{id}/2fa',
     effect: 'act',
     extension: true,
+    refuses: ['NOT_SUPPORTED'],
     summary: 'Take the second factor off a user who has lost it, at once',
     message: 'Second factor of user {id} is off',
     handle: (ctx, { params }) => ctx.accounts.resetSecondFactor(ctx, params.id),

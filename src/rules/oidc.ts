@@ -6,7 +6,8 @@ import { OidcConfig } from '../model/sign-in.ts'
 import { whyNoRoot } from './acme.ts'
 import { isUrl, missingBreakGlass, whyNoBaseUrl } from './saml.ts'
 
-export type OidcSettings = Omit<OidcConfig, 'id'>
+/** Earlier versions stored no groups. */
+export type OidcSettings = Required<Omit<OidcConfig, 'id'>>
 
 /** As nothing stored means. */
 export const NO_OIDC: OidcSettings = {
@@ -20,6 +21,9 @@ export const NO_OIDC: OidcSettings = {
   emailClaim: 'email',
   caCertificate: '',
   breakGlassUserId: '',
+  groupsClaim: null,
+  groupMappings: [],
+  denyUnmapped: true,
 }
 
 const { id: _, clientSecret, ...plain } = OidcConfig.properties
@@ -37,7 +41,8 @@ export const SentOidc = closed({
 export type SentOidc = Static<typeof SentOidc>
 
 /** Rules about single fields. */
-export function oidcProblems({ issuer = '', baseUrl = '', scopes, caCertificate = '' }: Partial<SentOidc>) {
+export function oidcProblems(sent: Partial<SentOidc>) {
+  const { issuer = '', baseUrl = '', scopes, caCertificate = '', groupMappings = [] } = sent
   const problems: FieldProblem[] = []
   const noIssuer = issuer === '' ? undefined : whyNoIssuer(issuer)
   if (noIssuer !== undefined) problems.push(problemIn('issuer', noIssuer))
@@ -46,6 +51,11 @@ export function oidcProblems({ issuer = '', baseUrl = '', scopes, caCertificate 
   if (scopes !== undefined && !scopes.includes('openid')) problems.push(problemIn('scopes', 'needs openid'))
   const noRoot = caCertificate === '' ? undefined : whyNoRoot(caCertificate)
   if (noRoot !== undefined) problems.push(problemIn('caCertificate', noRoot))
+  const groups = groupMappings.map(({ group }) => group)
+  for (const [index, group] of groups.entries()) {
+    const first = groups.indexOf(group)
+    if (first < index) problems.push(problemIn(`groupMappings.${index}.group`, `is mapped at ${first} already`))
+  }
   return problems
 }
 
@@ -56,7 +66,7 @@ function whyNoIssuer(issuer: string): string | undefined {
 }
 
 /** What a login needs is there before logins are sent that way. */
-export function missingForOidc(next: OidcSettings): readonly FieldProblem[] {
+export function missingForOidc(next: Omit<OidcConfig, 'id'>): readonly FieldProblem[] {
   const needed = ['issuer', 'clientId', 'baseUrl'] as const
   const missing = next.enabled ? needed.filter((field) => next[field] === '') : []
   return [
@@ -69,7 +79,8 @@ export function missingForOidc(next: OidcSettings): readonly FieldProblem[] {
  * What is sent over what is stored, with all problems at once. The secret is kept for the issuer that it is of: whoever
  * may change this must not have it sent to himself.
  */
-export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, stored: OidcSettings) {
+export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, known: Omit<OidcConfig, 'id'>) {
+  const stored: OidcSettings = { ...NO_OIDC, ...known }
   const next = { ...stored, ...fields }
   const isKept = sent === undefined || sent === MASK
   const settings: OidcSettings = { ...next, clientSecret: isKept ? stored.clientSecret : (sent ?? '') }

@@ -1,3 +1,4 @@
+import type { Introduction } from '../auth/introduction.ts'
 import { siteOf } from '../auth/place.ts'
 import type { Clock } from '../base/clock.ts'
 import { cookieValue } from '../base/cookies.ts'
@@ -11,18 +12,15 @@ import type { Oidc } from '../context/sso.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { OidcConfig } from '../model/sign-in.ts'
-import { type LoginMarks, OidcProvider } from './oidc-provider.ts'
-import { Passing } from './passing.ts'
+import { LoginCodes } from './login-codes.ts'
+import { type LoggedIn, type LoginMarks, OidcProvider } from './oidc-provider.ts'
 import { Tickets } from './tickets.ts'
 
 /** Sent when the provider sends the browser back, which is a GET: hence SameSite=Lax. */
 const COOKIE = '__Host-fulcrum-oidc'
 const LOGIN_MS = 10 * 60_000
-const CODE_MS = 60_000
 /** Answers of one login that may be wrong. */
 const FAILURES_MAX = 5
-/** Codes that wait to be redeemed: each took a signed answer. */
-const WAITING_MAX = 10_000
 const ANSWER_WITHIN_MS = 10_000
 
 export interface OidcParts {
@@ -30,7 +28,9 @@ export interface OidcParts {
   readonly clock: Clock
   readonly log: Log
   readonly allowsLoopback: boolean
-  readonly login: { admitted(email: string, via: 'oidc', address: string): Promise<SessionData> }
+  readonly login: {
+    admitted(email: string, via: 'oidc', address: string, introduction?: Introduction): Promise<SessionData>
+  }
   /** For one answer of the provider. */
   readonly within_ms?: number
 }
@@ -51,13 +51,12 @@ export class OidcLogins implements Oidc {
   })
   /** A changed configuration knows nothing of what was asked by the one before. */
   readonly #providers = new WeakMap<OidcConfig, OidcProvider>()
-  /** Code → e-mail. */
-  readonly #codes: Passing<string>
+  readonly #codes: LoginCodes<LoggedIn>
 
   constructor(parts: OidcParts) {
     this.#parts = parts
     this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
-    this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
+    this.#codes = new LoginCodes(parts.clock)
   }
 
   #provider(): OidcProvider {
@@ -91,15 +90,15 @@ export class OidcLogins implements Oidc {
         'This browser has begun no such login, or took too long: GET /oidc/login',
       )
     }
-    const email = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
+    const who = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
     // Used up now, and not before: a provider that fails once may be asked again.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
-    return this.#codes.keep(email)
+    return this.#codes.keep(who)
   }
 
-  async #judged(provider: OidcProvider, answer: URLSearchParams, requestId: string, address: string): Promise<string> {
+  async #judged(provider: OidcProvider, answer: URLSearchParams, requestId: string, address: string) {
     try {
-      return await provider.emailOf(answer, this.#marksOf(requestId))
+      return await provider.loggedIn(answer, this.#marksOf(requestId))
     } catch (error) {
       this.#tickets.failed(requestId)
       this.#parts.log.warn('answer of the OpenID provider refused', { address, reason: reasonOf(error) })
@@ -118,10 +117,8 @@ export class OidcLogins implements Oidc {
 
   async redeem({ client }: Asking, code: string): Promise<SessionData> {
     this.#provider()
-    const email = this.#codes.take(code)
-    if (email === undefined)
-      throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
-    return this.#parts.login.admitted(email, 'oidc', client.address)
+    const { email, introduction } = this.#codes.redeem(code)
+    return this.#parts.login.admitted(email, 'oidc', client.address, introduction)
   }
 }
 

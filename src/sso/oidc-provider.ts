@@ -1,4 +1,5 @@
 import type * as OAuth from 'oauth4webapi'
+import { type Introduction, introductionIn } from '../auth/introduction.ts'
 import type { Clock } from '../base/clock.ts'
 import type { OidcConfig } from '../model/sign-in.ts'
 import { doorTo } from './provider-door.ts'
@@ -30,6 +31,13 @@ export interface LoginMarks {
   readonly nonce: string
   /** Of PKCE: who asks for the token is who began the login. */
   readonly verifier: string
+}
+
+/** Of whom the provider says that he has logged in there. */
+export interface LoggedIn {
+  readonly email: string
+  /** undefined: only local users are let in. */
+  readonly introduction: Introduction | undefined
 }
 
 interface Known {
@@ -72,8 +80,8 @@ export class OidcProvider {
     return url.href
   }
 
-  /** The e-mail of who has logged in there. Throws whatever is wrong with the answer, and says why. */
-  async emailOf(answer: URLSearchParams, { state, nonce, verifier }: LoginMarks): Promise<string> {
+  /** Who has logged in there. Throws whatever is wrong with the answer, and says why. */
+  async loggedIn(answer: URLSearchParams, { state, nonce, verifier }: LoginMarks): Promise<LoggedIn> {
     const oauth = await import('oauth4webapi')
     const { config } = this.#parts
     const server = await this.#server(oauth)
@@ -94,7 +102,10 @@ export class OidcProvider {
     })
     // The connection says as much; the signature counts all the same.
     await this.#verify(oauth, server, response)
-    return emailIn(oauth.getValidatedIdTokenClaims(tokens), config, this.#parts.clock.now_ms() / 1000)
+    const claims = oauth.getValidatedIdTokenClaims(tokens)
+    if (claims === undefined) throw new Error('there is no ID token')
+    const email = emailIn(claims, config, this.#parts.clock.now_ms() / 1000)
+    return { email, introduction: introductionIn(claims, email, config) }
   }
 
   #options(oauth: typeof OAuth) {
@@ -149,8 +160,7 @@ function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer
 }
 
 /** What the library leaves to who uses it: the age of the token, the party it was made for, and whose e-mail it is. */
-function emailIn(claims: OAuth.IDToken | undefined, { clientId, emailClaim }: OidcConfig, now_s: number): string {
-  if (claims === undefined) throw new Error('there is no ID token')
+function emailIn(claims: OAuth.IDToken, { clientId, emailClaim }: OidcConfig, now_s: number): string {
   if (claims.azp !== undefined && claims.azp !== clientId) throw new Error('azp names another client')
   if (claims.iat > now_s + SKEW_S) throw new Error('iat is in the future')
   if (claims.iat < now_s - TOKEN_AGE_S) throw new Error('iat is too long ago')

@@ -11,7 +11,7 @@ import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
-import { Passing } from './passing.ts'
+import { LoginCodes } from './login-codes.ts'
 import { requestUrl } from './saml-request.ts'
 import { Tickets } from './tickets.ts'
 
@@ -20,11 +20,8 @@ const METADATA_PATH = '/api/v1/saml/metadata'
 /** Sent with the post that comes from the identity provider's page, hence SameSite=None. */
 const COOKIE = '__Host-fulcrum-saml'
 const LOGIN_MS = 10 * 60_000
-const CODE_MS = 60_000
 /** Answers of one login that may be wrong. */
 const FAILURES_MAX = 5
-/** Codes that wait to be redeemed: each took a signed answer. */
-const WAITING_MAX = 10_000
 
 export interface SamlParts {
   readonly running: ConfigView
@@ -50,12 +47,12 @@ export class SamlLogins implements Sso {
   })
   readonly #written = new WeakMap<SamlConfig, Promise<string>>()
   /** Code → e-mail. */
-  readonly #codes: Passing<string>
+  readonly #codes: LoginCodes<string>
 
   constructor(parts: SamlParts) {
     this.#parts = parts
     this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
-    this.#codes = new Passing(parts.clock, CODE_MS, WAITING_MAX)
+    this.#codes = new LoginCodes(parts.clock)
   }
 
   #config(): SamlConfig {
@@ -107,10 +104,7 @@ export class SamlLogins implements Sso {
 
   async redeem({ client }: Asking, code: string): Promise<SessionData> {
     this.#config()
-    const email = this.#codes.take(code)
-    if (email === undefined)
-      throw new ApiError('INVALID_CREDENTIALS', 'The code is wrong, was used, or is older than a minute')
-    return this.#parts.login.admitted(email, 'saml', client.address)
+    return this.#parts.login.admitted(this.#codes.redeem(code), 'saml', client.address)
   }
 }
 

@@ -221,6 +221,9 @@ export async function fullRecords(test: Test, maker: ReturnType<typeof certifica
       emailClaim: 'upn',
       caCertificate: maker.pair({ name: 'ca', isCa: true }).cert,
       breakGlassUserId: String(admins.find(({ email }) => email === ADMIN.email)?.['id']),
+      groupsClaim: 'groups',
+      groupMappings: [{ group: '/operators', roles: [made.role] }],
+      denyUnmapped: false,
     },
     { held: ['enabled', 'issuer', 'clientId', 'baseUrl', 'breakGlassUserId'], elsewhere: ['clientSecret'] },
   )
@@ -273,7 +276,7 @@ async function access(created: Created) {
     groups: [group],
     roles: [role],
   })
-  return { group }
+  return { group, role }
 }
 
 async function balancing(created: Created, { certificate, cipherList, clientCa }: Readonly<Record<string, string>>) {

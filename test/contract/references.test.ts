@@ -41,7 +41,7 @@ const REFERRING: Partial<Record<SectionName, object>> = {
   acmeOrders: { accountId: 'a', certificateId: 'c', dns: { scriptId: 's' } },
   userInterfaces: { ipId: 'i', SSLCertificate: 'c' },
   samlConfigs: { breakGlassUserId: 'u' },
-  oidcConfigs: { breakGlassUserId: 'u' },
+  oidcConfigs: { breakGlassUserId: 'u', groupMappings: [{ group: 'g', roles: ['r'] }] },
 }
 
 t.test('whatever a record refers by is marked in its schema, and every mark is a reference', async (test) => {

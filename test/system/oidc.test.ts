@@ -1,5 +1,5 @@
 import { request } from 'node:https'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/config.ts'
 import { Daemon, PASSWORD } from '../fixtures/daemon.ts'
 import { oidcProvider } from '../simulators/oidc-provider.ts'
@@ -28,28 +28,35 @@ function step(url: string, { ca, cookie = '' }: { readonly ca?: string; readonly
   })
 }
 
-t.test('a browser logs in at a provider, and its session works until it is ended', async (test) => {
+async function fixture(test: Test) {
   const provider = await oidcProvider(test)
   const daemon = new Daemon(temporaryFolder(test, 'daemon'), ['--no-demo'])
   test.teardown(() => daemon.end())
   await daemon.start()
   await daemon.login()
-  const baseUrl = `https://127.0.0.1:${daemon.port}`
+  return { provider, daemon, baseUrl: `https://127.0.0.1:${daemon.port}` }
+}
+
+/** What a browser does from the first click to the code. */
+async function logInAt(test: Test, baseUrl: string, ca: string) {
+  const begun = await step(`${baseUrl}/api/v1/oidc/login`)
+  test.equal(begun.status, 303)
+  const [cookie = ''] = (begun.cookies[0] ?? '').split(';')
+  const there = await step(begun.location, { ca })
+  test.equal(there.status, 302)
+  test.ok(there.location.startsWith(`${baseUrl}/api/v1/oidc/callback?`))
+  const page = await step(there.location, { cookie })
+  return { there, cookie, page, code: /<code id="code">([^<]+)</.exec(page.text)?.[1] ?? '' }
+}
+
+t.test('a browser logs in at a provider, and its session works until it is ended', async (test) => {
+  const { provider, daemon, baseUrl } = await fixture(test)
   const jane = { email: 'jane@example.org', firstname: 'Jane', lastname: 'Doe', password: PASSWORD, disabled: 'false' }
   await daemon.data('POST', '/localUsers/users', jane)
   await daemon.data('PUT', '/oidc/config', { ...provider.config, baseUrl })
   await daemon.data('PUT', '/services/apply')
 
-  const logIn = async () => {
-    const begun = await step(`${baseUrl}/api/v1/oidc/login`)
-    test.equal(begun.status, 303)
-    const [cookie = ''] = (begun.cookies[0] ?? '').split(';')
-    const there = await step(begun.location, { ca: provider.ca })
-    test.equal(there.status, 302)
-    test.ok(there.location.startsWith(`${baseUrl}/api/v1/oidc/callback?`))
-    const page = await step(there.location, { cookie })
-    return { there, cookie, page, code: /<code id="code">([^<]+)</.exec(page.text)?.[1] ?? '' }
-  }
+  const logIn = () => logInAt(test, baseUrl, provider.ca)
   const { there, cookie, page, code } = await logIn()
   test.equal(page.status, 200, page.text)
   test.equal((await step(there.location, { cookie })).status, 401, 'an answer counts once')
@@ -73,4 +80,52 @@ t.test('a browser logs in at a provider, and its session works until it is ended
   test.equal((await daemon.call('GET', '/ping', { token: '' })).status, 200)
   for (const secret of [provider.config.clientSecret, code, cookie.split('=')[1] ?? 'no cookie'])
     test.notOk(`${daemon.stdout}${daemon.stderr}`.includes(secret), 'no secret is in the log')
+})
+
+t.test('somebody without a record has what his groups are mapped to, also behind a crash', async (test) => {
+  const { provider, daemon, baseUrl } = await fixture(test)
+  const role = async (name: string, path: string) => {
+    const body = { name, users: [], groups: [], endpoints: [{ path, methods: ['GET'] }] }
+    return String((await daemon.data('POST', '/rbac/roles', body)).id)
+  }
+  const [servers, services] = [await role('servers', '/ipvsDirector/rips'), await role('services', '/services')]
+  const groupMappings = [
+    { group: '/operators', roles: [servers] },
+    { group: '/watchers', roles: [services] },
+  ]
+  const configure = async (body: object) => {
+    await daemon.data('PUT', '/oidc/config', body)
+    await daemon.data('PUT', '/services/apply')
+  }
+  await configure({ ...provider.config, baseUrl, groupsClaim: 'groups', groupMappings })
+  const redeem = async (groups: unknown) => {
+    provider.told.claims = { email: 'ann@corp.example', groups }
+    const { code } = await logInAt(test, baseUrl, provider.ca)
+    return daemon.call('POST', '/oidc/token', { body: { code }, token: '' })
+  }
+  test.match((await redeem(['/strangers'])).json, { code: 'INVALID_CREDENTIALS' }, 'in no mapped group')
+  const { token } = (await redeem(['/operators', '/watchers'])).json.data
+  const statusOf = async (path: string) => (await daemon.call('GET', path, { token })).status
+  test.equal(await statusOf('/ipvsDirector/rips'), 200)
+  test.equal(await statusOf('/services'), 200)
+  test.equal(await statusOf('/localUsers/users'), 403)
+  const { id } = (await daemon.call('GET', '/localUsers/me', { token })).json.data
+
+  await daemon.kill('SIGKILL')
+  await daemon.start()
+  await daemon.login()
+  test.match((await daemon.call('GET', '/localUsers/me', { token })).json.data, { id, kind: 'oidc' })
+  test.equal(await statusOf('/ipvsDirector/rips'), 200, 'the session was durable before it was answered')
+
+  await configure({ groupMappings: groupMappings.slice(1) })
+  test.equal(await statusOf('/ipvsDirector/rips'), 403, 'a mapping is gone')
+  test.equal(await statusOf('/services'), 200)
+  await daemon.data('DELETE', `/rbac/roles/${servers}`)
+  await configure({ groupMappings: [] })
+  test.equal(await statusOf('/services'), 401)
+  await daemon.kill('SIGKILL')
+  await daemon.start()
+  await daemon.login()
+  await configure({ groupMappings: groupMappings.slice(1) })
+  test.equal(await statusOf('/services'), 401, 'and the session is over, whatever is mapped later')
 })

@@ -9,7 +9,7 @@ import { mergedOidc, NO_OIDC, oidcProblems, SentOidc } from '../../rules/oidc.ts
 import { openedSession } from './opened-session.ts'
 import { CodeBody, donePage, PAGE_SENDS, sentAway } from './sso-page.ts'
 
-const { id: _, ...fields } = OidcConfig.properties
+const { id: _, ...fields } = Type.Required(OidcConfig).properties
 const { clientSecret: __, ...CLEARED } = NO_OIDC
 
 const Shown = Type.Object({
@@ -40,7 +40,7 @@ export const oidc = [
     message: 'OIDC configuration',
     data: Shown,
     handle: (ctx) => {
-      const { id: _id, ...stored } = ctx.section('oidcConfigs').settings(SHARED) ?? { id: SHARED, ...NO_OIDC }
+      const { id: _id, ...stored } = { ...NO_OIDC, ...ctx.section('oidcConfigs').settings(SHARED), id: SHARED }
       return { ...stored, clientSecret: stored.clientSecret === '' ? ('' as const) : MASK }
     },
   }),

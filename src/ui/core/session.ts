@@ -8,7 +8,7 @@ export interface Account {
   readonly email: string
   readonly firstName: string
   readonly lastName: string
-  readonly kind: 'local' | 'radius'
+  readonly kind: 'local' | 'radius' | 'oidc'
   readonly secondFactor: {
     readonly enabled: boolean
     readonly since: string | null

@@ -9,6 +9,7 @@ import { Passwords } from '../../../src/auth/password.ts'
 import { newRecoveryCodes, recoveryHash } from '../../../src/auth/recovery-codes.ts'
 import { SecondFactors } from '../../../src/auth/second-factors.ts'
 import { hotp, newSecret } from '../../../src/auth/totp.ts'
+import { Principals } from '../../../src/auth/principals.ts'
 import { Sessions } from '../../../src/auth/sessions.ts'
 import { Tokens } from '../../../src/auth/token.ts'
 import { configView } from '../../../src/config/views.ts'
@@ -32,8 +33,10 @@ async function fixture(test: Test) {
   const amend: Amend = (section, id, change) =>
     amendIn(store, { section, scope: '', key: id }, change(running.get(section, id)))
   const factors = new SecondFactors(store.signIns, clock)
+  const principals = new Principals(running, (userId) => sessions.introductionOf(userId))
   const access = new Login({
     running,
+    principals,
     passwords,
     sessions,
     factors,

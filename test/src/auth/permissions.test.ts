@@ -3,17 +3,20 @@ import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
 import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
 import { IN_PART, Permissions, WHOLLY } from '../../../src/auth/permissions.ts'
+import { Principals } from '../../../src/auth/principals.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { configView } from '../../../src/config/views.ts'
+import type { ConfigView } from '../../../src/model/sections.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { configFixture, user } from '../../fixtures/config.ts'
 
 const place = (name: string) => endpoints.findIndex((endpoint) => endpoint.name === name)
+const permissionsIn = (view: ConfigView) => new Permissions(endpoints, view, new Principals(view, () => undefined))
 const roleId = (name: string) => DEFAULT_ROLES.find((role) => role.name === name)?.id ?? ''
 
 t.test('rights are the union of direct roles and roles of groups, from running only', async (test) => {
   const { edit, promote, store } = configFixture(test)
-  const permissions = new Permissions(endpoints, configView(store.running))
+  const permissions = permissionsIn(configView(store.running))
   const ping = endpoints[place('realServers.list')]
   const drain = endpoints[place('realServers.drain')]
   if (ping === undefined || drain === undefined) throw new Error('the table lacks the endpoints of this test')
@@ -49,7 +52,7 @@ t.test('the first start brings the default roles and one administrator, once', a
       [...configView(store.running).list('roles')].map((role) => role.name).sort(),
     ['Administrator', 'Auditor', 'Backup', 'Certificates', 'Manager', 'Monitoring', 'Operator'],
   )
-  const rights = new Permissions(endpoints, configView(store.running)).of(first?.id ?? '')
+  const rights = permissionsIn(configView(store.running)).of(first?.id ?? '')
   test.ok(rights?.granted.every((flag) => flag === 1))
 })
 
@@ -87,7 +90,7 @@ t.test('default roles grant what the contract says', async (test) => {
 
 t.test('a right in part is a flag of its own, and less than a whole one', async (test) => {
   const { edit, promote, store } = configFixture(test)
-  const permissions = new Permissions(endpoints, configView(store.running))
+  const permissions = permissionsIn(configView(store.running))
   const idOf = (name: string) => endpointId(endpoints[place(name)] ?? { method: '', path: '' })
   const [update, list, apply] = ['realServers.update', 'realServers.list', 'services.apply'].map(idOf)
   if (update === undefined || list === undefined || apply === undefined) throw new Error('no such endpoint')

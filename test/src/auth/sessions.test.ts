@@ -94,6 +94,44 @@ t.test('a user has fifty sessions: the oldest ends when one more begins, nobody 
   }
 })
 
+t.test('what was said of somebody without a record is kept, and the last login counts', async (test) => {
+  const { open, clock } = fixture(test)
+  const sessions = open()
+  const how = (groups: readonly string[]) =>
+    ({ via: 'oidc', address: '', introduction: { email: 'ann@corp.example', source: '[]', groups } }) as const
+  const one = await sessions.create('ann', how(['/a', '/b']))
+  clock.advance(1)
+  const same = await sessions.create('ann', how(['/a', '/b']))
+  await sessions.create('local', { via: 'oidc', address: '' })
+  test.same(same.ended, [])
+  clock.advance(1)
+  const fewer = await sessions.create('ann', how(['/a']))
+  test.same(fewer.ended, [one.session.id, same.session.id], 'nobody goes on with groups of before')
+  test.equal(sessions.authenticate(one.token), 'expired')
+  for (const each of [sessions, open()]) {
+    test.same(each.introductionOf('ann')?.groups, ['/a'])
+    test.equal(each.introductionOf('local'), undefined)
+  }
+  const again = await sessions.create('ann', how(['/a']))
+  await sessions.end(({ id }) => id === again.session.id)
+  test.same(sessions.introductionOf('ann')?.groups, ['/a'], 'of the session that is left')
+  await sessions.end(({ userId }) => userId === 'ann')
+  test.equal(sessions.introductionOf('ann'), undefined)
+  await sessions.create('ann', how(['/a']))
+  clock.advance(SESSION_LIFE_MS)
+  test.equal(sessions.introductionOf('ann'), undefined)
+})
+
+t.test('two logins at once of one person, of whom other things are said, both answer', async (test) => {
+  const { open } = fixture(test)
+  const sessions = open()
+  const how = (group: string) =>
+    ({ via: 'oidc', address: '', introduction: { email: 'ann@corp.example', source: '[]', groups: [group] } }) as const
+  const made = await Promise.all(['/a', '/b', '/c'].map((group) => sessions.create('ann', how(group))))
+  test.equal(made.length, 3)
+  test.equal(sessions.list('ann').length, 1)
+})
+
 t.test('a token of a node that is trusted no longer ends, although it was verified before', async (test) => {
   const { keyFile, clock, store } = fixture(test)
   const [ours, theirs] = [new Tokens(keyFile), new Tokens(`${keyFile}.other`)]

@@ -16,12 +16,12 @@ async function fixture(test: Test, more: object = {}, alg?: Parameters<typeof oi
   const clock = movedClock()
   const config = { id: 'cluster', ...provider.config, ...more }
   const client = new OidcProvider({ config, clock, allowsLoopback: true, within_ms: 5_000 })
-  const logIn = async (marks = MARKS) => client.emailOf(await answerTo(client, provider, marks), marks)
+  const logIn = async (marks = MARKS) => (await client.loggedIn(await answerTo(client, provider, marks), marks)).email
   return { ...provider, provider, clock, config, client, logIn }
 }
 
 /** Why something is refused: what the library says, and what the provider does. */
-const saidBy = (work: Promise<string>): Promise<string> =>
+const saidBy = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'accepted',
     (error: unknown) => `${String(error)} ${String(Reflect.get(Object(error), 'error'))}`,
@@ -108,14 +108,14 @@ for (const [title, token, reason] of [
 t.test('refused: what the provider sends for another login, without a code, or from another issuer', async (test) => {
   const { client, provider, told } = await fixture(test)
   const answer = await answerTo(client, provider)
-  await test.rejects(client.emailOf(answer, { ...MARKS, state: '_2' }), /state/)
-  test.match(await saidBy(client.emailOf(answer, { ...MARKS, verifier: 'w'.repeat(43) })), /invalid_grant/)
-  test.match(await saidBy(client.emailOf(answer, MARKS)), /invalid_grant/, 'the code is used up')
+  await test.rejects(client.loggedIn(answer, { ...MARKS, state: '_2' }), /state/)
+  test.match(await saidBy(client.loggedIn(answer, { ...MARKS, verifier: 'w'.repeat(43) })), /invalid_grant/)
+  test.match(await saidBy(client.loggedIn(answer, MARKS)), /invalid_grant/, 'the code is used up')
   const refused = new URLSearchParams({ state: MARKS.state, error: 'access_denied', iss: provider.issuer })
-  test.match(await saidBy(client.emailOf(refused, MARKS)), /access_denied/)
+  test.match(await saidBy(client.loggedIn(refused, MARKS)), /access_denied/)
   const mixed = await answerTo(client, provider)
   mixed.set('iss', 'https://idp.example.test')
-  await test.rejects(client.emailOf(mixed, MARKS), /"iss"/)
+  await test.rejects(client.loggedIn(mixed, MARKS), /"iss"/)
   test.equal(told.claims['iss'], undefined)
 })
 
@@ -160,5 +160,5 @@ t.test('what it says of itself must be of this issuer, and lead to https', async
   await test.rejects(script.loginUrl(MARKS), /is not https/)
   const { client, provider, told } = await fixture(test)
   told.metadata = { token_endpoint: 'http://localhost/token' }
-  await test.rejects(client.emailOf(await answerTo(client, provider), MARKS), /HTTPS/)
+  await test.rejects(client.loggedIn(await answerTo(client, provider), MARKS), /HTTPS/)
 })

@@ -1,0 +1,28 @@
+import type { ConfigView } from '../model/sections.ts'
+import { introduced, type Introduction } from './introduction.ts'
+import { type Principal, principalOf } from './principal.ts'
+
+/** Whoever can hold a session, by id: who has a record in running, and who was introduced by an identity provider. */
+export class Principals {
+  readonly #running: ConfigView
+  /** What live sessions keep of this user. */
+  readonly introductionOf: (userId: string) => Introduction | undefined
+
+  constructor(running: ConfigView, introductionOf: (userId: string) => Introduction | undefined) {
+    this.#running = running
+    this.introductionOf = introductionOf
+  }
+
+  /** `introduction` where it is at hand: that of a session. */
+  of(userId: string, introduction?: Introduction): Principal | undefined {
+    const recorded = principalOf(this.#running, userId)
+    if (recorded !== undefined) return recorded
+    const said = introduction ?? this.introductionOf(userId)
+    return said === undefined ? undefined : this.introduced(said)
+  }
+
+  introduced(introduction: Introduction): Principal | undefined {
+    const who = introduced(this.#running, introduction)
+    return typeof who === 'string' ? undefined : who
+  }
+}
