@@ -2,13 +2,14 @@ import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { isAway, isLocked } from './core/api.ts'
-import { overview, stream } from './core/live.ts'
+import { ahead_ms } from './core/clock.ts'
+import { isOld, overview, seesFigures, stream } from './core/live.ts'
 import { hrefOf, route } from './core/route.ts'
 import { account, logOut, state } from './core/session.ts'
 import { t } from './core/text.ts'
 import { Locked, Login, Logo } from './pages/login.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PAGES } from './pages/pages.ts'
+import { isOpen, PAGES } from './pages/pages.ts'
 import { ServersPage } from './pages/servers.tsx'
 import { ServicesPage } from './pages/services.tsx'
 import { Button, Empty, Loading } from './parts/basic.tsx'
@@ -33,6 +34,9 @@ const FETCHED: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
   operations: async () => (await import('./pages/operations.tsx')).OperationsPage,
   account: async () => (await import('./pages/account.tsx')).AccountPage,
 }
+const HOUR_MS = 3_600_000
+const WRONG_MS = 60_000
+
 const fetched = signal(0)
 const isMenuOpen = signal(false)
 
@@ -52,6 +56,14 @@ function Page() {
   if (known === undefined && FETCHED[name] === undefined)
     return (
       <Empty title={t('There is no such page.')}>
+        <a href={hrefOf('overview')}>{t('Overview')}</a>
+      </Empty>
+    )
+  const page = PAGES.find((one) => one.page === name)
+  if (page !== undefined && !isOpen(page))
+    return (
+      <Empty title={t('You may not see this page.')}>
+        <p>{t('Your rights do not cover it, or no longer. Whoever gives out roles can change that.')}</p>
         <a href={hrefOf('overview')}>{t('Overview')}</a>
       </Empty>
     )
@@ -75,7 +87,7 @@ export function App() {
       >
         {t('To the content')}
       </a>
-      <div class={isMenuOpen.value ? 'shell open' : 'shell'}>
+      <div class={`shell${isMenuOpen.value ? ' open' : ''}${isOld.value || isAway.value ? ' old' : ''}`}>
         <Menu />
         <div class="body">
           <Header />
@@ -100,7 +112,7 @@ const Menu = () => (
       <Logo /> Fulcrum
     </a>
     <ul>
-      {PAGES.map(({ page, title, icon }) => (
+      {PAGES.filter(isOpen).map(({ page, title, icon }) => (
         <li key={page}>
           <a href={hrefOf(page)} aria-current={route.value.page === page ? 'page' : undefined}>
             <Icon name={icon} /> {t(title)}
@@ -113,11 +125,27 @@ const Menu = () => (
 
 /** Whether what is shown is of this second. */
 function Live() {
-  const isLive = stream.value === 'live' && !isAway.value
+  if (!isAway.value && !seesFigures.value) return null
+  const isLive = stream.value === 'live' && !isOld.value && !isAway.value
   const word = isAway.value ? t('The daemon does not answer') : isLive ? t('live') : t('figures are old')
   return (
     <span class={isAway.value ? 'live away' : isLive ? 'live' : 'live old'} role="status">
       {word}
+    </span>
+  )
+}
+
+/** Nobody else tells a person why a certificate "is not valid yet". */
+function WrongClock() {
+  const off_ms = Math.abs(ahead_ms.value)
+  if (off_ms < WRONG_MS) return null
+  const text =
+    off_ms < 2 * HOUR_MS
+      ? t('The clock of this browser is wrong by {count:minute|minutes}.', { count: Math.round(off_ms / 60_000) })
+      : t('The clock of this browser is wrong by {count:hour|hours}.', { count: Math.round(off_ms / HOUR_MS) })
+  return (
+    <span class="badge warn wrong-clock" title={t('Times are those of the node.')}>
+      {text}
     </span>
   )
 }
@@ -136,6 +164,7 @@ function Header() {
         onClick={() => (isMenuOpen.value = !isMenuOpen.value)}
       />
       <Live />
+      <WrongClock />
       {now === undefined ? null : (
         <span class="hint haproxy">
           {now.nodes.find(({ isSelf }) => isSelf)?.name} · HAProxy{' '}

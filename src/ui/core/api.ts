@@ -9,6 +9,10 @@ export const token = signal<string | undefined>(undefined)
 export const isLocked = signal(false)
 /** The daemon did not answer the last request. */
 export const isAway = signal(false)
+/** Rises with each request that the rights of its user do not cover. */
+export const refused = signal(0)
+/** Rises with each change of what is configured, pending or running: who shows records reads them again. */
+export const changes = signal(0)
 
 export interface FieldError {
   readonly field: string
@@ -67,7 +71,9 @@ interface Envelope {
 }
 
 export const addressOf = (path: string, query: Query = {}): string => {
-  const pairs = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  )
   return `${BASE}${path}${pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`}`
 }
 
@@ -104,8 +110,14 @@ export async function ask<T>(method: string, path: string, sent: Sent = {}): Pro
     const etag = response.headers.get('etag') ?? undefined
     return { data: json.data as T, message: json.message ?? '', next: json.next, job: json.job, etag }
   }
-  if (response.status === 401 && !isLogin && token.value !== undefined) isLocked.value = true
+  told(response.status, isLogin)
   throw new Refused(response.status, json)
+}
+
+/** What an answer that refuses says about the session. */
+function told(status: number, isLogin: boolean): void {
+  if (status === 401 && !isLogin && token.value !== undefined) isLocked.value = true
+  if (status === 403) refused.value += 1
 }
 
 async function envelopeOf(response: Response): Promise<Envelope> {

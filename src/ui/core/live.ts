@@ -1,5 +1,7 @@
-import { effect, signal } from '@preact/signals'
-import { ask, isLocked, read, Refused } from './api.ts'
+import { computed, effect, signal } from '@preact/signals'
+import { ask, changes, isAway, isLocked, Refused } from './api.ts'
+import { ahead_ms } from './clock.ts'
+import { may } from './rights.ts'
 import { account, state } from './session.ts'
 import { follow, type StreamState } from './stream.ts'
 
@@ -75,15 +77,18 @@ export interface Overview {
 }
 
 export const overview = signal<Overview | undefined>(undefined)
-/** Rises with each change of what is configured, pending or running: who shows records reads them again. */
-export const changes = signal(0)
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
 export const stream = signal<StreamState>('waiting')
-/** How far the clock of this browser is ahead of the daemon's. */
-export const ahead_ms = signal(0)
+/** No figures came for some seconds: those that are shown are of then. */
+export const isOld = signal(false)
+export const seesFigures = computed(() => may('GET /{applianceId}/stats/stream'))
+let lastFigures_ms = 0
 
 const OVERVIEW_MS = 5_000
+/** Figures come once a second: a daemon that says nothing for so long is not answering, or not reached. */
+const OLD_MS = 5_000
+const ANSWER_MS = 10_000
 const RING = 60
 
 type Row = Record<string, unknown>
@@ -130,6 +135,7 @@ function take(data: unknown, isWhole: boolean): void {
     if (ring.length > RING) ring.shift()
   }
   tick.value += 1
+  lastFigures_ms = performance.now()
 }
 
 function keep(layer: LayerName, kind: FigureKind, row: Row): void {
@@ -143,9 +149,13 @@ function keep(layer: LayerName, kind: FigureKind, row: Row): void {
   ofServers.set(id, (ofServers.get(id) ?? new Set()).add(key))
 }
 
+let underWay = 0
+
 export async function refreshOverview(): Promise<void> {
+  underWay += 1
+  const late = AbortSignal.timeout(ANSWER_MS)
   try {
-    const next = await read<Overview>('/overview')
+    const { data: next } = await ask<Overview>('GET', '/overview', { signal: late })
     ahead_ms.value = Date.now() - Date.parse(next.time)
     const before = overview.value
     overview.value = next
@@ -153,6 +163,9 @@ export async function refreshOverview(): Promise<void> {
     if (moved(before) !== moved(next)) changes.value += 1
   } catch {
     // Whoever is away is told of in the header.
+    if (late.aborted) isAway.value = true
+  } finally {
+    underWay -= 1
   }
 }
 
@@ -165,7 +178,9 @@ export async function changed(): Promise<void> {
 effect(() => {
   if (state.value !== 'in' || isLocked.value || account.value?.mustEnrol === true) return undefined
   void refreshOverview()
-  const timer = setInterval(() => void refreshOverview(), OVERVIEW_MS)
+  const timer = setInterval(() => {
+    if (underWay === 0) void refreshOverview()
+  }, OVERVIEW_MS)
   return () => clearInterval(timer)
 })
 
@@ -177,17 +192,24 @@ effect(() => {
 
 effect(() => {
   const id = nodeId.value
-  if (state.value !== 'in' || isLocked.value || id === undefined) return undefined
-  const ends = [
-    follow(`/${id}/stats/stream`, {
-      onEvent: ({ event, data }) => take(data, event === 'figures'),
-      onState: (now) => (stream.value = now),
-    }),
-    follow('/events', { onEvent: () => void refreshOverview() }),
-  ]
+  if (state.value !== 'in' || isLocked.value || id === undefined || !seesFigures.value) return undefined
+  lastFigures_ms = performance.now()
+  const end = follow(`/${id}/stats/stream`, {
+    onEvent: ({ event, data }) => take(data, event === 'figures'),
+    onState: (now) => (stream.value = now),
+  })
+  const timer = setInterval(() => {
+    isOld.value = performance.now() - lastFigures_ms > OLD_MS
+  }, 1_000)
   return () => {
-    for (const end of ends) end()
+    end()
+    clearInterval(timer)
   }
+})
+
+effect(() => {
+  if (state.value !== 'in' || isLocked.value || !may('GET /events')) return undefined
+  return follow('/events', { onEvent: () => void refreshOverview() })
 })
 
 export const self = (): string => nodeId.value ?? ''

@@ -1,7 +1,7 @@
 import { effect, signal, type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Query, read, readAll, Refused } from './api.ts'
-import { changes, self } from './live.ts'
+import { type Query, read, readAll, Refused, changes } from './api.ts'
+import { self } from './live.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
 

@@ -44,6 +44,8 @@ interface RawOperation {
     readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
   }
   readonly 'x-effect'?: string
+  readonly 'x-endpoint-id': string
+  readonly 'x-access': string
 }
 
 interface Document {
@@ -63,6 +65,8 @@ export interface Operation {
   readonly description: string
   readonly tag: string
   readonly effect: string
+  /** The right that it takes, where it takes one. */
+  readonly right: string | undefined
   readonly inPath: readonly Parameter[]
   readonly inQuery: readonly Parameter[]
   readonly body: Schema | undefined
@@ -117,6 +121,7 @@ function apiOf({ paths, components }: Document): Api {
         description: raw.description ?? '',
         tag: raw.tags[0] ?? '',
         effect: raw['x-effect'] ?? '',
+        right: raw['x-access'] === 'granted' ? raw['x-endpoint-id'] : undefined,
         inPath: parameters.filter((one) => one.in === 'path'),
         inQuery: parameters.filter((one) => one.in === 'query'),
         body: body?.schema,

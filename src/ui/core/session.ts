@@ -15,6 +15,8 @@ export interface Account {
     readonly recoveryCodesLeft: number
   }
   readonly mustEnrol: boolean
+  /** Ids of what the own roles grant. */
+  readonly endpoints: readonly string[]
 }
 
 export interface LoginOptions {

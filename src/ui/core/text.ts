@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { daemonNow_ms } from './clock.ts'
 import { language } from './settings.ts'
 
 /** Texts in the language of the page. English texts are their own keys; the others are in a file of their language. */
@@ -72,7 +73,7 @@ const SPANS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['second', 1],
 ]
 /** "3 minutes ago", in a word or two. */
-export function ago(iso: string, now_ms = Date.now()): string {
+export function ago(iso: string, now_ms = daemonNow_ms()): string {
   const seconds = Math.round((Date.parse(iso) - now_ms) / 1000)
   const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 1]
   return new Intl.RelativeTimeFormat(locale(), { numeric: 'auto', style: 'short' }).format(

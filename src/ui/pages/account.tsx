@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals'
 import { ask, type FieldError, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { useRead, useRecords } from '../core/records.ts'
+import { may } from '../core/rights.ts'
 import { account, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
-import { Badge, Button, Card, Choice, PageHead, Problem } from '../parts/basic.tsx'
+import { Badge, Button, Card, Choice, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { attempt } from '../parts/toast.tsx'
@@ -87,31 +88,13 @@ function Password() {
         }}
       >
         <Problem text={problem.value} />
-        <label class="field">
-          {t('Password now')}
-          <input
-            type="password"
-            autocomplete="current-password"
-            required
-            value={now.value}
-            onInput={(event) => (now.value = event.currentTarget.value)}
-          />
-        </label>
-        <label class="field">
-          {t('New password')}
-          <input
-            type="password"
-            autocomplete="new-password"
-            required
-            value={next.value}
-            onInput={(event) => (next.value = event.currentTarget.value)}
-          />
-          {errors.value.map(({ message }) => (
-            <strong key={message} class="error">
-              {message}
-            </strong>
-          ))}
-        </label>
+        <PasswordField label={t('Password now')} value={now} />
+        <PasswordField
+          label={t('New password')}
+          value={next}
+          isNew
+          errors={errors.value.map(({ message }) => message)}
+        />
         <Button type="submit">{t('Change')}</Button>
       </form>
     </Card>
@@ -159,17 +142,7 @@ function SecondFactor() {
       await reloadAccount()
     })
   const isOn = own?.secondFactor.enabled === true
-  const secret = (
-    <label class="field">
-      {t('Password')}
-      <input
-        type="password"
-        autocomplete="current-password"
-        value={password.value}
-        onInput={(event) => (password.value = event.currentTarget.value)}
-      />
-    </label>
-  )
+  const secret = <PasswordField label={t('Password')} value={password} />
   const oneTime = (
     <label class="field">
       {t('Code')}
@@ -304,7 +277,7 @@ interface Person {
 function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   const users = useRecords<Person>('/localUsers/users')
   const roles = useRecords<{ readonly id: string; readonly name: string }>('/rbac/roles')
-  if (users.problem !== undefined) return null
+  if (users.problem !== undefined || !may('GET /localUsers/users')) return null
   return (
     <Card
       title={t('Users and roles')}
@@ -313,11 +286,17 @@ function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
           <Button
             kind="quiet"
             icon="plus"
+            needs="POST /localUsers/users"
             onClick={() => onEdit({ title: t('New user'), create: 'localUsers.create' })}
           >
             {t('User')}
           </Button>
-          <Button kind="quiet" icon="plus" onClick={() => onEdit({ title: t('New role'), create: 'roles.create' })}>
+          <Button
+            kind="quiet"
+            icon="plus"
+            needs="POST /rbac/roles"
+            onClick={() => onEdit({ title: t('New role'), create: 'roles.create' })}
+          >
             {t('Role')}
           </Button>
         </>

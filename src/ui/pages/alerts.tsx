@@ -41,9 +41,12 @@ export function AlertsPage() {
   return (
     <>
       <PageHead title={t('Alerts')} hint={t('What fires, what is looked for, and who is told.')}>
-        <Button onClick={() => (isSilencing.value = true)}>{t('Silence')}</Button>
+        <Button needs="POST /alerts/silences" onClick={() => (isSilencing.value = true)}>
+          {t('Silence')}
+        </Button>
         <Button
           icon="plus"
+          needs="POST /alerts/targets"
           onClick={() =>
             (editing.value = { title: t('New target'), create: 'alertTargets.create', begin: { type: 'webhook' } })
           }
@@ -53,6 +56,7 @@ export function AlertsPage() {
         <Button
           kind="main"
           icon="plus"
+          needs="POST /alerts/rules"
           onClick={() =>
             (editing.value = { title: t('New rule'), create: 'alertRules.create', first: ['name', 'when', 'targets'] })
           }
@@ -90,12 +94,14 @@ export function AlertsPage() {
                   <Button
                     kind="quiet"
                     icon="edit"
+                    needs="PUT /alerts/rules/{id}"
                     aria-label={t('Edit {name}', { name })}
                     onClick={() => (editing.value = { title: name, create: '', update: 'alertRules.update', id })}
                   />
                   <Button
                     kind="quiet"
                     icon="trash"
+                    needs="DELETE /alerts/rules/{id}"
                     aria-label={t('Delete {name}', { name })}
                     onClick={() => void removeRecord(`/alerts/rules/${id}`, name)}
                   />
@@ -113,6 +119,7 @@ export function AlertsPage() {
                 <span class="row-actions">
                   <Button
                     kind="quiet"
+                    needs="POST /alerts/targets/{id}/test"
                     onClick={() =>
                       void attempt(async () => (await ask('POST', `/alerts/targets/${id}/test`, { body: {} })).message)
                     }
@@ -122,12 +129,14 @@ export function AlertsPage() {
                   <Button
                     kind="quiet"
                     icon="edit"
+                    needs="PUT /alerts/targets/{id}"
                     aria-label={t('Edit {name}', { name })}
                     onClick={() => (editing.value = { title: name, create: '', update: 'alertTargets.update', id })}
                   />
                   <Button
                     kind="quiet"
                     icon="trash"
+                    needs="DELETE /alerts/targets/{id}"
                     aria-label={t('Delete {name}', { name })}
                     onClick={() => void removeRecord(`/alerts/targets/${id}`, name)}
                   />

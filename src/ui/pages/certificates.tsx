@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ahead_ms } from '../core/live.ts'
+import { daemonNow_ms } from '../core/clock.ts'
 import { shownValue } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
 import { day, t } from '../core/text.ts'
@@ -26,7 +26,7 @@ interface Order {
 }
 
 const DAY_MS = 86_400_000
-const daysLeft = (until: string): number => Math.floor((Date.parse(until) - (Date.now() - ahead_ms.value)) / DAY_MS)
+const daysLeft = (until: string): number => Math.floor((Date.parse(until) - daemonNow_ms()) / DAY_MS)
 const toneOf = (days: number): Tone => (days < 0 ? 'bad' : days <= 30 ? 'warn' : 'good')
 
 /** Certificates with their ends, and those that come by themselves. */
@@ -69,12 +69,14 @@ export function CertificatesPage() {
           <Button
             kind="quiet"
             icon="edit"
+            needs="PUT /certificates/certs/{id}"
             aria-label={t('Replace {name}', { name: one.name })}
             onClick={() => (operation.value = { id: 'certificates.update', begin: { id: one.id } })}
           />
           <Button
             kind="quiet"
             icon="trash"
+            needs="DELETE /certificates/certs/{id}"
             aria-label={t('Delete {name}', { name: one.name })}
             onClick={() => void remove(one)}
           />
@@ -88,6 +90,7 @@ export function CertificatesPage() {
       <PageHead title={t('Certificates')} hint={t('What frontends show to clients, and when it ends.')}>
         <Button
           icon="plus"
+          needs="POST /certificates/acme/orders"
           onClick={() =>
             (editing.value = {
               title: t('Order by ACME'),
@@ -98,7 +101,7 @@ export function CertificatesPage() {
         >
           {t('Order by ACME')}
         </Button>
-        <Button kind="main" icon="plus" onClick={() => (editing.value = upload())}>
+        <Button kind="main" icon="plus" needs="POST /certificates/certs" onClick={() => (editing.value = upload())}>
           {t('Upload')}
         </Button>
       </PageHead>
@@ -124,6 +127,7 @@ export function CertificatesPage() {
           <Button
             kind="quiet"
             icon="plus"
+            needs="POST /certificates/acme/accounts"
             onClick={() => (editing.value = { title: t('New ACME account'), create: 'acmeAccounts.create' })}
           >
             {t('Account')}
@@ -142,7 +146,11 @@ export function CertificatesPage() {
                   <span class="hint">{t('renewed {day}', { day: day(nextRenewal) })}</span>
                 )}
                 {lastError === null ? null : <p class="error">{lastError}</p>}
-                <Button kind="quiet" onClick={() => (operation.value = { id: 'acmeOrders.renew', begin: { id } })}>
+                <Button
+                  kind="quiet"
+                  needs="PUT /certificates/acme/orders/{id}/renew"
+                  onClick={() => (operation.value = { id: 'acmeOrders.renew', begin: { id } })}
+                >
                   {t('Renew now')}
                 </Button>
               </li>

@@ -22,7 +22,11 @@ export function ChangesPage() {
   return (
     <>
       <PageHead title={t('Changes')} hint={t('What was changed, by whom, and how it is taken back.')}>
-        <Button kind={waiting > 0 ? 'main' : 'plain'} onClick={() => (isPendingOpen.value = true)}>
+        <Button
+          kind={waiting > 0 ? 'main' : 'plain'}
+          needs="GET /services/pending"
+          onClick={() => (isPendingOpen.value = true)}
+        >
           {t('{count} waiting', { count: waiting })}
         </Button>
       </PageHead>
@@ -89,10 +93,16 @@ function OneRevision({ revision }: { readonly revision: number }) {
       isWide
       foot={
         <>
-          <Button icon="undo" onClick={() => void act('restore')}>
+          <Button icon="undo" needs="PUT /revisions/{n}/restore" onClick={() => void act('restore')}>
             {t('All as it was then')}
           </Button>
-          <Button kind="main" icon="undo" disabled={revision < 2} onClick={() => void act('revert')}>
+          <Button
+            kind="main"
+            icon="undo"
+            needs="PUT /revisions/{n}/revert"
+            disabled={revision < 2}
+            onClick={() => void act('revert')}
+          >
             {t('Take this one back')}
           </Button>
         </>

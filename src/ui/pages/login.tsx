@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ask, isAway, isLocked } from '../core/api.ts'
 import { account, forget, logIn, type LoginOptions } from '../core/session.ts'
 import { t } from '../core/text.ts'
-import { Button, Problem } from '../parts/basic.tsx'
+import { Button, PasswordField, Problem } from '../parts/basic.tsx'
 
 /** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
 export function Locked() {
@@ -74,17 +74,7 @@ export function Login() {
             onInput={(event) => (email.value = event.currentTarget.value)}
           />
         </label>
-        <label class="field">
-          {t('Password')}
-          <input
-            type="password"
-            name="password"
-            autocomplete="current-password"
-            required
-            value={password.value}
-            onInput={(event) => (password.value = event.currentTarget.value)}
-          />
-        </label>
+        <PasswordField label={t('Password')} value={password} name="password" />
         {asksCode.value ? (
           <label class="field">
             {t('Code of the second factor')}

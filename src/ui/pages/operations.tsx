@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Badge, Card, Empty, Loading, PageHead } from '../parts/basic.tsx'
@@ -7,9 +8,9 @@ import { Filter, filterText } from '../parts/filter.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 
 /** Streams have no end that a form could wait for. */
-const isAsked = ({ id }: Operation) => !id.endsWith('.stream')
+const isAsked = ({ id, right }: Operation) => !id.endsWith('.stream') && (right === undefined || mayById(right))
 
-/** Everything that the API can do, each with a form of its own. */
+/** Everything that the API can do for this person, each with a form of its own. */
 export function OperationsPage() {
   const open = useSignal<string | undefined>(undefined)
   useEffect(() => void loadApi(), [])

@@ -1,4 +1,5 @@
-import { ahead_ms, type Attention, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
+import { type Attention, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
+import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
@@ -21,6 +22,7 @@ const PAGES: Readonly<Record<string, string>> = {
 export function OverviewPage() {
   const now = overview.value
   const { services, isLoading } = useServices()
+  const seesServices = may('GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends')
   if (now === undefined) return <Loading />
   return (
     <>
@@ -31,7 +33,7 @@ export function OverviewPage() {
           version: now.version,
         })}
       >
-        <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+        <Button kind="main" icon="plus" needs="POST /config/plan" onClick={() => (isPublishOpen.value = true)}>
           {t('Publish a service')}
         </Button>
       </PageHead>
@@ -65,15 +67,17 @@ export function OverviewPage() {
         />
       </div>
       <div class="columns">
-        <Card title={t('Services')} more={<a href={hrefOf('services')}>{t('All')}</a>}>
-          {isLoading ? (
-            <Loading />
-          ) : services.length === 0 ? (
-            <FirstSteps />
-          ) : (
-            <ServicesTable services={firstOf(services)} />
-          )}
-        </Card>
+        {seesServices ? (
+          <Card title={t('Services')} more={<a href={hrefOf('services')}>{t('All')}</a>}>
+            {isLoading ? (
+              <Loading />
+            ) : services.length === 0 ? (
+              <FirstSteps />
+            ) : (
+              <ServicesTable services={firstOf(services)} />
+            )}
+          </Card>
+        ) : null}
         <div class="stack">
           {now.revisions === null ? null : (
             <Card title={t('Revisions')} more={<a href={hrefOf('changes', 'revisions')}>{t('All')}</a>}>
@@ -129,12 +133,14 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
 
 const FirstSteps = () => (
   <Empty title={t('Nothing is balanced yet.')}>
-    <p>
-      {t(
-        'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.',
-      )}
-    </p>
-    <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+    {may('POST /config/plan') ? (
+      <p>
+        {t(
+          'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.',
+        )}
+      </p>
+    ) : null}
+    <Button kind="main" icon="plus" needs="POST /config/plan" onClick={() => (isPublishOpen.value = true)}>
       {t('Publish a service')}
     </Button>
   </Empty>
@@ -148,8 +154,7 @@ const Revisions = ({ revisions }: { readonly revisions: readonly Revision[] }) =
           {t('Revision {revision}', { revision: String(revision) })}
         </a>{' '}
         <span class="hint">
-          {t('{count:record|records}', { count })} · {by} ·{' '}
-          <time dateTime={at}>{ago(at, Date.now() - ahead_ms.value)}</time>
+          {t('{count:record|records}', { count })} · {by} · <time dateTime={at}>{ago(at)}</time>
         </span>
         {comment === '' ? null : <div>{comment}</div>}
       </li>
@@ -173,7 +178,7 @@ const Events = ({ events }: { readonly events: readonly Happened[] }) => (
       <li key={event.id}>
         {toldOf(event)}{' '}
         <time class="hint" dateTime={event.at}>
-          {ago(event.at, Date.now() - ahead_ms.value)}
+          {ago(event.at)}
         </time>
       </li>
     ))}

@@ -1,14 +1,40 @@
+import { may, type Right } from '../core/rights.ts'
 import type { IconName } from '../parts/icon.tsx'
 
-/** The pages in the order of the menu; titles are keys of texts. */
-export const PAGES: readonly { readonly page: string; readonly title: string; readonly icon: IconName }[] = [
-  { page: 'overview', title: 'Overview', icon: 'overview' },
-  { page: 'services', title: 'Services', icon: 'services' },
-  { page: 'servers', title: 'Servers', icon: 'servers' },
-  { page: 'traffic', title: 'Traffic', icon: 'traffic' },
-  { page: 'certificates', title: 'Certificates', icon: 'certificates' },
-  { page: 'changes', title: 'Changes', icon: 'changes' },
-  { page: 'alerts', title: 'Alerts', icon: 'alerts' },
-  { page: 'node', title: 'Node', icon: 'node' },
-  { page: 'operations', title: 'Operations', icon: 'operations' },
+export interface PageInfo {
+  readonly page: string
+  /** Key of a text. */
+  readonly title: string
+  readonly icon: IconName
+  /** One of these opens it; without any it is there for everybody. */
+  readonly needs: readonly Right[]
+}
+
+/** The pages in the order of the menu. */
+export const PAGES: readonly PageInfo[] = [
+  { page: 'overview', title: 'Overview', icon: 'overview', needs: [] },
+  {
+    page: 'services',
+    title: 'Services',
+    icon: 'services',
+    needs: ['GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends'],
+  },
+  { page: 'servers', title: 'Servers', icon: 'servers', needs: ['GET /ipvsDirector/rips'] },
+  {
+    page: 'traffic',
+    title: 'Traffic',
+    icon: 'traffic',
+    needs: [
+      'GET /{applianceId}/layer7proxy/stats/frontends/{id}/history',
+      'GET /ipvsDirector/stats/frontends/{id}/history',
+      'GET /{applianceId}/layer7proxy/logs',
+    ],
+  },
+  { page: 'certificates', title: 'Certificates', icon: 'certificates', needs: ['GET /certificates/certs'] },
+  { page: 'changes', title: 'Changes', icon: 'changes', needs: ['GET /revisions', 'GET /audit'] },
+  { page: 'alerts', title: 'Alerts', icon: 'alerts', needs: ['GET /alerts'] },
+  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services', 'GET /cluster'] },
+  { page: 'operations', title: 'Operations', icon: 'operations', needs: [] },
 ]
+
+export const isOpen = ({ needs }: PageInfo): boolean => needs.length === 0 || may(...needs)

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import { ask, read } from '../core/api.ts'
-import { changed, changes, figuresOfServer, tick } from '../core/live.ts'
+import { ask, read, changes } from '../core/api.ts'
+import { changed, figuresOfServer, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
@@ -51,7 +51,7 @@ export function ServersPage() {
         <>
           <PageHead title={t('Servers')} hint={t('Everything that requests are sent to, in both layers.')}>
             <Filter hint={t('Name or address')} />
-            <Button kind="main" icon="plus" onClick={() => (editing.value = NEW())}>
+            <Button kind="main" icon="plus" needs="POST /ipvsDirector/rips" onClick={() => (editing.value = NEW())}>
               {t('New server')}
             </Button>
           </PageHead>
@@ -70,7 +70,7 @@ export function ServersPage() {
               <Loading />
             ) : all.length === 0 ? (
               <Empty title={t('No server yet.')}>
-                <Button kind="main" icon="plus" onClick={() => (editing.value = NEW())}>
+                <Button kind="main" icon="plus" needs="POST /ipvsDirector/rips" onClick={() => (editing.value = NEW())}>
                   {t('New server')}
                 </Button>
               </Empty>
@@ -104,18 +104,23 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         <Badge tone={health === 'up' ? 'good' : health === 'down' ? 'bad' : 'idle'}>{t(health)}</Badge>
         <Badge tone={state === 'online' ? 'good' : 'warn'}>{t(state)}</Badge>
         {state === 'online' ? null : (
-          <Button icon="play" onClick={() => void move('online')}>
+          <Button icon="play" needs="PUT /ipvsDirector/rips/{id}/online" onClick={() => void move('online')}>
             {t('Put back')}
           </Button>
         )}
-        {state === 'online' ? <Button onClick={() => void move('drain')}>{t('drain')}</Button> : null}
+        {state === 'online' ? (
+          <Button needs="PUT /ipvsDirector/rips/{id}/drain" onClick={() => void move('drain')}>
+            {t('drain')}
+          </Button>
+        ) : null}
         {state === 'halted' ? null : (
-          <Button kind="danger" onClick={() => void move('halt')}>
+          <Button kind="danger" needs="PUT /ipvsDirector/rips/{id}/halt" onClick={() => void move('halt')}>
             {t('halt')}
           </Button>
         )}
         <Button
           icon="edit"
+          needs="PUT /ipvsDirector/rips/{id}"
           onClick={() =>
             onEdit({
               title: t('Server {name}', { name }),
@@ -128,7 +133,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         >
           {t('Edit')}
         </Button>
-        <Button kind="danger" icon="trash" onClick={() => void remove()}>
+        <Button kind="danger" icon="trash" needs="DELETE /ipvsDirector/rips/{id}" onClick={() => void remove()}>
           {t('Delete')}
         </Button>
       </PageHead>

@@ -29,10 +29,10 @@ export function ServicesPage() {
         <>
           <PageHead title={t('Services')} hint={t('Frontends of both layers, and the servers behind them.')}>
             <Filter />
-            <Button icon="plus" onClick={() => (editing.value = NEW_L4())}>
+            <Button icon="plus" needs="POST /ipvsDirector/frontends" onClick={() => (editing.value = NEW_L4())}>
               {t('Layer 4')}
             </Button>
-            <Button kind="main" icon="plus" onClick={() => (isPublishOpen.value = true)}>
+            <Button kind="main" icon="plus" needs="POST /config/plan" onClick={() => (isPublishOpen.value = true)}>
               {t('Publish a service')}
             </Button>
           </PageHead>
@@ -98,6 +98,7 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
           <Button
             kind="quiet"
             icon="plus"
+            needs="POST /layer7proxy/backends"
             onClick={() =>
               onEdit({
                 title: t('New Layer 7 backend'),
@@ -112,6 +113,7 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
           <Button
             kind="quiet"
             icon="plus"
+            needs="POST /ipvsDirector/backends"
             onClick={() =>
               onEdit({ title: t('New Layer 4 backend'), create: 'l4Backends.create', first: ['name', 'reals'] })
             }
@@ -140,6 +142,20 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   )
 }
 
+/** What each button of a service takes. */
+const RIGHTS = {
+  layer7: {
+    update: 'PUT /layer7proxy/frontends/{id}',
+    delete: 'DELETE /layer7proxy/frontends/{id}',
+    updateBackend: 'PUT /layer7proxy/backends/{id}',
+  },
+  layer4: {
+    update: 'PUT /ipvsDirector/frontends/{id}',
+    delete: 'DELETE /ipvsDirector/frontends/{id}',
+    updateBackend: 'PUT /ipvsDirector/backends/{id}',
+  },
+} as const
+
 function OneService({ service, onEdit }: { readonly service: Service; readonly onEdit: (editing: Editing) => void }) {
   void tick.value
   const { layer, id, name, backend, isPaused, enabled, kind, ip, ports } = service
@@ -147,6 +163,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
   const figure = figureOf(layer, 'frontends', id)
   const { records: servers = [] } = useRecords<ServerRecord>('/ipvsDirector/rips')
   const members = new Set((backend?.reals ?? []).map(({ ripId }) => ripId))
+  const rights = RIGHTS[layer]
   const path = layer === 'layer7' ? `/layer7proxy/frontends/${id}` : `/ipvsDirector/frontends/${id}`
   const put = (body: object) => attempt(async () => (await ask('PUT', path, { body })).message).then(changed)
   async function remove() {
@@ -157,15 +174,21 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
       <PageHead title={name} hint={<span class="code">{`${kind} ${ip}:${ports}`}</span>}>
         <Badge tone={standing.tone}>{standing.word}</Badge>
         {layer === 'layer7' ? (
-          <Button icon={isPaused ? 'play' : 'pause'} onClick={() => void put({ maintenance: { enabled: !isPaused } })}>
+          <Button
+            icon={isPaused ? 'play' : 'pause'}
+            needs={rights.update}
+            onClick={() => void put({ maintenance: { enabled: !isPaused } })}
+          >
             {isPaused ? t('Resume') : t('Pause')}
           </Button>
         ) : null}
-        <Button onClick={() => void put({ enabled: !enabled })}>{enabled ? t('Switch off') : t('Switch on')}</Button>
-        <Button icon="edit" onClick={() => onEdit(editFrontend(service))}>
+        <Button needs={rights.update} onClick={() => void put({ enabled: !enabled })}>
+          {enabled ? t('Switch off') : t('Switch on')}
+        </Button>
+        <Button icon="edit" needs={rights.update} onClick={() => onEdit(editFrontend(service))}>
           {t('Edit')}
         </Button>
-        <Button kind="danger" icon="trash" onClick={() => void remove()}>
+        <Button kind="danger" icon="trash" needs={rights.delete} onClick={() => void remove()}>
           {t('Delete')}
         </Button>
       </PageHead>
@@ -193,7 +216,12 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
         title={backend === undefined ? t('No backend') : t('Backend {name}', { name: backend.name })}
         more={
           backend === undefined ? undefined : (
-            <Button kind="quiet" icon="edit" onClick={() => onEdit(editBackend(layer, backend))}>
+            <Button
+              kind="quiet"
+              icon="edit"
+              needs={rights.updateBackend}
+              onClick={() => onEdit(editBackend(layer, backend))}
+            >
               {t('Edit')}
             </Button>
           )

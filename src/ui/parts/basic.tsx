@@ -1,5 +1,7 @@
+import type { Signal } from '@preact/signals'
 import type { ComponentChildren, ComponentProps } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { may, type Right } from '../core/rights.ts'
 import { t } from '../core/text.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -21,6 +23,8 @@ interface ButtonProps extends Given {
   readonly kind?: 'main' | 'plain' | 'danger' | 'quiet'
   readonly icon?: IconName
   readonly isBusy?: boolean
+  /** What it does takes one of these: it is there for whoever has it. */
+  readonly needs?: Right | readonly Right[]
 }
 
 export function Button({
@@ -31,8 +35,10 @@ export function Button({
   disabled,
   type = 'button',
   class: more = '',
+  needs = [],
   ...rest
 }: ButtonProps) {
+  if (needs.length > 0 && !may(...[needs].flat())) return null
   return (
     <button
       {...rest}
@@ -60,7 +66,9 @@ export function PageHead({ title, hint, children }: PageHeadProps) {
   return (
     <header class="page-head">
       <div>
-        <h1>{title}</h1>
+        <h1>
+          <bdi>{title}</bdi>
+        </h1>
         {hint === undefined ? null : <p class="hint">{hint}</p>}
       </div>
       <div class="actions">{children}</div>
@@ -125,6 +133,34 @@ export const Problem = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
+interface PasswordProps {
+  readonly label: string
+  readonly value: Signal<string>
+  readonly name?: string
+  readonly isNew?: boolean
+  readonly errors?: readonly string[]
+}
+
+export const PasswordField = ({ label, value, name, isNew = false, errors = [] }: PasswordProps) => (
+  <label class="field">
+    {label}
+    <input
+      type="password"
+      name={name}
+      autocomplete={isNew ? 'new-password' : 'current-password'}
+      required
+      aria-invalid={errors.length > 0}
+      value={value.value}
+      onInput={(event) => (value.value = event.currentTarget.value)}
+    />
+    {errors.map((message) => (
+      <strong key={message} class="error">
+        {message}
+      </strong>
+    ))}
+  </label>
+)
+
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
@@ -154,7 +190,9 @@ export function Dialog({ title, onClose, isWide = false, children, foot }: Dialo
       }}
     >
       <header class="dialog-head">
-        <h2>{title}</h2>
+        <h2>
+          <bdi>{title}</bdi>
+        </h2>
         <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={onClose} />
       </header>
       <div class="dialog-body">{children}</div>

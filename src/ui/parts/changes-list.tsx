@@ -48,7 +48,9 @@ export const ChangesList = ({
             <span class="sign" aria-label={op}>
               {SIGNS[op]}
             </span>
-            <strong>{name}</strong>
+            <strong>
+              <bdi>{name}</bdi>
+            </strong>
             <span class="hint">{resource}</span>
             <Badge tone={TONES[effect] ?? 'idle'}>{effect}</Badge>
             <span class="hint by">{by}</span>

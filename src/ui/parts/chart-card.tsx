@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { read } from '../core/api.ts'
-import { ahead_ms, type LayerName, type Revision, self } from '../core/live.ts'
+import { daemonNow_ms } from '../core/clock.ts'
+import { type LayerName, type Revision, self } from '../core/live.ts'
 import { saveFile } from '../core/save-file.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Card, Choice, Loading, Problem } from './basic.tsx'
@@ -106,7 +107,7 @@ export function History({
   useEffect(() => void import('./chart.tsx').then(({ Chart }) => (Drawing.value = Chart)), [])
   useEffect(() => {
     const load = async () => {
-      const end = Math.floor((Date.now() - ahead_ms.value) / 1000)
+      const end = Math.floor(daemonNow_ms() / 1000)
       const ask = (from: number, to: number) =>
         figuresOf(path, { start: from, end: to, points: POINTS, metrics: metrics.join(',') })
       try {

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, read } from '../core/api.ts'
-import { apply, changed, changes, isWarned, overview, type Warning } from '../core/live.ts'
+import { ask, read, changes } from '../core/api.ts'
+import { apply, changed, isWarned, overview, type Warning } from '../core/live.ts'
 import { account } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, Choice, Dialog, Empty, Loading } from './basic.tsx'
@@ -68,7 +68,12 @@ export function PendingDialog() {
   const foot =
     now.count === 0 ? undefined : (
       <>
-        <Button kind="danger" icon="trash" onClick={() => void discard('/services/pending')}>
+        <Button
+          kind="danger"
+          icon="trash"
+          needs="DELETE /services/pending"
+          onClick={() => void discard('/services/pending')}
+        >
           {t('Discard all')}
         </Button>
         <span class="grow" />
@@ -85,6 +90,7 @@ export function PendingDialog() {
         <Button
           kind="main"
           icon="check"
+          needs="PUT /services/apply"
           isBusy={isBusy.value}
           disabled={shown.length === 0}
           onClick={() => void goLive()}
@@ -123,6 +129,7 @@ export function PendingDialog() {
               <Button
                 kind="quiet"
                 icon="trash"
+                needs="DELETE /services/pending/{changeId}"
                 aria-label={t('Discard the change of {name}', { name })}
                 onClick={() => void discard(`/services/pending/${id}`)}
               />
@@ -196,10 +203,20 @@ export function ConfirmBar() {
           count: (overview.value?.layer7.reals.down ?? 0) + (overview.value?.layer4.reals.down ?? 0),
         })}
       </span>
-      <Button kind="main" icon="check" onClick={() => void act('/services/apply/confirm')}>
+      <Button
+        kind="main"
+        icon="check"
+        needs="PUT /services/apply/confirm"
+        onClick={() => void act('/services/apply/confirm')}
+      >
         {t('Keep')}
       </Button>
-      <Button kind="danger" icon="undo" onClick={() => void act('/services/apply/revert')}>
+      <Button
+        kind="danger"
+        icon="undo"
+        needs="PUT /services/apply/revert"
+        onClick={() => void act('/services/apply/revert')}
+      >
         {t('Take back now')}
       </Button>
     </div>

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { useRecords } from '../core/records.ts'
 import { goTo, hrefOf } from '../core/route.ts'
 import { t } from '../core/text.ts'
-import { PAGES } from '../pages/pages.ts'
+import { isOpen, PAGES } from '../pages/pages.ts'
 import { type Service, useServices } from './services-table.tsx'
 import type { ServerRecord } from './servers-table.tsx'
 
@@ -26,7 +26,7 @@ const SHOWN = 12
 function found(text: string, services: readonly Service[], servers: readonly ServerRecord[]): readonly Found[] {
   const wanted = text.trim().toLowerCase()
   const all = function* (): Generator<Found> {
-    for (const { page, title } of PAGES) yield { href: hrefOf(page), title: t(title), hint: t('Page') }
+    for (const { page, title } of PAGES.filter(isOpen)) yield { href: hrefOf(page), title: t(title), hint: t('Page') }
     for (const { layer, id, name, ip, ports } of services)
       yield { href: hrefOf('services', layer, id), title: name, hint: `${t('Service')} · ${ip}:${ports} · ${id}` }
     for (const { id, name, ip, port } of servers)

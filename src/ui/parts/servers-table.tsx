@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
 import { changed, figuresOfServer, tick } from '../core/live.ts'
+import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { Badge, Button, Empty, type Tone } from './basic.tsx'
@@ -67,6 +68,11 @@ const columns = (): readonly Column<ServerRecord>[] => [
 ]
 
 const MOVES = ['online', 'drain', 'halt'] as const
+const RIGHTS = {
+  online: 'PUT /ipvsDirector/rips/{id}/online',
+  drain: 'PUT /ipvsDirector/rips/{id}/drain',
+  halt: 'PUT /ipvsDirector/rips/{id}/halt',
+} as const
 
 /** Servers with their figures; those that are ticked are moved together. */
 export function ServersTable({ servers }: { readonly servers: readonly ServerRecord[] }) {
@@ -87,16 +93,18 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
       await changed()
     }
   }
+  const mayMove = may(...MOVES.map((to) => RIGHTS[to]))
   if (servers.length === 0) return <Empty title={t('No servers here.')} />
   return (
     <>
-      <div class={chosen.length === 0 ? 'bulk off' : 'bulk'} aria-live="polite">
+      <div class={chosen.length === 0 ? 'bulk off' : 'bulk'} aria-live="polite" hidden={!mayMove}>
         <span>
           {chosen.length === 0 ? t('Tick servers to move them.') : t('{count} chosen', { count: chosen.length })}
         </span>
         {MOVES.map((to) => (
           <Button
             key={to}
+            needs={RIGHTS[to]}
             kind={to === 'halt' ? 'danger' : 'plain'}
             disabled={chosen.length === 0}
             isBusy={isBusy.value}
@@ -112,7 +120,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
         columns={columns()}
         keyOf={({ id }) => id}
         hrefOf={({ id }) => hrefOf('servers', id)}
-        ticked={ticked.value}
+        {...(mayMove ? { ticked: ticked.value } : {})}
         onTick={(next) => (ticked.value = next)}
       />
     </>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
-import type { ComponentChildren } from 'preact'
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { Component, type ComponentChildren } from 'preact'
+import { useCallback, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { t } from '../core/text.ts'
 
 export interface Column<T> {
@@ -29,10 +29,12 @@ const WHOLE = 120
 const AROUND = 16
 const STEP = 8
 
+const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
+
 /** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }: TableProps<T>) {
   const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', 1])
-  const place = useSignal<readonly [number, number]>([0, WHOLE])
+  const place = useSignal<readonly [number, number]>([0, windowRows()])
   const body = useRef<HTMLDivElement>(null)
   const [by, direction] = sort.value
   const sorted = useMemo(
@@ -46,9 +48,8 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
       const above = Math.max(0, -box.getBoundingClientRect().top)
       // Rows are drawn anew when half of those around are used up, and not with each step.
       const first = Math.max(0, Math.floor(above / ROW_PX / STEP) * STEP - AROUND)
-      const shown = Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
       const [before] = place.value
-      if (first !== before) place.value = [first, first + shown]
+      if (first !== before) place.value = [first, first + windowRows()]
     }
     look()
     addEventListener('scroll', look, { passive: true })
@@ -65,6 +66,10 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
     }
     onTick?.(next)
   }
+  // The rows keep the function that they were made with, so it looks at what is ticked when it is called.
+  const now = useRef(tick)
+  now.current = tick
+  const tickOne = useCallback((key: string, isOn: boolean) => now.current([key], isOn), [])
   return (
     <div class="table-box" ref={body}>
       <table class={isLong ? 'long' : undefined} aria-label={label} aria-rowcount={sorted.length}>
@@ -90,23 +95,15 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
           {shown.map((row) => {
             const key = keyOf(row)
             return (
-              <tr key={key} class={ticked?.has(key) === true ? 'ticked' : undefined}>
-                {ticked === undefined ? null : (
-                  <td class="tick">
-                    <input
-                      type="checkbox"
-                      aria-label={t('Select')}
-                      checked={ticked.has(key)}
-                      onChange={(event) => tick([key], event.currentTarget.checked)}
-                    />
-                  </td>
-                )}
-                {columns.map(({ id, cell, isNumber, title }, at) => (
-                  <td key={id} class={isNumber === true ? 'number' : undefined} data-title={title}>
-                    {at === 0 && hrefOf !== undefined ? <a href={hrefOf(row)}>{cell(row)}</a> : cell(row)}
-                  </td>
-                ))}
-              </tr>
+              <Row
+                key={key}
+                row={row}
+                id={key}
+                columns={columns}
+                href={hrefOf?.(row)}
+                isTicked={ticked?.has(key)}
+                onTick={tickOne}
+              />
             )
           })}
           {to < sorted.length ? <Spacer rows={sorted.length - to} columns={columns.length + 1} /> : null}
@@ -117,13 +114,56 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick }
   )
 }
 
+interface RowProps<T> {
+  readonly row: T
+  readonly id: string
+  readonly columns: readonly Column<T>[]
+  readonly href: string | undefined
+  /** Undefined where rows are not ticked. */
+  readonly isTicked: boolean | undefined
+  readonly onTick: (key: string, isOn: boolean) => void
+}
+
+/** While somebody scrolls, only rows that come are made: the others have the columns that they had. */
+class Row<T> extends Component<RowProps<T>> {
+  override shouldComponentUpdate(next: Readonly<RowProps<T>>): boolean {
+    const { row, columns, isTicked } = this.props
+    return next.row !== row || next.columns !== columns || next.isTicked !== isTicked
+  }
+
+  override render({ row, id: key, columns, href, isTicked, onTick }: RowProps<T>) {
+    return (
+      <tr class={isTicked === true ? 'ticked' : undefined}>
+        {isTicked === undefined ? null : (
+          <td class="tick">
+            <input
+              type="checkbox"
+              aria-label={t('Select')}
+              checked={isTicked}
+              onChange={(event) => onTick(key, event.currentTarget.checked)}
+            />
+          </td>
+        )}
+        {columns.map(({ id, cell, isNumber, title }, at) => (
+          <td key={id} class={isNumber === true ? 'number' : undefined} data-title={title}>
+            {at === 0 && href !== undefined ? <a href={href}>{cell(row)}</a> : cell(row)}
+          </td>
+        ))}
+      </tr>
+    )
+  }
+}
+
 function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1): readonly T[] {
   if (by === undefined) return rows
-  const compare = new Intl.Collator(undefined, { numeric: true }).compare
-  return rows.toSorted((a, b) => {
-    const [x, y] = [by(a), by(b)]
-    return direction * (typeof x === 'number' && typeof y === 'number' ? x - y : compare(String(x), String(y)))
-  })
+  const { compare } = new Intl.Collator(undefined, { numeric: true })
+  return rows
+    .map((row) => [by(row), row] as const)
+    .toSorted(
+      ([a], [b]) =>
+        direction * (typeof a === 'number' && typeof b === 'number' ? a - b : compare(String(a), String(b))),
+    )
+    .map(([, row]) => row)
 }
 
 function Head<T>({

@@ -1,7 +1,8 @@
-import { signal } from '@preact/signals'
+import { effect, signal, untracked } from '@preact/signals'
 import { Button } from './basic.tsx'
 import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
+import { rightsChanged } from '../core/rights.ts'
 import { t } from '../core/text.ts'
 
 interface Toast {
@@ -26,6 +27,10 @@ export function say(text: string, tone: Toast['tone'] = 'good'): void {
 }
 
 export const sayProblem = (error: unknown): void => say(error instanceof Error ? error.message : String(error), 'bad')
+
+effect(() => {
+  if (rightsChanged.value > 0) untracked(() => say(t('Your rights have changed.')))
+})
 
 /** Does it, and tells how it went. */
 export async function attempt(work: () => Promise<string | undefined>): Promise<boolean> {

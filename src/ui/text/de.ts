@@ -348,4 +348,13 @@ export const german: Readonly<Record<string, string>> = {
   '{name}, version {version}': '{name}, Version {version}',
   '{seconds} s': '{seconds} s',
   '{value} (usual)': '{value} (üblich)',
+  'You may not see this page.': 'Diese Seite dürfen Sie nicht sehen.',
+  'Your rights do not cover it, or no longer. Whoever gives out roles can change that.':
+    'Ihre Rechte umfassen sie nicht oder nicht mehr. Wer Rollen vergibt, kann das ändern.',
+  'Your rights have changed.': 'Ihre Rechte haben sich geändert.',
+  'The clock of this browser is wrong by {count:minute|minutes}.':
+    'Die Uhr dieses Browsers geht um {count:Minute|Minuten} falsch.',
+  'The clock of this browser is wrong by {count:hour|hours}.':
+    'Die Uhr dieses Browsers geht um {count:Stunde|Stunden} falsch.',
+  'Times are those of the node.': 'Zeiten sind die des Knotens.',
 }

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+
+/** Names as people give them, on the page. */
+
+const NAMES = [
+  '<img src=x onerror="alert(1)"> & <script>document.title = 1</script>',
+  'خادم الويب الأول (1)',
+  `${'a very long name without an end '.repeat(3)}!`.slice(0, 100),
+  'W'.repeat(100),
+  '${7*7} {count} %s',
+]
+
+t.test('names with markup, without an end, and from right to left', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  for (const [at, name] of NAMES.entries()) {
+    const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name, ip: '127.0.0.1', port: 8080 + at })
+    const reals = [{ ripId: id }]
+    const backend = await daemon.data('POST', '/layer7proxy/backends', { name, mode: 'http', reals })
+    const defaultBackendId = backend.id
+    const frontend = { name, ip: '127.0.0.1', ports: String(18_080 + at), mode: 'http', enabled: false }
+    await daemon.data('POST', '/layer7proxy/frontends', { ...frontend, defaultBackendId })
+  }
+  for (const width of [1280, 360]) {
+    const { page, faults } = await openedPage(test, daemon.port, { viewport: { width, height: 800 } })
+    await logIn(page)
+    for (const place of ['overview', 'services', 'servers', 'traffic']) {
+      await page.evaluate(`location.hash = '#/${place}'`)
+      await page.waitForSelector('.loading', { state: 'detached' })
+      await page.waitForSelector(`main :text-is("${NAMES[1]}")`, { state: 'attached' })
+      test.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${place} fits ${width}`)
+      for (const name of NAMES) test.ok((await page.textContent('main'))?.includes(name), `${place}: ${name}`)
+    }
+    // Of each server its own page, where the name is the heading.
+    for (const { id, name } of await daemon.data('GET', '/ipvsDirector/rips')) {
+      await page.evaluate(`location.hash = '#/servers/${id}'`)
+      await page.waitForFunction(`document.querySelector('main h1')?.textContent === ${JSON.stringify(name)}`)
+      test.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${name} fits ${width}`)
+      test.equal(await page.title(), `${name} · Fulcrum`)
+    }
+    await page.click('.pill')
+    await page.waitForSelector('.dialog .change')
+    test.notOk(
+      await page.evaluate(`(() => {
+      const dialog = document.querySelector('.dialog-body')
+      return dialog.scrollWidth > dialog.clientWidth
+    })()`),
+      `what waits fits ${width}`,
+    )
+    test.equal(await page.locator('main img, main script').count(), 0)
+    test.equal(await page.evaluate(`getComputedStyle(document.querySelector('.change bdi')).unicodeBidi`), 'isolate')
+    test.same(faults, [])
+  }
+})
