@@ -68,8 +68,13 @@ function changed(change: (places: readonly Place[], file: ReturnType<typeof base
 const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: Random) =>
   pick(places.filter(wanted), next)
 
-/** Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. */
-const MAY_GO: ReadonlySet<string> = new Set(['max', 'default', 'parameters', 'secret', 'template', 'names'])
+/**
+ * Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. Of
+ * OpenID Connect: groups, which backups of earlier versions lack.
+ */
+const MAY_GO: ReadonlySet<string> = new Set(
+  'max default parameters secret template names groupsClaim groupMappings denyUnmapped'.split(' '),
+)
 
 /** Which script a check names is judged with the whole configuration, when it is applied. */
 const isScriptOf = (owner: object, name: string): boolean => name === 'id' && 'parameters' in owner && 'type' in owner
