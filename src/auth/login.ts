@@ -47,7 +47,7 @@ type Identified =
   | { readonly kind: 'refused' }
   | { readonly kind: 'unjudged' }
 
-const disabled = () => new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
+const userDisabled = () => new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
 
 /** What somebody is told whom an identity provider knows, and nobody here. */
 const WHY_NOT = {
@@ -78,7 +78,7 @@ export class Login implements LoginActor {
         throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
       }
       // Only who knows the password is told more than that.
-      if (who.user.disabled) throw disabled()
+      if (who.user.disabled) throw userDisabled()
       this.#refuseWhereEnforced(who.user.id)
       if (who.kind === 'local') {
         outcome = await this.#hasSecondFactor(who.user, code)
@@ -104,7 +104,7 @@ export class Login implements LoginActor {
     introduction?: Introduction,
   ): Promise<SessionData> {
     const user = localUser(this.#parts.running, email)
-    if (user?.disabled === true) throw disabled()
+    if (user?.disabled === true) throw userDisabled()
     if (user !== undefined) return this.#admit(user, via, address)
     if (introduction !== undefined) return this.#openIntroduced(introduction, via, address)
     throw new ApiError('INVALID_CREDENTIALS', 'There is no user here with this e-mail')
@@ -118,7 +118,7 @@ export class Login implements LoginActor {
       return this.#open(who.id, who.name, who.name, { via, address, introduction }, isStillRight)
     }
     log.warn('login refused', { account: introduction.email, address, reason: who })
-    if (who === 'disabled') throw disabled()
+    if (who === 'disabled') throw userDisabled()
     throw new ApiError('INVALID_CREDENTIALS', WHY_NOT[who])
   }
 
