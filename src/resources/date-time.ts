@@ -139,7 +139,7 @@ export const dateTime = [
     staged: true,
     managedOnly: true,
     comparesRevision: true,
-    refuses: ['APPLY_PARTIAL', 'NTP_ENABLED'],
+    refuses: ['APPLY_IN_PROGRESS', 'APPLY_PARTIAL', 'NTP_ENABLED'],
     summary: 'Set date and time of this node at once, in its own time zone; refused while NTP keeps the clock',
     message: 'Date and time set',
     body: closed({ dateTime: text('Date and time, ISO 8601; its offset is ignored.') }),

@@ -4,7 +4,7 @@ import type { Finished } from './debian-tree.ts'
 
 /** Where a daemon of the unit answers on its own machine. */
 export const API = 'https://127.0.0.1:9443/api/v1'
-const CURL = ['curl', '-sk', '-m', '60', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
+const CURL = ['curl', '-sk', '-w', '\n%{http_code}', '-H', 'Content-Type: application/json', '-X'] as const
 
 export interface Answer {
   readonly status: number
@@ -25,12 +25,18 @@ export interface ApiClient {
 }
 
 /** Speaks to a daemon on another machine with a curl that runs where it can be reached. */
-export function apiClient(run: (...argv: readonly string[]) => Promise<Finished>, api = API): ApiClient {
+export function apiClient(
+  run: (...argv: readonly string[]) => Promise<Finished>,
+  api = API,
+  patience_s = 60,
+): ApiClient {
   let token = ''
   const request = async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const { stdout } = await run(
       ...CURL,
       method,
+      '-m',
+      `${patience_s}`,
       ...(token === '' ? [] : ['-H', `Authorization: Bearer ${token}`]),
       ...(body === undefined ? [] : ['--data-binary', JSON.stringify(body)]),
       `${api}${path}`,

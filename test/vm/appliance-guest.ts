@@ -6,6 +6,8 @@ import { startGuest } from './guest.ts'
 
 /** What a guest needs for things that take it a second elsewhere. */
 const PATIENCE_MS = 300_000
+/** Who stops waiting for an apply is refused by the next one while it goes on. */
+const ANSWER_S = 300
 
 /** The version that is installed. */
 export const VERSION = '0.1.0~1'
@@ -25,7 +27,7 @@ export async function startApplianceGuest(test: Test, fill?: (folder: string) =>
   const soon = (what: string, isDone: () => Promise<boolean>) => until(what, isDone, PATIENCE_MS)
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   if (installed.exitCode !== 0) throw new Error(`not installed: ${installed.stderr}${await journal()}`)
-  const api = apiClient((...argv) => guest.run(...argv))
+  const api = apiClient((...argv) => guest.run(...argv), undefined, ANSWER_S)
   // On a slow guest the unit is started more than once before it answers; the password is there when it has begun.
   const logIn = async () => {
     const password = (firstPassword ||= await output('cat', '/var/lib/fulcrum/first-password'))

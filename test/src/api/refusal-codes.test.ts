@@ -72,3 +72,8 @@ t.test('limits, exclusions and warnings stand where they can occur', async (test
   for (const code of ['WARNINGS', 'READ_ONLY', 'LIMIT_REACHED', 'JOB_IN_PROGRESS'] as const)
     test.notOk(named('realServers.list').includes(code), code)
 })
+
+t.test('what works on the machine alone is refused while somebody else does', async (test) => {
+  for (const name of ['dateTime.update', 'stickTables.clear', 'stickTables.clearKey'])
+    has(test, name, 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL')
+})
