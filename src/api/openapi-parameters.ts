@@ -1,3 +1,4 @@
+import { documentedPath } from './documented-path.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type Json, plain } from './openapi-responses.ts'
 
@@ -18,10 +19,6 @@ export const PARAMETERS: Readonly<Record<string, Json>> = {
 }
 
 const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
-
-/** The specification spells the id of a node in two ways. The daemon takes any; clients are told one. */
-export const documentedPath = ({ path }: Pick<Endpoint, 'path'>): string =>
-  path.replace('{applianceID}', '{applianceId}')
 
 /** What a request to the endpoint says beside its body. */
 export function parametersOf(endpoint: Endpoint): readonly Json[] {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import type { Caller } from '../fixtures/appliance.ts'
-import { memoryFolder } from '../fixtures/config.ts'
+import { memoryFolder } from '../fixtures/folder.ts'
 
 /** What has a path of its own. */
 export const endpoints: readonly Endpoint[] = table.filter((endpoint) => !endpoint.permissionOnly)

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, until } from '../fixtures/daemon.ts'
 
 const DESCRIPTORS = 512

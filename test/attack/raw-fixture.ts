@@ -7,7 +7,7 @@ import { createAppliance } from '../../src/appliance/appliance.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { createLog } from '../../src/base/log.ts'
 import { ADMIN, type Caller, caller, recordingMachine, testSettings } from '../fixtures/appliance.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 /**
  * A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its

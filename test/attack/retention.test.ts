@@ -8,7 +8,7 @@ import { createAppliance } from '../../src/appliance/appliance.ts'
 import { checkState } from '../../src/daemon/check.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { ADMIN, applianceFixture, caller, recordingMachine, testSettings } from '../fixtures/appliance.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
 
 inMemory()

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { endpoints } from '../../src/resources/index.ts'
 import { applianceFixture, ETH1 } from '../fixtures/appliance.ts'
-import { type Json, ReadDocument } from '../fixtures/openapi-document.ts'
+import { documentOf } from '../fixtures/openapi-document.ts'
+import type { Json } from '../fixtures/read-document.ts'
 
 /** What each creation needs, and nothing else; `{name}` is the id of what was made with that name. */
 const LEAST: readonly (readonly [string, Json])[] = [
@@ -41,7 +42,7 @@ const MADE: Readonly<Record<string, readonly string[]>> = {
 
 t.test('a default of the document is what the daemon fills in, and what it fills in is a default', async (test) => {
   const { call, node } = await applianceFixture(test)
-  const document = new ReadDocument(endpoints)
+  const document = documentOf(endpoints)
   const ids = new Map<string, string>()
   let compared = 0
   const create = async (name: string, body: Json): Promise<void> => {

@@ -2,14 +2,15 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Compile } from 'typebox/compile'
 import t from 'tap'
 import { plain } from '../../src/api/openapi-responses.ts'
-import { documentedPath } from '../../src/api/openapi-parameters.ts'
+import { documentedPath } from '../../src/api/documented-path.ts'
 import { Router } from '../../src/http/router.ts'
 import { Ip } from '../../src/model/fields.ts'
 import { endpoints } from '../../src/resources/index.ts'
 import { FORMATS } from '../fixtures/described.ts'
-import { type Json, ReadDocument } from '../fixtures/openapi-document.ts'
+import { documentOf } from '../fixtures/openapi-document.ts'
+import type { Json } from '../fixtures/read-document.ts'
 
-const read = new ReadDocument(endpoints)
+const read = documentOf(endpoints)
 const document: Json = read.json
 const served = endpoints.filter(({ permissionOnly }) => !permissionOnly)
 

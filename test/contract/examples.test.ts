@@ -6,7 +6,8 @@ import { Router } from '../../src/http/router.ts'
 import { endpoints } from '../../src/resources/index.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { type Exchanged, observeExchanges, problems } from '../fixtures/described.ts'
-import { type Json, ReadDocument } from '../fixtures/openapi-document.ts'
+import { documentOf } from '../fixtures/openapi-document.ts'
+import type { Json } from '../fixtures/read-document.ts'
 import { fullRecords } from './full-records.ts'
 
 const FILE = new URL('../../src/api/examples.json', import.meta.url)
@@ -114,7 +115,7 @@ t.test('the examples of the document are what is sent and answered here', async 
 })
 
 t.test('each of them stands in the document, and is what its schema describes', async (test) => {
-  const document = new ReadDocument(endpoints)
+  const document = documentOf(endpoints)
   const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
   for (const [name, { request, answer }] of Object.entries(stored)) {
     const endpoint = endpoints.find((one) => one.name === name)

@@ -6,7 +6,7 @@ import { silentLog } from '../../src/base/log.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
 import { ADMIN, caller, ETH1, recordingMachine, testSettings } from '../fixtures/appliance.ts'
 import type { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

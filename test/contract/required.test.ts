@@ -1,7 +1,8 @@
 import t from 'tap'
 import { endpoints } from '../../src/resources/index.ts'
 import { applianceFixture, type Received } from '../fixtures/appliance.ts'
-import { type Json, ReadDocument } from '../fixtures/openapi-document.ts'
+import { documentOf } from '../fixtures/openapi-document.ts'
+import type { Json } from '../fixtures/read-document.ts'
 
 /** What an empty body lacks, as the daemon says. */
 const missed = ({ status, json }: Received): readonly string[] =>
@@ -19,7 +20,7 @@ const needed = ({ required = [], allOf = [] }: Json): readonly string[] => [
 
 t.test('the fields that the document requires are those that the daemon requires', async (test) => {
   const { call, node } = await applianceFixture(test)
-  const document = new ReadDocument(endpoints)
+  const document = documentOf(endpoints)
   const withBody = endpoints.filter(({ body, permissionOnly }) => body !== undefined && !permissionOnly)
   test.ok(withBody.length > 50)
   for (const { name, method, path } of withBody) {

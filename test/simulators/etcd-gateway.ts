@@ -4,7 +4,7 @@ import { createServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Credentials } from '../../src/etcd/gateway.ts'
-import type { Ending } from '../fixtures/config.ts'
+import type { Ending } from '../fixtures/folder.ts'
 import { TestCa } from '../fixtures/etcd-certificates.ts'
 
 /** What a gateway was asked. */

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import type { Ending } from '../fixtures/config.ts'
+import type { Ending } from '../fixtures/folder.ts'
 
 export const CLIENT_ID = 'fulcrum at work'
 /** With letters that the form of a password has to escape. */

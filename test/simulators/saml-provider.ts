@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { inflateRawSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { SignedXml } from 'xml-crypto'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 export const IDP = 'https://idp.example.test/metadata'
 const SSO_URL = 'https://idp.example.test/sso'

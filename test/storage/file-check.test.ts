@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { assertWholeFile, brokenFile } from '../../storage/file-check.ts'
 import { LmdbConfigStore } from '../../storage/config/lmdb-config-store.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { stageIn } from '../fixtures/entries.ts'
 
 async function filledStore(test: Test) {

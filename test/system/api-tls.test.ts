@@ -5,7 +5,7 @@ import { us_socket_local_port } from 'uWebSockets.js'
 import { openSocket } from '../../src/http/listening.ts'
 import { TlsFront } from '../../src/http/tls-front.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { output } from './tls-frontend.ts'
 
 const { pair } = certificateMaker(t)

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import t from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 
 /** The client as others get it: packed, installed from the file into an empty folder, compiled against, and run. */

@@ -3,7 +3,7 @@ import { shownBy } from '../../src/cli/connection.ts'
 import { fulcrum, type Typed } from '../fixtures/cli.ts'
 import { type ClusterDaemon, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
 import { allVote } from '../fixtures/cluster-sight.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 
 t.setTimeout(300_000)

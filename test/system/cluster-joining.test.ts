@@ -3,7 +3,7 @@ import { join as pathOf } from 'node:path'
 import t from 'tap'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Three real daemons, each with a real etcd beside it. */

@@ -8,7 +8,7 @@ import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { addRip, allVote, asked, die, etcdAt, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 

@@ -19,7 +19,7 @@ import {
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, MAIN } from '../fixtures/daemon.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

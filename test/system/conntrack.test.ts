@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { conntrackDriver } from '../../src/drivers/conntrack/driver.ts'
 import type { PlanResult, Step } from '../../src/drivers/driver.ts'
 import type { ConntrackTimeouts } from '../../src/model/node.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { type Records, viewOf } from '../fixtures/view.ts'
 import { namespace, namespaceObstacle } from './network-namespace.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import type { RadiusHost } from '../../src/model/sign-in.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { finished } from './debian-tree.ts'
 
 /** Debian's FreeRADIUS as an ordinary process, with a configuration of its own, on loopback. */

@@ -5,7 +5,7 @@
 import { renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon } from '../fixtures/daemon.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'

@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 

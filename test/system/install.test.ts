@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFil
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const INSTALL = fileURLToPath(new URL('../../.ci/install.mjs', import.meta.url))
 

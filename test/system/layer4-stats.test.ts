@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, until } from '../fixtures/daemon.ts'
 import { IpvsSimulator } from '../simulators/ipvs-simulator.ts'
 

@@ -3,7 +3,7 @@ import { get } from 'node:http'
 import t, { type Test } from 'tap'
 import { type Daemon, until } from '../fixtures/daemon.ts'
 import { Collector, noPrometheus, noVictoria, promtool, RULES } from '../fixtures/prometheus.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { fetchOnce, freePort } from '../fixtures/traffic.ts'
 import { serving } from './serving-daemon.ts'
 

@@ -7,7 +7,7 @@ import t from 'tap'
 import type { DesiredNetwork } from '../../src/drivers/host.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { cable, kernelText, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** kill -9 at each moment of a change: the next one makes the old or the new network, and what others have stays. */

@@ -7,7 +7,7 @@ import { networkOf, networkText, parseNetwork } from '../../src/base/ip-network.
 import type { IpGroup, IpRoute, StaticIp } from '../../src/model/network.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { ipGroup, ipRoute, NODE, staticIp } from '../src/drivers/iproute2/network-records.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'

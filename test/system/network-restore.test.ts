@@ -7,7 +7,7 @@ import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { networkFile } from '../../workers/host/network/memory.ts'
 import { restoreNetwork } from '../../workers/host/network/restore.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { cable, kernelText, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** What a machine that starts does: a fresh kernel, and the state folder of the one before. */

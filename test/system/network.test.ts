@@ -5,7 +5,7 @@ import { desiredNetwork } from '../../src/drivers/iproute2/desired.ts'
 import type { DesiredAddress, DesiredNetwork, DesiredRoute, NetworkPhase } from '../../src/drivers/host.ts'
 import { KernelNetwork } from '../../workers/host/network/kernel-network.ts'
 import { readInterfaces } from '../../workers/probe/interfaces.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { cable, type Namespace, namespace, namespaceObstacle } from './network-namespace.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, until } from '../fixtures/daemon.ts'
 import { fetchOnce, freePort } from '../fixtures/traffic.ts'
 import { names, observer, sessionsOf, site, stats, upAgain } from './observed-site.ts'

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, until } from '../fixtures/daemon.ts'
 import { freePort, startOrigin } from '../fixtures/traffic.ts'
 import { plainHaproxy } from './plain-haproxy.ts'

@@ -1,6 +1,6 @@
 import { request } from 'node:https'
 import t, { type Test } from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, PASSWORD } from '../fixtures/daemon.ts'
 import { oidcProvider } from '../simulators/oidc-provider.ts'
 

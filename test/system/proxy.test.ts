@@ -8,7 +8,7 @@ import { egressProxyDriver, type EgressProxyPaths } from '../../src/drivers/egre
 import type { SystemProxy } from '../../src/model/node.ts'
 import { executePlan } from '../../workers/executor.ts'
 import { LinuxHost } from '../../workers/host/linux-host.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { viewOf } from '../fixtures/view.ts'
 import { finished } from './debian-tree.ts'
 

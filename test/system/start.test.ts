@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, daemonFixture, MAIN, PASSWORD, until } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 

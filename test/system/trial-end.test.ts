@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { commandLine } from '../../workers/host/processes.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { Daemon, until } from '../fixtures/daemon.ts'
 import { gone, masterOf, serving } from './serving-daemon.ts'
 

@@ -1,6 +1,6 @@
 import { chmodSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from './api-client.ts'
 import { startAppliance } from './appliance-container.ts'
 import { packed, publish, type TestPackage } from './apt-repository.ts'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { intakePool } from '../../src/threads/worker-pool.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { packed } from '../system/apt-repository.ts'
 
 t.test('a package is checked and kept in a thread of its own', async (t) => {

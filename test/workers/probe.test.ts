@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { probePool } from '../../src/threads/worker-pool.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 t.test('the tasks read this machine in a thread of their own', async (test) => {
   const layer7proxy = { mode: 'systemd', masterSocket: '' } as const

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Run } from '../../workers/host/managed-program.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import { keepPackage } from '../../workers/uploaded-package.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { packed, type TestPackage } from '../system/apt-repository.ts'
 
 const FILES_MAX = 2

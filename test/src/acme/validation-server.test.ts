@@ -8,7 +8,7 @@ import { ValidationServer } from '../../../src/acme/validation-server.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { AcmeOrder } from '../../../src/model/acme.ts'
 import { acmeOrder } from '../../fixtures/acme.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const VALUE = Buffer.alloc(32, 7).toString('base64url')

@@ -7,7 +7,7 @@ import {
 } from '../../../src/alerts/node-conditions.ts'
 import type { AlertRule } from '../../../src/model/alerts.ts'
 import { alertRule } from '../../fixtures/alerts.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const DAY_MS = 86_400_000

@@ -3,7 +3,8 @@ import t from 'tap'
 import { endpoint } from '../../../src/api/endpoint.ts'
 import { closed } from '../../../src/model/fields.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-import { type Json, ReadDocument } from '../../fixtures/openapi-document.ts'
+import { documentOf } from '../../fixtures/openapi-document.ts'
+import type { Json } from '../../fixtures/read-document.ts'
 
 const text = Type.String({ description: 'Text.' })
 const read = (name: string, data: TSchema) =>
@@ -28,7 +29,7 @@ const write = (name: string, body: TSchema) =>
     body,
     handle: () => undefined,
   })
-const shapesOf = (...table: readonly ReturnType<typeof read>[]): Json => new ReadDocument(table).json.components.schemas
+const shapesOf = (...table: readonly ReturnType<typeof read>[]): Json => documentOf(table).json.components.schemas
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
 /** Every schema below a node, the node included. */
@@ -65,7 +66,7 @@ t.test('a record in an object of one field has the name, and a list that tells l
 
 t.test('a shape with a title has that name; what requests take in its place has another', async (test) => {
   const rule = (more: object) => Type.Object({ kind: text, ...more }, { title: 'Rule', description: 'One.' })
-  const document = new ReadDocument([
+  const document = documentOf([
     write('a.create', closed({ rule: rule({ by: text }) })),
     read('a.get', Type.Object({ rules: Type.Array(rule({})), first: { ...rule({}), description: 'Two.' } })),
     read('b.get', Type.Object({ rule: rule({ at: text }) })),
@@ -93,7 +94,7 @@ t.test('shapes at several places are named after the first of them, others stay 
 const bare = (shape: Json): string => JSON.stringify({ ...shape, description: undefined })
 
 t.test('the document of this API', async (test) => {
-  const { json } = new ReadDocument(endpoints)
+  const { json } = documentOf(endpoints)
   const shapes: Readonly<Record<string, Json>> = json.components.schemas
 
   await test.test('has the names that clients are written with', async (inner) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { describedTags } from '../../../src/api/openapi-tags.ts'
 import { endpoints } from '../../../src/resources/index.ts'
-import { ReadDocument } from '../../fixtures/openapi-document.ts'
+import { documentOf } from '../../fixtures/openapi-document.ts'
 
 t.test('tags are in groups, in the order of the table; one that nobody described is in the last', async (test) => {
   const { tags, 'x-tagGroups': groups } = describedTags(['auth', 'novel', 'realServers', 'groups'])
@@ -20,7 +20,7 @@ t.test('tags are in groups, in the order of the table; one that nobody described
 })
 
 t.test('every tag of the document is in one group', async (test) => {
-  const { json } = new ReadDocument(endpoints)
+  const { json } = documentOf(endpoints)
   const grouped = json['x-tagGroups'].flatMap(({ tags }: { readonly tags: readonly string[] }) => tags)
   test.same(grouped.toSorted(), json.tags.map(({ name }: { readonly name: string }) => name).toSorted())
 })

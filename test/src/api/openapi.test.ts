@@ -6,14 +6,15 @@ import { type ErrorCode, ERRORS } from '../../../src/base/errors.ts'
 import { closed, Ip } from '../../../src/model/fields.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { problems } from '../../fixtures/described.ts'
-import { type Json, ReadDocument } from '../../fixtures/openapi-document.ts'
+import { documentOf } from '../../fixtures/openapi-document.ts'
+import type { Json } from '../../fixtures/read-document.ts'
 
 const common = { method: 'GET', effect: 'read', staged: false, summary: 's', message: 'm' } as const
 
 /** The document as a reader gets it. */
-const documentOf = (...table: readonly Endpoint[]): Json => new ReadDocument(table).json
+const jsonOf = (...table: readonly Endpoint[]): Json => documentOf(table).json
 function operationOf(made: Endpoint): Json {
-  const document = new ReadDocument([made])
+  const document = documentOf([made])
   return document.inline(document.operation(made))
 }
 
@@ -128,7 +129,7 @@ t.test('methods of one path share it; tags are named once', async (test) => {
     effect: 'stage',
     handle: () => undefined,
   })
-  const document = documentOf(read, write)
+  const document = jsonOf(read, write)
   test.same(Object.keys(document.paths), ['/things'])
   test.same(Object.keys(document.paths['/things']), ['get', 'put'])
   test.same(document.tags, [{ name: 'things' }])
@@ -146,7 +147,7 @@ t.test('headers that the endpoint reads are listed', async (test) => {
 t.test(
   'every code that the daemon can answer stands at an operation, with its status and what it means',
   async (test) => {
-    const { components, paths } = documentOf(...endpoints)
+    const { components, paths } = jsonOf(...endpoints)
     test.same(components.schemas.Error.properties.code.enum, Object.keys(ERRORS))
     const listed = new Set<string>()
     const wrong = new Set<string>()
@@ -170,7 +171,7 @@ t.test(
 )
 
 t.test('optional fields of a body that makes a record have the default that null stands for', async (test) => {
-  const { json } = new ReadDocument(endpoints)
+  const { json } = documentOf(endpoints)
   const { properties, required } = json.components.schemas.L7BackendInput
   test.match(properties, {
     balance: { default: 'roundrobin' },
@@ -188,7 +189,7 @@ t.test('optional fields of a body that makes a record have the default that null
 })
 
 t.test('every default is what its field takes', async (test) => {
-  const document = new ReadDocument(endpoints)
+  const document = documentOf(endpoints)
   let told = 0
   for (const made of endpoints.filter(({ name, body }) => name.endsWith('.create') && body !== undefined)) {
     const { schema } = document.operation(made).requestBody.content['application/json']

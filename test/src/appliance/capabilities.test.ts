@@ -4,7 +4,7 @@ import t from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { applianceFixture, caller, startIn } from '../../fixtures/appliance.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { until } from '../../system/api-client.ts'
 
 const BODIES: Readonly<Record<string, object>> = {

@@ -5,7 +5,8 @@ import { configView } from '../../../src/config/views.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { recordingMachine } from '../../fixtures/appliance.ts'
-import { configFixture, frontend, refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { configFixture, frontend, refuses } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('figures are read, and logs listened to, before HAProxy is reloaded, and every rule is asked', async (test) => {
   const { store, edit } = configFixture(test)

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ensureNodeId, refuseLostStore } from '../../../src/appliance/node-identity.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a node keeps its id', async (test) => {
   const store = openStore(test)

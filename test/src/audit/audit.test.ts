@@ -10,7 +10,8 @@ import { endpoints } from '../../../src/resources/index.ts'
 import { InlinePool } from '../../../src/threads/worker-pool.ts'
 import * as computeTasks from '../../../workers/compute.ts'
 import { ADMIN, applianceFixture } from '../../fixtures/appliance.ts'
-import { backend, openStore, realServer, temporaryFolder } from '../../fixtures/config.ts'
+import { backend, openStore, realServer } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path'
 import t from 'tap'
 import { FirstPassword } from '../../../src/auth/first-password.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('is a file for its owner alone, and is forgotten', async (test) => {
   const kept = new FirstPassword(temporaryFolder(test, 'first-password'))

@@ -2,7 +2,8 @@ import t from 'tap'
 import type { Step } from '../../../src/drivers/driver.ts'
 import { assertUnchanged } from '../../../src/auth/proof.ts'
 import { applianceFixture, recordingMachine } from '../../fixtures/appliance.ts'
-import { temporaryFolder, user } from '../../fixtures/config.ts'
+import { user } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('what was proven counts for the account as it was then', async (test) => {
   const secondFactor = { secret: 'A'.repeat(32), recoveryCodes: [], since: '' }

@@ -5,7 +5,8 @@ import { createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
 import { Sessions, SESSION_LIFE_MS, SESSIONS_PER_USER_MAX } from '../../../src/auth/sessions.ts'
 import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {

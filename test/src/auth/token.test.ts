@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createSigner } from 'fast-jwt'
 import t from 'tap'
 import { Tokens } from '../../../src/auth/token.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const LATER_S = Math.floor(Date.now() / 1000) + 3600
 const claims = { sub: 'user-1', sid: 'session-1', exp: LATER_S }

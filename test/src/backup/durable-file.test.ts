@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createDurably, openFolder, removeDurably } from '../../../src/backup/durable-file.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const portions = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text))
 

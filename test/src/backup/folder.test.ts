@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { BackupFolder } from '../../../src/backup/folder.ts'
 import type { BackupHead } from '../../../src/backup-file/reading.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const head = (createdAt: string): BackupHead => ({
   applianceVersion: '0.1.0',

@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import t from 'tap'
 import { leavesRoom } from '../../../src/base/spare-room.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a file may not take the last of the disk', async (test) => {
   const folder = temporaryFolder(test, 'spare')

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import t from 'tap'
 import { Contexts } from '../../../src/cli/contexts.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
 const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: 'AA:BB' }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readDocuments } from '../../../src/cli/documents.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 function folder(test: Test, files: Readonly<Record<string, string>>) {
   const path = temporaryFolder(test, 'documents')

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { Authority, newNamedKey, newNodeRequest } from '../../../src/cluster/authority.ts'
 import { CertificateError, readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { CLUSTER_ID, meet, mutual, newAuthority, newNode } from '../../fixtures/cluster-authority.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const YEAR_MS = 365 * 86_400_000
 const NOW_MS = Date.now()

@@ -10,7 +10,8 @@ import { checkState } from '../../../src/daemon/check.ts'
 import { LAYER4_ARCHIVE } from '../../../src/stats/layer4-stats.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { recordingMachine, testSettings } from '../../fixtures/appliance.ts'
-import { backend, temporaryFolder } from '../../fixtures/config.ts'
+import { backend } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { stageIn } from '../../fixtures/entries.ts'
 
 /** The state that a daemon leaves behind. */

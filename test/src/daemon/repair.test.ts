@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { configDamage, repairState } from '../../../src/daemon/repair.ts'
 import { ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a whole state folder has no damage and nothing is done about it', async (test) => {
   const state = temporaryFolder(test, 'state')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { lockState } from '../../../src/daemon/state-lock.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const SOURCE = fileURLToPath(new URL('../../../src/daemon/state-lock.ts', import.meta.url))
 const LOCKS = `const { lockState } = await import(${JSON.stringify(SOURCE)}); lockState(process.argv[1]); console.log('locked'); setInterval(() => {}, 1000)`

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { checkFrom } from '../../../src/health-checks/built-in.ts'
 import { checkFiles, SANDBOX_NAME, shellWord, wrapperName } from '../../../src/health-checks/wrapper.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { ownCheck } from '../../fixtures/health-check.ts'
 
 const HOSTILE = [

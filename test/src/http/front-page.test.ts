@@ -4,7 +4,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { PageFiles } from '../../../src/http/front-page.ts'
 import { applianceFixture } from '../../fixtures/appliance.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 const MADE = fileURLToPath(new URL('../../../node_modules/.page/', import.meta.url))

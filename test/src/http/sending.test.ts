@@ -10,7 +10,7 @@ import { negotiate, wantedOf } from '../../../src/http/prepared.ts'
 import { STATUS_LINES } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const MIB = 1024 * 1024
 const text = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer => ({

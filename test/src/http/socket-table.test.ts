@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { placeOfBytes, socketsByPlace } from '../../../src/http/socket-table.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const V4 = '7f000002'
 

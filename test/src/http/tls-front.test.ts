@@ -6,7 +6,7 @@ import { us_socket_local_port } from 'uWebSockets.js'
 import { openSocket } from '../../../src/http/listening.ts'
 import { TlsFront } from '../../../src/http/tls-front.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 async function filesOf(test: Test, id: string) {
   const folder = temporaryFolder(test, id)

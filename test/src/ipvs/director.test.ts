@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Director, keepalivedRuns } from '../../../src/ipvs/director.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('keepalived runs while the process of its file does, under its name', async (test) => {
   const folder = temporaryFolder(test, 'director')

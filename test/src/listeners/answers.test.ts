@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { assertAnswers } from '../../../src/listeners/answers.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 async function serve(test: Test, answer: RequestListener) {
   const folder = temporaryFolder(test, 'answers')

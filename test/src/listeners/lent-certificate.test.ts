@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { asFiles, chosenCertificate, forgetLent } from '../../../src/listeners/lent-certificate.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const settings = { id: 'n', apiPort: 9443, ipId: '', sshEnabled: true, sshPort: 22 }

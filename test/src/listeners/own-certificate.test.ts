@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import t from 'tap'
 import { apiCertificate, ensureCertificate } from '../../../src/listeners/own-certificate.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a self-signed certificate is made once and fits its key', async (test) => {
   const folder = temporaryFolder(test, 'tls')

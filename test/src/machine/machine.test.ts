@@ -5,7 +5,8 @@ import { SettingsError } from '../../../src/settings.ts'
 import { createMachine } from '../../../src/machine/machine.ts'
 import { configView } from '../../../src/config/views.ts'
 import { testSettings } from '../../fixtures/appliance.ts'
-import { configFixture, temporaryFolder } from '../../fixtures/config.ts'
+import { configFixture } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('in trial everything is in the state folder, closed to others, and packages stay as they are', async (test) => {
   const state = temporaryFolder(test, 'm')

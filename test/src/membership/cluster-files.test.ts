@@ -4,7 +4,7 @@ import t from 'tap'
 import { pemOf } from '../../../src/cluster/revocation-list.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const credentials = (name: string) => ({
   key: `${name} key`,

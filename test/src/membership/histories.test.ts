@@ -5,7 +5,8 @@ import { silentLog } from '../../../src/base/log.ts'
 import { Histories, type HistoryTold, standingTo } from '../../../src/membership/histories.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { clusterKeys, MemoryCluster, staged } from '../../fixtures/cluster-in-memory.ts'
-import { refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const PLACE = { host: '192.0.2.1', port: 9444 } as const

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import t from 'tap'
 import { isConfiguration, setAside } from '../../../src/membership/set-aside.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { staged } from '../../fixtures/cluster-in-memory.ts'
 
 t.test('what is set aside is a file for its owner only', async (t) => {

@@ -3,7 +3,8 @@ import { newNamedKey } from '../../../src/cluster/authority.ts'
 import { ClusterFiles, type OwnMembership } from '../../../src/membership/cluster-files.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { showHaproxy, TableSharing } from '../../../src/membership/table-sharing.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const OWN = { clusterId: 'c', nodeId: 'a', host: '192.0.2.1', port: 9444 } as OwnMembership

@@ -7,7 +7,8 @@ import { EtcdService } from '../../../src/membership/etcd-service.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { Takeovers } from '../../../src/membership/takeovers.ts'
 import { clusterKeys, MemoryCluster } from '../../fixtures/cluster-in-memory.ts'
-import { refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const ASKED = { by: 'somebody', reason: 'its disk is broken' } as const

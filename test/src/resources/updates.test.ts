@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { sharedAppliance } from '../../fixtures/shared-appliance.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { packed } from '../../system/apt-repository.ts'
 
 const borrow = sharedAppliance(t)

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import { InlinePool, systemPool, WorkerPool } from '../../../src/threads/worker-pool.ts'
-import { refuses, temporaryFolder } from '../../fixtures/config.ts'
+import { refuses } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { haproxyFixture } from '../../workers/host/haproxy-fixture.ts'
 
 const tasks = {

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { MasterSession } from '../../../src/watches/master-session.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** Something that listens as a master does, and ends as one does. */
 async function master(path: string) {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import t from 'tap'
 import { WitnessFiles } from '../../../src/witness/witness-files.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('who asks is known before it asks, and is a witness when it is said so', async (t) => {
   const files = new WitnessFiles(temporaryFolder(t, 'state'))

@@ -4,7 +4,7 @@ import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
 import { SEARCH_BEGUN, searchAudit } from '../../../storage/audit/search.ts'
 import { firstOf, segmentsIn } from '../../../storage/audit/segments.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const entry = (n: number) => ({ at: `2026-01-02T03:04:${String(n % 60).padStart(2, '0')}.000Z`, n })
 

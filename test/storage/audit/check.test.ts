@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
 import { chain, segmentsIn, unchain } from '../../../storage/audit/segments.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 async function fixture(test: Test) {
   const folder = temporaryFolder(test, 'audit')

@@ -3,7 +3,7 @@ import t from 'tap'
 import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { type AuditQuery, SEARCH_BEGUN, searchAudit } from '../../../storage/audit/search.ts'
 import { segmentsIn } from '../../../storage/audit/segments.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** File after file to the end. */
 function searched(folder: string, query: AuditQuery) {

@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { SegmentFile } from '../../../storage/audit/segment-file.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const line = (text: string) => Buffer.from(`${text}\n`)
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { chain, firstOf, GENESIS, segmentPath, segmentsIn, unchain } from '../../../storage/audit/segments.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a line is bound to the one before it, and to every byte of itself', async (test) => {
   const first = chain({ seq: 1, at: 'a', by: 'x,"hash":"y"}' }, GENESIS)

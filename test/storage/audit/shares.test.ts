@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { AuditShares } from '../../../storage/audit/shares.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const LIMITS = { bytes_max: 1_000, burst_bytes: 200, bytesPerSecond: 10 }
 const line = (by: string, length: number, outcome = 'done') => {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { open } from 'lmdb'
 import { CheckedTable, DamagedRowError, type RowWrite, ignoreRejection } from '../../../storage/config/checked-table.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 function fixture(test: Test) {
   const root = open({ path: temporaryFolder(test, 'rows'), noSubdir: false })

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { type Entry, staging } from '../../../storage/config/entry.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { amendIn, discardIn, freezeIn, promoteIn, stageIn, thawIn } from '../../fixtures/entries.ts'
 
 const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { damageOf, repairConfig } from '../../../storage/config/repair.ts'
 import { ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { promoteIn, stageIn } from '../../fixtures/entries.ts'
 
 const origin = { actor: 'tester', endpoint: 'test', at: '2026-01-02T03:04:05.000Z' }

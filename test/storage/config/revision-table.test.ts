@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import type { Revision } from '../../../storage/config/config-store.ts'
 import { RevisionTable } from '../../../storage/config/revision-table.ts'
 import { ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const revision = (number: number, at = 'c'): Revision => ({
   applyId: `a${number}`,

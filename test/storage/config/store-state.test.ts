@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { Entry } from '../../../storage/config/entry.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
-import { openStore, temporaryFolder } from '../../fixtures/config.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { freezeIn, promoteIn, stageIn } from '../../fixtures/entries.ts'
 
 const origin = { actor: 'tester', endpoint: 'test.write', at: '2026-01-02T03:04:05.000Z' }

@@ -4,7 +4,7 @@ import { open } from 'lmdb'
 import t from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { CONFIG_SCHEMA, ConfigTables } from '../../../storage/config/tables.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const MIB = 1_024 * 1_024
 

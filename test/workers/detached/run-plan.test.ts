@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { DetachedPlan, DetachedStatus, ProgramStep } from '../../../workers/detached/plan.ts'
 import { PlanRun } from '../../../workers/detached/run-plan.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): ProgramStep => ({
   kind: 'program',

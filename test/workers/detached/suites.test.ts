@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { changeSuites, putBack } from '../../../workers/detached/suites.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const SUITES = [{ from: 'one', to: 'two' }]
 const step = (files: readonly string[], into?: string) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { changeAccount, hasLoginShell } from '../../../workers/host/accounts.ts'
 import type { RunOptions } from '../../../workers/host/managed-program.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const ROOT = 'root:x:0:0:root:/root:/bin/bash\n'
 const CONSOLE = 'console:x:997:997::/var/lib/fulcrum-console:'

@@ -4,7 +4,7 @@ import t from 'tap'
 import { openBinaryEnvironment } from '../../../storage/env.ts'
 import { bareStart } from '../../../workers/host/bare-start.ts'
 import { runProgram } from '../../../workers/host/linux-host.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** `ls` opens the folder that it lists, at the first free number. */
 const LIST = ['ls', '-l', '/proc/self/fd']

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { KeyValueFile, KeyValueMemory } from '../../../workers/host/key-value-file.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('values are kept, forgotten, and seen by who opens the file later', async (test) => {
   const path = join(temporaryFolder(test, 'values'), 'new', 'values.json')

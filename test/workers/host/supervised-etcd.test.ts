@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { etcdFile } from '../../../src/drivers/etcd-file.ts'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** A program in the place of etcd, which the system tests of clusters run. */
 function fixture(test: Test, script: string) {

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { RunResult, Setting } from '../../../src/drivers/host.ts'
 import type { Run } from '../../../workers/host/managed-program.ts'
 import { parseTimeZones, parseTracking, readClock, readTimeZones } from '../../../workers/probe/clock.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** As chronyc 4.3 prints them. */
 const FOLLOWING =

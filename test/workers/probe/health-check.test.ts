@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import t from 'tap'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { runHealthCheck, runScript } from '../../../workers/probe/health-check.ts'
 import { sandboxProblem } from '../../fixtures/sandbox.ts'

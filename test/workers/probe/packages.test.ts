@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { isRestartRequired, packagesStamp, readPackages, readUpdateGround } from '../../../workers/probe/packages.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('a machine without apt, one where it is broken, one where nothing is pending', async (test) => {
   test.equal(await readPackages(async () => ({ exitCode: 127, output: 'apt-get is not installed' })), undefined)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { assertFree, portOfAll, unused } from '../../../../src/daemon/nodes/before-start.ts'
 import type { NodePlace } from '../../../../src/daemon/nodes/places.ts'
 import { lockState } from '../../../../src/daemon/state-lock.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
 async function place(state = '/none', number = 1): Promise<NodePlace> {

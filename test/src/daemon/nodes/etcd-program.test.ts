@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { etcdProgram } from '../../../../src/daemon/nodes/etcd-program.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 /** Says what an etcd of that version says. */
 function saying(t: Test, text: string, folder = temporaryFolder(t, 'etcd')): string {

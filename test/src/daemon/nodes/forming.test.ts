@@ -4,7 +4,7 @@ import t from 'tap'
 import { formCluster, titleOf } from '../../../../src/daemon/nodes/forming.ts'
 import { NodeProcess } from '../../../../src/daemon/nodes/node-process.ts'
 import { ADMIN, startIn } from '../../../fixtures/appliance.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
 /** That a cluster comes about is shown by test/system/nodes.test.ts, with real daemons. */

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { foundNodes, keep } from '../../../../src/daemon/nodes/kept-nodes.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const places = (count: number, port = 9444) =>
   Array.from({ length: count }, (_, index) => {

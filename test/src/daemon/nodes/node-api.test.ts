@@ -2,7 +2,7 @@ import t from 'tap'
 import { NodeApi } from '../../../../src/daemon/nodes/node-api.ts'
 import type { NodePlace } from '../../../../src/daemon/nodes/places.ts'
 import { ADMIN, startIn } from '../../../fixtures/appliance.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { freePort } from '../../../fixtures/traffic.ts'
 
 t.test('asks a node as everybody does, and takes no other for it', async (t) => {

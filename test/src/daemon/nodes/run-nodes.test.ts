@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { runNodes } from '../../../../src/daemon/nodes/run-nodes.ts'
 import { testSettings } from '../../../fixtures/appliance.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 /** How a cluster lives and ends is shown by test/system/nodes.test.ts. */
 

@@ -10,7 +10,7 @@ import {
   renderEnvironment,
 } from '../../../../src/drivers/egress-proxy/render.ts'
 import type { SystemProxy } from '../../../../src/model/node.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const settings = (more: Partial<SystemProxy> = {}): SystemProxy => ({
   id: 'node',

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { CHECK_FOLDER, checkStatements, isProgram } from '../../../../src/drivers/keepalived/checks.ts'
 import type { HealthCheckSetting } from '../../../../src/model/health-check.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { keepalivedCheck, lacks } from '../../../fixtures/programs-apart.ts'
 
 const SETTINGS: Readonly<Record<string, HealthCheckSetting>> = {

@@ -6,7 +6,8 @@ import { DetachedWork } from '../../../../src/machine/updates/detached-work.ts'
 import { executePlan } from '../../../../workers/executor.ts'
 import type { DetachedPlan, DetachedStep } from '../../../../workers/detached/plan.ts'
 import { createHost } from '../../../../workers/host/create-host.ts'
-import { refusalOf, temporaryFolder } from '../../../fixtures/config.ts'
+import { refusalOf } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const step = (script: string, more: object = {}): DetachedStep => ({
   kind: 'program',

@@ -9,7 +9,8 @@ import { Updates } from '../../../../src/machine/updates/updates.ts'
 import type { Job } from '../../../../src/model/job.ts'
 import type { PendingPackage } from '../../../../src/model/software.ts'
 import { applianceFixture, recordingMachine, stillFacts } from '../../../fixtures/appliance.ts'
-import { refuses, temporaryFolder } from '../../../fixtures/config.ts'
+import { refuses } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { until } from '../../../system/api-client.ts'
 
 /** What a real apt does with it is seen in test/system/updates.test.ts. */

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { uploadedFiles, uploadsFolder } from '../../../../src/machine/updates/uploads.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 t.test('whole uploads only', async (test) => {
   const state = temporaryFolder(test, 'uploads')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import t from 'tap'
 import Ajv from 'ajv/dist/2020.js'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
 import { ownAppliance, sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Oid, Reader } from '../../../../src/snmp/agentx/bytes.ts'
 import { HEADER_BYTES, readHeader, responsePdu } from '../../../../src/snmp/agentx/pdu.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const NO_VALUES: Readonly<Record<number, string>> = { 128: 'noSuchObject', 129: 'noSuchInstance', 130: 'endOfMibView' }
 

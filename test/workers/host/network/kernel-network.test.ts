@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { KernelNetwork } from '../../../../workers/host/network/kernel-network.ts'
 import { NOTHING } from '../../../../workers/host/network/memory.ts'
 import { nameBasedId } from '../../../../src/base/ids.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 /** What needs no kernel; with one: test/system/network.test.ts. */
 

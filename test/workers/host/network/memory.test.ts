@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isNothing, type Memory, NetworkMemory, NOTHING } from '../../../../workers/host/network/memory.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const SOME: Memory = {
   addresses: [{ linkId: 'eth0-id', ip: '10.0.0.5', prefix: 24 }],

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { NetworkMemory, NOTHING } from '../../../../workers/host/network/memory.ts'
 import { restoreNetwork } from '../../../../workers/host/network/restore.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 /** With a kernel: test/system/network-restore.test.ts. */
 

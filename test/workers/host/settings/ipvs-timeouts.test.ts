@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Run } from '../../../../workers/host/managed-program.ts'
 import { parseTimeouts, readIpvsTimeouts, writeIpvsTimeouts } from '../../../../workers/host/settings/ipvs-timeouts.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 /** As ipvsadm 1.31 prints it. */
 const PRINTED = 'Timeout (tcp tcpfin udp): 900 120 300\n'

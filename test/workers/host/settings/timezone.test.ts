@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Run } from '../../../../workers/host/managed-program.ts'
 import { readTimezone, writeTimezone, type ZoneFiles, zoneOfLink } from '../../../../workers/host/settings/timezone.ts'
-import { temporaryFolder } from '../../../fixtures/config.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 
 const nobody: Run = async (argv) => {
   throw new Error(`${argv.join(' ')} is not to be run`)
