@@ -7,6 +7,14 @@ const LONG = 200
 const partOf = (schema: TSchema, name: string): unknown => Reflect.get(schema, name)
 const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null
 
+/** Whether a value of this schema may hold lists or records. */
+export function holdsLists(schema: TSchema): boolean {
+  const { type, anyOf, properties, patternProperties } = schema as Readonly<Record<string, unknown>>
+  const inner = [anyOf, properties, patternProperties].flatMap((parts) => Object.values(Object(parts) as object))
+  const isOpen = type === 'object' && properties === undefined
+  return type === 'array' || isOpen || inner.some((part) => isSchema(part) && holdsLists(part))
+}
+
 /**
  * What is wrong with long lists. The library compares equal entries in quadratic time, and does so before it says that
  * a list is too long: one body could hold up everybody for minutes.

@@ -3,7 +3,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
 import { closed } from '../model/fields.ts'
-import { longListProblems } from '../base/long-lists.ts'
+import { holdsLists, longListProblems } from '../base/long-lists.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })
@@ -14,8 +14,9 @@ type SchemaError = ReturnType<Validator['Errors']>[number]
 export class Validation {
   /** Nothing has to be given. */
   readonly takesNothing: boolean
-  /** The properties that are integers. */
-  readonly integers: ReadonlySet<string>
+  /** Whether a property is an integer. */
+  readonly properties: ReadonlyMap<string, boolean>
+  readonly #holdsLists: boolean
   readonly #schema: TSchema
   readonly #rules: ((value: never) => readonly FieldError[]) | undefined
   #validator: Validator | undefined
@@ -27,12 +28,13 @@ export class Validation {
     const properties: unknown = Reflect.get(this.#schema, 'properties')
     const all = Object.entries(typeof properties === 'object' && properties !== null ? properties : {})
     this.takesNothing = all.every(([, property]) => Type.IsOptional(property))
-    this.integers = new Set(all.filter(([, { type }]) => type === 'integer').map(([name]) => name))
+    this.properties = new Map(all.map(([name, { type }]) => [name, type === 'integer']))
+    this.#holdsLists = holdsLists(this.#schema)
   }
 
   /** All problems of `value`, one entry per field; [] when it fits. */
   problems(value: unknown): readonly FieldError[] {
-    const lists = longListProblems(this.#schema, value)
+    const lists = this.#holdsLists ? longListProblems(this.#schema, value) : []
     if (lists.length > 0) return lists
     this.#validator ??= Compile(this.#schema)
     if (this.#validator.Check(value)) return []
@@ -181,14 +183,16 @@ const EMPTY_QUERY = Object.freeze({})
 export function parseQuery(text: string, validation: Validation): unknown {
   // Nearly every request has no query and its endpoint needs none.
   if (text === '' && validation.takesNothing) return EMPTY_QUERY
-  // Without a prototype, so that no name means anything.
-  const query: Record<string, unknown> = { __proto__: null }
+  let query: Record<string, unknown> = {}
   let repeated: FieldError[] | undefined
   for (const [name, value] of /[%+]/.test(text) ? new URLSearchParams(text) : plainPairs(text)) {
     // Of a cache, a monitor or a browser, and for nobody here.
     if (name.startsWith('_')) continue
+    const isInteger = validation.properties.get(name)
+    // From the first name that is not known on without a prototype, so that none means anything.
+    if (isInteger === undefined) query = Object.setPrototypeOf(query, null)
     if (name in query) (repeated ??= []).push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
-    query[name] = validation.integers.has(name) && /^-?\d{1,15}$/.test(value) ? Number(value) : value
+    query[name] = isInteger === true && /^-?\d{1,15}$/.test(value) ? Number(value) : value
   }
   const problems = validation.problems(query)
   const errors = repeated === undefined ? problems : [...repeated, ...problems]

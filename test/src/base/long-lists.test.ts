@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { longListProblems } from '../../../src/base/long-lists.ts'
+import { holdsLists, longListProblems } from '../../../src/base/long-lists.ts'
+import { endpoints } from '../../../src/resources/index.ts'
 
 const few = Type.Array(Type.String(), { maxItems: 300, uniqueItems: true })
 const schema = Type.Object({
@@ -27,4 +28,15 @@ t.test('in a long list equal entries are found; what is short is left to others'
   test.match(longListProblems(schema, { few: many(250, () => ({ a: 1 })) }), [{ code: 'NOT_UNIQUE' }])
   test.same(longListProblems(schema, { few: many(300) }), [])
   test.same(longListProblems(schema, { few: many(100, () => 'x'), either: null, inside: 7 }), [])
+})
+
+t.test('what can hold no list is not searched for one', async (test) => {
+  const { few: _, ...others } = schema.properties
+  for (const property of [few, ...Object.values(others)])
+    test.ok(holdsLists(Type.Object({ inside: Type.Object({ property }) })), JSON.stringify(property))
+  test.notOk(holdsLists(Type.Object({ name: Type.String(), inside: Type.Object({ either: Type.Null() }) })))
+  const schemas = endpoints.flatMap(({ body, query }) => [body, query]).filter((each) => each !== undefined)
+  const without = schemas.filter((each) => !holdsLists(each))
+  test.ok(without.length > 100 && without.length < schemas.length)
+  for (const each of without) test.notMatch(JSON.stringify(each), /"type":"array"|"patternProperties"/)
 })
