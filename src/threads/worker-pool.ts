@@ -150,7 +150,7 @@ export type SystemPool = Pool<typeof SystemTasks>
 export function systemPool(settings: HostSettings): SystemPool {
   return new WorkerPool<typeof SystemTasks>(new URL('../../workers/system.ts', import.meta.url), {
     threads: 1,
-    idle_ms: 5 * 60_000,
+    idle_ms: 60_000,
     queue_max: 64,
     workerData: settings,
   })
