@@ -59,8 +59,14 @@ export async function timesAt(
   }
 }
 
+export interface BareServer {
+  readonly url: string
+  readonly pid: number
+  stop(): void
+}
+
 /** A bare uWebSockets.js server in a process of its own that answers these bytes from memory. */
-export async function startBare(body: Uint8Array): Promise<{ readonly url: string; stop(): void }> {
+export async function startBare(body: Uint8Array): Promise<BareServer> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const file = join(folder, 'body')
   writeFileSync(file, body)
@@ -70,6 +76,7 @@ export async function startBare(body: Uint8Array): Promise<{ readonly url: strin
   const [line] = await once(createInterface({ input: server.stdout }), 'line')
   return {
     url: `http://127.0.0.1:${line}/`,
+    pid: server.pid ?? 0,
     stop() {
       server.kill()
       rmSync(folder, { recursive: true, force: true })

@@ -1,4 +1,7 @@
-/** `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md. */
+/**
+ * `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md.
+ * `guard` compares with the last release, and is run by name only.
+ */
 import { run as alerts } from './alerts.ts'
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
@@ -8,6 +11,7 @@ import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
 import { run as failover } from './failover.ts'
 import { run as forwarding } from './forwarding.ts'
+import { run as guard } from './guard.ts'
 import { run as http } from './http.ts'
 import { run as interference } from './interference.ts'
 import { run as layer4Apply } from './l4-apply.ts'
@@ -23,6 +27,7 @@ import { run as start } from './start.ts'
 import { run as streams } from './streams.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  guard,
   http,
   forwarding,
   interference,
@@ -46,12 +51,13 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   'real-haproxy': realHaproxy,
 }
 
-const names = process.argv.slice(2).filter((word) => word !== '--smoke')
+const names = process.argv.slice(2).filter((word) => !word.startsWith('--'))
 const unknown = names.filter((name) => !Object.hasOwn(BENCHMARKS, name))
 if (unknown.length > 0) {
   console.error(`no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}`)
   process.exitCode = 2
 } else {
   console.log(await environment())
-  for (const name of names.length === 0 ? Object.keys(BENCHMARKS) : names) await BENCHMARKS[name]?.()
+  for (const name of names.length === 0 ? Object.keys(BENCHMARKS).filter((each) => each !== 'guard') : names)
+    await BENCHMARKS[name]?.()
 }
