@@ -10,6 +10,7 @@ import { run as config } from './config.ts'
 import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
 import { run as failover } from './failover.ts'
+import { run as fleet } from './fleet.ts'
 import { run as forwarding } from './forwarding.ts'
 import { run as guard } from './guard.ts'
 import { run as http } from './http.ts'
@@ -45,6 +46,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   snmp,
   metrics,
   streams,
+  fleet,
   'l4-apply': layer4Apply,
   'l4-stats': layer4,
   peers,
