@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { descriptorOf } from './ipvs/descriptor.ts'
 import { parseNetwork } from './base/ip-network.ts'
@@ -18,6 +18,8 @@ export interface Settings {
   readonly listen: Address
   /** Plain HTTP on loopback, beside TLS. */
   readonly http: Address | undefined
+  /** The daemon's own socket, which whoever may open it needs no login at. */
+  readonly localSocket: string
   /** Plain HTTP that answers nothing but /metrics, without a token; undefined: only the API answers it. */
   readonly metrics: Address | undefined
   /** Command socket of a HAProxy that is only watched; undefined: this daemon has a HAProxy of its own. */
@@ -140,7 +142,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
   const listen = address('--listen', given.listen ?? env['FULCRUM_LISTEN'] ?? defaultListen(appliance))
   return Object.freeze({
     profile,
-    state: resolve(given.state ?? env['FULCRUM_STATE'] ?? (appliance ? STATE : '.fulcrum')),
+    ...folders(given.state, env, appliance),
     listen,
     ...withoutTls(given, env, listen),
     observe,
@@ -162,6 +164,17 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     notify: notify(env),
     genetlink: descriptorOf(env['FULCRUM_GENETLINK']),
   })
+}
+
+/** A trial does not share what a service manager has made for an appliance. */
+function folders(
+  given: string | undefined,
+  env: Environment,
+  appliance: boolean,
+): Pick<Settings, 'state' | 'localSocket'> {
+  const state = resolve(given ?? env['FULCRUM_STATE'] ?? (appliance ? STATE : '.fulcrum'))
+  const folder = (appliance ? env['RUNTIME_DIRECTORY'] : undefined) ?? state
+  return { state, localSocket: join(folder, 'api.sock') }
 }
 
 const STATE = '/var/lib/fulcrum'

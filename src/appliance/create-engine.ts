@@ -1,4 +1,5 @@
 import { ADMINISTRATOR } from '../api/access.ts'
+import { LOCAL_ROOT } from '../auth/local-root.ts'
 import { verifyAdministrators } from '../rules/administrators.ts'
 import { verifyAddresses } from '../rules/addresses.ts'
 import type { ApplyParts } from '../config/apply-parts.ts'
@@ -62,6 +63,7 @@ export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeAp
 function cutGuard({ born: nodeId, facts, listeners: api }: EngineNode): ApplyParts['wouldCut'] {
   const guards = [cutOffGuard({ nodeId, facts, api }), leftBehindGuard(api, facts)]
   return async (running, desired, address) => {
+    if (address === LOCAL_ROOT.address) return undefined
     for (const guard of guards) {
       const reason = await guard(running, desired, address)
       if (reason !== undefined) return reason

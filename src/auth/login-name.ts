@@ -26,8 +26,8 @@ export function bareName(name: string): string {
   return last.split(/[@%]/).find((part) => part !== '') ?? last
 }
 
-/** What the daemon calls itself in revisions and in the audit log. */
-const OF_THE_DAEMON: ReadonlySet<string> = new Set(['fulcrum', 'system', 'demo'])
+/** What the daemon calls itself in revisions and in the audit log, and whoever comes by its own socket; folded. */
+const OF_THE_DAEMON: ReadonlySet<string> = new Set(['fulcrum', 'system', 'demo', 'localroot'])
 
 /** Nobody may be taken for the daemon. */
 export const isReservedName = (name: string): boolean => OF_THE_DAEMON.has(folded(name))

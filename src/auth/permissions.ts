@@ -5,6 +5,7 @@ import type { ConfigView } from '../model/sections.ts'
 import { confinable } from '../model/confined.ts'
 import { Area } from '../rules/confined.ts'
 import type { OwnAccount } from '../context/accounts.ts'
+import { LOCAL_ROOT } from './local-root.ts'
 import type { Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
 import type { Principals } from './principals.ts'
@@ -22,7 +23,7 @@ export interface Rights {
   readonly granted: Uint8Array
   /** By place, of the endpoints that are granted in part; undefined: none is. */
   readonly areas?: ReadonlyMap<number, Area> | undefined
-  /** A program with a token, which may not do what belongs to a person's own account. */
+  /** Has no account here, and may not do what belongs to one: a program with a token, or local root. */
   readonly isProgram?: true
   /** Ids of the endpoints that its token is limited to. */
   readonly endpoints?: readonly string[] | undefined
@@ -72,10 +73,19 @@ export class Permissions {
   of(userId: string): Rights | undefined {
     const known = this.#rights.get(userId)
     if (known !== undefined) return known
+    if (userId === LOCAL_ROOT.userId) return this.#ofLocalRoot()
     const user = principalOf(this.#running, userId)
     if (user === undefined) return this.#introduced(this.#principals.introductionOf(userId))
     if (user.disabled) return undefined
     const rights = this.#rightsOf(user)
+    this.#rights.set(userId, rights)
+    return rights
+  }
+
+  /** By no role: nobody can take it away, or be given it. */
+  #ofLocalRoot(): Rights {
+    const { userId, email } = LOCAL_ROOT
+    const rights = { userId, email, granted: new Uint8Array(this.#table.length).fill(WHOLLY), isProgram: true } as const
     this.#rights.set(userId, rights)
     return rights
   }

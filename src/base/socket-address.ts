@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 export type SocketAddress = { readonly path: string } | { readonly host: string; readonly port: number }
 
 /** The name of a Unix socket is part of a structure of this size in Linux, with a zero at its end. */
-const SOCKET_PATH_BYTES_MAX = 107
+export const SOCKET_PATH_BYTES_MAX = 107
 
 /**
  * Reads an address as HAProxy writes it: a path, `unix@PATH`, `ADDRESS:PORT`, `ipv4@ADDRESS:PORT` or

@@ -9,6 +9,8 @@ import type { Terminal } from './terminal.ts'
 export interface Surroundings {
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where a daemon on this machine may be asked without a login. */
+  readonly sockets: readonly string[]
 }
 
 /** What may be said with every command. */
@@ -25,10 +27,10 @@ export class Run {
   exitCode = 0
   #connection: Connection | undefined
 
-  constructor({ terminal, env }: Surroundings) {
+  constructor({ terminal, env, sockets }: Surroundings) {
     this.terminal = terminal
     this.env = env
-    this.contexts = new Contexts(env)
+    this.contexts = new Contexts(env, sockets)
   }
 
   contextOf({ context }: Common): Context {

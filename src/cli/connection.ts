@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type TLSSocket } from 'node:tls'
 import { isIP } from 'node:net'
+import { socketPathOf } from './contexts.ts'
 import { Failure } from './failure.ts'
 
 const PREFIX = '/api/v1'
@@ -91,8 +92,7 @@ export class Connection {
 
   constructor(target: Target) {
     this.#target = target
-    const { protocol } = new URL(target.url)
-    this.#isPlain = protocol === 'http:'
+    this.#isPlain = !target.url.startsWith('https:')
     this.#agent = this.#isPlain ? new PlainAgent({ keepAlive: true }) : pinned(target)
   }
 
@@ -167,7 +167,7 @@ export class Connection {
     const body = sent.body === undefined ? undefined : Buffer.from(JSON.stringify(sent.body))
     const options: RequestOptions = {
       method,
-      ...placeOf(url),
+      ...wayTo(url),
       path: `${PREFIX}${path}${queryOf(sent.query)}`,
       agent: this.#agent,
       ...(signal === undefined ? { timeout: ANSWER_MS_MAX } : { signal }),
@@ -235,6 +235,8 @@ function parsed(text: string): Envelope {
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nobody listens there',
+  ENOENT: 'there is no such socket',
+  EACCES: 'it is not yours to open',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name is not resolved',
   ECONNRESET: 'the connection was reset',
@@ -259,6 +261,11 @@ export async function shownBy(url: string): Promise<Shown> {
 
 function whatIsShown(socket: TLSSocket): Shown {
   return { fingerprint: socket.getPeerCertificate().fingerprint256, isTrusted: socket.authorized }
+}
+
+function wayTo(url: string): Pick<RequestOptions, 'host' | 'port' | 'socketPath'> {
+  const socketPath = socketPathOf(url)
+  return socketPath === undefined ? placeOf(url) : { socketPath }
 }
 
 /** Host, without the brackets of IPv6, and port. */

@@ -1,13 +1,13 @@
-import { mkdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { Failure } from './failure.ts'
 import { writePrivately } from './private-file.ts'
 
 /** Where a daemon is, and as whom it is asked. */
 export interface Context {
   readonly url: string
-  /** API token. */
-  readonly token: string
+  /** API token; undefined at the daemon's own socket, which needs none. */
+  readonly token?: string | undefined
   readonly user: string
   /** SHA-256 of the certificate that was accepted at the login; undefined: one that the system's authorities know. */
   readonly fingerprint?: string | undefined
@@ -20,12 +20,20 @@ interface Kept {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Contexts by name, in a file that nobody else can read. */
+/** Where a daemon on this machine has its own socket: as an appliance, and as a trial of a clone. */
+export const LOCAL_SOCKETS: readonly string[] = ['/run/fulcrum/api.sock', '.fulcrum/api.sock']
+
+/** What stands for the daemon on this machine where nobody has called a context so. */
+const LOCAL = 'local'
+
+/** Contexts by name, in a file that nobody else can read; and the daemon on this machine. */
 export class Contexts {
   readonly #path: string
   readonly #env: Environment
+  readonly #sockets: readonly string[]
 
-  constructor(env: Environment) {
+  constructor(env: Environment, sockets: readonly string[] = []) {
+    this.#sockets = sockets
     const folder = env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? '.', '.config')
     this.#path = join(folder, 'fulcrum', 'contexts.json')
     this.#env = env
@@ -51,6 +59,7 @@ export class Contexts {
   chosen(name: string | undefined): Context {
     const { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint } = this.#env
     if (name === undefined && url !== undefined) {
+      if (isSocket(url)) return { url, token, user: '' }
       if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
       return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
     }
@@ -58,6 +67,9 @@ export class Contexts {
     const wanted = name ?? this.#env['FULCRUM_CONTEXT'] ?? current
     const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
     if (found !== undefined) return found
+    const socket = wanted === '' || wanted === LOCAL ? this.#sockets.find(isOwnSocket) : undefined
+    if (socket !== undefined) return { url: `${SOCKET_SCHEME}${resolve(socket)}`, user: '' }
+    if (wanted === LOCAL) throw new Failure('no daemon of yours runs here: there is none, or you are not its account')
     if (wanted !== '') throw new Failure(`there is no context ${wanted}: fulcrum contexts lists them`)
     throw new Failure('nobody is logged in: fulcrum login https://HOST:9443')
   }
@@ -91,6 +103,23 @@ function parsed(text: string): Partial<Kept> {
     return typeof kept === 'object' && kept !== null ? kept : {}
   } catch {
     return {}
+  }
+}
+
+const SOCKET_SCHEME = 'unix:'
+const isSocket = (url: string) => url.startsWith(SOCKET_SCHEME)
+
+/** The path in the address of a socket; undefined for any other address. */
+export const socketPathOf = (url: string): string | undefined =>
+  isSocket(url) ? url.slice(SOCKET_SCHEME.length) : undefined
+
+/** What anybody could have put there is not asked, and what belongs to somebody else cannot be. */
+function isOwnSocket(path: string): boolean {
+  try {
+    const found = statSync(path)
+    return found.isSocket() && found.uid === process.geteuid?.()
+  } catch {
+    return false
   }
 }
 

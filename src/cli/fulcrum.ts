@@ -1,3 +1,4 @@
+import { LOCAL_SOCKETS } from './contexts.ts'
 import { runCommand } from './program.ts'
 import { processTerminal } from './terminal.ts'
 
@@ -8,5 +9,6 @@ process.stdout.on('error', () => process.exit(0))
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   env: process.env,
+  sockets: LOCAL_SOCKETS,
   terminal: processTerminal(process, process.env, () => process.exit(130)),
 })

@@ -41,7 +41,7 @@ export function admit(endpoint: Endpoint, incoming: Incoming, authenticate: Auth
   return { actor: { userId: rights.userId, email: rights.email, sessionId }, rights }
 }
 
-/** A program has no account of its own to look after: with a token it does what was granted to it, and nothing else. */
+/** A program, or local root, has no account here to look after: it does what was granted to it, and nothing else. */
 export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights: Rights | undefined }): boolean =>
   endpoint.access === 'granted'
     ? // Wholly or in part: of which records, whoever works on them asks.
@@ -60,5 +60,5 @@ export function stillAllowed({ route, incoming }: Asked, authenticate: Authentic
 export function explainDenial({ method, path, access }: Endpoint): string {
   return access === 'granted'
     ? `None of your roles grants ${method} ${path}`
-    : `${method} ${path} is for people who logged in, not for API tokens`
+    : `${method} ${path} is for people who logged in, not for API tokens or local root`
 }

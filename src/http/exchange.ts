@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { LOCAL_ROOT } from '../auth/local-root.ts'
 import { ApiError } from '../base/errors.ts'
 import { tooLarge } from './body.ts'
 import { type Framing, framingOf } from './framing.ts'
@@ -16,6 +17,8 @@ export interface ListenerState {
   readonly isDraining: boolean
   /** Headers that every answer of this listener has: lines behind another one. */
   readonly commonHead: string
+  /** It is the daemon's own socket: connections have no address, and come from root. */
+  readonly isLocal: boolean
 }
 
 /** One answer per request, whatever happens: late and second answers are dropped, an aborted one is never written. */
@@ -82,7 +85,12 @@ export class Exchange implements Incoming {
     return this.#gone.signal
   }
 
+  get isLocal(): boolean {
+    return this.#listener.isLocal
+  }
+
   get address(): string {
+    if (this.isLocal) return LOCAL_ROOT.address
     this.#address ??= this.aborted ? '' : new TextDecoder().decode(this.#response.getRemoteAddressAsText())
     return this.#address
   }

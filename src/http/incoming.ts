@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Endpoint } from '../api/endpoint.ts'
+import { LOCAL_ROOT } from '../auth/local-root.ts'
 import type { CarriedWho } from '../peers/who.ts'
 
 export const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
@@ -19,6 +20,8 @@ export interface Incoming {
   readBody(bytes_max: number): Promise<Uint8Array | undefined>
   /** Who asked the node that has forwarded this; absent in what came from a client. */
   readonly carried?: CarriedWho
+  /** It came by the daemon's own socket. */
+  readonly isLocal?: boolean
   /** Aborted when the client goes away before it has its answer. Behind a socket only, as is the next one. */
   readonly signal?: AbortSignal
   /** Instead of `readBody`: as it comes. Fails when the client goes away, is too slow, or sends more than that. */
@@ -54,6 +57,6 @@ function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
   return header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
 }
 
-/** What says who asks: a token, or the word of the node that was asked. */
-export const proofOf = (incoming: Pick<Incoming, 'header' | 'carried'>): string | CarriedWho | undefined =>
-  incoming.carried ?? tokenOf(incoming)
+/** What says who asks: a token, the word of the node that was asked, or that the system let it open the own socket. */
+export const proofOf = (incoming: Pick<Incoming, 'header' | 'carried' | 'isLocal'>): string | CarriedWho | undefined =>
+  incoming.carried ?? tokenOf(incoming) ?? (incoming.isLocal === true ? LOCAL_ROOT : undefined)

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import {
   App,
   type TemplatedApp,
@@ -42,6 +43,32 @@ export async function freePlace(place: Place): Promise<Place> {
   const port = us_socket_local_port(socket)
   stopListening(socket)
   return { host: place.host, port }
+}
+
+/**
+ * Listens on a socket that has a name, which nobody else can open from its first moment on: uSockets gives it the mode
+ * 0700 before it is bound. It takes over the name that a daemon without an end has left.
+ */
+export function openLocalSocket(app: TemplatedApp, path: string): Promise<us_listen_socket> {
+  return new Promise((resolve, reject) => {
+    app.listen_unix((socket: us_listen_socket | false) => {
+      if (socket !== false) resolve(socket)
+      else reject(new Error(`cannot listen on ${path}`))
+    }, path)
+  })
+}
+
+/** Whether somebody listens on the socket of this name. */
+export function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path)
+    const told = (isTaken: boolean) => {
+      probe.destroy()
+      resolve(isTaken)
+    }
+    probe.once('connect', () => told(true))
+    probe.once('error', () => told(false))
+  })
 }
 
 /** Open connections go on. */

@@ -36,8 +36,9 @@ async function reached(
   incoming: Incoming,
   answer: (incoming: Incoming) => Answer | Promise<Answer>,
 ): Promise<Answer> {
-  const { carried, signal } = incoming
-  const kept = { ...keepHeaders(incoming, AFTER_A_WAIT), ...(carried && { carried }), ...(signal && { signal }) }
+  const { carried, isLocal, signal } = incoming
+  const whose = { ...(carried && { carried }), ...(isLocal && { isLocal }) }
+  const kept = { ...keepHeaders(incoming, AFTER_A_WAIT), ...whose, ...(signal && { signal }) }
   const end_ms = performance.now() + WAIT_MS_MAX
   while (log.position < wanted && performance.now() < end_ms) await sleep(LOOK_EVERY_MS)
   return answer(kept)

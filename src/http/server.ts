@@ -1,10 +1,12 @@
+import { rmSync } from 'node:fs'
 import uws, { App, type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js'
+import { SOCKET_PATH_BYTES_MAX } from '../base/socket-address.ts'
 import { connectionBounds, Connections } from './connections.ts'
 import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
 import type { Incoming } from './incoming.ts'
-import { freePlace, openSocket, stopListening } from './listening.ts'
+import { freePlace, isServed, openLocalSocket, openSocket, stopListening } from './listening.ts'
 import { Owed } from './owed.ts'
 import { send } from './sending.ts'
 import { type Tls, TlsFront } from './tls-front.ts'
@@ -62,12 +64,8 @@ export async function listen(
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const commonHead = tls === undefined ? COMMON_HEAD : TLS_HEAD
-  const state: State = { isDraining: false, isStopping: false, commonHead, owed: new Owed() }
-  const answer = (app: TemplatedApp) => {
-    connections.watch(app, place.port)
-    return app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
-  }
+  const state = newState({ commonHead: tls === undefined ? COMMON_HEAD : TLS_HEAD })
+  const answer = (app: TemplatedApp) => answering(app, place.port, state, handle, nextId)
   const front = tls === undefined ? undefined : new TlsFront(tls, answer)
   const app = front?.acceptor ?? answer(App())
   const socket = await openSocket(app, place)
@@ -93,6 +91,51 @@ export async function listen(
     },
     close: () => (front ?? app).close(),
   }
+}
+
+/**
+ * Opens the socket of this name, which only root and the account of this process can connect to: whoever comes without
+ * a token is local root. Refuses when another daemon listens there.
+ */
+export async function listenLocally(
+  path: string,
+  handle: Handler,
+  nextId: () => string,
+): Promise<Pick<Listener, 'stop' | 'close'>> {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > SOCKET_PATH_BYTES_MAX)
+    throw new Error(`its name has ${bytes} bytes, and that of a socket at most ${SOCKET_PATH_BYTES_MAX}`)
+  if (await isServed(path)) throw new Error(`another process listens on ${path}`)
+  const state = newState({ isLocal: true })
+  const app = answering(App(), 0, state, handle, nextId)
+  const socket = await openLocalSocket(app, path)
+  return {
+    stop() {
+      if (!state.isStopping) stopListening(socket)
+      state.isStopping = true
+      return state.owed.none()
+    },
+    close() {
+      app.close()
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+function newState(more: Partial<State>): State {
+  return {
+    isDraining: false,
+    isStopping: false,
+    isLocal: false,
+    commonHead: COMMON_HEAD,
+    owed: new Owed(),
+    ...more,
+  }
+}
+
+function answering(app: TemplatedApp, port: number, state: State, handle: Handler, nextId: () => string): TemplatedApp {
+  connections.watch(app, port)
+  return app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
 }
 
 interface State extends ListenerState {

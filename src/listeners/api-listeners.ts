@@ -4,7 +4,7 @@ import type { OwnPart } from '../config/enactor.ts'
 import type { Problem } from '../model/problem.ts'
 import { nodeIn } from '../drivers/this-node.ts'
 import { freePlace } from '../http/listening.ts'
-import { type Handler, type Listener, listen, type ListenOptions } from '../http/server.ts'
+import { type Handler, type Listener, listen, listenLocally, type ListenOptions } from '../http/server.ts'
 import type { Tls } from '../http/tls-front.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from '../model/certificates.ts'
@@ -13,7 +13,7 @@ import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from '../settings.ts'
 
 export interface ApiListenerParts {
-  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'metrics'>
+  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'localSocket' | 'metrics'>
   readonly nodeId: string
   readonly running: ConfigView
   readonly handle: Handler
@@ -51,6 +51,7 @@ export class ApiListeners implements OwnPart {
   #shown: Certificate | undefined
   #plain: Listener | undefined
   #metrics: Listener | undefined
+  #local: Pick<Listener, 'stop' | 'close'> | undefined
   readonly #draining: Listener[] = []
 
   constructor(parts: ApiListenerParts) {
@@ -97,7 +98,18 @@ export class ApiListeners implements OwnPart {
     // A port that the system chose stays.
     if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
     if (settings.http !== undefined) this.#plain = await listen(settings.http, undefined, handle, nextId)
+    await this.#openLocal()
     await this.#openMetrics()
+  }
+
+  /** Whoever would use it can log in instead. */
+  async #openLocal(): Promise<void> {
+    const { settings, handle, nextId, log } = this.#parts
+    try {
+      this.#local = await listenLocally(settings.localSocket, handle, nextId)
+    } catch (error) {
+      log.error('root cannot come in without a login', { socket: settings.localSocket, reason: String(error) })
+    }
   }
 
   /** Its address may only come when the machine is made as configured; nobody is locked out without it. */
@@ -172,8 +184,9 @@ export class ApiListeners implements OwnPart {
     for (const listener of this.#opened) listener.close()
   }
 
-  get #opened(): readonly Listener[] {
-    return [...this.all, ...(this.#metrics === undefined ? [] : [this.#metrics]), ...this.#draining]
+  get #opened(): readonly Pick<Listener, 'stop' | 'close'>[] {
+    const others = [this.#metrics, this.#local].filter((listener) => listener !== undefined)
+    return [...this.all, ...others, ...this.#draining]
   }
 
   async #move(wanted: Wanted): Promise<Moved> {

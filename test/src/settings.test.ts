@@ -50,6 +50,10 @@ t.test('a HAProxy to observe, without a demonstration', async (test) => {
 
 t.test('what a launcher hands down, where there is one', async (test) => {
   test.equal(settings().genetlink, undefined)
+  test.match(settings().localSocket, /\/\.fulcrum\/api\.sock$/)
+  const run = { RUNTIME_DIRECTORY: '/run/fulcrum' }
+  test.equal(settings(['--state', '/tmp/x'], run).localSocket, '/tmp/x/api.sock')
+  test.equal(settings(['--profile', 'appliance'], run).localSocket, '/run/fulcrum/api.sock')
   test.equal(settings([], { FULCRUM_GENETLINK: 'fd:4' }).genetlink, 4)
   test.equal(settings([], { FULCRUM_GENETLINK: '4' }).genetlink, undefined)
   test.match(settings([], { NOTIFY_SOCKET: 'fd:3' }).notify, { NOTIFY_SOCKET: 'fd:3', WATCHDOG_USEC: undefined })

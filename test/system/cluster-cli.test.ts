@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { shownBy } from '../../src/cli/connection.ts'
 import { fulcrum, type Typed } from '../fixtures/cli.ts'
@@ -39,6 +40,13 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(refused, { exit: 1, err: /site, of left\.[^]*nothing was done/ })
   test.match(await right(words, { input, answers: ['y'] }), { exit: 0, out: 'Joined the cluster.\n' })
   await allVote(first, 2)
+  const local = { HOME, FULCRUM_URL: `unix:${join(first.daemon.state, 'api.sock')}` }
+  // Root of one node is that of the others.
+  await until(
+    'the other node answers',
+    () => fulcrum(['api', `/${second.daemon.node}/layer7proxy/stats`], local),
+    ({ exit, out }) => exit === 0 && out.includes('"status": "success"'),
+  )
 
   const status = await until(
     'both nodes',

@@ -137,7 +137,9 @@ async function exportDocument(
   if (json === true) return run.json(document)
   const { url } = run.contextOf(common)
   const { stringify } = await import('yaml')
-  run.terminal.out(`# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n${stringify(document)}`)
+  // Editors fetch the schema, and cannot from a socket.
+  const schema = url.startsWith('http') ? `# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n` : ''
+  run.terminal.out(`${schema}${stringify(document)}`)
 }
 
 export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {

@@ -100,6 +100,7 @@ async function logout(run: Run, options: Common): Promise<void> {
   const { current, contexts: all } = run.contexts.all()
   const name = options.context ?? current
   const context = run.contextOf(options)
+  if (context.token === undefined) throw new Failure(`nobody is logged in at ${context.url}, which needs no login`)
   // A daemon that is gone, or has forgotten the token, cannot be told: the file forgets it all the same.
   await run
     .connect(options)

@@ -55,5 +55,5 @@ t.test('whatever a server or a directory may take for one account has one bare n
 t.test('what the daemon calls itself is nobody’s name', async (test) => {
   for (const name of ['fulcrum', 'System', ' demo', 'F\u00falcrum', 'ful\u200bcrum'])
     test.ok(isReservedName(name), name)
-  for (const name of ['fulcrum@corp.example', 'systems', '']) test.notOk(isReservedName(name), name)
+  for (const name of ['fulcrum@corp.example', 'systems', 'root', '']) test.notOk(isReservedName(name), name)
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { DEFAULT_ROLES, endpointId } from '../../../src/api/access.ts'
 import { passwordWasShown, prepareAccess } from '../../../src/auth/first-start.ts'
 import { Passwords } from '../../../src/auth/password.ts'
+import { LOCAL_ROOT } from '../../../src/auth/local-root.ts'
 import { IN_PART, Permissions, WHOLLY } from '../../../src/auth/permissions.ts'
 import { Principals } from '../../../src/auth/principals.ts'
 import { systemClock } from '../../../src/base/clock.ts'
@@ -123,4 +124,14 @@ t.test('a right in part is a flag of its own, and less than a whole one', async 
   const narrowed = permissions.narrowed(rights, [update])
   test.equal(narrowed.granted[place('realServers.update')], IN_PART, 'a token makes no more of it')
   test.equal(narrowed.granted[place('realServers.list')], 0)
+})
+
+t.test('local root may do everything, whatever the roles say, and has no account', async (test) => {
+  const { store } = configFixture(test)
+  const permissions = permissionsIn(configView(store.running))
+  for (const _ of [1, 2]) {
+    test.match(permissions.of(LOCAL_ROOT.userId), { email: 'local root', isProgram: true })
+    test.ok(permissions.of(LOCAL_ROOT.userId)?.granted.every((flag) => flag === WHOLLY))
+    permissions.invalidate()
+  }
 })

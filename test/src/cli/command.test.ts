@@ -24,7 +24,8 @@ t.test('counts, options that are repeated, files', (test) => {
 })
 
 t.test('somebody agrees, or nothing is done', async (test) => {
-  const asking = (ask: () => Promise<string>) => new Run({ terminal: { ask } as unknown as Terminal, env: {} })
+  const asking = (ask: () => Promise<string>) =>
+    new Run({ terminal: { ask } as unknown as Terminal, env: {}, sockets: [] })
   const saying = (text: string) => asking(async () => text)
   await saying('Y ').agree('Apply?', false)
   await saying('').agree('Apply?', true)

@@ -1,8 +1,10 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { dirname, join } from 'node:path'
 import t from 'tap'
-import { Contexts } from '../../../src/cli/contexts.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
+import { Contexts, socketPathOf } from '../../../src/cli/contexts.ts'
+import { temporaryFolder } from '../../fixtures/config.ts'
 
 const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
 const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: 'AA:BB' }
@@ -50,4 +52,29 @@ t.test('a damaged file is named', (test) => {
     test.throws(() => contexts.all(), { message: /contexts\.json is damaged/ })
   }
   test.end()
+})
+
+t.test('without a login, a daemon of one’s own on this machine is asked', async (test) => {
+  const home = temporaryFolder(test, 'home')
+  const socket = join(home, 'api.sock')
+  const contexts = new Contexts({ HOME: home }, [join(home, 'none.sock'), socket])
+  test.throws(() => contexts.chosen(undefined), { message: /nobody is logged in/ })
+  test.throws(() => contexts.chosen('local'), { message: /no daemon of yours runs here/ })
+  const server = createServer().listen(socket)
+  await once(server, 'listening')
+  test.teardown(() => server.close())
+  const local = { url: `unix:${socket}`, user: '' }
+  test.same(contexts.chosen(undefined), local)
+  test.equal(socketPathOf(local.url), socket)
+  test.equal(socketPathOf('https://lb1'), undefined)
+  contexts.keep('lb1', LB1)
+  test.same(contexts.chosen(undefined), LB1, 'a login wins')
+  test.same(contexts.chosen('local'), local, 'but for its name')
+  contexts.keep('local', LB2)
+  test.same(contexts.chosen('local'), LB2, 'which somebody may have given to another one')
+  writeFileSync(join(home, 'none.sock'), '')
+  test.same(new Contexts({}, [join(home, 'none.sock')]).all().contexts, {}, 'a file is no socket')
+  test.throws(() => new Contexts({}, [join(home, 'none.sock')]).chosen(undefined), { message: /nobody is logged in/ })
+  const named = new Contexts({ HOME: home, FULCRUM_URL: 'unix:/elsewhere.sock' })
+  test.match(named.chosen(undefined), { url: 'unix:/elsewhere.sock', token: undefined })
 })

@@ -1,12 +1,15 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { request as plain } from 'node:http'
 import { Agent, request } from 'node:https'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ApiListeners } from '../../../src/listeners/api-listeners.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { success } from '../../../src/http/envelope.ts'
-import { silentLog } from '../../../src/base/log.ts'
+import { createLog, silentLog } from '../../../src/base/log.ts'
 import type { Address } from '../../../src/settings.ts'
 import { fetchOnce } from '../../fixtures/traffic.ts'
 import type { Records } from '../../fixtures/view.ts'
@@ -45,13 +48,32 @@ const stored = (apiPort: number, ipId = '', SSLCertificate = ''): Records => ({
   ],
 })
 
-async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked?: number, metrics?: Address) {
+const fetchSocket = (socketPath: string) =>
+  new Promise<number>((resolve, reject) => {
+    const sent = plain({ socketPath, path: '/api/v1/ping' }, (answer) => resolve(answer.resume().statusCode ?? 0))
+    sent.on('error', reject).end()
+  })
+
+async function fixture(
+  test: Test,
+  records: Records = {},
+  host = LOOPBACK,
+  asked?: number,
+  metrics?: Address,
+  more: { readonly localSocket?: string; readonly lines?: string[] } = {},
+) {
   const folder = temporaryFolder(test, 'listeners')
   const held: (() => void)[] = []
   const state = { isSlow: false, status: 200, running: viewOf(records) }
   const port = asked ?? (await freePort())
   const listeners = new ApiListeners({
-    settings: { profile: 'appliance', listen: { host, port }, http: undefined, metrics },
+    settings: {
+      profile: 'appliance',
+      listen: { host, port },
+      http: undefined,
+      localSocket: more.localSocket ?? join(folder, 'api.sock'),
+      metrics,
+    },
     nodeId: 'n',
     running: { get: (section, id) => state.running.get(section, id), list: (section) => state.running.list(section) },
     handle: async () => {
@@ -62,11 +84,11 @@ async function fixture(test: Test, records: Records = {}, host = LOOPBACK, asked
     nextId: () => 'id',
     tls: () => ensureCertificate(folder, [LOOPBACK]),
     folder,
-    log: silentLog,
+    log: more.lines === undefined ? silentLog : createLog((line) => more.lines?.push(line)),
   })
   test.teardown(() => listeners.close())
   await listeners.open()
-  return { listeners, state, held, port }
+  return { listeners, state, held, port, folder }
 }
 
 t.test('a new port answers before the old one closes; requests in flight are answered', async (test) => {
@@ -305,4 +327,21 @@ t.test('a start shows the stored certificate, and its own when that is none', as
   const second = await freePort()
   await fixture(test, records(second, { ...certificate, privateKey: 'not a key' }))
   test.not(await shown(second), certificate.facts.fingerprint)
+})
+
+t.test('the own socket is of one daemon; without it the API is there all the same', async (test) => {
+  const { listeners, folder } = await fixture(test)
+  const socketPath = join(folder, 'api.sock')
+  const ask = () => fetchSocket(socketPath)
+  test.equal(await ask(), 200)
+  const lines: string[] = []
+  const other = await fixture(test, {}, '127.0.0.2', undefined, undefined, { localSocket: socketPath, lines })
+  test.match(lines.join(), /another process listens on/)
+  other.listeners.close()
+  test.equal(await ask(), 200, 'the other one has not taken it away')
+  const long = join(folder, 'x'.repeat(120))
+  await fixture(test, {}, '127.0.0.3', undefined, undefined, { localSocket: long, lines })
+  test.match(lines.join(), /that of a socket at most 107/)
+  listeners.close()
+  test.notOk(existsSync(socketPath))
 })
