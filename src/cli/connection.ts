@@ -1,9 +1,13 @@
 import { Agent, request as send } from 'node:https'
 import { Agent as PlainAgent, type IncomingMessage, request as sendPlain, type RequestOptions } from 'node:http'
-import type { Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createConnection, isIP, type NetConnectOpts, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
-import { isIP } from 'node:net'
+import type { Answer } from '../client/answer.ts'
+import { follow, isRefused, type StreamEvent } from '../client/events.ts'
+import { type Credentials, opened } from '../client/opening.ts'
+import { records } from '../client/pages.ts'
+import { Foreign, Refused, refusedBy } from '../client/refused.ts'
+import { tried } from '../client/trying.ts'
 import { socketPathOf } from './contexts.ts'
 import { Failure } from './failure.ts'
 
@@ -11,8 +15,6 @@ const PREFIX = '/api/v1'
 /** Long enough for an apply of the largest configuration. */
 const ANSWER_MS_MAX = 120_000
 const CONNECT_MS_MAX = 20_000
-const TRIES_MAX = 4
-const RETRY_S_MAX = 10
 
 export interface Sent {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
@@ -31,28 +33,29 @@ export interface Received<T> {
   readonly text: string
 }
 
-/** What an answer that refuses says. */
-export interface Refusal {
-  readonly code: string
-  readonly message: string
-  readonly errors?: readonly { readonly field: string; readonly code: string; readonly message: string }[]
-  readonly data?: unknown
-}
-
 /** The API refused. */
-export class Refused extends Failure {
-  readonly status: number
-  readonly refusal: Refusal
+export class Refusal extends Failure {
+  readonly code: string
+  /** In the words of the API. */
+  readonly said: string
 
-  constructor(status: number, refusal: Refusal) {
-    super(told(refusal))
-    this.status = status
-    this.refusal = refusal
+  constructor(refused: Refused) {
+    super(told(refused))
+    this.code = refused.code
+    this.said = refused.message
   }
 }
 
 /** Nobody answered. */
-export class Unreachable extends Failure {}
+export class Unreachable extends Failure {
+  /** It had taken the connection. */
+  readonly isLost: boolean
+
+  constructor(url: string, error: unknown) {
+    super(`${url} cannot be reached: ${reasonOf(error)}`)
+    this.isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
+  }
+}
 
 /** What the API's parameters are called here. */
 export const OWN_WORDS = [
@@ -65,7 +68,7 @@ export const OWN_WORDS = [
   ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
 ] as const
 
-function told({ message, code, errors = [] }: Refusal): string {
+function told({ message, code, errors }: Refused): string {
   const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
   const whole = `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`
   return OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), whole)
@@ -93,7 +96,7 @@ export class Connection {
   constructor(target: Target) {
     this.#target = target
     this.#isPlain = !target.url.startsWith('https:')
-    this.#agent = this.#isPlain ? new PlainAgent({ keepAlive: true }) : pinned(target)
+    this.#agent = this.#isPlain ? plain() : pinned(target)
   }
 
   close(): void {
@@ -108,61 +111,58 @@ export class Connection {
 
   /** All pages of a list. */
   async list<T>(path: string, query: Sent['query'] = {}): Promise<readonly T[]> {
+    const page = (after: string | undefined) =>
+      this.ask<readonly T[]>('GET', path, { query: { ...query, limit: 1000, after } })
     const all: T[] = []
-    for (let after: string | undefined; ;) {
-      const page = await this.ask<readonly T[]>('GET', path, { query: { ...query, limit: 1000, after } })
-      all.push(...page.data)
-      if (page.next === undefined) return all
-      after = page.next
-    }
+    for await (const record of records(page)) all.push(record)
+    return all
   }
 
-  /** Refuses with what the API says. What is busy for the moment is asked again, as long as that changes nothing. */
+  /** The token of a session. */
+  async logIn(credentials: Credentials): Promise<string> {
+    const post = (body: object) => this.#tried('POST', '/token', { body })
+    return (await opened(post, credentials).catch((error: unknown) => this.#fail(error))).token
+  }
+
+  /** Refuses with what the API says. */
   async ask<T>(method: string, path: string, sent: Sent = {}): Promise<Received<T>> {
-    for (let tries = 1; ; tries++) {
-      const answer = await this.#send(method, path, sent)
-      const text = await bodyOf(answer)
-      const { statusCode: status = 0, headers } = answer
-      const json = parsed(text)
-      if (status < 300) {
-        const { message = '', data, next, job } = json
-        return { message, data: data as T, next, job, text }
-      }
-      if (json.code === undefined)
-        throw new Failure(`the server answers ${status}, and is no Fulcrum: ${this.#target.url}`)
-      const wait_s = Number(headers['retry-after'] ?? NaN)
-      const isBusy = status === 429 || json.code === 'APPLY_IN_PROGRESS'
-      if (!isBusy || !(wait_s <= RETRY_S_MAX) || tries >= TRIES_MAX)
-        throw new Refused(status, { ...json, code: json.code, message: json.message ?? '' })
-      await sleep(wait_s * 1000)
-    }
+    const answer = await this.#tried(method, path, sent)
+    const text = await answer.text()
+    const json = parsed(text)
+    if (!answer.ok) return this.#fail(refusedBy(answer.status, json))
+    const { message = '', data, next, job } = json
+    return { message, data: data as T, next, job, text }
   }
 
-  /** Events of a stream, until it ends or is aborted. */
-  async *events(path: string, query: Sent['query'], signal: AbortSignal): AsyncGenerator<Event, void> {
-    const answer = await this.#send('GET', path, { query, headers: { accept: 'text/event-stream' } }, signal)
-    if (answer.statusCode !== 200) {
-      const json = parsed(await bodyOf(answer))
-      throw new Refused(answer.statusCode ?? 0, { code: json.code ?? '', message: json.message ?? '' })
+  /** What a stream tells, until the signal is aborted. Who is not there when it begins is not waited for. */
+  async *events(path: string, query: Sent['query'], signal: AbortSignal): AsyncGenerator<StreamEvent, void> {
+    let hasBegun = false
+    const open = async (last: string | undefined, attempt: AbortSignal) => {
+      const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
+      const answer = await this.#send('GET', path, { query, headers }, attempt)
+      hasBegun ||= answer.ok
+      return answer
     }
-    let buffered = ''
-    answer.setEncoding('utf8')
+    const isFinal = (error: unknown) =>
+      !hasBegun || isRefused(error) || (error instanceof Failure && !(error instanceof Unreachable))
     try {
-      for await (const chunk of answer) {
-        buffered += String(chunk)
-        const blocks = buffered.split('\n\n')
-        buffered = blocks.pop() ?? ''
-        for (const block of blocks) {
-          const event = eventIn(block)
-          if (event !== undefined) yield event
-        }
-      }
+      yield* follow(open, signal, isFinal)
     } catch (error) {
-      if (!signal.aborted) throw new Unreachable(`the stream of ${this.#target.url} broke off: ${reasonOf(error)}`)
+      this.#fail(error)
     }
   }
 
-  #send(method: string, path: string, sent: Sent, signal?: AbortSignal): Promise<IncomingMessage> {
+  #fail(error: unknown): never {
+    if (error instanceof Refused) throw new Refusal(error)
+    throw error instanceof Foreign ? new Failure(`${this.#target.url}: ${error.message}`) : error
+  }
+
+  #tried(method: string, path: string, sent: Sent): Promise<Came> {
+    const mayRepeat = (error: unknown) => method === 'GET' && error instanceof Unreachable && error.isLost
+    return tried(() => this.#send(method, path, sent), { mayRepeat })
+  }
+
+  #send(method: string, path: string, sent: Sent, signal?: AbortSignal): Promise<Came> {
     const { token, url } = this.#target
     const body = sent.body === undefined ? undefined : Buffer.from(JSON.stringify(sent.body))
     const options: RequestOptions = {
@@ -179,32 +179,47 @@ export class Connection {
       },
     }
     return new Promise((resolve, reject) => {
-      const going = (this.#isPlain ? sendPlain : send)(options, resolve)
+      const going = (this.#isPlain ? sendPlain : send)(options, (message) => resolve(new Came(message)))
       going.on('timeout', () => going.destroy(new Error('no answer for two minutes')))
-      going.on('error', (error) =>
-        reject(error instanceof Failure ? error : new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`)),
-      )
+      going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error)))
       going.end(body)
     })
   }
 }
 
-export interface Event {
-  readonly id: string
-  readonly event: string
-  readonly data: string
-}
+/** What Node's own client gives: `fetch` and what belongs to it take as long to load as all of this program. */
+class Came implements Answer {
+  readonly ok: boolean
+  readonly status: number
+  readonly headers: Answer['headers']
+  readonly body: NonNullable<Answer['body']>
+  readonly #message: IncomingMessage
 
-function eventIn(block: string): Event | undefined {
-  const fields = new Map<string, string>()
-  for (const line of block.split('\n')) {
-    const at = line.indexOf(':')
-    if (at <= 0) continue
-    const [name, value] = [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')]
-    fields.set(name, name === 'data' && fields.has(name) ? `${fields.get(name)}\n${value}` : value)
+  constructor(message: IncomingMessage) {
+    this.#message = message
+    // Whoever reads is told; it may also end when nobody reads any more.
+    message.on('error', () => undefined)
+    this.status = message.statusCode ?? 0
+    this.ok = this.status >= 200 && this.status < 300
+    this.headers = { get: (name) => message.headers[name]?.toString() ?? null }
+    this.body = {
+      getReader: () => {
+        const pieces: AsyncIterator<Buffer> = message[Symbol.asyncIterator]()
+        return { read: () => pieces.next() }
+      },
+      cancel: async () => void message.resume(),
+    }
   }
-  const data = fields.get('data')
-  return data === undefined ? undefined : { id: fields.get('id') ?? '', event: fields.get('event') ?? 'message', data }
+
+  async text(): Promise<string> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.#message) chunks.push(Buffer.from(chunk))
+    return Buffer.concat(chunks).toString()
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text())
+  }
 }
 
 function queryOf(query: Sent['query'] = {}): string {
@@ -213,13 +228,9 @@ function queryOf(query: Sent['query'] = {}): string {
   return `?${new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)])).toString()}`
 }
 
-async function bodyOf(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of answer) chunks.push(Buffer.from(chunk))
-  return Buffer.concat(chunks).toString()
-}
-
-interface Envelope extends Partial<Refusal> {
+interface Envelope {
+  readonly message?: string
+  readonly data?: unknown
   readonly next?: string
   readonly job?: string
 }
@@ -289,8 +300,15 @@ function connected(url: string): Promise<TLSSocket> {
       socket.setTimeout(0)
       resolve(socket)
     })
-    socket.once('error', (error) => reject(new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`)))
+    socket.on('error', (error) => reject(new Unreachable(url, error)))
   })
+}
+
+/** Nobody else listens to a socket while it becomes free again, and a stream may be left in that moment. */
+function plain(): PlainAgent {
+  const agent = new PlainAgent({ keepAlive: true })
+  agent.createConnection = (options) => createConnection(options as NetConnectOpts).on('error', () => undefined)
+  return agent
 }
 
 /** Its sockets are handed out when the certificate is the right one. */

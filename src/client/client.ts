@@ -1,7 +1,9 @@
 import createApi, { type Client as Api, type MaybeOptionalInit } from 'openapi-fetch'
 import { follow, type StreamEvent } from './events.ts'
 import { must } from './refused.ts'
-import { type Credentials, type Fetch, Sending } from './sending.ts'
+import type { Credentials } from './opening.ts'
+import { type Page, records } from './pages.ts'
+import { type Fetch, Sending } from './sending.ts'
 import { Token } from './token.ts'
 
 /**
@@ -9,7 +11,8 @@ import { Token } from './token.ts'
  * of the OpenAPI document; what it adds is what every client of this API needs. Nothing here may import from Node.
  */
 
-export type { Credentials, Fetch } from './sending.ts'
+export type { Credentials } from './opening.ts'
+export type { Fetch } from './sending.ts'
 export type { StreamEvent } from './events.ts'
 export { type FieldError, Foreign, must, type Refusal, Refused } from './refused.ts'
 
@@ -73,11 +76,6 @@ export interface Client<Paths extends {}> extends Pick<Api<Paths>, 'GET' | 'POST
   ): AsyncGenerator<StreamEvent, void>
 }
 
-interface Page {
-  readonly data: readonly unknown[]
-  readonly next?: string | null
-}
-
 interface AnyInit {
   readonly params?: { readonly query?: object; readonly header?: object; readonly path?: object }
 }
@@ -98,15 +96,11 @@ export function createClient<Paths extends {}>(options: ClientOptions): Client<P
   const api = createApi<Paths>({ baseUrl: base, fetch: sending.send })
   const [get, remove] = [api.GET, api.DELETE] as unknown as readonly [AnyApi, AnyApi]
 
-  async function* each(path: string, init: AnyInit = {}): AsyncGenerator<unknown, void> {
-    let after: string | undefined
-    do {
+  const each = (path: string, init: AnyInit = {}) =>
+    records(async (after) => {
       const query = { ...init.params?.query, ...(after === undefined ? {} : { after }) }
-      const page = must(await get(path, { ...init, params: { ...init.params, query } })) as Page
-      yield* page.data
-      after = page.next ?? undefined
-    } while (after !== undefined)
-  }
+      return must(await get(path, { ...init, params: { ...init.params, query } })) as Page<unknown>
+    })
 
   const events = (path: string, signal: AbortSignal, init: AnyInit = {}) =>
     follow(async (last, attempt) => {

@@ -1,5 +1,6 @@
 import { Foreign, Refused, refusedWith } from './refused.ts'
-import { pause } from './sending.ts'
+import type { Answer, Reader } from './answer.ts'
+import { pause } from './trying.ts'
 
 /** Something that a stream tells. */
 export interface StreamEvent {
@@ -16,11 +17,12 @@ const SILENCE_MS_MAX = 60_000
 
 /**
  * What a stream tells, without a gap where it numbers its events: when it breaks off it is opened again, behind the
- * last event. Ends when the signal is aborted; a refusal is thrown.
+ * last event. Ends when the signal is aborted; a refusal is thrown, or whatever else is final.
  */
 export async function* follow(
-  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>,
+  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Answer>,
   signal: AbortSignal,
+  isFinal: (error: unknown) => boolean = isRefused,
 ): AsyncGenerator<StreamEvent, void> {
   let last: string | undefined
   let retry_ms = RETRY_MS
@@ -36,7 +38,7 @@ export async function* follow(
         yield block.event
       }
     } catch (error) {
-      if (!signal.aborted && (error instanceof Foreign || isFinal(error))) throw error
+      if (!signal.aborted && isFinal(error)) throw error
     } finally {
       signal.removeEventListener('abort', abort)
       attempt.abort()
@@ -46,14 +48,15 @@ export async function* follow(
 }
 
 /** What another try would meet as well. */
-const isFinal = (error: unknown): boolean =>
-  error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 409
+export const isRefused = (error: unknown): boolean =>
+  error instanceof Foreign ||
+  (error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 409)
 
 async function opened(
-  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Response>,
+  open: (lastId: string | undefined, signal: AbortSignal) => Promise<Answer>,
   last: string | undefined,
   attempt: AbortController,
-): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+): Promise<Reader> {
   const response = await open(last, attempt.signal)
   if (!response.ok) throw await refusedWith(response)
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true) {
@@ -67,12 +70,12 @@ interface Block {
   readonly retry_ms?: number
 }
 
-async function* blocksOf(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Block, void> {
+async function* blocksOf(reader: Reader): AsyncGenerator<Block, void> {
   const decoder = new TextDecoder()
   let buffered = ''
   for (;;) {
-    const { done, value } = await unlessSilent(reader)
-    if (done) return
+    const { value } = await unlessSilent(reader)
+    if (value === undefined) return
     buffered += decoder.decode(value, { stream: true })
     const blocks = buffered.split(/\r?\n\r?\n/)
     buffered = blocks.pop() ?? ''
@@ -81,7 +84,7 @@ async function* blocksOf(reader: ReadableStreamDefaultReader<Uint8Array>): Async
 }
 
 /** A connection that was cut without a word tells nothing for ever. */
-async function unlessSilent(reader: ReadableStreamDefaultReader<Uint8Array>) {
+async function unlessSilent(reader: Reader): ReturnType<Reader['read']> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('the stream is silent')), SILENCE_MS_MAX)

@@ -50,7 +50,8 @@ function connectTo({ host, port }: { readonly host: string; readonly port: numbe
     const name = isIP(host) === 0 ? { servername: host } : {}
     // What it shows is compared instead.
     const socket = connect({ host, port, rejectUnauthorized: false, ...name })
-    socket.once('error', reject)
+    // For good: a request that is aborted while its connection becomes free again ends it when nobody else listens.
+    socket.on('error', reject)
     socket.once('secureConnect', () => {
       const shown = socket.getPeerCertificate().fingerprint256
       if (shown.toLowerCase() === wanted.toLowerCase()) return resolve(socket)

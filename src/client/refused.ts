@@ -1,3 +1,5 @@
+import type { Answer } from './answer.ts'
+
 /** One problem with one field of a request. */
 export interface FieldError {
   /** Dotted path, such as `reals.0.ripId`. */
@@ -62,6 +64,6 @@ export function refusedBy(status: number, body: unknown): Refused | Foreign {
   return new Foreign(`the answer has the status ${status}, and is not by Fulcrum`)
 }
 
-export async function refusedWith(response: Response): Promise<Refused | Foreign> {
+export async function refusedWith(response: Pick<Answer, 'status' | 'json'>): Promise<Refused | Foreign> {
   return refusedBy(response.status, await response.json().catch(() => undefined))
 }

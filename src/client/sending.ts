@@ -1,31 +1,15 @@
-import { refusedWith } from './refused.ts'
+import { type Credentials, opened } from './opening.ts'
 import type { Token } from './token.ts'
+import { type Bounds, tried } from './trying.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
-export interface Credentials {
-  readonly email: string
-  readonly password: string
-  /** Of the second factor; as a function it is asked for when the account has one. */
-  readonly code?: string | (() => string | Promise<string>)
-}
-
-export interface SendingOptions {
+export interface SendingOptions extends Bounds {
   readonly fetch: Fetch
   readonly base: string
   /** Asked when there is no token, or the session of the token has ended. */
   readonly credentials?: (() => Credentials | Promise<Credentials>) | undefined
-  /** The same request is sent so often. */
-  readonly tries_max?: number | undefined
-  /** Who is to come back later than that is told so. */
-  readonly wait_s_max?: number | undefined
 }
-
-const TRIES_MAX = 4
-const WAIT_S_MAX = 10
-const BACK_OFF_MS = 250
-/** Refused for now: with Retry-After, and without anything having been done. */
-const LATER: ReadonlySet<number> = new Set([409, 429, 503])
 
 /** Sends requests with the token, again where that cannot do anything twice. */
 export class Sending {
@@ -51,18 +35,10 @@ export class Sending {
     return await this.#again(withToken(request, this.#token.value))
   }
 
-  async logIn({ email, password, code }: Credentials): Promise<unknown> {
-    const first = typeof code === 'string' ? code : undefined
-    let response = await this.#open({ email, password, ...(first === undefined ? {} : { code: first }) })
-    if (response.status === 401 && typeof code === 'function') {
-      const refused = await refusedWith(response)
-      if (Reflect.get(refused, 'code') !== 'TWO_FACTOR_REQUIRED') throw refused
-      response = await this.#open({ email, password, code: await code() })
-    }
-    if (!response.ok) throw await refusedWith(response)
-    const { data } = (await response.json()) as { readonly data: { readonly token: string } }
-    this.#token.hold(data.token, true)
-    return data
+  async logIn(credentials: Credentials): Promise<unknown> {
+    const session = await opened((body) => this.#open(body), credentials)
+    this.#token.hold(session.token, true)
+    return session
   }
 
   /** True when there is another token than before. */
@@ -92,29 +68,16 @@ export class Sending {
     return data.token
   }
 
-  async #again(request: Request): Promise<Response> {
-    const { fetch, tries_max = TRIES_MAX, wait_s_max = WAIT_S_MAX } = this.#options
-    for (let tries = 1; ; tries += 1) {
-      const isLast = tries >= tries_max
-      let wait_ms: number
-      try {
-        const response = await fetch(isLast ? request : request.clone())
-        const wait_s = waitOf_s(response)
-        if (isLast || !(wait_s <= wait_s_max)) return response
-        await response.body?.cancel()
-        wait_ms = wait_s * 1000
-      } catch (error) {
-        if (isLast || !mayRepeat(request, error)) throw error
-        wait_ms = BACK_OFF_MS * 2 ** (tries - 1)
-      }
-      await pause(wait_ms, request.signal)
-    }
+  #again(request: Request): Promise<Response> {
+    const { fetch, tries_max, wait_s_max } = this.#options
+    return tried((isLast) => fetch(isLast ? request : request.clone()), {
+      mayRepeat: (error) => mayRepeat(request, error),
+      signal: request.signal,
+      tries_max,
+      wait_s_max,
+    })
   }
 }
-
-/** Of what was refused for the moment; else no number. */
-const waitOf_s = ({ status, headers }: Response): number =>
-  LATER.has(status) ? Number(headers.get('retry-after') ?? NaN) : NaN
 
 /**
  * Whether a request may be sent again of which nobody knows whether it was carried out: what only reads may. `fetch`
@@ -127,20 +90,4 @@ function withToken(request: Request, token: string | undefined): Request {
   const copy = request.clone()
   if (token !== undefined) copy.headers.set('authorization', `Bearer ${token}`)
   return copy
-}
-
-/** Ends early, with the reason, when the signal is aborted. */
-export function pause(wait_ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', aborted)
-      resolve()
-    }, wait_ms)
-    if (signal?.aborted === true) aborted()
-    else signal?.addEventListener('abort', aborted, { once: true })
-  })
 }

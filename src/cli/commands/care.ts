@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, readText, type Run } from '../command.ts'
-import { Refused } from '../connection.ts'
+import { Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { span, table } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
@@ -162,8 +162,8 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
       answers[path] = await connection.get(path)
     } catch (error) {
       // What this caller may not see, or this daemon does not have, is told as that.
-      if (!(error instanceof Refused)) throw error
-      answers[path] = { refused: error.refusal.code, message: error.refusal.message }
+      if (!(error instanceof Refusal)) throw error
+      answers[path] = { refused: error.code, message: error.said }
     }
   }
   writePrivately(file, `${JSON.stringify({ madeAt: new Date().toISOString(), answers }, null, 2)}\n`)

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, type Run } from '../command.ts'
-import { Connection, placeOf, Refused, shownBy } from '../connection.ts'
+import { Connection, placeOf, shownBy } from '../connection.ts'
 import { addressOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
@@ -42,7 +42,8 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const user = options.user ?? (await terminal.ask('E-mail: '))
   const password = run.env['FULCRUM_PASSWORD'] ?? (await terminal.ask('Password: ', { isSecret: true }))
   const stranger = new Connection({ url, fingerprint })
-  const session = await tokenFor(stranger, run, { email: user, password }).finally(() => stranger.close())
+  const code = async () => (await terminal.ask('Code of the second factor: ')).trim()
+  const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
     const body = {
@@ -75,25 +76,6 @@ async function accepted(run: Run, url: string, expected: string | undefined): Pr
   )
   await run.agree('Is that the right one?', false)
   return shown.fingerprint
-}
-
-async function tokenFor(
-  stranger: Connection,
-  run: Run,
-  credentials: { readonly email: string; readonly password: string },
-): Promise<string> {
-  const ask = async (more: object) => {
-    const { data } = await stranger.ask<{ readonly token: string }>('POST', '/token', {
-      body: { ...credentials, ...more },
-    })
-    return data.token
-  }
-  try {
-    return await ask({})
-  } catch (error) {
-    if (!(error instanceof Refused) || error.refusal.code !== 'TWO_FACTOR_REQUIRED') throw error
-    return ask({ code: (await run.terminal.ask('Code of the second factor: ')).trim() })
-  }
 }
 
 async function logout(run: Run, options: Common): Promise<void> {

@@ -37,9 +37,9 @@ async function events(
 ) {
   const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted)
   for await (const { id, event, data } of stream) {
-    if (common.json === true) run.terminal.out(`${data}\n`)
+    if (common.json === true) run.terminal.out(`${JSON.stringify(data)}\n`)
     else {
-      const { at = '', kind = event, ...more } = JSON.parse(data) as Record<string, unknown>
+      const { at = '', kind = event, ...more } = Object(data) as Record<string, unknown>
       const told = Object.entries(more).map(([name, value]) => `${name}=${printable(plain(value))}`)
       const head = coloured(run.terminal, 'bold', String(kind))
       run.terminal.out(`${String(at).slice(0, 19)} ${id.padStart(5)} ${head} ${told.join(' ')}\n`)

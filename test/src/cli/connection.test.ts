@@ -38,12 +38,15 @@ t.test('refusals and dead ends are one line each', async (test) => {
   const { url, fingerprint } = await fixture(test)
   const connection = new Connection({ url, token: 'wrong', fingerprint })
   test.teardown(() => connection.close())
-  await test.rejects(connection.ask('GET', '/services/pending'), { status: 401, message: /\(UNAUTHENTICATED\)$/ })
+  await test.rejects(connection.ask('GET', '/services/pending'), {
+    code: 'UNAUTHENTICATED',
+    message: /\(UNAUTHENTICATED\)$/,
+  })
   await test.rejects(new Connection({ url: 'http://127.0.0.1:1' }).ask('GET', '/ping'), {
     message: 'http://127.0.0.1:1 cannot be reached: nobody listens there',
   })
   const strange = await server(test, (_request, response) => response.writeHead(404).end('<html>'))
-  await test.rejects(strange.ask('GET', '/ping'), { message: /answers 404, and is no Fulcrum/ })
+  await test.rejects(strange.ask('GET', '/ping'), { message: /has the status 404, and is not by Fulcrum/ })
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
 })
@@ -99,11 +102,48 @@ t.test('lists are read to their end, and streams event by event', async (test) =
     response.end(JSON.stringify({ message: 'page', data: [isFirst ? 1 : 2], ...(isFirst ? { next: 'x' } : {}) }))
   })
   test.same(await pages.list('/things', { name: 'a b' }), [1, 2])
-  const stream = await server(test, (_request, response) => {
-    response.write(': hello\n\nid: 4\nevent: apply\nda')
+  const asked: unknown[] = []
+  const stream = await server(test, ({ url, headers }, response) => {
+    asked.push([url, headers['last-event-id']])
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('retry: 1\n\n: hello\n\nid: 4\nevent: apply\nda')
     setTimeout(() => response.end('ta: {"a":\ndata: 1}\n\n'), 20)
   })
   const events = []
-  for await (const event of stream.events('/events', {}, new AbortController().signal)) events.push(event)
-  test.same(events, [{ id: '4', event: 'apply', data: '{"a":\n1}' }])
+  const enough = new AbortController()
+  for await (const event of stream.events('/events', { kinds: 'apply' }, enough.signal)) {
+    events.push(event)
+    if (events.length === 2) enough.abort()
+  }
+  const event = { id: '4', event: 'apply', data: { a: 1 } }
+  test.same(events, [event, event], 'it is opened again where it breaks off')
+  const path = '/api/v1/events?kinds=apply'
+  test.same(asked, [
+    [path, undefined],
+    [path, '4'],
+  ])
+})
+
+t.test('a stream that does not begin, or is refused, is not waited for', async (test) => {
+  const { signal } = new AbortController()
+  const first = (connection: Connection) => connection.events('/events', {}, signal).next()
+  const nobody = new Connection({ url: 'http://127.0.0.1:1' })
+  await test.rejects(first(nobody), { message: /nobody listens there/, isLost: false })
+  const refusing = await server(test, (_request, response) =>
+    response.writeHead(503).end(JSON.stringify({ message: 'no', code: 'NO_QUORUM' })),
+  )
+  await test.rejects(first(refusing), { message: 'no (NO_QUORUM)' })
+})
+
+t.test('what only reads is asked again where the connection broke, and nothing else is', async (test) => {
+  const asked: (string | undefined)[] = []
+  const breaking = await server(test, ({ method, socket }, response) => {
+    asked.push(method)
+    if (asked.length < 3) socket.destroy()
+    else response.end(JSON.stringify({ message: 'done', data: 7 }))
+  })
+  test.equal(await breaking.get('/x'), 7)
+  asked.length = 0
+  await test.rejects(breaking.ask('PUT', '/x'), { message: /the connection was reset/, isLost: true })
+  test.same(asked, ['PUT'])
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { pause, Sending, type SendingOptions } from '../../../src/client/sending.ts'
+import { Sending, type SendingOptions } from '../../../src/client/sending.ts'
+import { pause } from '../../../src/client/trying.ts'
 import { Token } from '../../../src/client/token.ts'
 
 const BASE = 'https://appliance.test/api/v1'

@@ -1,0 +1,16 @@
+/** Of a list that is answered in pages. */
+export interface Page<T> {
+  readonly data: readonly T[]
+  /** Behind which the next one begins. */
+  readonly next?: string | null | undefined
+}
+
+/** Each record, page by page as it is needed. */
+export async function* records<T>(ask: (after: string | undefined) => Promise<Page<T>>): AsyncGenerator<T, void> {
+  let after: string | undefined
+  do {
+    const page = await ask(after)
+    yield* page.data
+    after = page.next ?? undefined
+  } while (after !== undefined)
+}

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { pause, tried } from '../../../src/client/trying.ts'
+
+const answer = (status: number, wait?: string) => ({
+  status,
+  ok: status < 300,
+  headers: { get: () => wait ?? null },
+  body: null,
+  json: async () => ({}),
+})
+const mayRepeat = (error: unknown) => error instanceof TypeError
+
+/** What comes of these answers, and how often it was sent. */
+async function sending(answers: readonly (() => ReturnType<typeof answer>)[], more: object = {}) {
+  const lasts: boolean[] = []
+  const send = async (isLast: boolean) => {
+    const next = answers[lasts.push(isLast) - 1]
+    if (next === undefined) throw new Error('sent once too often')
+    return next()
+  }
+  const status = await tried(send, { mayRepeat, ...more }).then(
+    (one) => one.status,
+    (error: unknown) => String(error),
+  )
+  return { status, lasts }
+}
+const lost = () => {
+  throw new TypeError('lost')
+}
+
+t.test('what was refused for the moment is sent again', async (test) => {
+  for (const status of [409, 429, 503])
+    test.same(await sending([() => answer(status, '0'), () => answer(200)]), { status: 200, lasts: [false, false] })
+  test.match(await sending([() => answer(409)]), { status: 409 }, 'without a time it is an answer')
+  test.match(await sending([() => answer(429, '11')]), { status: 429 }, 'and so is one that is too late')
+  test.match(await sending([() => answer(401, '0')]), { status: 401 })
+})
+
+t.test('what got no answer is sent again where that may be, and nobody is asked for ever', async (test) => {
+  test.match(await sending([lost, () => answer(200)]), { status: 200 })
+  test.same(await sending([lost, lost], { tries_max: 2 }), { status: 'TypeError: lost', lasts: [false, true] })
+  test.match(await sending([lost], { mayRepeat: () => false }), { status: 'TypeError: lost' })
+  test.match(
+    await sending(
+      Array(2).fill(() => answer(429, '0')),
+      { tries_max: 2 },
+    ),
+    { status: 429 },
+  )
+})
+
+t.test('a pause ends early', async (test) => {
+  const ending = new AbortController()
+  const waiting = pause(60_000, ending.signal)
+  ending.abort(new Error('enough'))
+  await test.rejects(waiting, /enough/)
+  await test.rejects(pause(1, ending.signal), /enough/)
+  await pause(1)
+})
