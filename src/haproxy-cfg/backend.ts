@@ -1,6 +1,6 @@
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
-import { modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
+import { forwardedFor, headerName, modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
 
 export interface Server {
   readonly name: string
@@ -27,6 +27,10 @@ export class BackendDraft {
   stickFor = STICK_S
   stickTable: Line | undefined
   sticks = false
+  /** What says how servers are checked. */
+  readonly checks: Line[] = []
+  /** What says that X-Forwarded-For is added. */
+  forwardFor: Line | undefined
 }
 
 type Take = (draft: BackendDraft, words: readonly string[], line: Line, reading: Reading) => void
@@ -50,7 +54,10 @@ const TAKEN: Readonly<Record<string, Take>> = {
     else draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = seconds()
   },
   option: (draft, words, line, reading) => optionOf(draft, words, line, reading),
-  'http-check': (draft, words) => httpCheck(draft, words),
+  'http-check': (draft, words, line) => {
+    httpCheck(draft, words)
+    draft.checks.push(line)
+  },
   'http-response': (draft, words) => response(draft, words),
   cookie: (draft, [name = '', ...options], line, reading) => {
     if (!options.includes('insert')) refuse('only a cookie that is inserted has a counterpart')
@@ -93,11 +100,14 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 
 function optionOf(draft: BackendDraft, [name = '', ...more]: readonly string[], line: Line, reading: Reading): void {
   if (name === 'forwardfor') {
-    if (more.length > 0) refuse('Fulcrum adds X-Forwarded-For to every request')
-    reading.remark(line, 'it is a field of frontends (forwardFor)')
-  } else if (name === 'tcp-check') draft.check['type'] = 'tcp'
-  else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
+    forwardedFor(more, line, reading)
+    draft.forwardFor = line
+  } else if (name === 'tcp-check') {
+    draft.check['type'] = 'tcp'
+    draft.checks.push(line)
+  } else if (name !== 'httpchk') refuse(`option ${name} has no counterpart`)
   else {
+    draft.checks.push(line)
     const [method = 'OPTIONS', path = '/', version = ''] = more.length === 1 ? ['OPTIONS', more[0]] : more
     draft.check['type'] = 'http'
     draft.check['path'] = path
@@ -116,7 +126,9 @@ const HEADERS: Readonly<Record<string, string>> = {
 function response({ rules }: BackendDraft, [verb = '', name = '', value, ...more]: readonly string[]): void {
   const type = entryOf(HEADERS, verb) ?? refuse(`http-response ${verb} has no counterpart`)
   if (more.length > 0 || /^(if|unless)$/.test(value ?? '')) refuse('a condition on responses has no counterpart here')
-  rules.push({ do: { type, name, ...(type === 'removeHeader' ? {} : { value: plainText(value ?? '') }) } })
+  rules.push({
+    do: { type, name: headerName(name), ...(type === 'removeHeader' ? {} : { value: plainText(value ?? '') }) },
+  })
 }
 
 function httpCheck({ check }: BackendDraft, [verb = '', ...words]: readonly string[]): void {

@@ -1,7 +1,16 @@
 import { alternativesOf, type Condition, conditionOf } from './conditions.ts'
 import type { Line } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
-import { listenOf, modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
+import {
+  forwardedFor,
+  headerName,
+  listenOf,
+  modeOf,
+  plainText,
+  takeOptions,
+  wholeNumber,
+  wholeSeconds,
+} from './taken.ts'
 
 export interface Rule {
   readonly when?: { readonly all: readonly Condition[] }
@@ -23,6 +32,11 @@ export class FrontendDraft {
   readonly binds: Bind[] = []
   /** Those of which every line was understood. */
   readonly acls = new Map<string, Condition[]>()
+  /** Lines that mean something in HTTP alone. */
+  readonly ofHttp: Line[] = []
+  /** Lines of ACLs that were understood. */
+  readonly #aclLines: (readonly [name: string, line: Line])[] = []
+  readonly #asked = new Set<string>()
   /** Names of ACLs of which a line was not understood. */
   readonly broken = new Set<string>()
   /** In the order in which HAProxy looks at them. */
@@ -30,6 +44,22 @@ export class FrontendDraft {
   /** Paths of files with certificates, by the name that they are given. */
   readonly certificates = new Map<string, string>()
   mode = 'tcp'
+
+  get unasked(): readonly Line[] {
+    return this.#aclLines.flatMap(([name, line]) => (this.#asked.has(name) ? [] : [line]))
+  }
+
+  addAcl(name: string, condition: Condition, line: Line): void {
+    this.#aclLines.push([name, line])
+    const known = this.acls.get(name)
+    if (known !== undefined) known.push(condition)
+    else if (!this.broken.has(name)) this.acls.set(name, [condition])
+  }
+
+  /** What stands behind `if`, of a rule that was understood. */
+  asks(words: readonly string[]): void {
+    for (const word of words) this.#asked.add(word.replace(/^!+/, ''))
+  }
 }
 
 type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading) => void
@@ -41,22 +71,18 @@ const TAKEN: Readonly<Record<string, Take>> = {
   maxconn: (draft, [count]) => void (draft.fields['maxConn'] = wholeNumber(count)),
   default_backend: (draft, [name = '']) => void (draft.fields['defaultBackendId'] = name),
   timeout: timeoutOf,
-  option: (draft, [name, ...more]) => {
+  option: (draft, [name, ...more], line, reading) => {
     if (name !== 'forwardfor') refuse(`option ${name ?? ''} has no counterpart`)
-    const rest = more.join(' ')
-    if (rest !== '' && !/^(header X-Forwarded-For)$/i.test(rest))
-      refuse('Fulcrum adds X-Forwarded-For to every request')
+    forwardedFor(more, line, reading)
+    draft.ofHttp.push(line)
     draft.fields['forwardFor'] = true
   },
-  acl: ({ acls, broken }, [name = '', ...words]) => {
+  acl: (draft, [name = '', ...words], line) => {
     try {
-      const condition = conditionOf(words)
-      const known = acls.get(name)
-      if (known !== undefined) known.push(condition)
-      else if (!broken.has(name)) acls.set(name, [condition])
+      draft.addAcl(name, conditionOf(words), line)
     } catch (error) {
-      broken.add(name)
-      acls.delete(name)
+      draft.broken.add(name)
+      draft.acls.delete(name)
       throw error
     }
   },
@@ -64,8 +90,8 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (name.includes('%[')) refuse('a name that is computed has no counterpart: rules name their backends')
     add(draft, 'backends', words, { type: 'backend', backendId: name })
   },
-  redirect: (draft, words) => redirect(draft, 'redirects', words),
-  'http-request': (draft, words) => request(draft, words),
+  redirect: (draft, words, line, reading) => redirect(draft, 'redirects', words, (why) => reading.remark(line, why)),
+  'http-request': (draft, words, line, reading) => request(draft, words, (why) => reading.remark(line, why)),
   compression: ({ fields }, [what, ...more]) => {
     const known = Object(fields['compression']) as object
     if (what === 'algo' && more.includes('gzip')) fields['compression'] = { ...known, enabled: true }
@@ -131,6 +157,7 @@ function certificateName(known: Map<string, string>, path: string): string {
   return refuse(`there is another certificate at a place like ${path}`)
 }
 
+const OF_HTTP: ReadonlySet<string> = new Set(['httpRequest', 'httpKeepAlive'])
 const TIMEOUTS: Readonly<Record<string, string>> = {
   'http-request': 'httpRequest',
   'http-keep-alive': 'httpKeepAlive',
@@ -138,13 +165,13 @@ const TIMEOUTS: Readonly<Record<string, string>> = {
 }
 
 function timeoutOf(draft: FrontendDraft, [which = '', time]: readonly string[], line: Line, reading: Reading): void {
-  if (which === 'client') draft.fields['timeoutClient'] = wholeSeconds(line, time, reading)
-  else
-    draft.timeouts[entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)] = wholeSeconds(
-      line,
-      time,
-      reading,
-    )
+  const seconds = () => wholeSeconds(line, time, reading)
+  if (which === 'client') draft.fields['timeoutClient'] = seconds()
+  else {
+    const name = entryOf(TIMEOUTS, which) ?? refuse(`timeout ${which} has no counterpart`)
+    draft.timeouts[name] = seconds()
+    if (OF_HTTP.has(name)) draft.ofHttp.push(line)
+  }
 }
 
 const BEFORE = new Set(['if', 'unless'])
@@ -170,19 +197,23 @@ function add(
   const count = Object.values(draft.rules).reduce((sum, { length }) => sum + length, made.length)
   if (count > RULES_MAX) refuse('a frontend has 2,000 rules')
   draft.rules[list].push(...made)
+  draft.asks(condition)
 }
 
 /** All requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or all that come to a port without TLS. */
 const isWithoutTls = (condition: readonly string[]): boolean =>
   /^$|^if !\s?\{ ssl_fc \}$|^unless \{ ssl_fc \}$/.test(condition.join(' '))
 
-function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[]): void {
+type Told = (why: string) => void
+
+function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[], remark: Told): void {
   const [said, condition] = splitAtCondition(words)
   const [kind = '', target = '', option, code, ...more] = said
   if (more.length > 0 || (option !== undefined && option !== 'code')) refuse('its options have no counterpart')
   if (kind === 'scheme' && target === 'https') {
     if (!isWithoutTls(condition)) refuse('the redirect to https is of all requests without TLS')
     draft.fields['httpRedirectToHttps'] = true
+    if (code !== '301') remark(`Fulcrum answers 301, and not ${code ?? '302'}`)
   } else if (kind === 'location') {
     const status = code === undefined || code === '302' ? {} : { status: wholeNumber(code) }
     add(draft, list, condition, { type: 'redirect', to: plainText(target), ...status })
@@ -195,17 +226,17 @@ function statusIn([option, status, ...more]: readonly string[]): object {
   return isStatus ? { status: wholeNumber(status) } : refuse(`${option} has no counterpart`)
 }
 
-function request(draft: FrontendDraft, words: readonly string[]): void {
+function request(draft: FrontendDraft, words: readonly string[], remark: Told): void {
   const [said, condition] = splitAtCondition(words)
   const [verb = '', ...args] = said
-  if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1))
+  if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1), remark)
   const [name = '', value = ''] = args
   const actions: Readonly<Record<string, () => Rule['do']>> = {
     deny: () => ({ type: 'deny', ...statusIn(args) }),
     tarpit: () => ({ type: 'tarpit', ...statusIn(args) }),
-    'set-header': () => ({ type: 'setHeader', name, value: plainText(value) }),
-    'add-header': () => ({ type: 'addHeader', name, value: plainText(value) }),
-    'del-header': () => ({ type: 'removeHeader', name }),
+    'set-header': () => ({ type: 'setHeader', name: headerName(name), value: plainText(value) }),
+    'add-header': () => ({ type: 'addHeader', name: headerName(name), value: plainText(value) }),
+    'del-header': () => ({ type: 'removeHeader', name: headerName(name) }),
   }
   const action = (entryOf(actions, verb) ?? (() => refuse(`http-request ${verb} has no counterpart`)))()
   if (verb === 'del-header' && args.length > 1) refuse('a match of header names has no counterpart')
@@ -247,6 +278,8 @@ function groupsOf({ binds, fields }: FrontendDraft): readonly Group[] {
 export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<string, unknown>>[] {
   const { mode, fields, timeouts, rules } = draft
   const all = [...rules.requests, ...rules.redirects, ...rules.backends]
+  // HAProxy looks at these where it reads requests, and takes them over from defaults everywhere.
+  const shown = Object.fromEntries(Object.entries(timeouts).filter(([name]) => mode === 'http' || !OF_HTTP.has(name)))
   return groupsOf(draft).map((group) => ({
     mode,
     ip: group.ip,
@@ -256,6 +289,6 @@ export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<stri
     ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
     ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
     ...(all.length === 0 ? {} : { rules: all }),
-    ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
+    ...(Object.keys(shown).length === 0 ? {} : { timeouts: shown }),
   }))
 }

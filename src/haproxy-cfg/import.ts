@@ -4,7 +4,7 @@ import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
-import { isRaw, leave } from './taken.ts'
+import { leave, rawOf } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -35,6 +35,8 @@ interface Named {
 /** Characters of all frontends: each address has what the addresses of its section share. */
 const FRONTENDS_MAX = 8_000_000
 
+const OF_HTTP = 'it means something in mode http alone'
+
 /** Puts together what was read. */
 class Importer {
   readonly #reading = new Reading()
@@ -45,9 +47,15 @@ class Importer {
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
   #frontendsSize = 0
+  /** Of those that add X-Forwarded-For themselves. */
+  readonly #forwarding = new Map<unknown, Line>()
   /** Lines of defaults that may stand as they are. */
   readonly #rawDefaults = new Set<Line>()
-  /** Lines that were taken, or told of. */
+  /** Lines of defaults that stand in the defaults of all proxies. */
+  readonly #shared = new Set<Line>()
+  /** Lines of defaults that only proxies without HTTP take over. */
+  readonly #ofHttp = new Set<Line>()
+  /** Lines that were taken by what is in the document, or told of. */
   readonly #used = new Set<Line>()
   /** Of all proxies in the file. */
   readonly #names = new Set<string>()
@@ -61,22 +69,39 @@ class Importer {
   async run(text: string): Promise<Imported> {
     const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
     for (const line of global) this.#global(line)
-    for (const line of defaults) if (isRaw(line)) this.#rawDefaults.add(line)
+    for (const line of defaults) if (rawOf(line) !== undefined) this.#rawDefaults.add(line)
     // Lines that are for all proxies alike stay where they are.
     const shared = isOneDefault ? [...this.#rawDefaults].filter((line) => !isTaken(line)) : []
-    for (const line of shared) this.#raw.defaults.push(line.words.join(' '))
-    for (const line of shared) this.#used.add(line)
+    for (const line of shared) this.#raw.defaults.push(rawOf(line) ?? '')
+    for (const line of shared) this.#shared.add(line)
     for (const { name } of proxies) this.#names.add(name)
     for (const proxy of proxies) await this.#proxy(proxy)
+    this.#forward()
     // A line of defaults is taken by whoever it is for; nobody has taken these.
-    for (const line of defaults)
-      if (!this.#used.has(line)) leave(line, 'no frontend and no backend takes it over', this.#reading)
+    for (const line of defaults.filter((one) => !this.#used.has(one) && !this.#shared.has(one)))
+      if (this.#ofHttp.has(line)) this.#reading.remark(line, OF_HTTP)
+      else leave(line, 'no frontend and no backend takes it over', this.#reading)
     return {
       document: this.#document(),
       certificates: [...this.#certificates].map(([name, path]) => ({ name, path })),
       notUnderstood: this.#reading.left,
       remarks: this.#reading.remarks,
     }
+  }
+
+  /** It is frontends that add X-Forwarded-For: those do that lead to a backend which did. */
+  #forward(): void {
+    const done = new Set<Line>()
+    for (const [name, frontend] of this.#frontends) {
+      if (frontend['mode'] !== 'http' || frontend['forwardFor'] === true) continue
+      const line = namedBy(frontend).flatMap((backend) => this.#forwarding.get(backend) ?? [])[0]
+      if (line === undefined) continue
+      this.#frontends.set(name, { ...frontend, forwardFor: true })
+      done.add(line)
+      this.#reading.remark(line, `it is a field of frontends (forwardFor): ${name} adds it to all of its requests`)
+    }
+    for (const line of this.#forwarding.values())
+      if (!done.has(line)) this.#reading.remark(line, 'it is a field of frontends (forwardFor)')
   }
 
   #document(): Json {
@@ -101,7 +126,14 @@ class Importer {
 
   async #proxy({ kind, name, lines, defaults }: Proxy): Promise<void> {
     const sides = { isFront: kind !== 'backend', isBack: kind !== 'frontend' }
-    const made: Made = { front: new FrontendDraft(), back: new BackendDraft(), rawFront: [], rawBack: [], ...sides }
+    const made: Made = {
+      front: new FrontendDraft(),
+      back: new BackendDraft(),
+      rawFront: [],
+      rawBack: [],
+      taken: new Set(),
+      ...sides,
+    }
     const own = new Set(lines)
     for (const line of [...defaults, ...lines]) {
       this.#take(line, own.has(line), made)
@@ -112,27 +144,34 @@ class Importer {
   }
 
   #take(line: Line, isOwn: boolean, made: Made): void {
-    // What all proxies share was put into one place.
-    if (!isOwn && this.#used.has(line) && !isTaken(line)) return
+    if (!isOwn && this.#shared.has(line)) return
     const why = takenBy(this.#takersOf(line, made))
-    const isKept = why !== undefined && (isOwn ? isRaw(line) : this.#rawDefaults.has(line))
+    const raw = why === undefined ? undefined : rawOf(line)
     // What defaults say for the other kind of proxy is no matter here.
-    if (why !== undefined && !isKept && !isOwn && isOfOther(line, made)) return
-    this.#used.add(line)
-    if (isKept) (made.isFront ? made.rawFront : made.rawBack).push(line.words.join(' '))
-    else if (why !== undefined) leave(line, why, this.#reading)
+    if (why !== undefined && raw === undefined && !isOwn && isOfOther(line, made)) return
+    if (raw !== undefined) (made.isFront ? made.rawFront : made.rawBack).push(raw)
+    if (why === undefined || raw !== undefined) made.taken.add(line)
+    else {
+      this.#used.add(line)
+      leave(line, why, this.#reading)
+    }
   }
 
   #keep(name: string, lines: readonly Line[], made: Made): void {
     const { front, back, rawBack, isFront, isBack } = made
-    if (isFront && isBack && isIdle(front, back)) {
+    if (isFront && isIdle(front, back) && (isBack || lines.some(isOfStats))) {
       for (const line of lines) this.#reading.remark(line, `nothing is balanced by ${name}`)
       return undefined
     }
-    const isTwin = (isBack && this.#backends.has(name)) || (isFront && this.#frontends.has(name))
-    if (isTwin) return this.#leaveAll(lines, `there is another one called ${name}`)
+    if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one called ${name}`)
     if (isBack) this.#backend(name, back, rawBack)
-    return isFront ? this.#frontend(name, lines, made) : undefined
+    const isThere = !isFront || this.#frontend(name, lines, made)
+    if (isThere || isBack) for (const line of made.taken) this.#used.add(line)
+    return undefined
+  }
+
+  #hasTwin(name: string, { isFront, isBack }: Made): boolean {
+    return (isBack && this.#backends.has(name)) || (isFront && this.#frontends.has(name))
   }
 
   #leaveAll(lines: readonly Line[], why: string): void {
@@ -156,7 +195,8 @@ class Importer {
 
   /** A line that no kind of proxy has taken. */
   #otherwise(line: Line, raw: string[]): void {
-    if (isRaw(line)) raw.push(line.words.join(' '))
+    const own = rawOf(line)
+    if (own !== undefined) raw.push(own)
     else leave(line, 'it has no counterpart', this.#reading)
   }
 
@@ -171,6 +211,9 @@ class Importer {
       named.set(server.name, places)
       return { ripId: this.#real(name, server, places), ...weighed, ...server.member }
     })
+    if (!draft.servers.some(({ isChecked }) => isChecked))
+      for (const line of draft.checks) this.#reading.remark(line, 'no server that is understood is checked')
+    if (draft.forwardFor !== undefined) this.#forwarding.set(name, draft.forwardFor)
     this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
     if (raw.length > 0) this.#raw.backends.push({ id: name, lines: raw })
   }
@@ -191,12 +234,14 @@ class Importer {
     return found
   }
 
-  #frontend(name: string, lines: readonly Line[], { front, back, isBack, rawFront: raw }: Made): void {
-    if (front.binds.length === 0) return this.#leaveAll(lines, 'it listens at no address that is understood')
+  #frontend(name: string, lines: readonly Line[], made: Made): boolean {
+    const { front, back, isBack, rawFront: raw, taken } = made
+    if (front.binds.length === 0) return this.#leaveFront(lines, isBack, 'it listens at no address that is understood')
     if (isBack && back.servers.length > 0) front.fields['defaultBackendId'] = name
     const records = frontendsOf(front)
     this.#frontendsSize += records.length * JSON.stringify([records[0], raw]).length
-    if (this.#frontendsSize > FRONTENDS_MAX) return this.#leaveAll(lines, 'it has too much for so many addresses')
+    if (this.#frontendsSize > FRONTENDS_MAX)
+      return this.#leaveFront(lines, isBack, 'it has too much for so many addresses')
     for (const [record, path] of front.certificates) this.#certificates.set(record, path)
     let number = 1
     for (const [at, fields] of records.entries()) {
@@ -205,6 +250,23 @@ class Importer {
       this.#frontends.set(own, fields)
       if (raw.length > 0) this.#raw.frontends.push({ id: own, lines: raw })
     }
+    if (front.mode === 'tcp') this.#leaveHttp(front.ofHttp, new Set(lines), taken)
+    for (const line of front.unasked) this.#reading.remark(line, 'no rule that is understood asks for it')
+    return true
+  }
+
+  /** What defaults say of HTTP is for others. */
+  #leaveHttp(ofHttp: readonly Line[], own: ReadonlySet<Line>, taken: Set<Line>): void {
+    for (const line of ofHttp) {
+      if (own.has(line)) this.#reading.remark(line, OF_HTTP)
+      else if (taken.delete(line)) this.#ofHttp.add(line)
+    }
+  }
+
+  /** What is of its servers stays. */
+  #leaveFront(lines: readonly Line[], isBack: boolean, why: string): false {
+    this.#leaveAll(isBack ? lines.filter(({ words: [word = ''] }) => !BACKEND.has(word)) : lines, why)
+    return false
   }
 
   #freeNumber(name: string, from: number): number {
@@ -215,7 +277,15 @@ class Importer {
   }
 }
 
-/** A section `listen` that shows statistics, or nothing. */
+/** Backends that a frontend leads to. */
+function namedBy(frontend: Json): readonly unknown[] {
+  const rules = (frontend['rules'] ?? []) as readonly { readonly do: Json }[]
+  return [frontend['defaultBackendId'], ...rules.map((rule) => rule.do['backendId'])]
+}
+
+const isOfStats = ({ words: [word] }: Line) => word === 'stats'
+
+/** A section that shows statistics, or nothing. */
 const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): boolean =>
   servers.length === 0 &&
   fields['defaultBackendId'] === undefined &&
@@ -227,6 +297,8 @@ interface Made extends Record<'isFront' | 'isBack', boolean> {
   readonly back: BackendDraft
   readonly rawFront: string[]
   readonly rawBack: string[]
+  /** Lines that are in it. */
+  readonly taken: Set<Line>
 }
 
 /** Why none of them has taken the line; undefined when one has. */

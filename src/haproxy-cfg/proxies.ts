@@ -93,8 +93,9 @@ export function sectionsOf(text: string, reading: Reading): Sections {
     global: () => (inside) => global.push(inside),
     defaults: ({ words: [, ...more] }) => inheritance.begin(more),
   }
-  const beginProxy = ({ words: [kind, name = '', ...more] }: Line) => {
-    const lines: Line[] = []
+  const beginProxy = (line: Line) => {
+    const [kind, name = '', ...more] = line.words
+    const lines: Line[] = boundIn(line)
     proxies.push({ kind: kind as Proxy['kind'], name, lines, defaults: inheritance.linesFor(more) })
     return (inside: Line) => lines.push(inside)
   }
@@ -116,6 +117,12 @@ export function sectionsOf(text: string, reading: Reading): Sections {
   if (!isTooMuch) return { global, defaults, isOneDefault: count < 2, proxies }
   for (const line of defaults) reading.leave(line, 'there are too many lines of defaults for so many sections')
   return { global, defaults: [], isOneDefault: false, proxies: proxies.map((proxy) => ({ ...proxy, defaults: [] })) }
+}
+
+/** HAProxy up to 1.4 took an address behind the name, and files of that time are about still. */
+function boundIn({ number, text, words: [kind, , address, ...more] }: Line): Line[] {
+  const isBound = kind !== 'backend' && address?.includes(':') === true
+  return isBound ? [{ number, text, words: ['bind', address, ...more] }] : []
 }
 
 function unconditional(lines: readonly Line[], reading: Reading): readonly Line[] {

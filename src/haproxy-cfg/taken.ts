@@ -35,11 +35,21 @@ const RAW: readonly RegExp[] = [
   /^(nbthread|cpu-map|tune\.[a-z0-9.-]+|ssl-default-(bind|server)-(options|ciphers|ciphersuites|curves)|ssl-dh-param-file|spread-checks|maxconnrate|maxsslconn|maxsslrate|hard-stop-after|h1-case-adjust) /,
 ]
 
-/** Whether the line can stand in a section of raw lines as it is. */
-export const isRaw = ({ words, text }: Line): boolean =>
-  RAW.some((form) => form.test(words.join(' '))) &&
-  !/\b(if|unless)\b|%\[|[{}"'\\]/.test(text) &&
-  !/[^\u0020-\u007e]/.test(text)
+/** The line as it can stand in a section of raw lines; undefined: it cannot. */
+export function rawOf(line: Line): string | undefined {
+  const { words, text } = line
+  if (/[^\u0020-\u007e]/.test(text)) return undefined
+  const isPlain = RAW.some((form) => form.test(words.join(' '))) && !/\b(if|unless)\b|%\[|[{}"'\\]/.test(text)
+  return isPlain ? words.join(' ') : rawHeader(words)
+}
+
+/** A header of all requests or answers of a proxy, with nothing computed in it. */
+function rawHeader([of = '', verb = '', name = '', value, ...more]: readonly string[]): string | undefined {
+  if (!/^http-(request|response)$/.test(of) || !/^[\w-]{1,100}$/.test(name) || more.length > 0) return undefined
+  if (verb === 'del-header') return value === undefined ? `${of} ${verb} ${name}` : undefined
+  const isPlain = value !== undefined && !/["\\$]|%(?!%)/.test(value.replaceAll('%%', ''))
+  return /^(set|add)-header$/.test(verb) && isPlain ? `${of} ${verb} ${name} "${value}"` : undefined
+}
 
 /** Tells why nothing of a line is in the document; what Fulcrum has already is worth a remark only. */
 export function leave(line: Line, why: string, reading: Reading): void {
@@ -85,6 +95,19 @@ export function listenOf(text: string): { readonly ip: string; readonly ports: s
   const ip = address === '' || address === '*' ? '0.0.0.0' : address.replace(/^\[|\]$/g, '')
   return ports === undefined || isIP(ip) === 0 ? refuse('Fulcrum listens on one address and ports') : { ip, ports }
 }
+
+/** What `option forwardfor` says beyond itself: who gets no header, or another one. */
+export function forwardedFor(words: readonly string[], line: Line, reading: Reading): void {
+  const [, except, header = 'X-Forwarded-For', ifNone] =
+    /^(except \S+)?(?: ?header (\S+))?(?: ?(if-none))?$/.exec(words.join(' ')) ?? refuse('it has no counterpart')
+  if (header.toLowerCase() !== 'x-forwarded-for') refuse(`a header ${header} for addresses has no counterpart`)
+  if (except !== undefined || ifNone !== undefined)
+    reading.remark(line, 'Fulcrum adds X-Forwarded-For to every request')
+}
+
+/** Names that rules take: files have some with a colon behind them, which HAProxy sends as they are. */
+export const headerName = (name: string): string =>
+  /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is no name of a header`)
 
 /** Header values with nothing computed in them. */
 export function plainText(text: string): string {

@@ -2,11 +2,11 @@ import t from 'tap'
 import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
 import { Reading } from '../../../src/haproxy-cfg/reading.ts'
 import {
-  isRaw,
   leave,
   listenOf,
   modeOf,
   plainText,
+  rawOf,
   takeOptions,
   wholeNumber,
   wholeSeconds,
@@ -42,15 +42,22 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     'fullconn 100',
     'no option splice-auto',
   ])
-    test.equal(isRaw(line(raw)), true, raw)
+    test.equal(rawOf(line(raw)), raw)
+  test.equal(rawOf(line('http-response set-header X-A "a; b=100%%"')), 'http-response set-header X-A "a; b=100%%"')
+  test.equal(rawOf(line('http-request  del-header X-A')), 'http-request del-header X-A')
   for (const not of [
     'option httpchk',
     'use_backend x',
     'tcp-request connection reject if a',
     'http-request deny',
+    'http-response set-header X-A %[src]',
+    'http-response set-header X-A %ci',
+    'http-response set-header X-A b if c',
+    "http-response set-header X-A '\"'",
+    'http-request del-header X- -m beg',
     'retries é',
   ])
-    test.equal(isRaw(line(not)), false, not)
+    test.equal(rawOf(line(not)), undefined, not)
   const reading = new Reading()
   for (const text of ['option httplog', 'balance source', 'balance source']) leave(line(text), 'no', reading)
   test.match(reading.remarks, [{ text: 'option httplog', why: /access logs/ }])

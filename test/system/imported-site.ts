@@ -1,0 +1,229 @@
+import { execFile, spawn } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+import { linesOf } from '../../src/haproxy-cfg/lines.ts'
+import { temporaryFolder } from '../fixtures/config.ts'
+import type { Daemon } from '../fixtures/daemon.ts'
+import { freePort, httpServer, isListening } from '../fixtures/traffic.ts'
+
+/** A haproxy.cfg on this machine: its own addresses and origins in the place of those that it was written for. */
+
+const run = promisify(execFile)
+
+/** What is about the machine that a file was written for. */
+const ELSEWHERE =
+  /^(chroot|user|group|uid|gid|daemon|pidfile|log|ca-base|crt-base|errorfile|setenv|nbproc|cpu-map|server-state-\S+)$/
+const PROXIES: ReadonlySet<string> = new Set(['frontend', 'backend', 'listen'])
+/** Options of bind and server lines, with how many words belong to each, that need files or other machines. */
+const DROPPED: Readonly<Record<string, number>> = {
+  ssl: 0,
+  crt: 1,
+  alpn: 1,
+  'ssl-min-ver': 1,
+  verify: 1,
+  sni: 1,
+  'ca-file': 1,
+  'check-ssl': 0,
+  resolvers: 1,
+  'init-addr': 1,
+  'send-proxy': 0,
+  'send-proxy-v2': 0,
+  'accept-proxy': 0,
+  inter: 1,
+}
+
+function withoutDropped(words: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (let at = 0; at < words.length; at++) {
+    const dropped = DROPPED[words[at] ?? '']
+    if (dropped === undefined) kept.push(words[at] ?? '')
+    else at += dropped
+  }
+  return kept
+}
+
+interface Place {
+  readonly section: string
+  readonly theirs: number
+  readonly ours: number
+}
+
+interface Site {
+  /** Once for HAProxy and once for Fulcrum, which listen at ports of their own. */
+  readonly texts: readonly [string, string]
+  /** Each place that is listened at, with HAProxy's port and Fulcrum's. */
+  readonly places: readonly Place[]
+}
+
+/** Puts a file onto this machine; the origin of each backend tells what it was asked. */
+async function siteOf(test: Test, cfg: string): Promise<Site> {
+  const [texts, places]: [[string[], string[]], Place[]] = [[[], []], []]
+  const add = (theirs: string, ours = theirs) => {
+    texts[0].push(theirs)
+    texts[1].push(ours)
+  }
+  let [section, origin]: [string, number | undefined] = ['', undefined]
+  const place = async () => {
+    const made = { section, theirs: await freePort(), ours: await freePort() }
+    places.push(made)
+    return made
+  }
+  for (const { words, text } of linesOf(cfg)) {
+    const [word = '', name = '', ...more] = words
+    if (PROXIES.has(word)) {
+      ;[section, origin] = [name, undefined]
+      if (more[0]?.includes(':') !== true) add(text)
+      else add(...onOwn(`${word} ${name}`, await place(), more.slice(1)))
+    } else if (word === 'bind') add(...onOwn('bind', await place(), more))
+    else if (word === 'server') {
+      origin ??= await originOf(test, section)
+      add(`server ${name} 127.0.0.1:${origin} ${withoutDropped(more.slice(1)).join(' ')}`)
+    } else if (!isOfElsewhere(words, section)) add(text)
+  }
+  return { texts: [texts[0].join('\n'), texts[1].join('\n')], places }
+}
+
+function onOwn(words: string, { theirs, ours }: Place, options: readonly string[]): readonly [string, string] {
+  const more = withoutDropped(options).join(' ')
+  return [`${words} 127.0.0.1:${theirs} ${more}`, `${words} 127.0.0.1:${ours} ${more}`]
+}
+
+const isOfElsewhere = ([word = '', name = '']: readonly string[], section: string): boolean =>
+  ELSEWHERE.test(word) || (word === 'stats' && name === 'socket') || (section === '' && word === 'maxconn')
+
+const originOf = (test: Test, name: string): Promise<number> =>
+  httpServer(test, ({ url, method, headers }, answer) => {
+    const { connection: _connection, ...asked } = headers
+    answer.setHeader('server', 'origin')
+    answer.end(JSON.stringify({ name, method, url, asked }))
+  })
+
+interface Asked {
+  readonly path: string
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/** What its own conditions speak of, and something that they do not. */
+function requestsFor(cfg: string): readonly Asked[] {
+  const values = new Set(linesOf(cfg).flatMap(({ words }) => (words[0] === 'server' ? [] : words.slice(1))))
+  const paths = [...values].filter((value) => /^\/[\w./-]*$/.test(value))
+  const hosts = [...values].filter((value) => /^\.?[a-z][\w-]*(\.[\w-]+)+$/i.test(value))
+  const get = (path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') => ({
+    path,
+    method,
+    headers,
+  })
+  return [
+    get('/'),
+    get('/some/thing.html?a=b'),
+    get('/', { 'x-forwarded-for': '192.0.2.7' }),
+    get('/', {}, 'POST'),
+    get('/', {}, 'OPTIONS'),
+    ...paths.flatMap((path) => [get(path), get(`${path}x/y`), get(path, {}, 'POST')]),
+    ...hosts.flatMap((host) => [
+      get('/', { host }),
+      get('/', { host: host.toUpperCase() }),
+      get('/', { host: `x${host}` }),
+    ]),
+  ]
+}
+
+/** What of an answer both have to agree on. */
+function ask(port: number, { path, method, headers }: Asked): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const going = request({
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers: { host: 'site.test', ...headers },
+      agent: false,
+    })
+    going.on('error', (error) => resolve({ error: Reflect.get(error, 'code') }))
+    going.on('response', (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (chunk) => (text += String(chunk)))
+      answer.on('error', reject)
+      answer.on('end', () => {
+        const {
+          date: _date,
+          connection: _connection,
+          'keep-alive': _keep,
+          'set-cookie': cookies,
+          ...told
+        } = answer.headers
+        const body: unknown = text.startsWith('{"name"') ? JSON.parse(text) : ''
+        const isOurs = body !== ''
+        resolve({
+          status: answer.statusCode,
+          headers: isOurs ? told : { location: told.location },
+          cookies: cookies?.map((cookie) => cookie.split('=')[0]),
+          body,
+        })
+      })
+    })
+    going.end()
+  })
+}
+
+/** Why HAProxy itself does not take the file; undefined when it does. */
+async function faultOf(file: string): Promise<string | undefined> {
+  return run('haproxy', ['-c', '-f', file]).then(
+    () => undefined,
+    (error: unknown) => String(Reflect.get(Object(error), 'stderr')),
+  )
+}
+
+interface Remark {
+  readonly line: number
+  readonly text: string
+  readonly why: string
+}
+
+export interface Compared {
+  /** Why HAProxy does not take the file; undefined: both were asked. */
+  readonly fault: string | undefined
+  readonly notUnderstood: readonly Remark[]
+  readonly asked: number
+  readonly differences: readonly { readonly asked: Asked; readonly original: unknown; readonly imported: unknown }[]
+}
+
+/** Runs the file in HAProxy, and what is imported of it in the daemon, and asks both the same. */
+export async function compared(test: Test, daemon: Daemon, cfg: string): Promise<Compared> {
+  const { texts, places } = await siteOf(test, cfg)
+  const file = join(temporaryFolder(test, 'site'), 'haproxy.cfg')
+  writeFileSync(file, `${texts[0]}\n`)
+  const fault = await faultOf(file)
+  const { document, notUnderstood, remarks } = await daemon.data('POST', '/config/import', { haproxyCfg: texts[1] })
+  await become(daemon, document)
+  if (fault !== undefined) return { fault, notUnderstood, asked: 0, differences: [] }
+  const original = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  test.teardown(() => original.kill('SIGKILL'))
+  const isIdle = ({ section }: Place) => remarks.some(({ why }: Remark) => why === `nothing is balanced by ${section}`)
+  const requests = requestsFor(cfg)
+  const all: Compared['differences'][number][] = []
+  for (const { theirs, ours } of places.filter((place) => !isIdle(place))) {
+    await Promise.all([theirs, ours].map(listens))
+    for (const asked of requests)
+      all.push({ asked, original: await ask(theirs, asked), imported: await ask(ours, asked) })
+  }
+  original.kill('SIGKILL')
+  const differences = all.filter((one) => JSON.stringify(one.original) !== JSON.stringify(one.imported))
+  return { fault, notUnderstood, asked: all.length, differences }
+}
+
+/** What is of the site before goes: one daemon takes one after the other. */
+async function become(daemon: Daemon, document: Readonly<Record<string, unknown>>): Promise<void> {
+  const whole = { l7Raw: {}, ...document, owner: 'imported' }
+  const { planId } = await daemon.data('POST', '/config/plan', { document: whole, prune: true })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`)
+}
+
+async function listens(port: number): Promise<void> {
+  for (let tries = 0; tries < 200 && !(await isListening(port)); tries++) await wait(50)
+}
