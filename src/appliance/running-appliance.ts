@@ -56,6 +56,7 @@ const LOOK_WHO_EVERY_MS = 500
 const FOLLOW_EVERY_MS = 1_000
 const WATCH_EVERY_MS = 1_000
 const CLOCKS_EVERY_MS = 30_000
+const LEFT_SESSIONS_EVERY_MS = 60_000
 /** A request that is no apply, and takes longer, is cut off by a stop. */
 const ANSWERS_MS = 2_000
 
@@ -87,6 +88,7 @@ export class RunningAppliance implements Appliance {
       { start: () => this.#converge(), close: () => node.engine.idle() },
       node.membership,
       { close: () => this.#endListening() },
+      createLeftSessions(node),
       createConfirmation(node),
       createFollowing(node),
       ...(node.settings.observe === undefined ? [this.#sharing, createNameServers(node), createNameWatch(node)] : []),
@@ -199,6 +201,17 @@ function managesHaproxy({ settings, running }: Node): boolean {
   if (settings.observe !== undefined) return false
   if (settings.profile === 'trial') return true
   return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
+}
+
+/** Nobody comes in with one of them; they must not come back with a right that an apply gives later. */
+function createLeftSessions({ access, log }: Node): Part {
+  const looks = new Repeated('sessions of nobody', () => access.endNobodys(), LEFT_SESSIONS_EVERY_MS, log)
+  const start = () => {
+    looks.start()
+    // Without a quorum it waits, and nothing else with it.
+    void looks.now()
+  }
+  return { start, close: () => looks.stop() }
 }
 
 function createConfirmation(node: Node): Confirmation {

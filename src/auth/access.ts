@@ -97,10 +97,15 @@ export class AccessControl {
   static async open(parts: AccessParts): Promise<AccessControl> {
     const passwords = new Passwords()
     const first = await prepareAccess(parts.store, passwords, parts.clock, parts.administrator)
-    const access = new AccessControl(parts, passwords, first)
-    // What a crash kept an apply from.
-    await access.sessions.end((session) => access.#isNobody(session))
-    return access
+    return new AccessControl(parts, passwords, first)
+  }
+
+  /**
+   * Ends what a crash kept an apply from ending. Not before the node orders its entries with its cluster: written alone,
+   * it would not have what the others have.
+   */
+  async endNobodys(): Promise<void> {
+    await this.sessions.end((session) => this.#isNobody(session))
   }
 
   #isNobody({ userId, introduction }: Session): boolean {

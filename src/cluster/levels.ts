@@ -11,14 +11,21 @@ export const FIRST_LEVEL = 1
 /** From which on nodes know what a witness is; before, they would take it for a node. */
 export const WITNESS_LEVEL = 3
 /** Of this version: raised by one with each new kind of entry, or table that entries write to. */
-export const LEVEL = 4
+export const LEVEL = 5
 
 const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }
 
 /** The level from which on this entry may be written; that of `level` itself is known by then to all. */
-export const levelOf = ({ op, table }: Of): number => (table === 'silences' ? 4 : (SINCE[op] ?? FIRST_LEVEL))
+export function levelOf({ op, table, puts = [] }: Of): number {
+  if (table === 'silences') return 4
+  // Whoever is in no section of users is nobody to nodes before: one that started would take such sessions out of its
+  // own store alone, and follow the cluster no longer.
+  if (table === 'sessions' && puts.some(({ value }) => Object.hasOwn(Object(value), 'introduction'))) return 5
+  return SINCE[op] ?? FIRST_LEVEL
+}
 
 /** What of an entry tells who knows it. */
 interface Of extends Pick<Entry, 'op'> {
   readonly table?: SharedTableName
+  readonly puts?: readonly { readonly value: unknown }[]
 }

@@ -105,7 +105,7 @@ export const oidc = [
     path: '/oidc/token',
     effect: 'act',
     access: 'public',
-    refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
+    refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE', 'NOT_SUPPORTED'],
     summary: 'Open a session with the code that the page after a login by OpenID Connect shows',
     message: 'Login successful',
     body: CodeBody,

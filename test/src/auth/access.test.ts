@@ -55,7 +55,7 @@ async function fixture(test: Test, endpoints = table) {
     const who = access.authenticate(token)
     return who instanceof ApiError ? who.code : [...who.rights.granted]
   }
-  return { access, open, change, addUser, codeOf, edit, clock, store }
+  return { access, open, change, addUser, codeOf, edit, promote, clock, store }
 }
 
 t.test('the first administrator may do everything, also after a restart', async (test) => {
@@ -234,3 +234,17 @@ t.test(
     test.notOk(access.isConfined(author))
   },
 )
+
+t.test('a start writes nothing by itself; what a crash has left is ended when it is told to', async (test) => {
+  const { addUser, edit, promote, store, open } = await fixture(test)
+  await addUser('gone')
+  await addUser('here')
+  const left = () => [...store.sessions.entries()].map(({ value }) => String(Object(value).userId)).toSorted()
+  // The daemon ended before it could end the sessions of who is gone.
+  await edit((draft) => draft.section('users').remove('gone'))
+  await promote()
+  const access = await open()
+  test.same(left(), ['gone', 'here'])
+  await access.endNobodys()
+  test.same(left(), ['here'])
+})

@@ -107,5 +107,9 @@ t.test('an entry of a new kind waits for the level that all nodes make possible'
   t.throws(() => succession.admit({ op: 'takeover', takeover: {} as never }), { code: 'NOT_SUPPORTED' })
   t.doesNotThrow(() => succession.admit(staged('a', 1)))
   t.doesNotThrow(() => succession.admit({ op: 'level', level: 2 }))
+  const session = (value: object) =>
+    ({ op: 'put', table: 'sessions', puts: [{ key: 's', value }], removed: [] }) as const
+  t.doesNotThrow(() => succession.admit(session({ userId: 'u' })))
+  t.throws(() => succession.admit(session({ userId: 'u', introduction: {} })), { code: 'NOT_SUPPORTED' })
   t.equal(members.level, 1)
 })
