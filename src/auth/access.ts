@@ -101,8 +101,8 @@ export class AccessControl {
   }
 
   /**
-   * Ends what a crash kept an apply from ending. Not before the node orders its entries with its cluster: written alone,
-   * it would not have what the others have.
+   * Ends what a crash kept an apply from ending. Not before the node orders its entries with its cluster: what it wrote
+   * alone the others would not have.
    */
   async endNobodys(): Promise<void> {
     await this.sessions.end((session) => this.#isNobody(session))
