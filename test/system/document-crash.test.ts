@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { stringify } from 'yaml'
 import t from 'tap'
 import { fulcrum } from '../fixtures/cli.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 

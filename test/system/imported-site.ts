@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { linesOf } from '../../src/haproxy-cfg/lines.ts'
-import { temporaryFolder } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import type { Daemon } from '../fixtures/daemon.ts'
 import { freePort, httpServer, isListening } from '../fixtures/traffic.ts'
 

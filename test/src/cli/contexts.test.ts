@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Contexts, socketPathOf } from '../../../src/cli/contexts.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
 const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: 'AA:BB' }

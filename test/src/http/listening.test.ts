@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { App, us_socket_local_port } from 'uWebSockets.js'
 import t from 'tap'
 import { freePlace, isServed, openLocalSocket, openSocket, stopListening } from '../../../src/http/listening.ts'
-import { temporaryFolder } from '../../fixtures/config.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const HOST = '127.0.0.1'
 
