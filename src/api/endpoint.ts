@@ -110,6 +110,8 @@ export interface EndpointSpec<
   readonly status?: 200 | 201 | 202 | 303
   /** Answers 202 instead where a job goes on. */
   readonly mayGoOn?: true
+  /** Answers 303 instead where a browser goes on to the admin page. */
+  readonly maySendOn?: true
   /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
   readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
@@ -197,6 +199,7 @@ export interface Endpoint {
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
+  readonly maySendOn: boolean
   readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
   readonly atOnce: AtOnce | undefined
@@ -245,6 +248,7 @@ const DEFAULTS = {
   ofNodes: undefined,
   status: 200,
   mayGoOn: false,
+  maySendOn: false,
   isForm: false,
   bodyBytes_max: undefined,
   atOnce: undefined,

@@ -131,14 +131,20 @@ function ofRefusal(status: number, codes: readonly ErrorCode[]): Json {
 }
 
 function successes(endpoint: Endpoint): Json {
-  const { status, mayGoOn, isTagged } = endpoint
+  const { status, mayGoOn, maySendOn, isTagged } = endpoint
   const answers: Record<string, Json> = { [String(status)]: success(endpoint, status) }
   if (mayGoOn) answers['202'] = success(endpoint, 202)
+  if (maySendOn) answers['303'] = success(endpoint, 303)
   if (isTagged) {
     const headers = { ...headersOf(OF_ALL), ETag: OWN_HEADERS['Tag'] }
     answers['304'] = { description: 'If-None-Match names these bytes: there is no body.', headers }
   }
   return answers
+}
+
+const INSTEAD: Readonly<Record<number, string>> = {
+  202: 'the job goes on',
+  303: 'or a redirect to the admin page, which has begun it.',
 }
 
 function success(endpoint: Endpoint, status: number): Json {
@@ -148,7 +154,7 @@ function success(endpoint: Endpoint, status: number): Json {
     produces.map((type) => [type, { schema: type === 'application/json' ? json : { type: 'string' } }]),
   )
   return {
-    description: status === endpoint.status ? message : `${message}; the job goes on`,
+    description: status === endpoint.status ? message : `${message.replace(/\.$/, '')}; ${INSTEAD[status]}`,
     headers: ofSuccess(endpoint, status),
     ...(produces.length === 0 ? {} : { content }),
   }

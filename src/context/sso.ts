@@ -1,10 +1,18 @@
 import type { SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
+export interface FinishedLogin {
+  readonly code: string
+  readonly isForPage: boolean
+}
+
 /** Single sign-on by SAML as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
 export interface SsoReader {
-  /** Where to send the browser, and the cookie by which it is known again. */
-  begin(): { readonly location: string; readonly cookie: string }
+  /**
+   * Where to send the browser, and the cookie by which it is known again. `isForPage`: the admin page has sent it here
+   * and waits for it.
+   */
+  begin(isForPage: boolean): { readonly location: string; readonly cookie: string }
   /** Of this service provider, XML. */
   metadata(): Promise<string>
 }
@@ -12,16 +20,17 @@ export interface Sso extends SsoReader {
   /**
    * Judges what the identity provider posts; refuses with INVALID_CREDENTIALS. Answers a code that opens one session.
    */
-  finish(asking: Asking, response: string, cookies: string): Promise<string>
-  redeem(asking: Asking, code: string): Promise<SessionData>
+  finish(asking: Asking, response: string, cookies: string): Promise<FinishedLogin>
+  /** A code for the admin page opens a session in the browser that began the login, and in no other. */
+  redeem(asking: Asking, code: string, cookies: string): Promise<SessionData>
 }
 
 /** The same by OpenID Connect. Its provider answers by a GET, which changes nothing: the code waits in memory. */
 export interface OidcReader {
-  begin(): Promise<{ readonly location: string; readonly cookie: string }>
+  begin(isForPage: boolean): Promise<{ readonly location: string; readonly cookie: string }>
   /** Judges what the identity provider sends the browser back with, as `Sso` does. */
-  finish(asking: Asking, answer: URLSearchParams, cookies: string): Promise<string>
+  finish(asking: Asking, answer: URLSearchParams, cookies: string): Promise<FinishedLogin>
 }
 export interface Oidc extends OidcReader {
-  redeem(asking: Asking, code: string): Promise<SessionData>
+  redeem(asking: Asking, code: string, cookies: string): Promise<SessionData>
 }

@@ -8,7 +8,7 @@ import type { Log } from '../base/log.ts'
 import { sameText } from '../base/same-text.ts'
 import type { SessionData } from '../context/actor.ts'
 import type { Asking } from '../context/asking.ts'
-import type { Oidc } from '../context/sso.ts'
+import type { FinishedLogin, Oidc } from '../context/sso.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { OidcConfig } from '../model/sign-in.ts'
@@ -68,9 +68,9 @@ export class OidcLogins implements Oidc {
     return provider
   }
 
-  async begin(): Promise<{ readonly location: string; readonly cookie: string }> {
+  async begin(isForPage: boolean): Promise<{ readonly location: string; readonly cookie: string }> {
     const provider = this.#provider()
-    const { requestId, ticket } = this.#tickets.issue()
+    const { requestId, ticket } = this.#tickets.issue(isForPage)
     try {
       const location = await provider.loginUrl(this.#marksOf(requestId))
       const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${LOGIN_MS / 1000}`
@@ -81,9 +81,10 @@ export class OidcLogins implements Oidc {
     }
   }
 
-  async finish({ client: { address } }: Asking, answer: URLSearchParams, cookies: string): Promise<string> {
+  async finish({ client: { address } }: Asking, answer: URLSearchParams, cookies: string): Promise<FinishedLogin> {
     const provider = this.#provider()
-    const requestId = this.#tickets.requestOf(cookieValue(cookies, COOKIE))
+    const ticket = cookieValue(cookies, COOKIE)
+    const requestId = this.#tickets.requestOf(ticket)
     if (requestId === undefined || !sameText(answer.get('state') ?? '', requestId)) {
       throw new ApiError(
         'INVALID_CREDENTIALS',
@@ -93,7 +94,8 @@ export class OidcLogins implements Oidc {
     const who = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
     // Used up now, and not before: a provider that fails once may be asked again.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
-    return this.#codes.keep(who)
+    const isForPage = this.#tickets.issued(ticket)?.isForPage === true
+    return { code: this.#codes.keep(who, isForPage ? requestId : ''), isForPage }
   }
 
   async #judged(provider: OidcProvider, answer: URLSearchParams, requestId: string, address: string) {
@@ -115,9 +117,10 @@ export class OidcLogins implements Oidc {
     }
   }
 
-  async redeem({ client }: Asking, code: string): Promise<SessionData> {
+  async redeem({ client }: Asking, code: string, cookies: string): Promise<SessionData> {
     this.#provider()
-    const { email, introduction } = this.#codes.redeem(code)
+    const begun = this.#tickets.issued(cookieValue(cookies, COOKIE))
+    const { email, introduction } = this.#codes.redeem(code, begun?.requestId)
     return this.#parts.login.admitted(email, 'oidc', client.address, introduction)
   }
 }

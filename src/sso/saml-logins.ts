@@ -1,7 +1,7 @@
 import { siteOf } from '../auth/place.ts'
 import type { SessionData } from '../context/actor.ts'
 import type { Asking } from '../context/asking.ts'
-import type { Sso } from '../context/sso.ts'
+import type { FinishedLogin, Sso } from '../context/sso.ts'
 import type { Clock } from '../base/clock.ts'
 import { cookieValue } from '../base/cookies.ts'
 import { ApiError } from '../base/errors.ts'
@@ -61,8 +61,8 @@ export class SamlLogins implements Sso {
     throw new ApiError('NOT_FOUND', 'Single sign-on is not set up: PUT /saml/config')
   }
 
-  begin(): { readonly location: string; readonly cookie: string } {
-    const { requestId, ticket } = this.#tickets.issue()
+  begin(isForPage: boolean): { readonly location: string; readonly cookie: string } {
+    const { requestId, ticket } = this.#tickets.issue(isForPage)
     const at = new Date(this.#parts.clock.now_ms()).toISOString()
     const location = requestUrl({ ...partiesOf(this.#config()), requestId, at })
     const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=None; Max-Age=${LOGIN_MS / 1000}`
@@ -80,9 +80,10 @@ export class SamlLogins implements Sso {
     return written
   }
 
-  async finish({ client: { address } }: Asking, response: string, cookies: string): Promise<string> {
+  async finish({ client: { address } }: Asking, response: string, cookies: string): Promise<FinishedLogin> {
     const parties = partiesOf(this.#config())
-    const requestId = this.#tickets.requestOf(cookieValue(cookies, COOKIE))
+    const ticket = cookieValue(cookies, COOKIE)
+    const requestId = this.#tickets.requestOf(ticket)
     if (requestId === undefined) {
       throw new ApiError('INVALID_CREDENTIALS', 'This browser has begun no login, or took too long: GET /saml/login')
     }
@@ -99,12 +100,14 @@ export class SamlLogins implements Sso {
     }
     // Used up now, and not before: what anybody may post must not end a login that is under way.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
-    return this.#codes.keep(verdict.email)
+    const isForPage = this.#tickets.issued(ticket)?.isForPage === true
+    return { code: this.#codes.keep(verdict.email, isForPage ? requestId : ''), isForPage }
   }
 
-  async redeem({ client }: Asking, code: string): Promise<SessionData> {
+  async redeem({ client }: Asking, code: string, cookies: string): Promise<SessionData> {
     this.#config()
-    return this.#parts.login.admitted(this.#codes.redeem(code), 'saml', client.address)
+    const begun = this.#tickets.issued(cookieValue(cookies, COOKIE))
+    return this.#parts.login.admitted(this.#codes.redeem(code, begun?.requestId), 'saml', client.address)
   }
 }
 

@@ -5,6 +5,15 @@ import { sameText } from '../base/same-text.ts'
 /** Uses that are remembered at once; each took a signed answer, or a judgement. */
 const REMEMBERED_MAX = 100_000
 
+/** What has begun a login, as tickets say it. */
+const [PAGE, PROGRAM] = ['page', 'program']
+
+interface Issued {
+  readonly requestId: string
+  readonly until_ms: number
+  readonly isForPage: boolean
+}
+
 /**
  * Says of each login that is under way which request it began with. The ticket is kept by the browser and by nobody
  * else, so that however many are begun, none makes another one invalid; only what was used is remembered, for as long
@@ -25,20 +34,28 @@ export class Tickets {
     this.#failures_max = failures_max
   }
 
-  /** A new request, and its ticket. */
-  issue(): { readonly requestId: string; readonly ticket: string } {
+  /** A new request, and its ticket. `isForPage`: of a login that the admin page has begun. */
+  issue(isForPage = false): { readonly requestId: string; readonly ticket: string } {
     // An XML id begins with a letter or an underscore.
     const requestId = `_${randomBytes(20).toString('hex')}`
-    const said = `${requestId}.${Math.floor(this.#clock.monotonic_ms() + this.#life_ms)}`
+    const until = Math.floor(this.#clock.monotonic_ms() + this.#life_ms)
+    const said = `${requestId}.${until}.${isForPage ? PAGE : PROGRAM}`
     return { requestId, ticket: `${said}.${this.#seal(said)}` }
   }
 
   /** The request of a ticket that still counts. */
   requestOf(ticket: string): string | undefined {
-    const [requestId = '', until = '', seal = ''] = ticket.split('.', 3)
-    if (!sameText(this.#seal(`${requestId}.${until}`), seal)) return undefined
-    if (Number(until) <= this.#clock.monotonic_ms()) return undefined
+    const issued = this.issued(ticket)
+    if (issued === undefined || issued.until_ms <= this.#clock.monotonic_ms()) return undefined
+    const { requestId } = issued
     return (this.#spent.get(requestId)?.failures ?? 0) < this.#failures_max ? requestId : undefined
+  }
+
+  /** What a ticket of this process says, whether it still counts or not. */
+  issued(ticket: string): Issued | undefined {
+    const [requestId = '', until = '', begun = '', seal = ''] = ticket.split('.', 4)
+    if (!sameText(this.#seal(`${requestId}.${until}.${begun}`), seal)) return undefined
+    return { requestId, until_ms: Number(until), isForPage: begun === PAGE }
   }
 
   /** Whether it was this call that used it. */

@@ -4,8 +4,9 @@ import './style/shell.css'
 import './style/parts.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { resume } from './core/session.ts'
+import { ssoLogin } from './core/route.ts'
+import { begin } from './core/session.ts'
 
 const place = document.querySelector('#page')
 if (place !== null) render(<App />, place)
-void resume()
+void begin(ssoLogin)

@@ -9,11 +9,13 @@ import { temporaryFolder } from '../fixtures/folder.ts'
 export const IDP = 'https://idp.example.test/metadata'
 const SSO_URL = 'https://idp.example.test/sso'
 export const BASE_URL = 'https://lb.example.test:9443'
-const ENTITY_ID = `${BASE_URL}/api/v1/saml/metadata`
-const ACS_URL = `${BASE_URL}/api/v1/saml/acs`
+const entityIdOf = (baseUrl: string) => `${baseUrl}/api/v1/saml/metadata`
+const acsUrlOf = (baseUrl: string) => `${baseUrl}/api/v1/saml/acs`
 
 export interface Claims {
   readonly inResponseTo: string
+  /** Where the appliance is reached. */
+  readonly baseUrl?: string
   readonly email?: string
   readonly issuer?: string
   readonly audience?: string
@@ -36,14 +38,16 @@ function attributesOf(attributes: Claims['attributes']): string {
 }
 
 export function assertionOf(claims: Claims, id = '_assertion'): string {
-  const { inResponseTo, email = 'jane@example.org', issuer = IDP, audience = ENTITY_ID, recipient = ACS_URL } = claims
+  const { inResponseTo, email = 'jane@example.org', issuer = IDP, baseUrl = BASE_URL } = claims
+  const { audience = entityIdOf(baseUrl), recipient = acsUrlOf(baseUrl) } = claims
   const [before, after] = [at(claims.notBefore_s ?? -5), at(claims.notOnOrAfter_s ?? 120)]
   const data = `InResponseTo="${inResponseTo}" Recipient="${recipient}" NotOnOrAfter="${after}"`
   return `<saml:Assertion xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${id}" Version="2.0" IssueInstant="${at(0)}"><saml:Issuer>${issuer}</saml:Issuer><saml:Subject><saml:NameID Format="urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress">${email}</saml:NameID><saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData ${data}/></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore="${before}" NotOnOrAfter="${after}"><saml:AudienceRestriction><saml:Audience>${audience}</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AuthnStatement AuthnInstant="${at(0)}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>${attributesOf(claims.attributes)}</saml:Assertion>`
 }
 
-export function responseAround(assertion: string, { inResponseTo, issuer = IDP, status = SUCCESS }: Claims): string {
-  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_response" Version="2.0" IssueInstant="${at(0)}" Destination="${ACS_URL}" InResponseTo="${inResponseTo}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${status}"/></samlp:Status>${assertion}</samlp:Response>`
+export function responseAround(assertion: string, claims: Claims): string {
+  const { inResponseTo, issuer = IDP, status = SUCCESS, baseUrl = BASE_URL } = claims
+  return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_response" Version="2.0" IssueInstant="${at(0)}" Destination="${acsUrlOf(baseUrl)}" InResponseTo="${inResponseTo}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${status}"/></samlp:Status>${assertion}</samlp:Response>`
 }
 
 /** An identity provider of the test: it says whatever the test wants, and signs it. */
@@ -90,8 +94,8 @@ export async function samlProvider(test: Test) {
       breakGlassUserId: '',
     },
     parties: {
-      entityId: ENTITY_ID,
-      acsUrl: ACS_URL,
+      entityId: entityIdOf(BASE_URL),
+      acsUrl: acsUrlOf(BASE_URL),
       idpEntityId: IDP,
       idpSsoUrl: SSO_URL,
       idpCertificates: [certificate],

@@ -8,6 +8,7 @@ import { OpenedSession } from '../../model/session.ts'
 import { enforcedSso } from '../../rules/enforced-sso.ts'
 import { cookieValue } from '../../base/cookies.ts'
 import { openedSession } from './opened-session.ts'
+import { isOfOwnPage, SITE } from './own-page.ts'
 
 const text = (description: string) => Type.String({ description })
 
@@ -21,8 +22,6 @@ const LoginName = Type.String({
 
 const FreshToken = Type.Object({ token: text('JWT; lives one hour, never beyond the session.') })
 
-/** Says whether a page of this address asks; no page can make it up. Programs that are no browser leave it out. */
-const SITE = 'sec-fetch-site'
 /**
  * What a browser keeps for the admin page. It opens nothing but a fresh token, which only a page of this address can
  * read: no other endpoint takes it, so there is nothing to forge a request with.
@@ -117,7 +116,7 @@ export const auth = [
     handle: (ctx, { headers }) => {
       const token = ctx.sessions.token(ctx.actor.sessionId)
       // Who reloads the admin page is to stay logged in; a program has no use for a cookie.
-      if (headers[SITE] !== 'same-origin') return { token }
+      if (!isOfOwnPage(headers)) return { token }
       const cookie = cookieHeader(ctx.sessions.ticket(ctx.actor.sessionId), SESSION_S)
       return Reply.with({ token }, { headers: { 'Set-Cookie': cookie } })
     },
@@ -138,8 +137,9 @@ export const auth = [
       }),
     }),
     handle: (ctx, { headers }) => {
-      const isOwn = headers[SITE] === 'same-origin'
-      return { token: ctx.sessions.resume(isOwn ? cookieValue(headers['cookie'] ?? '', COOKIE) : '') ?? null }
+      return {
+        token: ctx.sessions.resume(isOfOwnPage(headers) ? cookieValue(headers['cookie'] ?? '', COOKIE) : '') ?? null,
+      }
     },
   }),
   endpoint({
@@ -190,7 +190,7 @@ export const auth = [
     data: NoData,
     handle: async (ctx, { headers }) => {
       await ctx.accounts.endOwn(ctx.actor)
-      return headers[SITE] === 'same-origin' ? Reply.with([], { headers: { 'Set-Cookie': cookieHeader('', 0) } }) : []
+      return isOfOwnPage(headers) ? Reply.with([], { headers: { 'Set-Cookie': cookieHeader('', 0) } }) : []
     },
   }),
 ]

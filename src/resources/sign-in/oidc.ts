@@ -7,7 +7,8 @@ import { OpenedSession } from '../../model/session.ts'
 import { OidcConfig } from '../../model/sign-in.ts'
 import { mergedOidc, NO_OIDC, oidcProblems, SentOidc } from '../../rules/oidc.ts'
 import { openedSession } from './opened-session.ts'
-import { CodeBody, donePage, PAGE_SENDS, sentAway } from './sso-page.ts'
+import { isOfOwnPage, SITE } from './own-page.ts'
+import { CodeBody, doneLogin, PAGE_SENDS, sentAway } from './sso-page.ts'
 
 const { id: _, ...fields } = Type.Required(OidcConfig).properties
 const { clientSecret: __, ...CLEARED } = NO_OIDC
@@ -76,7 +77,8 @@ export const oidc = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS'],
     summary: 'Begin a login at the OpenID provider: sends the browser there',
     message: 'A redirect (303) to the identity provider.',
-    handle: async (ctx) => sentAway(await ctx.oidc.begin()),
+    headers: [SITE],
+    handle: async (ctx, { headers }) => sentAway(await ctx.oidc.begin(isOfOwnPage(headers))),
   }),
   endpoint({
     extension: true,
@@ -89,13 +91,15 @@ export const oidc = [
     produces: ['text/html'],
     sends: PAGE_SENDS,
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMITED'],
+    maySendOn: true,
     summary: 'Where the OpenID provider sends the browser back: shows a code that opens one session',
+    about: 'Where the admin page has begun the login, it sends the browser back there, with the code behind the #',
     message: 'A page with a code for POST /oidc/token.',
     query: Callback,
     handle: async (ctx, { query: { state, code, iss, error }, headers }) => {
       const given = Object.entries({ state, code, iss, error }).filter(([, value]) => value !== undefined)
       const answer = new URLSearchParams(given as [string, string][])
-      return donePage(await ctx.oidc.finish(ctx, answer, headers['cookie'] ?? ''), '/oidc/token')
+      return doneLogin(await ctx.oidc.finish(ctx, answer, headers['cookie'] ?? ''), 'oidc')
     },
   }),
   endpoint({
@@ -108,8 +112,10 @@ export const oidc = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE', 'NOT_SUPPORTED'],
     summary: 'Open a session with the code that the page after a login by OpenID Connect shows',
     message: 'Login successful',
+    headers: ['cookie'],
     body: CodeBody,
     data: OpenedSession,
-    handle: async (ctx, { body }) => openedSession(ctx, await ctx.oidc.redeem(ctx, body.code)),
+    handle: async (ctx, { body, headers }) =>
+      openedSession(ctx, await ctx.oidc.redeem(ctx, body.code, headers['cookie'] ?? '')),
   }),
 ]

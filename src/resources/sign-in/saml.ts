@@ -7,7 +7,8 @@ import { SHARED } from '../../model/node.ts'
 import { OpenedSession } from '../../model/session.ts'
 import { SamlConfig } from '../../model/sign-in.ts'
 import { openedSession } from './opened-session.ts'
-import { CodeBody, donePage, PAGE_SENDS, sentAway } from './sso-page.ts'
+import { isOfOwnPage, SITE } from './own-page.ts'
+import { CodeBody, doneLogin, PAGE_SENDS, sentAway } from './sso-page.ts'
 import { fieldProblems, missingFor } from '../../rules/saml.ts'
 
 const { id: _, ...fields } = SamlConfig.properties
@@ -95,7 +96,8 @@ export const saml = [
     refuses: ['NOT_FOUND'],
     summary: 'Begin a login at the identity provider: sends the browser there',
     message: 'A redirect (303) to the identity provider.',
-    handle: (ctx) => sentAway(ctx.sso.begin()),
+    headers: [SITE],
+    handle: (ctx, { headers }) => sentAway(ctx.sso.begin(isOfOwnPage(headers))),
   }),
   endpoint({
     extension: true,
@@ -110,14 +112,16 @@ export const saml = [
     produces: ['text/html'],
     sends: PAGE_SENDS,
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
+    maySendOn: true,
     summary: 'Where the identity provider posts its answer: shows a code that opens one session',
+    about: 'Where the admin page has begun the login, it sends the browser back there, with the code behind the #',
     message: 'A page with a code for POST /saml/token.',
     body: closed({
       SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),
       RelayState: Type.Optional(Type.String({ maxLength: 1024, description: 'Ignored.' })),
     }),
     handle: async (ctx, { body, headers }) =>
-      donePage(await ctx.sso.finish(ctx, body.SAMLResponse, headers['cookie'] ?? ''), '/saml/token'),
+      doneLogin(await ctx.sso.finish(ctx, body.SAMLResponse, headers['cookie'] ?? ''), 'saml'),
   }),
   endpoint({
     extension: true,
@@ -129,8 +133,10 @@ export const saml = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     summary: 'Open a session with the code that the page after single sign-on shows',
     message: 'Login successful',
+    headers: ['cookie'],
     body: CodeBody,
     data: OpenedSession,
-    handle: async (ctx, { body }) => openedSession(ctx, await ctx.sso.redeem(ctx, body.code)),
+    handle: async (ctx, { body, headers }) =>
+      openedSession(ctx, await ctx.sso.redeem(ctx, body.code, headers['cookie'] ?? '')),
   }),
 ]

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { Reply } from '../../api/reply.ts'
+import type { FinishedLogin } from '../../context/sso.ts'
 import { closed } from '../../model/fields.ts'
 
 /** A page that anybody may be shown holds nothing but itself. */
@@ -18,13 +19,15 @@ const page = (
 <h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
 <p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1${path}</code>. You may close this page.</p></html>`
 
-/** What a browser is shown behind a login: a code for the endpoint at this path. */
-export const donePage = (code: string, path: string) =>
+/** What a browser is shown behind a login: a code for the endpoint of this way, or the admin page, which redeems it. */
+export const doneLogin = ({ code, isForPage }: FinishedLogin, via: 'saml' | 'oidc') =>
   Reply.bytes({
-    body: page(code, path),
+    ...(isForPage ? { status: 303 } : {}),
+    body: isForPage ? 'See Location' : page(code, `/${via}/token`),
     contentType: 'text/html; charset=utf-8',
     cacheControl: 'no-store',
-    headers: PAGE_HEADERS,
+    // What stands behind # is told to no server.
+    headers: { ...PAGE_HEADERS, ...(isForPage ? { Location: `/#sso=${code}&via=${via}` } : {}) },
   })
 
 /** Sends a browser to the identity provider. */

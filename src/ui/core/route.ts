@@ -1,6 +1,37 @@
 import { computed, signal } from '@preact/signals'
+import type { SsoLogin } from './session.ts'
 
 /** Where the page is: `#/servers/ID?state=down`. The daemon knows of `/` only. */
+const PLACE = 'place'
+
+/** Before a login elsewhere, which comes back to the beginning of the page. A browser may refuse to keep anything. */
+export function rememberPlace(): void {
+  try {
+    sessionStorage.setItem(PLACE, location.hash)
+  } catch {
+    // The first page is where it goes on.
+  }
+}
+function rememberedPlace(): string {
+  try {
+    return sessionStorage.getItem(PLACE) ?? ''
+  } catch {
+    return ''
+  }
+}
+
+/** `#sso=CODE&via=oidc`: at once, the code is neither in the address nor in the history any more. */
+function takeSsoLogin(): SsoLogin | undefined {
+  const said = new URLSearchParams(location.hash.slice(1))
+  const [code, via] = [said.get('sso'), said.get('via')]
+  if (code === null || (via !== 'saml' && via !== 'oidc')) return undefined
+  history.replaceState(null, '', `${location.pathname}${rememberedPlace()}`)
+  return { via, code }
+}
+
+/** What a login at an identity provider has sent this browser here with. */
+export const ssoLogin = takeSsoLogin()
+
 const hash = signal(location.hash)
 addEventListener('hashchange', () => (hash.value = location.hash))
 

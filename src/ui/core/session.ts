@@ -34,19 +34,38 @@ export const account = signal<Account | undefined>(undefined)
 /** A token lives an hour; it is renewed well before. */
 const RENEW_MS = 50 * 60_000
 
-/** When the page opens: the cookie of this browser may stand for a session. */
-export async function resume(): Promise<void> {
+/** What a login at an identity provider ends with. */
+export interface SsoLogin {
+  readonly via: string
+  readonly code: string
+}
+
+/** Why a login at an identity provider has opened no session. */
+export const ssoProblem = signal<string | undefined>(undefined)
+
+/** When the page opens: behind a login at an identity provider, or where the cookie of this browser is of a session. */
+export async function begin(sso: SsoLogin | undefined): Promise<void> {
   try {
-    const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {}, isLogin: true })
-    if (data.token === null) {
-      state.value = 'out'
-      return
-    }
-    token.value = data.token
-    await enter()
-  } catch {
-    state.value = 'out'
+    if (sso === undefined) await resume()
+    else await redeem(sso)
+  } catch (error) {
+    if (sso !== undefined && error instanceof Error) ssoProblem.value = error.message
   }
+  if (state.value === 'asking') state.value = 'out'
+}
+
+/** A session that another tab has opened is one of this tab as well. */
+export async function resume(): Promise<void> {
+  const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {}, isLogin: true })
+  if (data.token === null) return
+  token.value = data.token
+  await enter()
+}
+
+async function redeem({ via, code }: SsoLogin): Promise<void> {
+  const { data } = await ask<{ readonly token: string }>('POST', `/${via}/token`, { body: { code }, isLogin: true })
+  token.value = data.token
+  await enter()
 }
 
 /** Answers `code` where a second factor is asked for; throws what else is wrong. */

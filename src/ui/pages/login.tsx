@@ -1,14 +1,21 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, isAway, isLocked } from '../core/api.ts'
-import { account, forget, logIn, type LoginOptions } from '../core/session.ts'
+import { rememberPlace } from '../core/route.ts'
+import { account, forget, logIn, type LoginOptions, resume, ssoProblem } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
 
 /** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
 export function Locked() {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    dialog.current?.showModal()
+    // Who logs in elsewhere comes back to this tab.
+    const look = () => void resume().catch(() => undefined)
+    addEventListener('focus', look)
+    return () => removeEventListener('focus', look)
+  }, [])
   return (
     <dialog ref={dialog} class="locked" aria-label={t('Log in')} onCancel={(event) => event.preventDefault()}>
       <Login />
@@ -23,7 +30,7 @@ export function Login() {
   const code = useSignal('')
   const asksCode = useSignal(false)
   const options = useSignal<LoginOptions | undefined>(undefined)
-  const problem = useSignal<string | undefined>(undefined)
+  const problem = useSignal(ssoProblem.value)
   const isBusy = useSignal(false)
   const codeInput = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -92,15 +99,11 @@ export function Login() {
         <Button kind="main" type="submit" isBusy={isBusy.value}>
           {t('Log in')}
         </Button>
-        {options.value?.samlConfigured === true ? (
-          <a class="button plain" href="api/v1/saml/login">
-            {t('Single sign-on')}
-          </a>
-        ) : null}
+        {options.value?.samlConfigured === true ? <SsoLink via="saml">{t('Single sign-on')}</SsoLink> : null}
         {options.value?.oidcConfigured === true ? (
-          <a class="button plain" href="api/v1/oidc/login">
+          <SsoLink via="oidc">
             {options.value.samlConfigured ? t('Single sign-on by OpenID Connect') : t('Single sign-on')}
-          </a>
+          </SsoLink>
         ) : null}
         {isLocked.value ? (
           <Button kind="quiet" onClick={forget}>
@@ -111,6 +114,18 @@ export function Login() {
     </main>
   )
 }
+
+/** Where something was typed, the login goes on in another tab. */
+const SsoLink = ({ via, children }: { readonly via: 'saml' | 'oidc'; readonly children: string }) => (
+  <a
+    class="button plain"
+    href={`api/v1/${via}/login`}
+    target={isLocked.value ? '_blank' : undefined}
+    onClick={rememberPlace}
+  >
+    {children}
+  </a>
+)
 
 export const Logo = () => (
   <svg class="logo" viewBox="0 0 32 32" aria-hidden="true">

@@ -24,3 +24,14 @@ t.test('the oldest makes room', async (test) => {
     [2, 3, 4],
   )
 })
+
+t.test('a code of one login is good for that login only, and is used up by a try', async (test) => {
+  const codes = new LoginCodes<string>(manualClock())
+  for (const wrong of ['', '_2', undefined]) {
+    const code = codes.keep('a', '_1')
+    test.throws(() => codes.redeem(code, wrong), { code: 'INVALID_CREDENTIALS' })
+    test.throws(() => codes.redeem(code, '_1'), { code: 'INVALID_CREDENTIALS' })
+  }
+  test.equal(codes.redeem(codes.keep('a', '_1'), '_1'), 'a')
+  test.equal(codes.redeem(codes.keep('a'), '_1'), 'a', 'where it does not count')
+})

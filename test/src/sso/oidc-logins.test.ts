@@ -20,7 +20,7 @@ t.test('what the log says of a refused answer holds no secret of anybody', async
     allowsLoopback: true,
     login: { admitted: () => Promise.reject<SessionData>(new Error('nobody is let in')) },
   })
-  const { location, cookie } = await logins.begin()
+  const { location, cookie } = await logins.begin(false)
   const [pair = ''] = cookie.split(';')
   provider.told.claims = { aud: 'another', email: 'private@example.org' }
   const answer = new URL(provider.authorize(location)).searchParams
@@ -39,7 +39,7 @@ t.test('five answers of one login may be wrong', async (test) => {
     allowsLoopback: true,
     login: { admitted: () => Promise.reject<SessionData>(new Error('nobody is let in')) },
   })
-  const { location, cookie } = await logins.begin()
+  const { location, cookie } = await logins.begin(false)
   const wrong = new URL(provider.authorize(location)).searchParams
   wrong.set('code', 'guessed')
   for (let tries = 0; tries < 5; tries++) await test.rejects(logins.finish(asking, wrong, cookie), /is not valid/)

@@ -48,3 +48,16 @@ t.test('however many logins are begun, none makes another one invalid', async (t
   for (let n = 0; n < 20_000; n += 1) tickets.issue()
   test.equal(tickets.requestOf(ticket), requestId)
 })
+
+t.test('a ticket says what has begun its login, also when it counts no more', async (test) => {
+  const clock = manualClock()
+  const tickets = new Tickets(clock, 1000, 3)
+  const [page, program] = [tickets.issue(true), tickets.issue()]
+  test.match(tickets.issued(page.ticket), { requestId: page.requestId, isForPage: true })
+  test.match(tickets.issued(program.ticket), { requestId: program.requestId, isForPage: false })
+  tickets.use(page.requestId)
+  clock.advance(1000)
+  test.equal(tickets.requestOf(page.ticket), undefined)
+  test.match(tickets.issued(page.ticket), { requestId: page.requestId })
+  test.equal(tickets.issued(program.ticket.replace('.program.', '.page.')), undefined, 'nobody makes one of the other')
+})

@@ -21,8 +21,8 @@ async function fixture(test: Test) {
   const put = (body: object) => call('PUT', '/oidc/config', { body })
   test.equal((await put(provider.config)).status, 200)
   test.equal((await call('PUT', '/services/apply')).status, 200)
-  const begin = async () => {
-    const answer = await anonymous('GET', '/oidc/login')
+  const begin = async (headers: Readonly<Record<string, string>> = {}) => {
+    const answer = await anonymous('GET', '/oidc/login', { headers })
     test.equal(answer.status, 303)
     const [cookie = ''] = (answer.headers['Set-Cookie'] ?? '').split(';')
     return { cookie, location: answer.headers['Location'] ?? '' }
@@ -179,4 +179,26 @@ t.test('the secret is never answered, kept by ** or without a word, and not for 
   test.match((await call('GET', '/oidc/config')).json.data, { clientSecret: '' })
   const unstored = { clientSecret: '**' }
   test.match((await put(unstored)).json, { errors: [{ field: 'clientSecret', code: 'PASSWORD_NOT_STORED' }] })
+})
+
+t.test('a login of the admin page ends there, in the browser that began it', async (test) => {
+  const { begin, back, callback, anonymous } = await fixture(test)
+  const finished = async (site: string) => {
+    const begun = await begin({ 'sec-fetch-site': site })
+    const { cookie, location } = begun
+    const done = await callback(back(location), cookie)
+    const [, code = ''] = /^\/#sso=([\w-]{43})&via=oidc$/.exec(done.headers['Location'] ?? '') ?? []
+    return { cookie, done, code }
+  }
+  const redeem = (code: string, cookie: string) =>
+    anonymous('POST', '/oidc/token', { body: { code }, headers: { cookie } })
+  const { cookie, done, code } = await finished('same-origin')
+  test.match([done.status, done.headers['Cache-Control']], [303, 'no-store'])
+  test.match((await redeem(code, cookie)).json.data, { user: { email: 'jane@example.org' }, token: String })
+  test.match((await redeem(code, cookie)).json, { code: 'INVALID_CREDENTIALS' }, 'once')
+  const stolen = await finished('same-origin')
+  test.match((await redeem(stolen.code, '')).json, { code: 'INVALID_CREDENTIALS' }, 'another browser')
+  test.match((await redeem((await finished('same-origin')).code, cookie)).json, { code: 'INVALID_CREDENTIALS' })
+  for (const site of ['cross-site', 'same-site', 'none', ''])
+    test.match([(await finished(site)).done.status], [200], `a page from elsewhere: ${site}`)
 })

@@ -21,8 +21,8 @@ async function fixture(test: Test, more: object = {}) {
   const put = (body: object) => call('PUT', '/saml/config', { body })
   test.equal((await put({ ...provider.config, ...more })).status, 200)
   test.equal((await call('PUT', '/services/apply')).status, 200)
-  const begin = async () => {
-    const answer = await anonymous('GET', '/saml/login')
+  const begin = async (headers: Readonly<Record<string, string>> = {}) => {
+    const answer = await anonymous('GET', '/saml/login', { headers })
     test.equal(answer.status, 303)
     const [cookie = ''] = (answer.headers['Set-Cookie'] ?? '').split(';')
     return { cookie, requestId: requestIdOf(answer.headers['Location'] ?? '') }
@@ -129,4 +129,26 @@ t.test('what cannot work is refused by field, and without a set-up there is no s
     test.match((await anonymous(method, path, body === undefined ? {} : { body })).json, { code: 'NOT_FOUND' }, path)
   }
   test.match((await call('GET', '/saml/config')).json.data, { enabled: false, idpCertificates: [] })
+})
+
+t.test('a login of the admin page ends there, in the browser that began it', async (test) => {
+  const { begin, post, provider, anonymous } = await fixture(test)
+  const finished = async (site: string) => {
+    const begun = await begin({ 'sec-fetch-site': site })
+    const { cookie, requestId } = begun
+    const done = await post(provider.response({ inResponseTo: requestId }), cookie)
+    const [, code = ''] = /^\/#sso=([\w-]{43})&via=saml$/.exec(done.headers['Location'] ?? '') ?? []
+    return { cookie, done, code }
+  }
+  const redeem = (code: string, cookie: string) =>
+    anonymous('POST', '/saml/token', { body: { code }, headers: { cookie } })
+  const { cookie, done, code } = await finished('same-origin')
+  test.match([done.status, done.headers['Cache-Control']], [303, 'no-store'])
+  test.match((await redeem(code, cookie)).json.data, { user: { email: 'jane@example.org' }, token: String })
+  test.match((await redeem(code, cookie)).json, { code: 'INVALID_CREDENTIALS' }, 'once')
+  const stolen = await finished('same-origin')
+  test.match((await redeem(stolen.code, '')).json, { code: 'INVALID_CREDENTIALS' }, 'another browser')
+  test.match((await redeem((await finished('same-origin')).code, cookie)).json, { code: 'INVALID_CREDENTIALS' })
+  for (const site of ['cross-site', 'same-site', 'none', ''])
+    test.match([(await finished(site)).done.status], [200], `a page from elsewhere: ${site}`)
 })

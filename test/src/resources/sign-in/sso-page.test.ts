@@ -1,12 +1,16 @@
 import t from 'tap'
-import { donePage, sentAway } from '../../../../src/resources/sign-in/sso-page.ts'
+import { doneLogin, sentAway } from '../../../../src/resources/sign-in/sso-page.ts'
 
 /** What browsers see of a login is tried in saml.test.ts and oidc.test.ts beside this. */
 t.test('the page names the endpoint that takes the code, and loads nothing', (test) => {
-  const page = JSON.stringify(donePage('the-code', '/oidc/token'))
+  const page = JSON.stringify(doneLogin({ code: 'the-code', isForPage: false }, 'oidc'))
   test.match(page, /the-code/)
   test.match(page, /POST \/api\/v1\/oidc\/token/)
   test.notMatch(page, /<script|src=|href=/)
+  const toPage = JSON.stringify(doneLogin({ code: 'the-code', isForPage: true }, 'saml'))
+  test.match(toPage, /"Location":"\/#sso=the-code&via=saml"/)
+  test.match(toPage, /no-store/)
+  test.equal(toPage.split('the-code').length, 2, 'nowhere else')
   const away = JSON.stringify(sentAway({ location: 'https://idp.test/auth', cookie: 'a=b' }))
   test.match(away, /"Location":"https:\/\/idp.test\/auth"/)
   test.match(away, /no-store/)
