@@ -27,6 +27,7 @@ const SHOWN: Record<string, FunctionComponent> = {
 /** Pages that are fetched when they are first opened. */
 const FETCHED: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
   traffic: async () => (await import('./pages/traffic.tsx')).TrafficPage,
+  cluster: async () => (await import('./pages/cluster.tsx')).ClusterPage,
   certificates: async () => (await import('./pages/certificates.tsx')).CertificatesPage,
   changes: async () => (await import('./pages/changes.tsx')).ChangesPage,
   alerts: async () => (await import('./pages/alerts.tsx')).AlertsPage,

@@ -11,7 +11,8 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   'forced colours': { forcedColors: 'active' },
   '360 px': { viewport: { width: 360, height: 740 } },
 }
-const PAGES = 'services servers traffic certificates changes changes/audit alerts node operations account overview'
+const PAGES =
+  'services servers traffic certificates changes changes/audit alerts cluster node operations account overview'
 
 t.test('every page in every look', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])

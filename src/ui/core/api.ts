@@ -61,6 +61,8 @@ export class Refused extends Error {
 /** Nobody answered. */
 export class Away extends Error {}
 
+export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 interface Envelope {
   readonly message?: string
   readonly code?: string

@@ -175,7 +175,8 @@ function kindOf(schema: Schema, name: string, forms: readonly Schema[]): Kind {
   if (section !== undefined) return { kind: 'record', section }
   if (schema.const !== undefined) return { kind: 'fixed' }
   if (schema.enum !== undefined) return { kind: 'choice', values: schema.enum }
-  if (forms.length > 1) return ofForms(forms)
+  // An address of either family is one text all the same.
+  if (forms.length > 1 && typeOf(schema) !== 'string') return ofForms(forms)
   return OF_TYPE[typeOf(schema)]?.(schema, name) ?? { kind: 'json' }
 }
 

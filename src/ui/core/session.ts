@@ -40,8 +40,8 @@ export interface SsoLogin {
   readonly code: string
 }
 
-/** Why a login at an identity provider has opened no session. */
-export const ssoProblem = signal<string | undefined>(undefined)
+/** What is told before somebody logs in: why another login has opened no session, or what ended the last one. */
+export const loginNotice = signal<{ readonly tone: 'good' | 'bad'; readonly text: string } | undefined>(undefined)
 
 /** When the page opens: behind a login at an identity provider, or where the cookie of this browser is of a session. */
 export async function begin(sso: SsoLogin | undefined): Promise<void> {
@@ -49,7 +49,7 @@ export async function begin(sso: SsoLogin | undefined): Promise<void> {
     if (sso === undefined) await resume()
     else await redeem(sso)
   } catch (error) {
-    if (sso !== undefined && error instanceof Error) ssoProblem.value = error.message
+    if (sso !== undefined && error instanceof Error) loginNotice.value = { tone: 'bad', text: error.message }
   }
   if (state.value === 'asking') state.value = 'out'
 }
@@ -87,6 +87,7 @@ async function enter(): Promise<void> {
   await renew()
   account.value = await read<Account>('/localUsers/me')
   isLocked.value = false
+  loginNotice.value = undefined
   state.value = 'in'
 }
 

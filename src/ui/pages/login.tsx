@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, isAway, isLocked } from '../core/api.ts'
 import { rememberPlace } from '../core/route.ts'
-import { account, forget, logIn, type LoginOptions, resume, ssoProblem } from '../core/session.ts'
+import { account, forget, logIn, type LoginOptions, loginNotice, resume } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
 
@@ -30,7 +30,7 @@ export function Login() {
   const code = useSignal('')
   const asksCode = useSignal(false)
   const options = useSignal<LoginOptions | undefined>(undefined)
-  const problem = useSignal(ssoProblem.value)
+  const problem = useSignal<string | undefined>(undefined)
   const isBusy = useSignal(false)
   const codeInput = useRef<HTMLInputElement>(null)
   useEffect(() => {
@@ -68,6 +68,13 @@ export function Login() {
           <Logo /> Fulcrum
         </h1>
         {isLocked.value ? <p>{t('Your session has ended. What you typed is still there: log in to go on.')}</p> : null}
+        {loginNotice.value === undefined || problem.value !== undefined ? null : loginNotice.value.tone === 'bad' ? (
+          <Problem text={loginNotice.value.text} />
+        ) : (
+          <p class="good-text" role="status">
+            {loginNotice.value.text}
+          </p>
+        )}
         <Problem text={problem.value} />
         <label class="field">
           {t('E-mail')}

@@ -2,6 +2,7 @@ import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
 import { ask, read } from '../core/api.ts'
 import { overview, self } from '../core/live.ts'
+import { may, type Right } from '../core/rights.ts'
 import { ago, bytes, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
@@ -19,10 +20,10 @@ export function NodePage() {
   return (
     <>
       <PageHead title={t('Node')} hint={now.nodes.find(({ isSelf }) => isSelf)?.name ?? ''}>
-        <Button icon="save" onClick={() => void attempt(saveBackup)}>
+        <Button icon="save" needs="GET /backup" onClick={() => void attempt(saveBackup)}>
           {t('Back up')}
         </Button>
-        <Button kind="danger" onClick={() => open('power.reboot')}>
+        <Button kind="danger" needs="PUT /{applianceId}/system/reboot" onClick={() => open('power.reboot')}>
           {t('Reboot')}
         </Button>
       </PageHead>
@@ -49,12 +50,13 @@ export function NodePage() {
         />
       </div>
       <div class="columns even">
-        <Nodes open={open} />
         <Programs />
-        <Interfaces open={open} />
-        <Jobs />
-        <Updates open={open} />
-        <Settings open={open} />
+        <div class="stack">
+          {may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
+          {may('GET /jobs') ? <Jobs /> : null}
+          {may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
+          <Settings open={open} />
+        </div>
       </div>
       {asked.value === undefined ? null : (
         <OperationDialog {...asked.value} onClose={() => (asked.value = undefined)} />
@@ -76,62 +78,6 @@ interface Opening {
   readonly open: (id: string, begin?: Asked['begin']) => void
 }
 
-function Nodes({ open }: Opening) {
-  const nodes = overview.value?.nodes ?? []
-  return (
-    <Card
-      title={t('Nodes')}
-      more={
-        <>
-          <Button kind="quiet" onClick={() => open('cluster.form')}>
-            {t('Begin a cluster')}
-          </Button>
-          <Button kind="quiet" onClick={() => open('cluster.issueToken')}>
-            {t('Let a node join')}
-          </Button>
-          <Button kind="quiet" onClick={() => open('cluster.join')}>
-            {t('Join another')}
-          </Button>
-        </>
-      }
-    >
-      <ul class="plain rows">
-        {nodes.map(({ id, name, state, isSelf, isLeader, inMaintenance, version }) => (
-          <li key={id}>
-            <strong>
-              <bdi>{name}</bdi>
-            </strong>{' '}
-            <Badge tone={state === 'online' ? 'good' : 'bad'}>{t(state)}</Badge>{' '}
-            <span class="hint">
-              {[
-                version,
-                isSelf ? t('this one') : '',
-                isLeader ? t('leads') : '',
-                inMaintenance ? t('in maintenance') : '',
-              ]
-                .filter((one) => one !== '')
-                .join(' · ')}
-            </span>
-            {nodes.length < 2 ? null : (
-              <span class="row-actions">
-                <Button kind="quiet" onClick={() => open('cluster.maintainNode', { applianceId: id })}>
-                  {t('Maintenance')}
-                </Button>
-                <Button
-                  kind="quiet"
-                  icon="trash"
-                  aria-label={t('Remove {name}', { name })}
-                  onClick={() => open('cluster.removeNode', { applianceId: id })}
-                />
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Card>
-  )
-}
-
 interface Program {
   readonly name: string
   readonly fullName: string
@@ -151,11 +97,11 @@ function Programs() {
             {fullName}
             <span class="row-actions">
               {canReload ? (
-                <Button kind="quiet" onClick={() => void act(name, 'reload')}>
+                <Button kind="quiet" needs="PUT /services/{service}/reload" onClick={() => void act(name, 'reload')}>
                   {t('Reload')}
                 </Button>
               ) : null}
-              <Button kind="quiet" onClick={() => void act(name, 'restart')}>
+              <Button kind="quiet" needs="PUT /services/{service}/restart" onClick={() => void act(name, 'restart')}>
                 {t('Restart')}
               </Button>
             </span>
@@ -180,13 +126,13 @@ function Interfaces({ open }: Opening) {
       title={t('Network')}
       more={
         <>
-          <Button kind="quiet" icon="plus" onClick={() => open('staticIps.create')}>
+          <Button kind="quiet" icon="plus" needs="POST /{applianceId}/sips" onClick={() => open('staticIps.create')}>
             {t('Address')}
           </Button>
-          <Button kind="quiet" icon="plus" onClick={() => open('ipRoutes.create')}>
+          <Button kind="quiet" icon="plus" needs="POST /{applianceId}/routes" onClick={() => open('ipRoutes.create')}>
             {t('Route')}
           </Button>
-          <Button kind="quiet" icon="plus" onClick={() => open('floatingIps.create')}>
+          <Button kind="quiet" icon="plus" needs="POST /fips" onClick={() => open('floatingIps.create')}>
             {t('Floating IP')}
           </Button>
         </>
@@ -253,7 +199,7 @@ function Updates({ open }: Opening) {
     <Card
       title={t('Updates')}
       more={
-        <Button kind="quiet" onClick={() => open('updates.start')}>
+        <Button kind="quiet" needs="PUT /{applianceId}/system/update" onClick={() => open('updates.start')}>
           {t('Update')}
         </Button>
       }
@@ -269,24 +215,27 @@ function Updates({ open }: Opening) {
   )
 }
 
-const SETTINGS = [
-  ['Clock', 'dateTime.ntp'],
-  ['Time zone', 'dateTime.timezone'],
-  ['Connection tracking', 'conntrack.update'],
-  ['Proxy', 'systemProxy.update'],
-  ['SNMP', 'snmp.update'],
-  ['Address of this page', 'userInterface.update'],
-  ['Syslog', 'syslogServer.update'],
-  ['Restore a backup', 'backups.restore'],
-  ['Snapshot', 'lvmSnapshots.create'],
-  ['Halt', 'power.halt'],
-] as const
+/** Key of a text, operation, and the right that it takes. */
+const SETTINGS: readonly (readonly [string, string, Right])[] = [
+  ['Clock', 'dateTime.ntp', 'PUT /{applianceId}/system/datetime/ntp'],
+  ['Time zone', 'dateTime.timezone', 'PUT /{applianceId}/system/datetime/timezone'],
+  ['Connection tracking', 'conntrack.update', 'PUT /{applianceId}/system/conntrack'],
+  ['Proxy', 'systemProxy.update', 'PUT /{applianceId}/system/proxy'],
+  ['SNMP', 'snmp.update', 'PUT /snmp'],
+  ['Address of this page', 'userInterface.update', 'PUT /{applianceId}/system/userinterface'],
+  ['Syslog', 'syslogServer.update', 'PUT /layer7proxy/syslog'],
+  ['Restore a backup', 'backups.restore', 'POST /backup/restore'],
+  ['Snapshot', 'lvmSnapshots.create', 'POST /{applianceId}/lvmsnapshots'],
+  ['Halt', 'power.halt', 'PUT /{applianceId}/system/halt'],
+]
 
 function Settings({ open }: Opening) {
+  const own = SETTINGS.filter(([, , right]) => may(right))
+  if (own.length === 0) return null
   return (
     <Card title={t('Settings')}>
       <ul class="chips">
-        {SETTINGS.map(([name, id]) => (
+        {own.map(([name, id]) => (
           <li key={id}>
             <button type="button" class="chip" onClick={() => open(id)}>
               {t(name)}

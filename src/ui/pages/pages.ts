@@ -33,7 +33,8 @@ export const PAGES: readonly PageInfo[] = [
   { page: 'certificates', title: 'Certificates', icon: 'certificates', needs: ['GET /certificates/certs'] },
   { page: 'changes', title: 'Changes', icon: 'changes', needs: ['GET /revisions', 'GET /audit'] },
   { page: 'alerts', title: 'Alerts', icon: 'alerts', needs: ['GET /alerts'] },
-  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services', 'GET /cluster'] },
+  { page: 'cluster', title: 'Cluster', icon: 'cluster', needs: ['GET /cluster'] },
+  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services'] },
   { page: 'operations', title: 'Operations', icon: 'operations', needs: [] },
 ]
 

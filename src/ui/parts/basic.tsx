@@ -165,12 +165,14 @@ interface DialogProps {
   readonly title: string
   readonly onClose: () => void
   readonly isWide?: boolean
+  /** For two columns. */
+  readonly isWidest?: boolean
   readonly children: ComponentChildren
   readonly foot?: ComponentChildren
 }
 
 /** Escape and the cross close it; the focus goes back to where it was. */
-export function Dialog({ title, onClose, isWide = false, children, foot }: DialogProps) {
+export function Dialog({ title, onClose, isWide = false, isWidest = false, children, foot }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement
@@ -182,7 +184,7 @@ export function Dialog({ title, onClose, isWide = false, children, foot }: Dialo
   return (
     <dialog
       ref={dialog}
-      class={isWide ? 'dialog wide' : 'dialog'}
+      class={isWidest ? 'dialog widest' : isWide ? 'dialog wide' : 'dialog'}
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault()

@@ -33,13 +33,17 @@ interface FieldsProps {
 
 const within = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
 
+/** Words that are written in capitals. */
+const CAPITALS = /\b(ip|ips|tls|url|http|http3|hsts|alpn|dns|ca|sni|snmp|ntp)\b/g
+
 /** `defaultBackendId` → "Default backend". */
 export function labelOf(name: string): string {
   const words = name
     .replace(/Ids?$/, '')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  const written = words.replaceAll(CAPITALS, (word) => (word === 'ips' ? 'IPs' : word.toUpperCase()))
+  return written.charAt(0).toUpperCase() + written.slice(1)
 }
 
 export function Fields({ schema, path = '', value, errors, onChange, first = [] }: FieldsProps) {

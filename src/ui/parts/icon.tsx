@@ -7,6 +7,7 @@ const PATHS = {
   certificates: 'M6 11V8a6 6 0 0 1 12 0v3M5 11h14v9H5zM12 15v2',
   changes: 'M12 7v5l3 2M3 12a9 9 0 1 0 3-6.7M3 4v4h4',
   node: 'M5 5h14v10H5zM9 19h6M12 15v4',
+  cluster: 'M9 4h6v5H9zM3 15h6v5H3zM15 15h6v5h-6zM12 9v3M6 15v-3h12v3',
   alerts: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
   operations: 'M8 7l-5 5 5 5M16 7l5 5-5 5',
   search: 'M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zM16 16l5 5',

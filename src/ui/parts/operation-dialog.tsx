@@ -4,9 +4,10 @@ import { ask, type FieldError, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
+import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
-import { Button, Dialog, Loading } from './basic.tsx'
+import { Button, Dialog, Loading, Problem } from './basic.tsx'
 import { Fields } from './form.tsx'
 import { FormProblems } from './form-problems.tsx'
 
@@ -76,7 +77,11 @@ function Asking({
     ),
   }
 
+  // Rights may go while the dialog is open.
+  const isAllowed = operation.right === undefined || mayById(operation.right)
+
   async function send() {
+    if (!isAllowed) return
     isBusy.value = true
     refusal.value = undefined
     const path = ofPath(operation).reduce(
@@ -110,18 +115,21 @@ function Asking({
   const foot = (
     <>
       <Button onClick={onClose}>{t('Close')}</Button>
-      <Button
-        kind={operation.method === 'DELETE' ? 'danger' : 'main'}
-        isBusy={isBusy.value}
-        onClick={() => void send()}
-      >
-        {operation.effect === 'read' ? t('Ask') : t('Send')}
-      </Button>
+      {isAllowed ? (
+        <Button
+          kind={operation.method === 'DELETE' ? 'danger' : 'main'}
+          isBusy={isBusy.value}
+          onClick={() => void send()}
+        >
+          {operation.effect === 'read' ? t('Ask') : t('Send')}
+        </Button>
+      ) : null}
     </>
   )
   return (
     <Dialog title={operation.summary} onClose={onClose} isWide foot={foot}>
       <p class="code">{`${operation.method} ${operation.path}`}</p>
+      {isAllowed ? null : <Problem text={t('Your rights do not cover this, or no longer.')} />}
       {operation.description === '' ? null : <p class="hint">{operation.description}</p>}
       <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
       <form

@@ -3,12 +3,14 @@ import { useEffect } from 'preact/hooks'
 import { ask, type FieldError, read, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, merge, type Merged, type Values } from '../core/merge.ts'
+import { sectionOf } from '../core/record-document.ts'
 import { here } from '../core/records.ts'
-import { api, loadApi, type Operation } from '../core/schema.ts'
+import { api, loadApi, type Operation, type Schema } from '../core/schema.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Choice, Dialog, Loading, Problem } from './basic.tsx'
 import { Fields, labelOf } from './form.tsx'
 import { FormProblems } from './form-problems.tsx'
+import { RenderedLines } from './rendered-lines.tsx'
 import { say } from './toast.tsx'
 
 /** What a dialog makes or changes: the operations of the API by their ids. */
@@ -30,6 +32,11 @@ interface Draft {
   readonly etag: string | undefined
 }
 
+const nameIn = ({ name }: Values): string | undefined => (typeof name === 'string' ? name : undefined)
+
+const linesOf = (section: string | undefined, id: string | undefined, { base }: Draft): Beside['lines'] =>
+  section === undefined ? undefined : { section, before: id === undefined ? undefined : nameIn(base) }
+
 const pathOf = ({ path }: Operation, id: string | undefined) =>
   here(path).replace(/\{id\}/, encodeURIComponent(id ?? ''))
 
@@ -42,7 +49,8 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
   const met = useSignal<Merged | undefined>(undefined)
   const isBusy = useSignal(false)
-  const tab = useSignal<'form' | 'json' | 'history'>('form')
+  const tab = useSignal<View>('form')
+  const seesLines = useSignal(false)
   const operation = api.value?.operations.get(id === undefined ? create : update)
   useEffect(() => void loadApi(), [])
   useEffect(() => {
@@ -81,8 +89,15 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
     refusal.value = undefined
   }
 
+  const section = sectionOf(id === undefined ? create : update)
   const foot = (
     <>
+      <LinesButton
+        section={section}
+        name={nameIn(draft.value?.value ?? {})}
+        isOn={seesLines.value}
+        onToggle={() => (seesLines.value = !seesLines.value)}
+      />
       <Button onClick={onClose}>{t('Cancel')}</Button>
       <Button kind="main" isBusy={isBusy.value} disabled={draft.value === undefined} onClick={() => void save()}>
         {id === undefined ? t('Create') : t('Save')}
@@ -90,57 +105,106 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
     </>
   )
   const now = draft.value
+  const errors = refusal.value?.errors ?? []
   return (
-    <Dialog title={title} onClose={onClose} isWide foot={foot}>
-      {id === undefined ? null : (
-        <Choice
-          label={t('View')}
-          value={tab.value}
-          options={[
-            ['form', t('Form')],
-            ['json', 'JSON'],
-            ['history', t('History')],
-          ]}
-          onChange={(next) => (tab.value = next)}
-        />
-      )}
-      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
-      {met.value === undefined ? null : (
-        <Conflicts
-          merged={met.value}
-          onChoose={(field, chosen) => {
-            if (now !== undefined) draft.value = { ...now, value: { ...now.value, [field]: chosen } }
-          }}
-        />
-      )}
+    <Dialog title={title} onClose={onClose} isWide isWidest={seesLines.value} foot={foot}>
+      {id === undefined ? null : <Views value={tab.value} onChange={(next) => (tab.value = next)} />}
+      <FormProblems error={refusal.value?.message} errors={errors} />
+      <Conflicts
+        merged={met.value}
+        onChoose={(field, chosen) => {
+          if (now !== undefined) draft.value = { ...now, value: { ...now.value, [field]: chosen } }
+        }}
+      />
       {now === undefined || operation?.body === undefined ? (
-        refusal.value === undefined ? (
-          <Loading />
-        ) : null
+        <Awaited isRefused={refusal.value !== undefined} />
       ) : tab.value === 'history' && id !== undefined ? (
         <History id={id} />
       ) : tab.value === 'json' ? (
         <pre class="code block">{JSON.stringify(now.value, null, 2)}</pre>
       ) : (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault()
-            void save()
-          }}
-        >
-          <Fields
-            schema={operation.body}
-            value={now.value}
-            errors={refusal.value?.errors ?? []}
-            first={first}
-            onChange={(value) => (draft.value = { ...now, value })}
-          />
-          <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
-        </form>
+        <FormBesideLines
+          schema={operation.body}
+          value={now.value}
+          errors={errors}
+          first={first}
+          lines={seesLines.value ? linesOf(section, id, now) : undefined}
+          onChange={(value) => (draft.value = { ...now, value })}
+          onSubmit={() => void save()}
+        />
       )}
     </Dialog>
   )
 }
+
+function LinesButton({
+  section,
+  name = '',
+  isOn,
+  onToggle,
+}: {
+  readonly section: string | undefined
+  readonly name: string | undefined
+  readonly isOn: boolean
+  readonly onToggle: () => void
+}) {
+  if (section === undefined) return null
+  return (
+    <Button
+      kind="quiet"
+      icon="operations"
+      class="first"
+      needs="POST /config/plan"
+      aria-pressed={isOn}
+      disabled={name === ''}
+      onClick={onToggle}
+    >
+      {t('Lines of haproxy.cfg')}
+    </Button>
+  )
+}
+
+const Awaited = ({ isRefused }: { readonly isRefused: boolean }) => (isRefused ? null : <Loading />)
+
+type View = 'form' | 'json' | 'history'
+
+const Views = ({ value, onChange }: { readonly value: View; readonly onChange: (next: View) => void }) => (
+  <Choice
+    label={t('View')}
+    value={value}
+    options={[
+      ['form', t('Form')],
+      ['json', 'JSON'],
+      ['history', t('History')],
+    ]}
+    onChange={onChange}
+  />
+)
+
+interface Beside {
+  readonly schema: Schema
+  readonly value: Values
+  readonly errors: readonly FieldError[]
+  readonly first: readonly string[]
+  readonly lines: { readonly section: string; readonly before: string | undefined } | undefined
+  readonly onChange: (value: Values) => void
+  readonly onSubmit: () => void
+}
+
+const FormBesideLines = ({ schema, value, errors, first, lines, onChange, onSubmit }: Beside) => (
+  <div class={lines === undefined ? '' : 'two'}>
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      <Fields schema={schema} value={value} errors={errors} first={first} onChange={onChange} />
+      <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
+    </form>
+    {lines === undefined ? null : <RenderedLines {...lines} value={value} />}
+  </div>
+)
 
 /** Of the record, what the form may send back. */
 async function load(operation: Operation, id: string): Promise<Draft> {
@@ -151,16 +215,17 @@ async function load(operation: Operation, id: string): Promise<Draft> {
 }
 
 function Conflicts({
-  merged: { conflicts },
+  merged,
   onChoose,
 }: {
-  readonly merged: Merged
+  readonly merged: Merged | undefined
   readonly onChoose: (field: string, value: unknown) => void
 }) {
+  if (merged === undefined) return null
   return (
     <div class="problem block warn" role="alert">
       <p>{t('Somebody else changed this record meanwhile. What they changed is in the form; nothing is saved yet.')}</p>
-      {conflicts.map(({ field, mine, theirs }) => (
+      {merged.conflicts.map(({ field, mine, theirs }) => (
         <p key={field} class="conflict">
           <strong>{labelOf(field)}</strong>
           <Button onClick={() => onChoose(field, mine)}>

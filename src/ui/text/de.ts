@@ -1,3 +1,5 @@
+import { germanOfClusters } from './de-cluster.ts'
+
 /** German texts by their English ones. `test/src/ui/text.test.ts` holds them against what the page says. */
 export const german: Readonly<Record<string, string>> = {
   'A client stays with its server (cookie)': 'Ein Client bleibt bei seinem Server (Cookie)',
@@ -84,7 +86,6 @@ export const german: Readonly<Record<string, string>> = {
   'In backends': 'In Backends',
   'In none that is live.': 'In keinem, das läuft.',
   Jobs: 'Aufträge',
-  'Join another': 'Einem anderen beitreten',
   Keep: 'Behalten',
   'Keep these codes where the device is not; each opens one login without it:':
     'Bewahren Sie diese Codes getrennt vom Gerät auf; jeder öffnet eine Anmeldung ohne es:',
@@ -131,7 +132,6 @@ export const german: Readonly<Record<string, string>> = {
   'No servers here.': 'Keine Server hier.',
   'No target yet.': 'Noch kein Ziel.',
   Node: 'Knoten',
-  Nodes: 'Knoten',
   'Nothing fires.': 'Nichts schlägt an.',
   'Nothing here.': 'Nichts hier.',
   'Nothing in the last 1,000 entries of the audit log.': 'Nichts in den letzten 1.000 Einträgen des Protokolls.',
@@ -289,7 +289,6 @@ export const german: Readonly<Record<string, string>> = {
   halt: 'anhalten',
   halted: 'angehalten',
   hour: 'Stunde',
-  'in maintenance': 'in Wartung',
   info: 'Hinweis',
   leads: 'führt',
   light: 'hell',
@@ -357,4 +356,11 @@ export const german: Readonly<Record<string, string>> = {
   'The clock of this browser is wrong by {count:hour|hours}.':
     'Die Uhr dieses Browsers geht um {count:Stunde|Stunden} falsch.',
   'Times are those of the node.': 'Zeiten sind die des Knotens.',
+  'What would change': 'Was sich ändern würde',
+  'Look again': 'Neu ansehen',
+  'The form has changed since.': 'Das Formular hat sich seitdem geändert.',
+  'No line of a generated file: as it stands, nothing changes there.':
+    'Keine Zeile einer erzeugten Datei: So, wie es da steht, ändert sich dort nichts.',
+  'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
+  ...germanOfClusters,
 }

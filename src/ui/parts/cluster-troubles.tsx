@@ -1,0 +1,125 @@
+import type { ComponentChildren } from 'preact'
+import { ask } from '../core/api.ts'
+import { type ClusterState, type Member, membersOf } from '../core/cluster.ts'
+import { moment, t } from '../core/text.ts'
+import { Button } from './basic.tsx'
+import { Icon } from './icon.tsx'
+import { attempt } from './toast.tsx'
+
+interface Troubles {
+  readonly cluster: ClusterState
+  readonly onRemove: (member: Member) => void
+  readonly onOpen: (id: string, begin?: Readonly<Record<string, unknown>>) => void
+}
+
+/** What is not as it should be: what still works meanwhile, and what a person can do. */
+export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
+  const gone = membersOf(cluster).filter(({ state }) => state === 'unreachable')
+  const self = cluster.nodes.find(({ isSelf }) => isSelf)
+  if (cluster.removedAt !== null || cluster.halted !== null)
+    return (
+      <Trouble
+        title={
+          cluster.removedAt === null
+            ? t('This node follows the cluster no longer.')
+            : t('This node was removed from the cluster, {when}.', { when: moment(cluster.removedAt) })
+        }
+        works={t('Its HAProxy serves what ran here last. Nothing that is changed elsewhere comes here.')}
+        todo={
+          cluster.removedAt === null
+            ? (cluster.halted ?? '')
+            : t('Make it a single node; then it can join again with a new token.')
+        }
+      >
+        {self === undefined ? null : (
+          <Button needs="DELETE /cluster/nodes/{applianceId}" onClick={() => onRemove(self)}>
+            {t('Make it a single node')}
+          </Button>
+        )}
+      </Trouble>
+    )
+  if (cluster.histories !== null) return <TwoHistories cluster={cluster} />
+  if (gone.length === 0 && cluster.quorum) return null
+  const names = gone.map(({ name }) => name).join(', ')
+  return (
+    <Trouble
+      title={gone.length === 0 ? t('Too few votes answer.') : t('Does not answer: {names}', { names })}
+      works={
+        cluster.quorum
+          ? t('Traffic goes on, and so do changes: enough others answer. Who is away follows when it is back.')
+          : t('Traffic goes on as it runs, and people can log in. Nothing can be changed until enough nodes answer.')
+      }
+      todo={
+        cluster.quorum
+          ? t('Look at the machine, the daemon there, and firewalls. Remove it only if it does not come back.')
+          : isPair(cluster)
+            ? t('Bring it back. If it is off for certain, this node can go on alone.')
+            : t('Bring one of them back. If none is left, this node can become a single node.')
+      }
+    >
+      {cluster.quorum
+        ? gone.map((one) => (
+            <Button key={one.id} needs="DELETE /cluster/nodes/{applianceId}" onClick={() => onRemove(one)}>
+              {t('Remove {name}', { name: one.name })}
+            </Button>
+          ))
+        : null}
+      {!cluster.quorum && isPair(cluster) ? (
+        <Button needs="PUT /cluster/takeover" onClick={() => onOpen('cluster.takeOver')}>
+          {t('Go on alone')}
+        </Button>
+      ) : null}
+    </Trouble>
+  )
+}
+
+const isPair = ({ nodes, witness }: ClusterState): boolean => nodes.length === 2 && witness === null
+
+function TwoHistories({ cluster: { histories, nodes } }: { readonly cluster: ClusterState }) {
+  const keep = (id: string) =>
+    attempt(async () => (await ask('PUT', '/cluster/resolve', { body: { keep: id } })).message)
+  const here = histories?.edits.here ?? 0
+  const there = histories?.edits.there ?? 0
+  return (
+    <Trouble
+      title={t('Both nodes went on alone, and both were changed.')}
+      works={t('Traffic goes on, on each as it runs there. Neither takes changes until somebody has chosen.')}
+      todo={t('Choose whose configuration stays. That of the other one is set aside there as a file.')}
+    >
+      {nodes.map(({ id, name, isSelf }) => (
+        <Button key={id} needs="PUT /cluster/resolve" onClick={() => void keep(id)}>
+          {t('Keep that of {name} ({count:change|changes})', { name, count: isSelf ? here : there })}
+        </Button>
+      ))}
+    </Trouble>
+  )
+}
+
+const Trouble = ({
+  title,
+  works,
+  todo,
+  children,
+}: {
+  readonly title: string
+  readonly works: string
+  readonly todo: string
+  readonly children?: ComponentChildren
+}) => (
+  <section class="trouble" role="alert">
+    <h2>
+      <Icon name="alert" /> <bdi>{title}</bdi>
+    </h2>
+    <dl class="facts">
+      <div>
+        <dt>{t('What still works')}</dt>
+        <dd>{works}</dd>
+      </div>
+      <div>
+        <dt>{t('What to do')}</dt>
+        <dd>{todo}</dd>
+      </div>
+    </dl>
+    <div class="card-foot">{children}</div>
+  </section>
+)

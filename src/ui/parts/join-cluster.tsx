@@ -1,0 +1,225 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { ask, type FieldError, Refused } from '../core/api.ts'
+import { lookAtCluster } from '../core/cluster.ts'
+import { changed, overview } from '../core/live.ts'
+import { may } from '../core/rights.ts'
+import { forget, loginNotice } from '../core/session.ts'
+import { t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, PageHead } from './basic.tsx'
+import { FormProblems } from './form-problems.tsx'
+import { labelOf } from './form.tsx'
+import { say } from './toast.tsx'
+
+interface Refusal {
+  readonly message: string
+  readonly errors: readonly FieldError[]
+}
+
+/** A node that is in no cluster begins one, or joins another. */
+export function JoinCluster() {
+  const name = overview.value?.nodes.find(({ isSelf }) => isSelf)?.name ?? ''
+  const isAllowed = may('POST /cluster', 'POST /cluster/join')
+  return (
+    <>
+      <PageHead title={t('Cluster')} hint={t('Up to five nodes share one configuration, users and sessions.')} />
+      <Card>
+        <Empty title={t('This node is in no cluster.')}>
+          <p>
+            {t('Traffic never needs a cluster. With one, another node goes on where this one cannot.')}
+            {isAllowed ? '' : ` ${t('Your rights do not cover beginning or joining one.')}`}
+          </p>
+        </Empty>
+      </Card>
+      {isAllowed ? (
+        <div class="columns even">
+          {may('POST /cluster') ? <Begin node={name} /> : null}
+          {may('POST /cluster/join') ? <Join node={name} /> : null}
+        </div>
+      ) : null}
+    </>
+  )
+}
+
+/** HOST of this page is where others most likely reach the node; a trial listens here only. */
+const ownAddress = (): string => `${location.hostname}:9444`
+const refusalOf = (error: unknown): Refusal =>
+  error instanceof Refused
+    ? { message: error.message, errors: error.errors }
+    : { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
+
+function Begin({ node }: { readonly node: string }) {
+  const values = useSignal<Values>({ name: '', address: ownAddress(), nodeName: node })
+  const refusal = useSignal<Refusal | undefined>(undefined)
+  const isBusy = useSignal(false)
+  async function begin() {
+    isBusy.value = true
+    refusal.value = undefined
+    try {
+      say((await ask('POST', '/cluster', { body: values.value })).message)
+      await Promise.all([lookAtCluster(), changed()])
+    } catch (error) {
+      refusal.value = refusalOf(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return (
+    <Card title={t('Begin a cluster')}>
+      <p class="hint">{t('This node is its first one; others join with a token. Traffic is untouched.')}</p>
+      <Inputs
+        values={values.value}
+        names={['name', 'address', 'nodeName']}
+        refusal={refusal.value}
+        onChange={(next) => (values.value = next)}
+        onSubmit={() => void begin()}
+      >
+        <Button kind="main" type="submit" isBusy={isBusy.value}>
+          {t('Begin')}
+        </Button>
+      </Inputs>
+    </Card>
+  )
+}
+
+interface Preview {
+  readonly name: string
+  readonly version: string
+  readonly nodes: readonly { readonly id: string; readonly name: string; readonly address: string }[]
+  readonly brings: readonly { readonly resource: string; readonly name: string }[]
+  readonly reachable: boolean
+  readonly why?: string
+}
+
+/** Looks first: what would be joined, and what comes along. */
+function Join({ node }: { readonly node: string }) {
+  const values = useSignal<Values>({ token: '', address: ownAddress(), nodeName: node })
+  const preview = useSignal<Preview | undefined>(undefined)
+  const refusal = useSignal<Refusal | undefined>(undefined)
+  const isBusy = useSignal(false)
+  async function send(isLook: boolean) {
+    isBusy.value = true
+    refusal.value = undefined
+    try {
+      const body = isLook ? { ...values.value, dryRun: true } : values.value
+      const { data } = await ask<Preview>('POST', '/cluster/join', { body })
+      if (isLook) preview.value = data
+      else {
+        // Sessions of before are none of the cluster.
+        loginNotice.value = {
+          tone: 'good',
+          text: t('This node has joined {name}. Log in with a user of the cluster.', {
+            name: preview.value?.name ?? '',
+          }),
+        }
+        forget()
+      }
+    } catch (error) {
+      refusal.value = refusalOf(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  const seen = preview.value
+  return (
+    <Card title={t('Join a cluster')}>
+      <p class="hint">{t('With a token that was made there: Cluster, “Let a node join”.')}</p>
+      <Inputs
+        values={values.value}
+        names={['token', 'address', 'nodeName']}
+        refusal={refusal.value}
+        onChange={(next) => {
+          values.value = next
+          preview.value = undefined
+        }}
+        onSubmit={() => void send(seen === undefined)}
+      >
+        {seen === undefined ? null : <Seen seen={seen} />}
+        <Button kind={seen === undefined ? 'main' : 'danger'} type="submit" isBusy={isBusy.value}>
+          {seen === undefined ? t('Look at it first') : t('Join {name}', { name: seen.name })}
+        </Button>
+      </Inputs>
+    </Card>
+  )
+}
+
+const Seen = ({ seen: { name, nodes, brings, reachable, why, version } }: { readonly seen: Preview }) => (
+  <section class="problem block warn" aria-live="polite">
+    <p>
+      <strong>
+        <bdi>{name}</bdi>
+      </strong>{' '}
+      {version} · {nodes.map((one) => one.name).join(', ')}{' '}
+      <Badge tone={reachable ? 'good' : 'bad'}>{reachable ? t('reaches this node') : t('does not reach it')}</Badge>
+    </p>
+    {why === undefined ? null : <p>{why}</p>}
+    <ul>
+      <li>{t('The configuration and users of the cluster take the place of those of this node. Back up before.')}</li>
+      <li>
+        {brings.length === 0
+          ? t('Nothing of this node comes along.')
+          : t('What is of this node alone comes along: {names}', { names: brings.map((one) => one.name).join(', ') })}
+      </li>
+      <li>{t('You log in again, with a user of the cluster.')}</li>
+    </ul>
+  </section>
+)
+
+type Values = Readonly<Record<string, string>>
+
+const TITLES: Readonly<Record<string, () => string>> = {
+  name: () => t('Name of the cluster'),
+  token: () => t('Token'),
+  address: () => t('Where other nodes reach this one'),
+  nodeName: () => t('Name of this node'),
+}
+
+function Inputs({
+  values,
+  names,
+  refusal,
+  onChange,
+  onSubmit,
+  children,
+}: {
+  readonly values: Values
+  readonly names: readonly string[]
+  readonly refusal: Refusal | undefined
+  readonly onChange: (values: Values) => void
+  readonly onSubmit: () => void
+  readonly children: ComponentChildren
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSubmit()
+      }}
+    >
+      <FormProblems error={refusal?.message} errors={refusal?.errors ?? []} />
+      {names.map((name) => {
+        const errors = (refusal?.errors ?? []).filter(({ field }) => field === name)
+        return (
+          <label key={name} class="field">
+            {TITLES[name]?.() ?? labelOf(name)}
+            <input
+              type="text"
+              name={`cluster-${name}`}
+              autocomplete="off"
+              required
+              aria-invalid={errors.length > 0}
+              value={values[name] ?? ''}
+              onInput={(event) => onChange({ ...values, [name]: event.currentTarget.value })}
+            />
+            {errors.map(({ message }) => (
+              <strong key={message} class="error">
+                {message}
+              </strong>
+            ))}
+          </label>
+        )
+      })}
+      {children}
+    </form>
+  )
+}

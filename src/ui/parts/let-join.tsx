@@ -1,0 +1,182 @@
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { ask, Away, textOf } from '../core/api.ts'
+import { cluster, membersOf } from '../core/cluster.ts'
+import { clock, t } from '../core/text.ts'
+import { Badge, Button, Choice, Dialog, Problem } from './basic.tsx'
+import { Icon } from './icon.tsx'
+
+type Role = 'node' | 'witness'
+interface Issued {
+  readonly token: string
+  readonly expiresAt: string
+}
+
+const HOUR_S = 3_600
+
+/** From the token that is made here, over what is pasted there, to the node that votes. */
+export function LetJoin({ onClose }: { readonly onClose: () => void }) {
+  const role = useSignal<Role>('node')
+  const hours = useSignal('1')
+  const issued = useSignal<Issued | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
+  const isBusy = useSignal(false)
+  const before = useSignal<ReadonlySet<string>>(new Set())
+  async function make() {
+    isBusy.value = true
+    problem.value = undefined
+    before.value = new Set(cluster.value === null || cluster.value === undefined ? [] : idsOf(cluster.value))
+    try {
+      const body = { role: role.value, validFor: Number(hours.value) * HOUR_S }
+      issued.value = (await ask<Issued>('POST', '/cluster/tokens', { body })).data
+    } catch (error) {
+      problem.value =
+        error instanceof Away ? t('The daemon does not answer; nothing was saved. Try again.') : textOf(error)
+    } finally {
+      isBusy.value = false
+    }
+  }
+  const come = cluster.value === null || cluster.value === undefined ? [] : membersOf(cluster.value)
+  const joined = come.find(({ id }) => issued.value !== undefined && !before.value.has(id))
+  const isDone = joined?.isVoter === true && joined.state === 'online'
+  return (
+    <Dialog
+      title={t('Let a node join')}
+      onClose={onClose}
+      foot={
+        <Button kind={isDone ? 'main' : 'plain'} onClick={onClose}>
+          {isDone ? t('Done') : t('Close')}
+        </Button>
+      }
+    >
+      <Problem text={problem.value} />
+      <ol class="steps">
+        <Step title={t('Make a token here')} isDone={issued.value !== undefined} isNow={issued.value === undefined}>
+          {issued.value === undefined ? (
+            <>
+              <Choice
+                label={t('What joins')}
+                value={role.value}
+                options={[
+                  ['node', t('A node')],
+                  ['witness', t('A witness')],
+                ]}
+                onChange={(next) => (role.value = next)}
+              />
+              <p class="hint">
+                {role.value === 'node'
+                  ? t('It takes over the configuration and users of this cluster, and serves what it serves.')
+                  : t('A third vote on another site: no configuration, no traffic. It is worth it for two nodes.')}
+              </p>
+              <Choice
+                label={t('Good for')}
+                value={hours.value}
+                options={[
+                  ['1', t('1 hour')],
+                  ['24', t('1 day')],
+                ]}
+                onChange={(next) => (hours.value = next)}
+              />
+              <Button kind="main" isBusy={isBusy.value} onClick={() => void make()}>
+                {t('Make the token')}
+              </Button>
+            </>
+          ) : (
+            <p class="hint">{t('Good for one node, until {time}.', { time: clock(issued.value.expiresAt) })}</p>
+          )}
+        </Step>
+        <Step
+          title={t('Paste it there')}
+          isDone={joined !== undefined}
+          isNow={issued.value !== undefined && joined === undefined}
+        >
+          {issued.value === undefined || joined !== undefined ? null : (
+            <Pasting token={issued.value.token} role={role.value} />
+          )}
+        </Step>
+        <Step
+          title={joined === undefined ? t('It comes in') : t('{name} came in', { name: joined.name })}
+          isDone={joined !== undefined}
+          isNow={issued.value !== undefined && joined === undefined}
+        >
+          {issued.value !== undefined && joined === undefined ? (
+            <p class="hint">{t('Waiting for it; this dialog may be closed meanwhile.')}</p>
+          ) : null}
+        </Step>
+        <Step
+          title={t('It has what the others have, and votes')}
+          isDone={isDone}
+          isNow={joined !== undefined && !isDone}
+        >
+          {joined === undefined || isDone ? null : (
+            <p>
+              <Badge tone={joined.state === 'online' ? 'good' : 'idle'}>{t(joined.state)}</Badge>{' '}
+              <span class="hint">{t('It gets its vote as soon as it has everything.')}</span>
+            </p>
+          )}
+        </Step>
+      </ol>
+      <p class="hidden" role="status">
+        {isDone ? t('{name} came in', { name: joined.name }) : ''}
+      </p>
+    </Dialog>
+  )
+}
+
+const idsOf = (known: NonNullable<typeof cluster.value>): readonly string[] => membersOf(known).map(({ id }) => id)
+
+const Step = ({
+  title,
+  isDone,
+  isNow,
+  children,
+}: {
+  readonly title: string
+  readonly isDone: boolean
+  readonly isNow: boolean
+  readonly children?: ComponentChildren
+}) => (
+  <li class={isDone ? 'done' : isNow ? 'now' : ''} aria-current={isNow ? 'step' : undefined}>
+    <strong>
+      {isDone ? <Icon name="check" /> : null}
+      <bdi>{title}</bdi>
+    </strong>
+    {children}
+  </li>
+)
+
+function Pasting({ token, role }: { readonly token: string; readonly role: Role }) {
+  const isCopied = useSignal(false)
+  useEffect(() => {
+    if (!isCopied.value) return undefined
+    const timer = setTimeout(() => (isCopied.value = false), 3_000)
+    return () => clearTimeout(timer)
+  }, [isCopied.value])
+  return (
+    <>
+      <label class="field">
+        {t('Token, shown this once')}
+        <textarea class="code" readOnly rows={3} value={token} onFocus={(event) => event.currentTarget.select()} />
+      </label>
+      <Button
+        icon={isCopied.value ? 'check' : 'save'}
+        onClick={() => void navigator.clipboard.writeText(token).then(() => (isCopied.value = true))}
+      >
+        {isCopied.value ? t('Copied') : t('Copy')}
+      </Button>
+      {role === 'node' ? (
+        <>
+          <p>{t('On the other machine, open its page, go to Cluster, and paste it under “Join a cluster”.')}</p>
+          <p>{t('Or on its command line, which reads the token from its input:')}</p>
+          <pre class="code block wraps">fulcrum cluster join - --address HOST:9444 --node-name NAME</pre>
+        </>
+      ) : (
+        <>
+          <p>{t('On the machine of the witness, as root; its daemon waits for the file:')}</p>
+          <pre class="code block wraps">umask 077; cat &gt; /var/lib/fulcrum/join-token</pre>
+        </>
+      )}
+    </>
+  )
+}

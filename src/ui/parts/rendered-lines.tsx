@@ -1,0 +1,95 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { ask, readAll, Refused, textOf } from '../core/api.ts'
+import type { Warning } from '../core/live.ts'
+import type { Values } from '../core/merge.ts'
+import { documentOfRecord, REFERRED } from '../core/record-document.ts'
+import { placeOf, type RecordLike } from '../core/records.ts'
+import { t } from '../core/text.ts'
+import { Button, Loading } from './basic.tsx'
+import { Diffs, type FileDiff } from './changes-list.tsx'
+import { FormProblems } from './form-problems.tsx'
+
+interface Lines {
+  readonly section: string
+  /** What the record is called so far; undefined for a new one. */
+  readonly before: string | undefined
+  readonly value: Values
+}
+
+interface Shown {
+  readonly of: Values
+  readonly files: readonly FileDiff[]
+  readonly warnings: readonly Warning[]
+}
+
+async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
+  // Where one may not look, there is nothing that one could refer to either.
+  const lists = await Promise.all(
+    REFERRED.map((section) => readAll<RecordLike>(placeOf(section)).catch((): RecordLike[] => [])),
+  )
+  return new Map(lists.flat().map(({ id, name = '' }) => [id, name]))
+}
+
+/**
+ * What becomes of generated files, beside the form that it is about. It is asked for, and not with each key: the daemon
+ * keeps some plans only, and those of other people are among them.
+ */
+export function RenderedLines({ section, before, value }: Lines) {
+  const shown = useSignal<Shown | undefined>(undefined)
+  const refusal = useSignal<Refused | Error | undefined>(undefined)
+  const isBusy = useSignal(false)
+  async function look() {
+    isBusy.value = true
+    refusal.value = undefined
+    try {
+      const document = documentOfRecord({ section, before, value, names: await namesOfAll() })
+      const { data } = await ask<Omit<Shown, 'of'>>('POST', '/config/plan', { body: { document, takeOver: true } })
+      shown.value = { ...data, of: value }
+    } catch (error) {
+      refusal.value = error instanceof Error ? error : new Error(textOf(error))
+      shown.value = undefined
+    } finally {
+      isBusy.value = false
+    }
+  }
+  useEffect(() => void look(), [])
+  const now = shown.value
+  const errors = refusal.value instanceof Refused ? refusal.value.errors : []
+  return (
+    <section class="beside" aria-label={t('What would change')} aria-live="polite">
+      <header class="card-head">
+        <h3>{t('What would change')}</h3>
+        <Button isBusy={isBusy.value} disabled={now?.of === value} onClick={() => void look()}>
+          {t('Look again')}
+        </Button>
+      </header>
+      <FormProblems error={refusal.value?.message} errors={errors} />
+      {now === undefined ? (
+        refusal.value === undefined ? (
+          <Loading />
+        ) : null
+      ) : (
+        <Known now={now} isOld={now.of !== value} />
+      )}
+    </section>
+  )
+}
+
+const Known = ({ now: { files, warnings }, isOld }: { readonly now: Shown; readonly isOld: boolean }) => (
+  <div class={isOld ? 'outdated' : ''}>
+    {isOld ? <p class="hint">{t('The form has changed since.')}</p> : null}
+    {warnings.length === 0 ? null : (
+      <ul class="problem block warn">
+        {warnings.map(({ code, message }) => (
+          <li key={`${code} ${message}`}>{message}</li>
+        ))}
+      </ul>
+    )}
+    {files.length === 0 ? (
+      <p class="hint">{t('No line of a generated file: as it stands, nothing changes there.')}</p>
+    ) : (
+      <Diffs files={files} />
+    )}
+  </div>
+)

@@ -1,0 +1,105 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { axeOf, axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { begunAnew, ClusterDaemons, join } from '../fixtures/cluster-daemons.ts'
+import { allVote, die, seenBy } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+
+/** The page of a cluster, against real daemons with a real etcd beside each. */
+
+t.setTimeout(300_000)
+
+async function clusterPage(page: Page): Promise<void> {
+  await page.waitForSelector('.menu')
+  await page.evaluate("location.hash = '#/cluster'")
+}
+const card = (name: string) => `[data-node="${name}"]`
+
+t.test('three nodes, by the page alone', { skip: noBrowser }, async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') {
+    t.pass(`# SKIP ${daemons}`)
+    return
+  }
+  const [first, second, third] = await Promise.all([daemons.start(), daemons.start(), daemons.start()])
+  // axe is put into the page by the test, which the page's own policy forbids.
+  const here = await openedPage(t, first.daemon.port, { bypassCSP: true })
+  const there = await openedPage(t, second.daemon.port, { bypassCSP: true })
+  const { page } = here
+  for (const one of [here, there]) one.page.setDefaultTimeout(15_000)
+  await logIn(page)
+  await clusterPage(page)
+
+  await t.test('the first begins it', async (t) => {
+    await page.waitForSelector('text=This node is in no cluster.')
+    await page.fill('input[name=cluster-name]', 'site')
+    await page.fill('form:has(button:has-text("Begin")) input[name=cluster-address]', first.address)
+    await page.fill('form:has(button:has-text("Begin")) input[name=cluster-nodeName]', 'left')
+    await page.click('button:has-text("Begin")')
+    await page.waitForSelector(`${card('left')} .badge:has-text("leads")`)
+    t.equal(await page.innerText('h1'), 'site')
+    await begunAnew(first)
+  })
+
+  await t.test('another one joins with what is pasted there, and both see how far it is', async (t) => {
+    await page.click('button:has-text("Let a node join")')
+    await page.click('button:has-text("Make the token")')
+    const token = await page.inputValue('.steps textarea')
+    t.match(token, /^fj1\./)
+    t.same(await axeOfLooks(page), [], 'the token')
+    const joining = there.page
+    await logIn(joining)
+    await clusterPage(joining)
+    const its = (what: string) => `form:has(input[name=cluster-token]) ${what}`
+    await joining.fill(its('input[name=cluster-token]'), `${token.slice(0, -3)}x`)
+    await joining.fill(its('input[name=cluster-address]'), second.address)
+    await joining.fill(its('input[name=cluster-nodeName]'), 'right')
+    await joining.click('button:has-text("Look at it first")')
+    await joining.waitForSelector('.problem[role=alert]')
+    await joining.fill(its('input[name=cluster-token]'), token)
+    await joining.click('button:has-text("Look at it first")')
+    await joining.waitForSelector('.problem:has-text("reaches this node")')
+    t.same(await axeOf(joining), [], 'what would be joined')
+    t.equal((await seenBy(second)) === null, true, 'looking joins nothing')
+    await joining.click('button:has-text("Join site")')
+    await joining.waitForSelector('.login >> text=This node has joined site. Log in with a user of the cluster.')
+    await page.waitForSelector('.steps .done:has-text("right came in")')
+    await page.waitForSelector('.steps li:nth-child(4).done')
+    await page.click('button:has-text("Done")')
+    await begunAnew(second)
+    await second.daemon.login()
+    await logIn(joining)
+    await clusterPage(joining)
+    await joining.waitForSelector(`${card('right')} .badge:has-text("this one")`)
+  })
+
+  await t.test('one that is gone: what still works, and what can be done', async (t) => {
+    t.equal((await join(third, 'third', first)).status, 200)
+    await allVote(first, 3)
+    await page.waitForSelector(`${card('third')} .badge:has-text("online")`)
+    t.equal(await page.locator('.trouble').count(), 0)
+    await die(third)
+    await page.waitForSelector('.trouble:has-text("Does not answer: third")')
+    await page.waitForSelector(`${card('third')} .badge:has-text("unreachable")`)
+    t.match(await page.innerText('.trouble'), /Traffic goes on, and so do changes/)
+    t.same(await axeOfLooks(page), [], 'a node is gone')
+    await page.click('.trouble button:has-text("Remove third")')
+    const remove = page.locator('.dialog-foot button.danger')
+    t.ok(await remove.isDisabled(), 'nobody removes a node by a slip')
+    t.match(await page.innerText('.dialog-body'), /locked out/)
+    t.same(await axeOf(page), [], 'before it is removed')
+    await page.fill('.dialog-body input', 'third')
+    // It is refused while a member of etcd begins anew, and asked for again.
+    await until(
+      'the removal',
+      async () => {
+        await remove.click({ timeout: 2_000 }).catch(() => undefined)
+        return page.locator('.dialog').count()
+      },
+      (count) => count === 0,
+    )
+    await page.waitForSelector(card('third'), { state: 'detached' })
+    await page.waitForSelector('.trouble', { state: 'detached' })
+  })
+  t.same([...here.faults, ...there.faults], [])
+})

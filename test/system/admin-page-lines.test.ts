@@ -1,0 +1,36 @@
+import t from 'tap'
+import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+
+t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const [{ id }] = await until(
+    'the demonstration is there',
+    () => daemon.data('GET', '/layer7proxy/frontends'),
+    (all) => all.length > 0,
+  )
+  // axe is put into the page by the test, which the page's own policy forbids.
+  const { page, faults } = await openedPage(test, daemon.port, { bypassCSP: true })
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
+  await page.click('.page-head button:has-text("Edit")')
+  await page.waitForSelector('.dialog .field')
+  await page.click('button:has-text("Lines of haproxy.cfg")')
+  await page.waitForSelector('.beside:has-text("nothing changes there")')
+  const ports = page.locator('.dialog .field:has-text("Ports") input')
+  await ports.fill('8123')
+  await page.waitForSelector('.beside:has-text("The form has changed since.")')
+  await page.click('.beside button:has-text("Look again")')
+  await page.waitForSelector('.beside .added:has-text("bind 127.0.0.1:8123")')
+  test.match(await page.innerText('.beside .removed'), /bind 127\.0\.0\.1:8080/)
+  test.same(await axeOfLooks(page), [])
+  await page.fill('.dialog .field:has-text("Name") input >> nth=0', 'store')
+  await page.click('.beside button:has-text("Look again")')
+  await page.waitForSelector('.beside .added:has-text("# store")')
+  await ports.fill('many')
+  await page.click('.beside button:has-text("Look again")')
+  await page.waitForSelector('.beside .problem[role=alert]')
+  test.same(await daemon.data('GET', '/services/pending').then(({ count }) => count), 0, 'looking changes nothing')
+  test.same(faults, [])
+})
