@@ -195,7 +195,7 @@ function Header() {
       <a class="button quiet" href={hrefOf('account')} aria-label={t('Account')} title={account.value?.email}>
         <Icon name="user" />
       </a>
-      <Button kind="quiet" onClick={() => void logOut()}>
+      <Button kind="quiet" icon="leave" class="log-out" aria-label={t('Log out')} onClick={() => void logOut()}>
         {t('Log out')}
       </Button>
     </header>

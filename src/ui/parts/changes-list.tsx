@@ -86,6 +86,7 @@ export const Diffs = ({ files }: { readonly files: readonly FileDiff[] }) => (
         <summary>{path.slice(path.lastIndexOf('/') + 1)}</summary>
         <pre class="code block" tabIndex={0} aria-label={t('Changes of {path}', { path })}>
           {diff
+            .trimEnd()
             .split('\n')
             .slice(4)
             .map((line, at) => (

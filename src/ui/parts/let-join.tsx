@@ -169,7 +169,7 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
         <>
           <p>{t('On the other machine, open its page, go to Cluster, and paste it under “Join a cluster”.')}</p>
           <p>{t('Or on its command line, which reads the token from its input:')}</p>
-          <pre class="code block wraps">fulcrum cluster join - --address HOST:9444 --node-name NAME</pre>
+          <pre class="code block wraps">{'fulcrum cluster join - \\\n  --address HOST:9444 --node-name NAME'}</pre>
         </>
       ) : (
         <>
