@@ -1,14 +1,19 @@
 import t from 'tap'
 import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
 
 t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrowser }, async (test) => {
-  const daemon = await daemonFixture(test, ['--demo'])
-  const [{ id }] = await until(
-    'the demonstration is there',
-    () => daemon.data('GET', '/layer7proxy/frontends'),
-    (all) => all.length > 0,
-  )
+  const daemon = await daemonFixture(test)
+  const own = String(await freePort())
+  const { id: defaultBackendId } = await daemon.data('POST', '/layer7proxy/backends', {
+    name: 'shop',
+    mode: 'http',
+    reals: [],
+  })
+  const body = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: own, defaultBackendId }
+  const { id } = await daemon.data('POST', '/layer7proxy/frontends', body)
+  await daemon.data('PUT', '/services/apply')
   // axe is put into the page by the test, which the page's own policy forbids.
   const { page, faults } = await openedPage(test, daemon.port, { bypassCSP: true })
   await logIn(page)
@@ -23,7 +28,7 @@ t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrows
   await page.waitForSelector('.beside:has-text("The form has changed since.")')
   await page.click('.beside button:has-text("Look again")')
   await page.waitForSelector('.beside .added:has-text("bind 127.0.0.1:8123")')
-  test.match(await page.innerText('.beside .removed'), /bind 127\.0\.0\.1:8080/)
+  test.match(await page.innerText('.beside .removed'), `bind 127.0.0.1:${own}`)
   test.same(await axeOfLooks(page), [])
   await page.fill('.dialog .field:has-text("Name") input >> nth=0', 'store')
   await page.click('.beside button:has-text("Look again")')
