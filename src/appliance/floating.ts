@@ -21,6 +21,7 @@ export function createFloating(
   const here = {
     tells: () => ({ isReady: readiness.why === undefined, why: readiness.why, held: addresses.held }),
     yield: (syncGroup: string) => readiness.yield(syncGroup),
+    resume: (syncGroup: string) => readiness.resume(syncGroup),
   }
   // In trial the network is only recorded, and who only watches has nothing to do with it.
   if (settings.profile === 'trial' || settings.observe !== undefined) return { here, parts: [] }

@@ -11,12 +11,18 @@ import { askNode } from './questions.ts'
 const ADDRESSES = '/addresses'
 /** To give those of a sync group away. */
 const YIELD = '/yield'
+/** To take them again when nobody has them. A node of a version before does not know it, and waits. */
+const RESUME = '/resume'
 
 export interface AddressesParts {
   readonly nodeId: string
   readonly running: ConfigView
   readonly membership: Pick<Membership, 'members' | 'forward'> & { readonly cluster: unknown }
-  readonly here: { tells(): NodeAddresses; yield(syncGroup: string): Promise<void> }
+  readonly here: {
+    tells(): NodeAddresses
+    yield(syncGroup: string): Promise<void>
+    resume(syncGroup: string): Promise<void>
+  }
   readonly wait: (ms: number) => Promise<unknown>
 }
 
@@ -63,11 +69,18 @@ export class Addresses implements AddressesActor {
     const idle = others.filter((id) => !holders.includes(id))
     await Promise.allSettled(idle.map((id) => this.#yieldOn(id, syncGroup)))
     await Promise.all(holders.map((id) => this.#yieldOn(id, syncGroup)))
+    const isTaken = await this.#until(async () => holds(await this.#told(nodeId)))
+    // Who takes it may fail in the next moment.
+    await Promise.allSettled(others.filter((id) => told.has(id)).map((id) => this.#resumeOn(id, syncGroup)))
+    if (!isTaken) throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
+  }
+
+  async #until(holds: () => Promise<boolean>): Promise<boolean> {
     for (let look = 0; look < LOOKS_MAX; look++) {
-      if (holds(await this.#told(nodeId))) return
+      if (await holds()) return true
       await this.#parts.wait(LOOK_EVERY_MS)
     }
-    throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
+    return false
   }
 
   /** Why this node could not give away what it has, as a sentence; undefined where it could. */
@@ -155,6 +168,12 @@ export class Addresses implements AddressesActor {
     }
   }
 
+  async #resumeOn(nodeId: string, syncGroup: string): Promise<void> {
+    const { nodeId: self, membership, here } = this.#parts
+    if (nodeId === self) return await here.resume(syncGroup)
+    await askNode(membership, { nodeId, path: RESUME, body: { syncGroup }, timeout_ms: PATIENCE_MS })
+  }
+
   async #told(nodeId: string): Promise<NodeAddresses | undefined> {
     const { nodeId: self, membership, here } = this.#parts
     if (nodeId === self) return here.tells()
@@ -169,10 +188,17 @@ export const addressAnswers = (here: () => AddressesParts['here'] | undefined) =
   [ADDRESSES]: async (): Promise<unknown> => here()?.tells(),
   [YIELD]: async (question: unknown): Promise<unknown> => {
     const node = here()
-    await node?.yield(String(Reflect.get(Object(question), 'syncGroup')))
+    await node?.yield(syncGroupIn(question))
+    return node && {}
+  },
+  [RESUME]: async (question: unknown): Promise<unknown> => {
+    const node = here()
+    await node?.resume(syncGroupIn(question))
     return node && {}
   },
 })
+
+const syncGroupIn = (question: unknown): string => String(Reflect.get(Object(question), 'syncGroup'))
 
 const refuseNode = (message: string): void => refuseFields([problemIn('nodeId', message)])
 

@@ -75,6 +75,12 @@ export class Readiness {
     await this.look()
   }
 
+  /** Somebody has them: from now on this node takes them when they are free. */
+  async resume(syncGroup: string): Promise<void> {
+    this.#yields.delete(syncGroup)
+    await this.look()
+  }
+
   /** One after the other, so that what was told last is what was seen last. */
   look(): Promise<void> {
     const looked = this.#turn.then(() => this.#look())

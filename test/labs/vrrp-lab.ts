@@ -19,6 +19,7 @@ export const FLOATING = ['10.0.0.100', 'fd00::100'] as const
 const NODE = fileURLToPath(new URL('vrrp-node.ts', import.meta.url))
 const CLIENT = fileURLToPath(new URL('vrrp-client.ts', import.meta.url))
 const LOOK_EVERY_MS = 20
+const CLIENT_MAC = '02:00:00:00:00:fe'
 const PATIENCE_MS = 30_000
 /** Folders of the machine that a node has for itself. */
 const OWN = ['/etc/keepalived', '/etc/sysctl.d'] as const
@@ -206,7 +207,12 @@ frontend fe
 
 export async function vrrpLab(test: Ending, count = 2): Promise<Lab> {
   const bridge = await namespace(test, 'bridge')
-  await bridge.ip('link add br0 type bridge', 'link set br0 up', 'address add 10.0.0.1/24 dev br0')
+  // By itself it has one of its ports', and another one when that is cut off.
+  await bridge.ip(
+    `link add br0 address ${CLIENT_MAC} type bridge`,
+    'link set br0 up',
+    'address add 10.0.0.1/24 dev br0',
+  )
   await bridge.ip6('address add fd00::1/64 dev br0 nodad')
   const nodes: LabNode[] = []
   for (let at = 0; at < count; at++) {

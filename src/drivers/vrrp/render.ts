@@ -45,6 +45,8 @@ const GLOBAL = [
   'vrrp_garp_master_delay 1',
   'vrrp_garp_master_repeat 3',
   'vrrp_garp_master_refresh 60',
+  // Of two that had an address while they did not hear each other, the one that keeps it tells neighbours again.
+  'vrrp_higher_prio_send_advert',
 ] as const
 
 const block = (head: string, lines: readonly string[]): readonly string[] => [

@@ -17,6 +17,7 @@ async function three(test: Test, records = pair({ nodes: THREE })) {
   for (const id of THREE) await members.add(() => ({ id, name: id, since: id }) as never)
   const state = { holder: 'node-2', away: '', isStuck: false, unready: '', isMember: true }
   const yields: string[] = []
+  const resumes: string[] = []
   let waited = 0
   const tells = (id: string): NodeAddresses => ({
     isReady: id !== state.unready,
@@ -30,6 +31,7 @@ async function three(test: Test, records = pair({ nodes: THREE })) {
       const takes = THREE.find((one) => !yields.some((done) => done.startsWith(`${one} `)))
       if (state.holder === id && !state.isStuck) state.holder = takes ?? id
     },
+    resume: async (syncGroup: string) => void resumes.push(`${id} ${syncGroup} while ${state.holder} has it`),
   })
   const forwards = new Map(THREE.map((id) => [id, peersThatAnswer(addressAnswers(() => here(id))).forward]))
   const addresses = new Addresses({
@@ -48,7 +50,7 @@ async function three(test: Test, records = pair({ nodes: THREE })) {
     here: here('node'),
     wait: async () => void (waited += 1),
   })
-  return { addresses, members, state, yields, waits: () => waited }
+  return { addresses, members, state, yields, resumes, waits: () => waited }
 }
 
 t.test('every node tells what it has; one that does not answer is left out', async (test) => {
@@ -60,10 +62,15 @@ t.test('every node tells what it has; one that does not answer is left out', asy
 })
 
 t.test('the node that is named takes it, as the others give it away, who has it last', async (test) => {
-  const { addresses, state, yields } = await three(test)
+  const { addresses, state, yields, resumes } = await three(test)
   await addresses.move('fip-0', 'node-3')
   test.equal(state.holder, 'node-3')
   test.same(yields, ['node all', 'node-2 all'])
+  test.same(
+    resumes,
+    ['node', 'node-2'].map((id) => `${id} all while node-3 has it`),
+    'and take it when that one fails',
+  )
   await addresses.move('fip-0', 'node-3')
   test.equal(yields.length, 2, 'where it is already nothing is to be done')
 })

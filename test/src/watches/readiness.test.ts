@@ -101,6 +101,15 @@ t.test('what is given away is given away for three seconds', async (test) => {
   test.same(await told(), READY)
 })
 
+t.test('they are taken again as soon as another node has them', async (test) => {
+  const { readiness, told } = fixture()
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  await readiness.yield('all')
+  await readiness.resume('all')
+  test.same(await told(), READY)
+})
+
 t.test('where nothing moves nobody is told anything', async (test) => {
   const { readiness, writes } = fixture({ nodeIds: [] })
   await readiness.start()

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { FLOATING, type LabNode, servingLab, vrrpObstacle } from '../labs/vrrp-lab.ts'
+
+/** Floating IPs of three nodes in network namespaces, with Debian's keepalived and HAProxy. */
+
+const skip = (await vrrpObstacle()) ?? false
+t.setTimeout(300_000)
+
+const LOOK_EVERY_MS = 20
+
+/** Resolves when another one of these nodes has all floating IPs, and none of the rest of them has any. */
+async function takenFrom(before: LabNode | undefined, among: readonly LabNode[]): Promise<LabNode> {
+  for (;;) {
+    const held = await Promise.all(among.map((node) => node.holds()))
+    const some = among.filter((_, at) => (held[at]?.length ?? 0) > 0)
+    const holder = among.find((_, at) => held[at]?.length === FLOATING.length)
+    if (holder !== undefined && holder !== before && some.length === 1) return holder
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+t.test('floating IPs of three nodes', { skip }, async (test) => {
+  const lab = await servingLab(test, 3)
+  const [first, second, third] = lab.nodes as [LabNode, LabNode, LabNode]
+  const except = (...away: readonly LabNode[]) => lab.nodes.filter((node) => !away.includes(node))
+
+  const { longest_ms, answers } = await lab.gap(20, async () => {
+    await first.killHaproxy()
+    test.equal(
+      (await takenFrom(first, lab.nodes)).id,
+      second.id,
+      'the next in order has them when the first cannot serve',
+    )
+  })
+  test.ok(answers > 0)
+  test.comment(`at the most ${Math.round(longest_ms)} ms without an answer`)
+  first.startHaproxy()
+
+  await second.killKeepalived()
+  const taker = await takenFrom(second, lab.nodes)
+  test.pass('one that is killed leaves nothing behind')
+
+  await taker.cut()
+  await taker.link('down')
+  const next = await takenFrom(undefined, except(taker))
+  test.pass('another one has them when a node is off')
+  await next.link('down')
+  const [last] = except(taker, next) as [LabNode]
+  await takenFrom(next, except(taker))
+  test.pass('the last of three serves alone')
+  await taker.link('up')
+  await taker.heal()
+  await next.link('up')
+  await lab.untilOn(last)
+  test.pass('who comes back takes nothing')
+
+  await last.cut()
+  await takenFrom(undefined, except(last))
+  test.pass('two that hear each other agree without the third')
+  test.same((await last.holds()).length, FLOATING.length, 'a node that is cut off cannot know')
+  await last.heal()
+  await takenFrom(undefined, lab.nodes)
+  test.pass('and one has them when they hear each other again')
+
+  for (const node of lab.nodes) await node.cut()
+  for (const node of lab.nodes) while ((await node.holds()).length < FLOATING.length) await sleep(LOOK_EVERY_MS)
+  test.pass('each has them where nobody hears anybody')
+  for (const node of [third, first, second]) await node.heal()
+  await takenFrom(undefined, lab.nodes)
+  test.pass('and one of three when they do')
+})
