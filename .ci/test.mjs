@@ -14,7 +14,7 @@ const TOGETHER_MAX = 24
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
 const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
 const LONGEST =
-  `system/package system/rolling-update system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
+  `system/package system/rolling-update system/failover-faults system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
   system/haproxy-3-2 system/haproxy-3-3 system/cluster-pair system/cluster-restoring system/cluster-leaving
   system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving
   system/haproxy-hangs system/cluster-log system/power system/updates system/cluster-history-1

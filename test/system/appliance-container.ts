@@ -1,20 +1,32 @@
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { apiClient } from './api-client.ts'
-import { type Bind, startContainer } from './container.ts'
+import { type Bind, type Container, containerTree, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 
+export interface ApplianceOptions {
+  /** Root folder of what it starts from. */
+  readonly of?: () => Promise<string>
+  /** What is done before the daemon starts for the first time. */
+  readonly prepare?: (machine: Container) => Promise<unknown>
+}
+
 /** A machine on which the daemon of this working copy runs as its unit says, with its administrator logged in. */
-export async function startAppliance(test: Test, binds: readonly Bind[] = []) {
-  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds])
+export async function startAppliance(
+  test: Test,
+  binds: readonly Bind[] = [],
+  { of = containerTree, prepare = async () => undefined }: ApplianceOptions = {},
+) {
+  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds], of)
   test.teardown(() => machine.stop())
   const output = async (...argv: readonly string[]) => textOf(await machine.run(...argv))
   const write = (path: string, text: string) =>
     machine.run('sh', '-c', 'mkdir -p "$(dirname "$1")" && printf %s "$2" > "$1"', 'sh', path, text)
   const units = ['fulcrum.service', 'snmpd.service.d'].map((name) => `/opt/fulcrum/systemd/${name}`)
   await machine.run('cp', '-r', ...units, '/etc/systemd/system/')
+  await prepare(machine)
   await machine.run('systemctl', 'daemon-reload')
   const journal = () => output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')
   const startDaemon = async () => {

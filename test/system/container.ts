@@ -31,6 +31,8 @@ export interface Container {
   /** Starts a program inside that lives until the container stops. */
   start(...argv: readonly string[]): ChildProcess
   stop(): Promise<void>
+  /** File of its network, to be entered. */
+  readonly network: string
   /** How the machine went down by itself: 0 after a shutdown, 133 for a restart, which its keeper would do. */
   readonly ended: Promise<number | null>
 }
@@ -49,6 +51,8 @@ const PACKAGES = [
   'bubblewrap',
   'curl',
 ] as const
+const MOVING = `systemd systemd-sysv dbus apt haproxy keepalived iproute2 iputils-ping iputils-arping kmod libstdc++6
+  openssl passwd procps etcd-server`.split(/\s+/)
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
@@ -68,6 +72,9 @@ const BOOT_MS_MAX = 300_000
 
 /** Root folder of what a container starts from. Nobody changes it. */
 export const containerTree = (): Promise<string> => debianTree(hostSuite(), PACKAGES)
+
+/** The same for a node whose floating IPs move, with what the package of Fulcrum depends on. */
+export const movingTree = (): Promise<string> => debianTree(hostSuite(), MOVING)
 
 /** Why no container can be started here, or undefined. */
 export function containerObstacle(): string | undefined {
@@ -142,6 +149,7 @@ export async function startContainer(
       inNetwork: (...argv) => finished('nsenter', ['-t', first, '-n', '--', ...argv]),
       start: (...argv) => spawn('nsenter', [...enter, ...argv], { stdio: 'ignore' }),
       stop,
+      network: `/proc/${first}/ns/net`,
       ended,
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { until } from './api-client.ts'
-import { startAppliance } from './appliance-container.ts'
+import { type ApplianceOptions, startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 import { type Namespace, namespaceObstacle } from './network-namespace.ts'
 
@@ -33,9 +33,14 @@ export interface Seen {
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 
 /** A machine at 10.77.0.`number`, with a web server of its own. */
-export async function startMachine(t: Test, lan: Namespace, number: number): Promise<Machine> {
+export async function startMachine(
+  t: Test,
+  lan: Namespace,
+  number: number,
+  options: ApplianceOptions = {},
+): Promise<Machine> {
   if (typeof programs === 'string') throw new Error(programs)
-  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }])
+  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }], options)
   const { machine, output } = appliance
   const [ip, port] = [`10.77.0.${number}`, `port${number}`]
   const inside = async (...argv: readonly string[]) => {
@@ -61,23 +66,34 @@ export async function done({ api }: Machine, method: string, path: string, body?
 export const seenBy = async ({ api }: Machine) => (await api.request('GET', '/cluster')).data as Seen | undefined
 
 /** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
-export async function join(machine: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
+export async function join(joining: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
   const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
-  const body = { token, address: `${machine.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
-  const { reachable } = (await done(machine, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
+  const body = { token, address: `${joining.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
+  const { reachable } = (await done(joining, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
     reachable: boolean
   }
   if (!reachable) throw new Error(`${nodeName} is not reached`)
-  const greetings = async () =>
-    (await machine.output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
-  const before = await greetings()
-  await done(machine, 'POST', '/cluster/join', body)
-  // Who asks it before is cut off when it begins.
-  await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
+  await begunAnew(joining, nodeName, () => done(joining, 'POST', '/cluster/join', body))
   await until(`login at ${nodeName}`, async () => {
-    const { status } = await machine.api.logIn('admin@localhost', member.password)
+    const { status } = await joining.api.logIn('admin@localhost', member.password)
     return status === 200
   })
+}
+
+/** A node that has formed or joined a cluster puts itself together anew; who asks it before is cut off. */
+async function begunAnew({ output }: Machine, nodeName: string, work: () => Promise<unknown>): Promise<void> {
+  const greetings = async () =>
+    (await output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
+  const before = await greetings()
+  await work()
+  await until(`a new beginning of ${nodeName}`, async () => (await greetings()) > before)
+}
+
+/** Of one node, which others can join. */
+export async function form(machine: Machine, nodeName: string): Promise<void> {
+  const body = { name: 'site', address: `${machine.ip}:9444`, nodeName }
+  await begunAnew(machine, nodeName, () => done(machine, 'POST', '/cluster', body))
+  await until(`a node in ${nodeName}`, async () => (await seenBy(machine))?.quorum === true)
 }
 
 /** So many are in it, and each is reached and votes. */

@@ -1,0 +1,95 @@
+import { type Edit, type Floating, FLOATING, type Gap, type Outcome } from './lines.ts'
+
+/** Whether what was answered, what nodes have in the end, and who had which address go together. */
+
+export interface Edited {
+  readonly edit: Edit
+  /** Undefined: it was begun, and nobody has said what became of it. */
+  readonly outcome?: Outcome
+  /** For people. */
+  readonly why?: string
+}
+
+const ABSENT = 'not there'
+const shown = (port: number | undefined) => (port === undefined ? ABSENT : `port ${port}`)
+
+/** What each record may be in the end: what was answered last, or what was begun behind that and may have been done. */
+export function possible(edits: readonly Edited[]): ReadonlyMap<string, ReadonlySet<string>> {
+  const states = new Map<string, Set<string>>()
+  for (const { edit, outcome } of edits) {
+    const before = states.get(edit.name) ?? new Set([ABSENT])
+    const after = shown(edit.port)
+    if (outcome === 'answered') states.set(edit.name, new Set([after]))
+    else if (outcome === 'refused') states.set(edit.name, before)
+    else states.set(edit.name, before.add(after))
+  }
+  return states
+}
+
+/** All that is wrong with what a node has, as sentences. */
+export function recordViolations(node: string, edits: readonly Edited[], records: readonly Edit[]): readonly string[] {
+  const states = possible(edits)
+  const found = new Map(records.map(({ name, port }) => [name, shown(port)]))
+  return [
+    ...[...states].flatMap(([name, may]) => {
+      const has = found.get(name) ?? ABSENT
+      return may.has(has) ? [] : [`${node} has ${name}: ${has}, and may have ${[...may].join(' or ')}`]
+    }),
+    ...[...found.keys()].filter((name) => !states.has(name)).map((name) => `${node} has ${name}, which nobody sent`),
+    ...(found.size === records.length ? [] : [`${node} has a name twice`]),
+  ]
+}
+
+/** From `at_us` on, a node has these addresses. */
+export interface Held {
+  readonly node: string
+  readonly held: readonly string[]
+  readonly at_us: number
+}
+
+export interface Span {
+  readonly from_us: number
+  readonly to_us: number
+}
+
+/** When more than one node had an address, in order. */
+export function shared(told: readonly Held[], ip: Floating): readonly Span[] {
+  const holders = new Set<string>()
+  const spans: Span[] = []
+  let since_us: number | undefined
+  for (const { node, held, at_us } of told.toSorted((a, b) => a.at_us - b.at_us)) {
+    if (held.includes(ip)) holders.add(node)
+    else holders.delete(node)
+    if (holders.size > 1) since_us ??= at_us
+    else if (since_us !== undefined) {
+      spans.push({ from_us: since_us, to_us: at_us })
+      since_us = undefined
+    }
+  }
+  return since_us === undefined ? spans : [...spans, { from_us: since_us, to_us: Number.POSITIVE_INFINITY }]
+}
+
+/** What of a span is outside of others: the longest piece, microseconds. */
+export function longestOutside({ from_us, to_us }: Span, others: readonly Span[]): number {
+  let at_us = from_us
+  let longest_us = 0
+  for (const other of others.toSorted((a, b) => a.from_us - b.from_us)) {
+    if (other.to_us <= at_us) continue
+    if (other.from_us >= to_us) break
+    longest_us = Math.max(longest_us, other.from_us - at_us)
+    at_us = Math.max(at_us, other.to_us)
+  }
+  return Math.max(longest_us, to_us - at_us)
+}
+
+/** For how long an address was at two nodes at the most while nodes could hear each other, microseconds. */
+export function longestShared(told: readonly Held[], cut: readonly Span[]): number {
+  const spans = FLOATING.flatMap((ip) => shared(told, ip))
+  return Math.max(0, ...spans.map((span) => longestOutside(span, cut)))
+}
+
+/** The longest of the gaps that touch a span, microseconds. */
+export function longestGap(gaps: readonly Gap[], span: Span): number {
+  const touching = gaps.filter(({ from_us, to_us }) => from_us < span.to_us && to_us > span.from_us)
+  return Math.max(0, ...touching.map(({ from_us, to_us }) => to_us - from_us))
+}
