@@ -88,11 +88,11 @@ function sideOf(lab: Lab, give: Side['give']): Side {
   return { lab, first, second, give }
 }
 
-const ours = async (test: Parameters<typeof servingLab>[0]): Promise<Side> =>
+export const ours = async (test: Parameters<typeof servingLab>[0]): Promise<Side> =>
   sideOf(await servingLab(test), (from) => from.tell('yield', { syncGroup: 'all' }))
 
 /** As a manual would have it: unicast, a script each second, and a move by a restart of keepalived. */
-async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
+export async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
   const lab = await vrrpLab(test)
   const start = (node: LabNode) => {
     const files = ['--pid', '/run/plain.pid', '--vrrp_pid', '/run/plain-vrrp.pid']
@@ -106,16 +106,16 @@ async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
     writeFileSync(join(node.folder, 'plain.conf'), plainFile(node.folder, at))
     node.startHaproxy()
     running.set(node, start(node))
+    // Who comes first has them.
+    if (at === 0) await lab.untilOn(node)
   }
-  const side = sideOf(lab, async (from) => {
+  return sideOf(lab, async (from) => {
     const child = running.get(from)
     const ended = new Promise((resolve) => child?.once('exit', resolve))
     child?.kill('SIGTERM')
     await ended
     running.set(from, start(from))
   })
-  await lab.untilOn(side.first)
-  return side
 }
 
 const plainFile = (folder: string, at: number): string => `global_defs {

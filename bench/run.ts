@@ -5,6 +5,7 @@
 import { run as alerts } from './alerts.ts'
 import { run as archive } from './archive.ts'
 import { run as backup } from './backup.ts'
+import { run as busy } from './busy.ts'
 import { run as cluster } from './cluster.ts'
 import { run as config } from './config.ts'
 import { run as documents } from './documents.ts'
@@ -26,6 +27,8 @@ import { run as rules } from './rules.ts'
 import { run as snmp } from './snmp.ts'
 import { run as start } from './start.ts'
 import { run as streams } from './streams.ts'
+import { run as takeover } from './takeover.ts'
+import { run as witness } from './witness.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   guard,
@@ -36,6 +39,9 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   config,
   cluster,
   failover,
+  busy,
+  takeover,
+  witness,
   start,
   archive,
   alerts,

@@ -21,6 +21,7 @@ import { runProgram } from './host/linux-host.ts'
 import { readCipherSuites } from './probe/ciphers.ts'
 import { readClock, readTimeZones } from './probe/clock.ts'
 import { readConnections } from './probe/connections.ts'
+import { readEtcdVersion } from './probe/etcd.ts'
 import { readHaproxy } from './probe/haproxy.ts'
 import { runHealthCheck, runScript } from './probe/health-check.ts'
 import { readInterfaces } from './probe/interfaces.ts'
@@ -33,11 +34,6 @@ import { readVolume } from './probe/snapshot.ts'
 import { readSsh } from './probe/ssh.ts'
 
 export { isRestartRequired as restartRequired, packagesStamp } from './probe/packages.ts'
-
-/** What `fulcrum-etcd.service` starts. */
-const ETCD_OF_UNIT = '/usr/bin/etcd'
-const ETCD_PATIENCE_MS = 10_000
-const NOT_INSTALLED = 127
 
 let made: Host | undefined
 function host(): Host {
@@ -109,10 +105,9 @@ export function volume(): Promise<VolumeFacts> {
   return readVolume(runProgram)
 }
 
-export async function etcd(): Promise<string | undefined> {
-  const { etcd: program }: HostSettings = workerData
-  const { exitCode, output } = await runProgram([program?.program ?? ETCD_OF_UNIT, '--version'], ETCD_PATIENCE_MS)
-  return exitCode === NOT_INSTALLED ? undefined : output
+export function etcd(): Promise<string | undefined> {
+  const settings: HostSettings = workerData
+  return readEtcdVersion(settings)
 }
 
 export function sessions({

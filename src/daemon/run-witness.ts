@@ -57,7 +57,6 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
   notifier.stopping()
   await witness.close()
   if (!keepsEtcd) await new EtcdService(executor, files.cluster).stop()
-  await machine.close()
   end(0)
 }
 

@@ -45,6 +45,11 @@ export interface MemberSettings {
 export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: MemberSocket }
 
 const QUOTA_BYTES = 512 * 2 ** 20
+/**
+ * How many entries a member has in memory, at least. Most of what it takes are those, so who serves no client has few:
+ * another member that was away for longer gets all of the database instead.
+ */
+const KEPT = { server: 10_000, aside: 500 } as const
 /** Of a member that makes a cluster of itself alone. */
 export const FORCED_NEW = '--force-new-cluster=true'
 
@@ -71,7 +76,9 @@ export function memberArguments(settings: MemberSettings | AsideSettings): reado
     `--quota-backend-bytes=${QUOTA_BYTES}`,
     '--auto-compaction-mode=periodic',
     '--auto-compaction-retention=1h',
-    '--snapshot-count=10000',
+    ...('socket' in client
+      ? [`--snapshot-count=${KEPT.aside}`, `--experimental-snapshot-catchup-entries=${KEPT.aside}`]
+      : [`--snapshot-count=${KEPT.server}`]),
     '--max-wals=2',
     '--experimental-initial-corrupt-check=true',
     '--experimental-compact-hash-check-enabled=true',

@@ -25,7 +25,7 @@ import { sendCommand } from './control-socket.ts'
 import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably } from './durable-files.ts'
 import type { HostSettings, Layer7ProxySettings } from './host-settings.ts'
 import { KeyValueFile } from './key-value-file.ts'
-import type { Detached, ManagedProgram, RunOptions } from './managed-program.ts'
+import type { ManagedProgram, RunOptions, StartDetached } from './managed-program.ts'
 import { KernelNetwork } from './network/kernel-network.ts'
 import { networkFile } from './network/memory.ts'
 import { NOT_PERMITTED, portProblem } from './port-probe.ts'
@@ -187,10 +187,7 @@ function killGroup(pid: number | undefined): void {
   }
 }
 
-async function startDetached(
-  argv: readonly string[],
-  { folder, logFile }: { readonly folder: string; readonly logFile: string },
-): Promise<Detached> {
+const startDetached: StartDetached = async (argv, { folder, logFile, environment }) => {
   const [first = '', ...others] = argv
   const [program, args] = bareStart(first, others)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -198,7 +195,8 @@ async function startDetached(
   try {
     const stdio = ['ignore', log.fd, log.fd] as const
     // A program whose working folder was removed cannot be reloaded: HAProxy asks for its name.
-    const child = spawn(program, args, { cwd: '/', detached: true, env: ENVIRONMENT, stdio: [...stdio] })
+    const env = { ...ENVIRONMENT, ...environment }
+    const child = spawn(program, args, { cwd: '/', detached: true, env, stdio: [...stdio] })
     const ended = new Promise<string>((resolve) => {
       child.on('error', (error) => resolve(error.message))
       child.on('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`))

@@ -27,5 +27,10 @@ export interface Detached {
 }
 export type StartDetached = (
   argv: readonly string[],
-  options: { readonly folder: string; readonly logFile: string },
+  options: {
+    readonly folder: string
+    readonly logFile: string
+    /** Beside what every program has. */
+    readonly environment?: Readonly<Record<string, string>>
+  },
 ) => Promise<Detached>

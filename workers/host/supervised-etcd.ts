@@ -1,6 +1,6 @@
 import { rename, stat } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
-import { ETCD_FILE, etcdArguments } from '../../src/drivers/etcd-file.ts'
+import { ETCD_ENVIRONMENT, ETCD_FILE, etcdArguments } from '../../src/drivers/etcd-file.ts'
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import { readText } from './durable-files.ts'
 import type { ClusterProgram } from './host-settings.ts'
@@ -61,7 +61,8 @@ export class SupervisedEtcd implements ManagedProgram {
     const text = await readText(`${folder}/${ETCD_FILE}`)
     if (text === undefined) return { exitCode: 1, output: 'this node is in no cluster' }
     if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
-    const started = await this.#startDetached([program, ...etcdArguments(text)], { folder, logFile: this.#logFile })
+    const options = { folder, logFile: this.#logFile, environment: ETCD_ENVIRONMENT }
+    const started = await this.#startDetached([program, ...etcdArguments(text)], options)
     const how = await Promise.race([started.ended, wait(SETTLED_MS, undefined)])
     if (how === undefined) return DONE
     const said = (await readText(this.#logFile)) ?? ''

@@ -65,3 +65,11 @@ t.test('what is left out is not named, and what is asked for is', async (test) =
   test.ok(more.includes('--force-new-cluster=true'))
   test.ok(more.includes('--experimental-watch-progress-notify-interval=5s'))
 })
+
+t.test('one that no other machine asks keeps few entries in memory', async (test) => {
+  const args = memberArguments({ ...SETTINGS, client: { socket: '/var/lib/cluster/etcd.sock' } })
+  test.same(
+    args.filter((one) => one.includes('snapshot')),
+    ['--snapshot-count=500', '--experimental-snapshot-catchup-entries=500'],
+  )
+})

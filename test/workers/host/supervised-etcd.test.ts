@@ -34,6 +34,15 @@ t.test('it is started with its arguments, once, and stopped', async (t) => {
   t.equal(await host.unitState('etcd'), 'stopped')
 })
 
+t.test('it collects its memory as its unit has it', async (t) => {
+  const { folder, perform, withArguments } = fixture(t, 'echo "GOGC=$GOGC" > "$0.said"; while :; do sleep 1; done')
+  withArguments()
+  await perform('start')
+  const said = readFileSync(join(folder, 'program.said'), 'utf8').trim()
+  const unit = readFileSync(new URL('../../../systemd/fulcrum-etcd.service', import.meta.url), 'utf8')
+  t.match(unit, `\nEnvironment=${said}\n`)
+})
+
 t.test('what does not start says why', async (t) => {
   const { perform, withArguments } = fixture(t, 'echo "the port is taken" >&2; exit 3')
   withArguments()

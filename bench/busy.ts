@@ -1,0 +1,66 @@
+/**
+ * Whether floating IPs move where nothing is wrong, on a machine that is far too busy: two nodes of Fulcrum and two
+ * with a keepalived that somebody has configured by hand, side by side, while loops take every processor.
+ * `FULCRUM_BENCH_BUSY=8:1200,32:1200` are numbers of loops and seconds for each.
+ */
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Lab, vrrpObstacle } from '../test/labs/vrrp-lab.ts'
+import { ours, plain } from './failover.ts'
+import { table } from './measure.ts'
+import { scaled } from './scale.ts'
+
+const RUNS = process.env['FULCRUM_BENCH_BUSY'] ?? scaled('8:60,32:60', '2:1')
+const ASK_EVERY_MS = 20
+
+interface Moves {
+  /** How often the kernel of a node was given an address or lost one. */
+  count: number
+}
+
+/** Counts what becomes of addresses, from now on. */
+function movesIn({ nodes }: Lab): Moves {
+  const moves: Moves = { count: 0 }
+  for (const node of nodes)
+    node.start(['ip', '-o', 'monitor', 'address']).stdout?.on('data', (text: Buffer) => {
+      moves.count += String(text).split('\n').length - 1
+    })
+  return moves
+}
+
+/** Loops that never rest. Ended by the answer. */
+function busy(loops: number): () => void {
+  const children = Array.from({ length: loops }, () =>
+    spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, '-e', 'for (;;);'], { stdio: 'ignore' }),
+  )
+  return () => children.forEach((child) => child.kill('SIGKILL'))
+}
+
+export async function run(): Promise<void> {
+  const obstacle = await vrrpObstacle()
+  if (obstacle !== undefined) return console.log(`\n### Busy nodes\n\nnot measured: ${obstacle}`)
+  const ends: (() => unknown)[] = []
+  const test = { teardown: (end: () => unknown) => void ends.push(end) }
+  try {
+    const sides = [await ours(test), await plain(test)] as const
+    const moves = sides.map(({ lab }) => movesIn(lab))
+    const rows = []
+    for (const [loops = 0, seconds = 0] of RUNS.split(',').map((one) => one.split(':').map(Number))) {
+      const before = moves.map(({ count }) => count)
+      const end = busy(loops)
+      const gaps = await Promise.all(sides.map(({ lab }) => lab.gap(ASK_EVERY_MS, () => sleep(seconds * 1_000))))
+      end()
+      rows.push([
+        `${loops} loops, ${seconds} s`,
+        ...moves.map(({ count }, at) => `${count - (before[at] ?? 0)}`),
+        ...gaps.map(({ longest_ms }) => longest_ms.toFixed(0)),
+      ])
+    }
+    const head = ['', 'moves of Fulcrum', 'of plain keepalived', 'longest time without an answer, ms', 'the same']
+    table('Floating IPs on a busy machine', head, rows)
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+}
+
+if (import.meta.main) await run()
