@@ -60,6 +60,11 @@ const SINCE_THE_FIRST = {
   loginPolicies: [],
 } as const
 
+/** Before groups of its provider gave roles. */
+const WITHOUT_GROUPS = EVERYTHING.oidcConfigs.map((config) =>
+  Object.fromEntries(Object.entries(config).filter(([name]) => !/^group|^denyUnmapped$/.test(name))),
+)
+
 t.test('every backup of format 1 that was ever written can be read', (test) => {
   const folder = new URL('../../fixtures/backups/format-1/', import.meta.url)
   const contents = Object.fromEntries(
@@ -78,7 +83,7 @@ t.test('every backup of format 1 that was ever written can be read', (test) => {
     'sections-5.json': { ...EVERYTHING, ...SINCE_THE_FIFTH },
     'sections-6.json': { ...EVERYTHING, ...SINCE_THE_SIXTH },
     'sections-7.json': { ...EVERYTHING, ...SINCE_THE_SEVENTH },
-    'sections-8.json': EVERYTHING,
+    'sections-8.json': { ...EVERYTHING, oidcConfigs: WITHOUT_GROUPS },
   })
   test.ok(Object.values(contents['empty.json'] ?? {}).every((records) => records.length === 0))
   test.end()
