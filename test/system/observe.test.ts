@@ -69,7 +69,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   test.same([...commands].toSorted(), ['show info', 'show proc', 'show stat'])
   test.same(
     readdirSync(daemon.state).toSorted(),
-    ['archive', 'audit', 'config', 'lock', 'tls', 'token-key.pem'],
+    ['api.sock', 'archive', 'audit', 'config', 'lock', 'tls', 'token-key.pem'],
     'no configuration, no process',
   )
   await daemon.kill('SIGTERM')
