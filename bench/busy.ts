@@ -5,8 +5,8 @@
  */
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Lab, vrrpObstacle } from '../test/labs/vrrp-lab.ts'
-import { ours, plain } from './failover.ts'
+import type { Lab } from '../test/labs/vrrp-lab.ts'
+import { onBothSides } from './failover.ts'
 import { table } from './measure.ts'
 import { scaled } from './scale.ts'
 
@@ -36,13 +36,8 @@ function busy(loops: number): () => void {
   return () => children.forEach((child) => child.kill('SIGKILL'))
 }
 
-export async function run(): Promise<void> {
-  const obstacle = await vrrpObstacle()
-  if (obstacle !== undefined) return console.log(`\n### Busy nodes\n\nnot measured: ${obstacle}`)
-  const ends: (() => unknown)[] = []
-  const test = { teardown: (end: () => unknown) => void ends.push(end) }
-  try {
-    const sides = [await ours(test), await plain(test)] as const
+export const run = (): Promise<void> =>
+  onBothSides('Busy nodes', async (sides) => {
     const moves = sides.map(({ lab }) => movesIn(lab))
     const rows = []
     for (const [loops = 0, seconds = 0] of RUNS.split(',').map((one) => one.split(':').map(Number))) {
@@ -58,9 +53,6 @@ export async function run(): Promise<void> {
     }
     const head = ['', 'moves of Fulcrum', 'of plain keepalived', 'longest time without an answer, ms', 'the same']
     table('Floating IPs on a busy machine', head, rows)
-  } finally {
-    for (const end of ends.toReversed()) await end()
-  }
-}
+  })
 
 if (import.meta.main) await run()

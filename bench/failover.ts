@@ -25,7 +25,7 @@ interface Case {
   readonly mend: (side: Side) => Promise<void>
 }
 
-interface Side {
+export interface Side {
   readonly lab: Lab
   readonly first: LabNode
   readonly second: LabNode
@@ -88,11 +88,11 @@ function sideOf(lab: Lab, give: Side['give']): Side {
   return { lab, first, second, give }
 }
 
-export const ours = async (test: Parameters<typeof servingLab>[0]): Promise<Side> =>
+const ours = async (test: Parameters<typeof servingLab>[0]): Promise<Side> =>
   sideOf(await servingLab(test), (from) => from.tell('yield', { syncGroup: 'all' }))
 
 /** As a manual would have it: unicast, a script each second, and a move by a restart of keepalived. */
-export async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
+async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
   const lab = await vrrpLab(test)
   const start = (node: LabNode) => {
     const files = ['--pid', '/run/plain.pid', '--vrrp_pid', '/run/plain-vrrp.pid']
@@ -177,13 +177,21 @@ async function measure(side: Side, { begin, mend }: Case): Promise<number> {
   return longest_ms
 }
 
-export async function run(): Promise<void> {
+/** Two nodes of Fulcrum and two of a plain keepalived, which end with the work. */
+export async function onBothSides(title: string, work: (sides: readonly [Side, Side]) => Promise<void>): Promise<void> {
   const obstacle = await vrrpObstacle()
-  if (obstacle !== undefined) return console.log(`\n### Floating IPs\n\nnot measured: ${obstacle}`)
+  if (obstacle !== undefined) return console.log(`\n### ${title}\n\nnot measured: ${obstacle}`)
   const ends: (() => unknown)[] = []
   const test = { teardown: (end: () => unknown) => void ends.push(end) }
   try {
-    const sides = [await ours(test), await plain(test)] as const
+    await work([await ours(test), await plain(test)])
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+}
+
+export const run = (): Promise<void> =>
+  onBothSides('Floating IPs', async (sides) => {
     const rows = []
     for (const one of scaled(CASES, CASES.slice(0, 1))) {
       const gaps: [number[], number[]] = [[], []]
@@ -202,7 +210,4 @@ export async function run(): Promise<void> {
     }
     const head = ['what', 'goal, ms', 'Fulcrum, ms (range)', 'plain keepalived, ms (range)']
     table('Floating IPs: the longest time without an answer over HTTP', head, rows)
-  } finally {
-    for (const end of ends.toReversed()) await end()
-  }
-}
+  })

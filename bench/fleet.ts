@@ -3,17 +3,13 @@
  * Prometheus that also sends them on to a real VictoriaMetrics. One process answers for all nodes; to the collectors
  * each is one of its own.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Collector, noPrometheus, noVictoria } from '../test/fixtures/prometheus.ts'
-import { freePort } from '../test/fixtures/traffic.ts'
 import { cpuOf, inFolder, memoryOf } from './daemon.ts'
 import { table, whole } from './measure.ts'
+import { startNode } from './metrics.ts'
 import { scaled } from './scale.ts'
 
 const NODES = scaled(1_000, 3)
@@ -22,15 +18,6 @@ const OBJECTS = scaled(44, 22)
 const INTERVAL_S = scaled(15, 1)
 const WARM_MS = scaled(60_000, 4_000)
 const MEASURED_MS = scaled(60_000, 2_000)
-
-async function startNodes(port: number, teardown: (end: () => unknown) => unknown): Promise<void> {
-  const program = fileURLToPath(new URL('watched-node.ts', import.meta.url))
-  const child = spawn(process.execPath, [...process.execArgv, program, String(OBJECTS), String(port)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  teardown(() => child.kill())
-  await once(createInterface({ input: child.stdout }), 'line')
-}
 
 /** The nodes as Prometheus finds them: by a file, which is what a site's own inventory writes. */
 function writeTargets(folder: string, port: number): string {
@@ -68,8 +55,8 @@ async function usedBy(collector: Collector, samples: string) {
 
 async function measure(folder: string, teardown: (end: () => unknown) => unknown): Promise<void> {
   const ending = { teardown: (end: () => unknown) => void teardown(end) }
-  const port = await freePort()
-  await startNodes(port, teardown)
+  const { port, child } = await startNode(OBJECTS)
+  teardown(() => child.kill())
   const file = writeTargets(folder, port)
   const victoria = await Collector.victoria(ending, '  []')
   const jobs = `  - job_name: fulcrum\n    file_sd_configs: [{ files: ['${file}'] }]`

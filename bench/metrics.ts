@@ -70,10 +70,11 @@ function scrape(port: number): Promise<number> {
   })
 }
 
-async function startNode(): Promise<{ readonly port: number; readonly child: ChildProcess }> {
+/** `watched-node.ts` in a process of its own, once it answers. */
+export async function startNode(objects: number): Promise<{ readonly port: number; readonly child: ChildProcess }> {
   const port = await freePort()
   const program = fileURLToPath(new URL('watched-node.ts', import.meta.url))
-  const child = spawn(process.execPath, [...process.execArgv, program, String(OBJECTS), String(port)], {
+  const child = spawn(process.execPath, [...process.execArgv, program, String(objects), String(port)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(createInterface({ input: child.stdout }), 'line')
@@ -81,7 +82,7 @@ async function startNode(): Promise<{ readonly port: number; readonly child: Chi
 }
 
 async function besidePollers(): Promise<readonly string[]> {
-  const { port, child } = await startNode()
+  const { port, child } = await startNode(OBJECTS)
   try {
     const target = { url: `http://127.0.0.1:${port}/live`, headers: {} }
     for (let n = 0; n < 3; n++) await scrape(port)
