@@ -4,8 +4,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { report } from '@tapjs/reporter'
-import t from 'tap'
+import './test-process.mjs'
+
+// Behind the line above, which says what tap is made of.
+const { report } = await import('@tapjs/reporter')
+const { default: t } = await import('tap')
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 // Test files of modules share a process, so many at a time; one that starts daemons of its own has one of its own.
