@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { Agent, createServer, request, type ClientRequest, type Server } from 'node:http'
+import type { ClientRequest, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { http } from '../src/base/http.ts'
 
 /** Thread of demo mode: two origin servers on loopback and light traffic to what is before them. */
 export interface DemoData {
@@ -32,7 +33,7 @@ const BODY_SIZES_BYTES = [300, 700, 1200, 450, 2600, 900, 4000, 350]
 function createOrigin(name: string): Server {
   const bodies = BODY_SIZES_BYTES.map((size_bytes) => `${name}\n`.padEnd(size_bytes, '.'))
   let served = 0
-  return createServer((incoming, answer) => {
+  return http.createServer((incoming, answer) => {
     answer.setHeader('X-Origin', name)
     answer.setHeader('Content-Type', 'text/plain')
     if (incoming.url !== '/health') served += 1
@@ -48,7 +49,7 @@ async function listen(server: Server, port: number): Promise<number> {
 
 /** Sends requests at the wanted rate; returns what ends it. */
 function createTraffic(url: string, requestsPerSecond: number): () => void {
-  const keepAlive = new Agent({ keepAlive: true, maxSockets: 2 })
+  const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 2 })
   const inFlight = new Set<ClientRequest>()
   const started_ms = performance.now()
   let sent = 0
@@ -58,7 +59,7 @@ function createTraffic(url: string, requestsPerSecond: number): () => void {
 
   const send = () => {
     sent += 1
-    const attempt = request(
+    const attempt = http.request(
       url,
       { agent: sent % 2 === 0 ? keepAlive : false, timeout: REQUEST_TIMEOUT_MS },
       (answer) => {

@@ -1,7 +1,8 @@
 import { Agent, request as send } from 'node:https'
-import { Agent as PlainAgent, type IncomingMessage, request as sendPlain, type RequestOptions } from 'node:http'
+import type { Agent as PlainAgent, IncomingMessage, RequestOptions } from 'node:http'
 import { createConnection, isIP, type NetConnectOpts, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
+import { http } from '../base/http.ts'
 import type { Answer } from '../client/answer.ts'
 import { follow, isRefused, type StreamEvent } from '../client/events.ts'
 import { type Credentials, opened } from '../client/opening.ts'
@@ -179,7 +180,7 @@ export class Connection {
       },
     }
     return new Promise((resolve, reject) => {
-      const going = (this.#isPlain ? sendPlain : send)(options, (message) => resolve(new Came(message)))
+      const going = (this.#isPlain ? http.request : send)(options, (message) => resolve(new Came(message)))
       going.on('timeout', () => going.destroy(new Error('no answer for two minutes')))
       going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error)))
       going.end(body)
@@ -306,7 +307,7 @@ function connected(url: string): Promise<TLSSocket> {
 
 /** Nobody else listens to a socket while it becomes free again, and a stream may be left in that moment. */
 function plain(): PlainAgent {
-  const agent = new PlainAgent({ keepAlive: true })
+  const agent = new http.Agent({ keepAlive: true })
   agent.createConnection = (options) => createConnection(options as NetConnectOpts).on('error', () => undefined)
   return agent
 }

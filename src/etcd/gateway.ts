@@ -1,8 +1,9 @@
-import { Agent as SocketAgent, type ClientRequest, type IncomingMessage, request as socketRequest } from 'node:http'
+import type { Agent as SocketAgent, ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, type AgentOptions, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { after } from '../base/after.ts'
+import { http } from '../base/http.ts'
 import { broken, EtcdError, lost, refusal, unanswered, unreadable } from './errors.ts'
 import { type Fields, fieldsOf, numberOf, part, textOf, UnreadableError } from './fields.ts'
 
@@ -67,7 +68,7 @@ export class Gateway {
     this.address = this.#isSocket ? this.#url.pathname : this.#url.host
     const tls = { ca, cert: certificate, key, minVersion: 'TLSv1.3' as const }
     const agent = (options: AgentOptions) =>
-      this.#isSocket ? new SocketAgent(options) : new Agent({ ...tls, ...options })
+      this.#isSocket ? new http.Agent(options) : new Agent({ ...tls, ...options })
     this.#agent = agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_CONNECTIONS_MAX })
     this.#streams = agent({ keepAlive: false })
   }
@@ -134,7 +135,7 @@ export class Gateway {
       const sending = { isSent: false }
       const asked = { agent, path: `/v3/${call.path}`, method: 'POST', headers }
       const request = this.#isSocket
-        ? socketRequest({ ...asked, socketPath: this.#url.pathname })
+        ? http.request({ ...asked, socketPath: this.#url.pathname })
         : httpsRequest({ ...asked, host: bare(this.#url.hostname), port: this.#url.port })
       const end = (error?: EtcdError) => {
         forgetShare()
