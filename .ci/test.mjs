@@ -11,11 +11,15 @@ const { report } = await import('@tapjs/reporter')
 const { default: t } = await import('tap')
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-// Test files of modules share a process, so many at a time; one that starts daemons of its own has one of its own.
-const TOGETHER = /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/
-const TOGETHER_MAX = 24
+// Test files of modules share a process, so many at a time, and so do those that mostly call an appliance within their
+// process: what one has loaded and compiled serves the next. One that starts daemons of its own has one of its own.
+const TOGETHER = [
+  { files: /^test\/contract\//, max: 7 },
+  { files: /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/, max: 36 },
+  { files: /^test\/attack\/(?!injection)/, max: 7 },
+]
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
-const ORDER = ['contract', 'longest', 'system', 'attack', 'oracle', 'bench', 'vm']
+const ORDER = ['contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
 const LONGEST =
   `system/package system/rolling-update system/failover-faults system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
   system/haproxy-3-2 system/haproxy-3-3 system/cluster-pair system/cluster-restoring system/cluster-leaving
@@ -39,14 +43,18 @@ const { values, positionals } = parseArgs({
   },
 })
 const rank = (file) => {
-  const isLong = LONGEST.some((name) => file === `test/${name}.test.ts`)
-  return ORDER.indexOf(isLong ? 'longest' : (file.split('/')[1] ?? ''))
+  if (LONGEST.some((name) => file === `test/${name}.test.ts`)) return ORDER.indexOf('longest')
+  const folder = ORDER.indexOf(file.split('/')[1])
+  return folder < 0 ? ORDER.indexOf('modules') : folder
 }
 const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
-const together = files.filter((file) => TOGETHER.test(file))
-const groups = []
-for (let at = 0; at < together.length; at += TOGETHER_MAX) groups.push(together.slice(at, at + TOGETHER_MAX))
-for (const file of files.filter((one) => !TOGETHER.test(one)).toSorted((a, b) => rank(a) - rank(b))) groups.push([file])
+const alone = files.filter((file) => !TOGETHER.some((one) => one.files.test(file)))
+const shared = TOGETHER.flatMap((one) => {
+  const members = files.filter((file) => one.files.test(file))
+  const from = Array.from({ length: Math.ceil(members.length / one.max) }, (_, at) => at * one.max)
+  return from.map((at) => members.slice(at, at + one.max))
+})
+const groups = [...shared, ...alone.map((file) => [file])].toSorted(([a], [b]) => rank(a) - rank(b))
 
 t.jobs = Number(values.jobs)
 t.setTimeout(0)

@@ -21,16 +21,25 @@ export class Numbering {
   readonly #counted = new Map<string, Counted>()
   #lost = 0
 
-  constructor(seen: unknown = {}) {
-    if (typeof seen !== 'object' || seen === null) return
-    for (const [key, next] of Object.entries(seen)) {
-      if (typeof next === 'number') this.#counted.set(key, { next, holes: new Map(), isAgain: true })
+  /** What `seen` and `holes` of an earlier run were. */
+  constructor(seen: unknown = {}, holes: unknown = {}, now_ms = 0) {
+    for (const [key, next] of Object.entries(seen ?? {})) {
+      if (typeof next !== 'number') continue
+      // Sound: it is stored beside `seen`, by the same hand.
+      const missing = (holes as Readonly<Record<string, readonly number[]>>)[key] ?? []
+      this.#counted.set(key, { next, holes: new Map(missing.map((number) => [number, now_ms])), isAgain: true })
     }
   }
 
-  /** What the constructor takes. */
+  /** Of each frontend in each process, the number behind the last one. */
   get seen(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counted].map(([key, { next }]) => [key, next]))
+  }
+
+  /** Numbers before `seen` that may still come: a run that begins in between must not take them for known. */
+  get holes(): Readonly<Record<string, readonly number[]>> {
+    const open = [...this.#counted].filter(([, { holes }]) => holes.size > 0)
+    return Object.fromEntries(open.map(([key, { holes }]) => [key, [...holes.keys()]]))
   }
 
   /** The lines of that process come once more, from the oldest that it has. */

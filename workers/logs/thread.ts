@@ -21,6 +21,8 @@ const TOLD_MAX = 500
 /** What the next one has to know, stored with the lines. */
 interface Seen {
   readonly numbers: unknown
+  /** Lines that were late; stores of older daemons do not say. */
+  readonly holes?: unknown
   /** Lines that waited for the syslog server: nobody sends them when the process is killed. */
   readonly waiting: number
   /** Lines that were to be sent next: when the process is killed, nobody knows whether they were. */
@@ -67,7 +69,7 @@ export class LogThread {
     this.#now_ms = now_ms
     this.#store = new LogStore(directory, limits)
     this.#stored = seenOf(this.#store.seen)
-    this.#numbering = new Numbering(this.#stored.numbers)
+    this.#numbering = new Numbering(this.#stored.numbers, this.#stored.holes, now_ms())
     const { waiting: unforwarded, leaving: uncertain } = this.#stored
     this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
     if (forwarding !== undefined) this.#forward(forwarding)
@@ -148,7 +150,8 @@ export class LogThread {
     const first = open.length
     try {
       const [waiting, leaving] = [this.#forwarder.waiting, this.#leaving.length]
-      const seen: Seen = { numbers: this.#numbering.seen, waiting, leaving }
+      const { seen: numbers, holes } = this.#numbering
+      const seen: Seen = { numbers, holes, waiting, leaving }
       const isMoved = waiting !== this.#stored.waiting || leaving !== this.#stored.leaving
       if (this.#isTaken || rows.length > 0 || isMoved) this.#store.append(rows, seen)
       this.#stored = seen

@@ -41,6 +41,22 @@ t.test('lines that come again are taken once', async (test) => {
   test.equal(restarted(0, 2), true, 'another process has its own')
 })
 
+t.test('a line that was late when it ended is taken by the next run, or counted', async (test) => {
+  const numbering = new Numbering()
+  const take = taker(numbering)
+  for (const number of [0, 2, 4]) take(number)
+  const kept = JSON.parse(JSON.stringify({ seen: numbering.seen, holes: numbering.holes }))
+  const next = new Numbering(kept.seen, kept.holes, 5_000)
+  // The process gives all that it has once more, the late one among them.
+  test.strictSame(
+    [0, 1, 2, 4, 5].map((number) => taker(next)(number)),
+    [false, true, false, false, true],
+  )
+  test.equal(next.lost(5_999), 0)
+  test.equal(next.lost(6_000), 1, 'number 3')
+  test.strictSame([next.seen, next.holes], [{ '1 f': 6 }, {}])
+})
+
 t.test('a large gap is a loss at once, and so is what a process that ended owes', async (test) => {
   const numbering = new Numbering()
   const take = taker(numbering)
