@@ -1,4 +1,6 @@
-import { join } from 'node:path'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { finished } from './debian-tree.ts'
 
@@ -6,8 +8,28 @@ export const BUILDER = fileURLToPath(new URL('../../systemd/package/build.mjs', 
 
 /** What `npm run package` makes of the working copy, packed in haste. Answers the file. */
 export async function buildPackage(version: string, folder: string): Promise<string> {
-  const words = [BUILDER, '--output', folder, '--version', version, '--level', '1']
-  const { exitCode, stderr } = await finished(process.execPath, words)
-  if (exitCode !== 0) throw new Error(`no package: ${stderr}`)
+  await run(process.execPath, BUILDER, '--output', folder, '--version', version, '--level', '1')
   return join(folder, `fulcrum_${version}_amd64.deb`)
+}
+
+/** That package under another version, which costs a fifth of building it. Answers the file beside it. */
+export async function renumbered(file: string, version: string): Promise<string> {
+  const tree = mkdtempSync(join(tmpdir(), 'fulcrum-renumbered-'))
+  const target = join(dirname(file), `fulcrum_${version}_amd64.deb`)
+  try {
+    await run('dpkg-deb', '--raw-extract', file, tree)
+    const change = (path: string, from: RegExp, to: string) =>
+      writeFileSync(join(tree, path), readFileSync(join(tree, path), 'utf8').replace(from, to))
+    change('DEBIAN/control', /^Version: .*$/m, `Version: ${version}`)
+    change('opt/fulcrum/package.json', /"version": "[^"]*"/, `"version": "${version}"`)
+    await run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z1', '--build', tree, target)
+  } finally {
+    rmSync(tree, { recursive: true, force: true })
+  }
+  return target
+}
+
+async function run(program: string, ...words: readonly string[]): Promise<void> {
+  const { exitCode, stderr } = await finished(program, words)
+  if (exitCode !== 0) throw new Error(`no package: ${stderr}`)
 }

@@ -8,7 +8,7 @@ import t from 'tap'
 import { apiClient, until } from './api-client.ts'
 import { containerObstacle, startContainer } from './container.ts'
 import { debianTree, type Finished, finished, hostSuite } from './debian-tree.ts'
-import { BUILDER, buildPackage } from './fulcrum-package.ts'
+import { BUILDER, buildPackage, renumbered } from './fulcrum-package.ts'
 
 /** The Debian package: built here, installed by apt on a machine that has nothing of what it needs. */
 
@@ -99,7 +99,7 @@ t.test('the package is the same each time, and holds what runs and nothing else'
 })
 
 t.test('the package on a machine', { skip: containerObstacle() ?? false }, async (t) => {
-  await buildPackage(NEW, folder)
+  await renumbered(join(folder, `fulcrum_${OLD}_amd64.deb`), NEW)
   const bare = () => debianTree(hostSuite(), PRESENT, OFFERED)
   const machine = await startContainer([{ host: folder, inside: '/mnt' }], bare)
   t.teardown(() => machine.stop())

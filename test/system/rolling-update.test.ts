@@ -11,7 +11,7 @@ import { apiClient, until } from './api-client.ts'
 import { publish } from './apt-repository.ts'
 import { type Container, containerObstacle, movingTree, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
-import { buildPackage } from './fulcrum-package.ts'
+import { buildPackage, renumbered } from './fulcrum-package.ts'
 import { namespace, type Namespace, namespaceObstacle } from './network-namespace.ts'
 
 /**
@@ -204,7 +204,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-rolling-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
-  const files = Promise.all([OLD, NEW].map((version) => buildPackage(version, folder)))
+  const files = buildPackage(OLD, folder).then(async (file) => [file, await renumbered(file, NEW)])
   const lan = await namespace(t, 'lan')
   await lan.ip('link add br0 type bridge', 'link set br0 up', 'address add 10.79.0.254/24 dev br0')
   const ground = { lan, folder, files, etcd: dirname(programs.etcd) }
