@@ -12,17 +12,19 @@ const { default: t } = await import('tap')
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 // Test files of modules share a process, so many at a time, and so do those that mostly call an appliance within their
-// process: what one has loaded and compiled serves the next. One that starts daemons of its own has one of its own.
+// process: what one has loaded and compiled serves the next. Those that take longest have one of their own.
 const TOGETHER = [
   { files: /^test\/contract\//, max: 7 },
   { files: /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/, max: 36 },
-  { files: /^test\/attack\/(?!injection)/, max: 7 },
+  { files: /^test\/attack\//, max: 7 },
+  { files: /^test\/system\//, max: 3 },
 ]
 // What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
 const ORDER = ['contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
-const LONGEST =
-  `system/package system/rolling-update system/failover-faults system/cluster-begun-killed system/cluster-leaving-alive system/haproxy-3-1
-  system/haproxy-3-2 system/haproxy-3-3 system/cluster-pair system/cluster-restoring system/cluster-leaving
+const LONGEST = `system/package system/rolling-update system/failover-faults system/cluster-begun-killed
+  system/cluster-leaving-alive system/haproxy-3-1 system/haproxy-3-2 system/haproxy-3-3 system/haproxy-3-4
+  system/haproxy-3-5 system/mixed-versions system/nodes system/cluster-sharing system/cluster-pair-maintenance
+  system/cluster-witness-removed system/cluster-pair system/cluster-restoring system/cluster-leaving
   system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving
   system/haproxy-hangs system/cluster-log system/power system/updates system/cluster-history-1
   system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache system/observe-reloads
@@ -42,15 +44,16 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: 'Infinity' },
   },
 })
+const isLong = (file) => LONGEST.some((name) => file === `test/${name}.test.ts`)
 const rank = (file) => {
-  if (LONGEST.some((name) => file === `test/${name}.test.ts`)) return ORDER.indexOf('longest')
+  if (isLong(file)) return ORDER.indexOf('longest')
   const folder = ORDER.indexOf(file.split('/')[1])
   return folder < 0 ? ORDER.indexOf('modules') : folder
 }
 const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
-const alone = files.filter((file) => !TOGETHER.some((one) => one.files.test(file)))
+const alone = files.filter((file) => isLong(file) || !TOGETHER.some((one) => one.files.test(file)))
 const shared = TOGETHER.flatMap((one) => {
-  const members = files.filter((file) => one.files.test(file))
+  const members = files.filter((file) => !isLong(file) && one.files.test(file))
   const from = Array.from({ length: Math.ceil(members.length / one.max) }, (_, at) => at * one.max)
   return from.map((at) => members.slice(at, at + one.max))
 })
