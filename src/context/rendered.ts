@@ -16,6 +16,9 @@ export interface StreamSink {
 /** Writes to the sink for as long as the client stays; the answer is called when it is gone. */
 export type Stream = (sink: StreamSink) => () => void
 
+/** Called in the turn in which the bytes are had; answers what lets them go. */
+export type Hold = () => () => void
+
 /** Bytes that were rendered beforehand: the whole answer, envelope included. */
 export interface Rendered<Body extends Uint8Array | string = Uint8Array | string> {
   /** 200, or where else the answer is: its header Location says it. */
@@ -23,6 +26,8 @@ export interface Rendered<Body extends Uint8Array | string = Uint8Array | string
   readonly body: Body
   /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true
+  /** A copy can be spared: bytes that are held are not written over. */
+  readonly hold?: Hold
   /** The same bytes, compressed beforehand; without them they are compressed when somebody wants that. */
   readonly encoded?: { readonly br: Uint8Array; readonly gzip: Uint8Array }
   /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */

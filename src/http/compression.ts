@@ -7,6 +7,7 @@ import {
   gzipSync,
   type ZlibOptions,
 } from 'node:zlib'
+import type { Rendered } from '../context/rendered.ts'
 import type { Encoding } from './encoding.ts'
 
 export type Compressed = Exclude<Encoding, 'identity'>
@@ -35,19 +36,21 @@ let running = 0
 const waiting: (() => void)[] = []
 
 /**
- * Small answers at once, larger ones beside the loop, from a copy if the bytes are about to change. `undefined` when
- * too many are being compressed.
+ * Small answers at once, larger ones beside the loop, from a copy if the bytes are about to change and cannot be held.
+ * `undefined` when too many are being compressed.
  */
 export function compress(
   encoding: Compressed,
   body: Uint8Array,
-  isTransient: boolean,
+  { isTransient, hold }: Pick<Rendered, 'isTransient' | 'hold'>,
 ): Uint8Array | Promise<Uint8Array> | undefined {
   if (body.length <= COMPRESS_AT_ONCE_BYTES) {
     return encoding === 'gzip' ? gzipSync(body, GZIP) : brotliCompressSync(body, BROTLI)
   }
   if (running >= RUNNING_MAX && waiting.length >= WAITING_MAX) return undefined
-  return compressBeside(encoding, isTransient ? Buffer.from(body) : body)
+  const letGo = hold?.()
+  const stays = letGo !== undefined || isTransient !== true
+  return compressBeside(encoding, stays ? body : Buffer.from(body)).finally(letGo)
 }
 
 async function compressBeside(encoding: Compressed, body: Uint8Array): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Endpoint } from '../api/endpoint.ts'
 import { fillMessage, Reply } from '../api/reply.ts'
-import type { Slices, Stream } from '../context/rendered.ts'
+import type { Hold, Slices, Stream } from '../context/rendered.ts'
 import type { ApiError, ErrorCode } from '../base/errors.ts'
 
 /** An answer ready for the socket. */
@@ -16,6 +16,8 @@ export interface Answer {
   readonly head?: string | undefined
   /** The bytes are overwritten by the next answer: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true | undefined
+  /** A copy can be spared: bytes that are held are not. */
+  readonly hold?: Hold | undefined
   /** Instead of `body`: made while it is sent. */
   readonly slices?: (() => Slices) | undefined
   /** Instead of `body`: without an end. */
@@ -97,7 +99,7 @@ export function collect(answer: Answer): Answer
 export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer>
 export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {
   if (answer instanceof Promise) return answer.then((late) => collect(late))
-  const { slices, isTransient, ...rest } = answer
+  const { slices, isTransient, hold: _, ...rest } = answer
   if (slices === undefined) return isTransient === true ? { ...rest, body: Buffer.from(answer.body) } : answer
   const parts: Uint8Array[] = []
   const source = slices()

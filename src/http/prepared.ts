@@ -67,7 +67,8 @@ export function negotiate(ready: Rendered, { ifNoneMatch, acceptEncoding }: Want
 
 /** Bytes that are about to change, or are not there yet, have no form that could be sent again. */
 function formsOf(ready: Rendered): Forms {
-  if (ready.isTransient === true || ready.slices !== undefined || ready.stream !== undefined) return { unchanged: {} }
+  const isBrief = ready.isTransient === true && ready.hold === undefined
+  if (isBrief || ready.slices !== undefined || ready.stream !== undefined) return { unchanged: {} }
   let forms = prepared.get(ready)
   if (forms === undefined) prepared.set(ready, (forms = { unchanged: {} }))
   return forms
@@ -90,6 +91,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     stream,
     isShared,
     isTransient,
+    hold,
   } = ready
   const headers: Record<string, string> = { ...ready.headers }
   if (etag !== undefined) headers['ETag'] = tagOf(etag, encoding)
@@ -106,15 +108,16 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     stream,
     isShared,
     isTransient,
+    hold,
   }
 }
 
 function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {
   const bytes = typeof ready.body === 'string' ? Buffer.from(ready.body) : ready.body
-  const result = ready.encoded?.[encoding] ?? compress(encoding, bytes, ready.isTransient === true)
+  const result = ready.encoded?.[encoding] ?? compress(encoding, bytes, ready)
   // Too much is being compressed: the plain form is right for everybody, and the next request may be luckier.
   if (result === undefined) return plain(ready, 'identity')
-  const answer = { ...plain(ready, encoding), isTransient: undefined }
+  const answer = { ...plain(ready, encoding), isTransient: undefined, hold: undefined }
   if (!(result instanceof Promise)) return (forms[encoding] = { ...answer, body: result })
   const form = result.then((body) => (forms[encoding] = { ...answer, body }))
   forms[encoding] = form

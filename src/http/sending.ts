@@ -133,18 +133,23 @@ function sendBody(response: HttpResponse, answer: Answer, exchange: Exchange): v
 }
 
 /** Apart from the above, whose every call would pay for what is kept here. */
-function sendRest(response: HttpResponse, { body, isTransient }: Answer, exchange: Exchange): void {
+function sendRest(response: HttpResponse, { body, isTransient, hold }: Answer, exchange: Exchange): void {
   const sent = response.getWriteOffset()
-  const [total, rest] = restOf(body, sent, isTransient === true)
+  const letGo = hold?.()
+  const [total, rest] = restOf(body, sent, isTransient === true && letGo === undefined)
   const held = unsent.hold(() => response.close())
-  exchange.onGone(() => held.end())
+  const end = () => {
+    held.end()
+    letGo?.()
+  }
+  exchange.onGone(end)
   held.moved(total - sent)
   if (exchange.aborted) return
   response.onWritable((offset) => {
     held.moved(total - offset)
     if (exchange.aborted) return true
     const [isTaken, isWhole] = response.tryEnd(rest.subarray(offset - sent), total)
-    if (isWhole) held.end()
+    if (isWhole) end()
     return isTaken
   })
 }

@@ -89,6 +89,11 @@ export class Exposition {
     this.out.byte(LINE)
   }
 
+  /** The next document stands in this memory, if it suffices. */
+  start(memory: Buffer): void {
+    this.out.use(memory)
+  }
+
   /** The document; the next one begins. */
   end(): Buffer {
     this.#finish()

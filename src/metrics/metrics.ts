@@ -3,6 +3,7 @@ import { KeptAnswer } from '../base/kept-answer.ts'
 import { inTurns } from '../base/turns.ts'
 import type { MetricsFormat, MetricsReader } from '../context/metrics.ts'
 import type { Rendered } from '../context/rendered.ts'
+import { DocumentMemory } from './document-memory.ts'
 import { CONTENT_TYPES, Exposition, formatFor } from './exposition.ts'
 import type { Family } from './family.ts'
 import { LAYER_4_FAMILIES, type Layer4Parts, Layer4Samples } from './layer4-samples.ts'
@@ -29,6 +30,7 @@ class Documents {
   readonly #out: Exposition
   readonly #layer7: Layer7Samples
   readonly #layer4: Layer4Samples
+  readonly #memory = new DocumentMemory()
 
   constructor(parts: MetricsParts, format: MetricsFormat) {
     this.#parts = parts
@@ -38,14 +40,15 @@ class Documents {
   }
 
   /** Who polls has turns in between. */
-  async make(): Promise<Buffer> {
+  async make(): Promise<Required<Pick<Rendered, 'body' | 'isTransient' | 'hold'>>> {
     const node = await this.#parts.node()
+    this.#out.start(this.#memory.next())
     writeNode(this.#out, node)
     await inTurns(this.#layer7.write(this.#out))
     await inTurns(this.#layer4.write(this.#out))
     const document = this.#out.end()
     this.#layer7.keep(document)
-    return document
+    return { body: document, isTransient: true, hold: this.#memory.lend(document) }
   }
 }
 
@@ -70,9 +73,9 @@ export class Metrics implements MetricsReader {
     const documents = this.#documents.get(format) ?? new Documents(this.#parts, format)
     // One that broke off half way is of no use for the next.
     this.#documents.delete(format)
-    const body = await documents.make()
+    const document = await documents.make()
     this.#documents.set(format, documents)
     const contentType = CONTENT_TYPES[format]
-    return { body, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
+    return { ...document, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
   }
 }

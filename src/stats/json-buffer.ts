@@ -40,12 +40,17 @@ export class JsonBuffer {
     return taken
   }
 
-  /** What was written, to keep, without a copy: what is written next has bytes of its own, as many as were needed. */
+  /** What was written, to keep, without a copy: what is written next has bytes of its own. */
   give(): Buffer {
-    const given = this.#bytes.subarray(0, this.#length)
-    this.#bytes = Buffer.allocUnsafeSlow(Math.max(SMALLEST, this.#length + (this.#length >> 4)))
-    this.#length = 0
+    const given = this.view()
+    this.use(Buffer.allocUnsafeSlow(SMALLEST))
     return given
+  }
+
+  /** What is written next stands in these bytes, for as long as they suffice. */
+  use(bytes: Buffer): void {
+    this.#bytes = bytes
+    this.#length = 0
   }
 
   /** What was written, without a copy: overwritten by whatever is written next. */

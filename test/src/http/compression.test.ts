@@ -17,20 +17,34 @@ t.test('small ones at once, large ones beside the loop, and back to the same byt
     ['gzip', gunzipSync],
     ['br', brotliDecompressSync],
   ] as const) {
-    const small = compress(encoding, body(COMPRESS_AT_ONCE_BYTES), false)
+    const small = compress(encoding, body(COMPRESS_AT_ONCE_BYTES), {})
     if (!(small instanceof Uint8Array)) throw new Error('not at once')
     test.ok(unpack(small).equals(body(COMPRESS_AT_ONCE_BYTES)))
-    const large = compress(encoding, body(COMPRESS_AT_ONCE_BYTES + 1), false)
+    const large = compress(encoding, body(COMPRESS_AT_ONCE_BYTES + 1), {})
     test.ok(large instanceof Promise)
     test.ok(unpack((await large) ?? '').equals(body(COMPRESS_AT_ONCE_BYTES + 1)))
   }
 })
 
+t.test('bytes that can be held are held until they are compressed, instead of copied', async (test) => {
+  let held = 0
+  const hold = () => {
+    held += 1
+    return () => void (held -= 1)
+  }
+  const large = compress('gzip', body(100_000), { isTransient: true, hold })
+  test.equal(held, 1)
+  test.ok(gunzipSync((await large) ?? '').equals(body(100_000)))
+  test.equal(held, 0)
+  void compress('gzip', body(1_000), { isTransient: true, hold })
+  test.equal(held, 0, 'what is compressed at once')
+})
+
 t.test('who finds a long line gets nothing, and later all is as before', async (test) => {
-  const all = Array.from({ length: 60 }, () => compress('gzip', body(100_000), true))
+  const all = Array.from({ length: 60 }, () => compress('gzip', body(100_000), { isTransient: true }))
   const accepted = all.filter((one) => one !== undefined)
   test.ok(accepted.length < all.length, 'some were turned away')
   for (const one of accepted) test.ok(gunzipSync(await one).equals(body(100_000)))
-  const later = compress('br', body(100_000), false)
+  const later = compress('br', body(100_000), {})
   test.ok(brotliDecompressSync((await later) ?? '').equals(body(100_000)))
 })

@@ -90,6 +90,15 @@ t.test('bytes that are overwritten afterwards are compressed from a copy', async
   }
 })
 
+t.test('bytes that can be held have forms that are made once', async (test) => {
+  const ready = { body: Buffer.from(text), isTransient: true, hold: () => () => undefined } as const
+  const gzip = { ...NOTHING, acceptEncoding: 'gzip' }
+  const form = negotiate(ready, gzip)
+  test.equal(negotiate(ready, gzip), form)
+  test.match(await form, { isTransient: undefined, hold: undefined })
+  test.match(await negotiate(ready, NOTHING), { isTransient: true, hold: ready.hold })
+})
+
 t.test('slices are sent as they are, and not at all to who has them', async (test) => {
   const ready = { body: '', etag: '"t"', slices: () => [][Symbol.iterator]() as never }
   const answer = await negotiate(ready, { ...NOTHING, acceptEncoding: 'gzip' })

@@ -24,12 +24,26 @@ const prepared = { body: Buffer.alloc(2 * MIB, 'p'), etag: '"p"', cacheControl: 
 
 /** Answers of every kind; counts what it was asked. */
 async function fixture(test: Test, kind: 'plain' | 'tls' = 'plain') {
-  const seen = { asked: 0 }
+  const seen = { asked: 0, held: 0 }
+  // More than sockets hold for a reader.
+  const lent = Buffer.alloc(16 * MIB)
+  const hold = () => {
+    seen.held += 1
+    let isHeld = true
+    return () => {
+      if (isHeld) seen.held -= 1
+      isHeld = false
+    }
+  }
   const shared = Buffer.alloc(2 * MIB)
   const handle = (incoming: Incoming): Answer | Promise<Answer> => {
     seen.asked += 1
     if (incoming.path === '/text') return text('é'.repeat(MIB))
     if (incoming.path === '/transient') return text(shared.fill(96 + (seen.asked % 26)), { isTransient: true })
+    if (incoming.path === '/held') {
+      if (seen.held === 0) lent.fill(96 + (seen.asked % 26))
+      return text(lent, { isTransient: true, hold })
+    }
     if (incoming.path === '/prepared') return negotiate(prepared, wantedOf(incoming))
     if (incoming.path === '/late') return Promise.resolve(text(Buffer.alloc(2 * MIB, 'l')))
     return text('x'.repeat(200))
@@ -65,7 +79,7 @@ const ended = (socket: Socket) => new Promise<void>((resolve) => socket.once('cl
 const GET = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: h\r\n${more}\r\n`
 
 for (const kind of ['plain', 'tls'] as const) {
-  for (const path of ['/small', '/text', '/transient', '/prepared', '/late']) {
+  for (const path of ['/small', '/text', '/transient', '/held', '/prepared', '/late']) {
     t.test(`${kind} ${path}: who asks on and reads nothing is cut off, and little was done for it`, async (test) => {
       const { seen, open } = await fixture(test, kind)
       const socket = await open()
@@ -82,6 +96,7 @@ for (const kind of ['plain', 'tls'] as const) {
       // A paused socket tells nothing of its end.
       socket.resume()
       await closed
+      test.equal(seen.held, 0, 'nothing is held for who is gone')
       test.ok(seen.asked < (path === '/small' ? 60_000 : 100), `${seen.asked} were answered`)
     })
   }
@@ -108,6 +123,23 @@ for (const kind of ['plain', 'tls'] as const) {
     }
   })
 }
+
+t.test('bytes that can be held are held for a slow reader, and not longer', async (test) => {
+  const { seen, open, received } = await fixture(test)
+  const socket = await open()
+  socket.pause()
+  socket.write(GET('/held'))
+  while (seen.held === 0) await wait(1)
+  // Written over, were it not held.
+  const other = await open()
+  other.write(GET('/held'))
+  await once(other, 'data')
+  socket.resume()
+  const all = await received(socket, (part) => part.length - part.indexOf('\r\n\r\n') - 4 >= 16 * MIB)
+  test.ok(all.subarray(all.indexOf('\r\n\r\n') + 4).every((byte, _at, [first]) => byte === first))
+  other.destroy()
+  while (seen.held > 0) await wait(1)
+})
 
 t.test('bytes that the next answer is written over reach a slow reader as they were', async (test) => {
   const { open, received } = await fixture(test)

@@ -42,7 +42,27 @@ t.test('made at most once a second in each form, for however many ask', async (t
   test.match(other.body.toString(), /fulcrum_pending_changes 2\n[^]*# EOF\n$/)
   state.now_ms = 1_000
   test.match((await metrics.answer('')).body.toString(), /fulcrum_pending_changes 3\n/)
-  test.match(one.body.toString(), /fulcrum_pending_changes 1\n/, 'what is still being sent stays as it is')
+  test.match(one.body.toString(), /fulcrum_pending_changes 1\n/, 'the one before stays as it is')
+})
+
+t.test('what is still being sent stays as it is, and its memory is used again when it is not', async (test) => {
+  let made = 0
+  const { metrics, state } = fixture(async () => ({ ...STILL, pending: ++made }))
+  const next = () => {
+    state.now_ms += 1_000
+    return metrics.answer('')
+  }
+  const [first, second] = [await next(), await next()]
+  const letGo = first.hold?.()
+  const third = await next()
+  test.match(first.body.toString(), /fulcrum_pending_changes 1\n/)
+  letGo?.()
+  const fourth = await next()
+  test.match(third.body.toString(), /fulcrum_pending_changes 3\n/)
+  test.match(fourth.body.toString(), /fulcrum_pending_changes 4\n/)
+  const memoryOf = ({ body }: typeof first) => (body instanceof Uint8Array ? body.buffer : undefined)
+  test.not(memoryOf(third), memoryOf(first))
+  test.equal(memoryOf(fourth), memoryOf(second))
 })
 
 t.test('what broke off half way is not what the next one is made of', async (test) => {
