@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, refuse, type Reading } from './reading.ts'
 import { forwardedFor, headerName, modeOf, plainText, takeOptions, wholeNumber, wholeSeconds } from './taken.ts'
@@ -8,6 +9,8 @@ export interface Server {
   readonly port: number | null
   readonly isHalted: boolean
   readonly isChecked: boolean
+  /** Where its health is asked for, in words of a server line; '' where it serves. */
+  readonly checkedAt: string
   readonly member: Readonly<Record<string, unknown>>
 }
 
@@ -22,7 +25,7 @@ export class BackendDraft {
   readonly servers: Server[] = []
   readonly rules: Readonly<Record<string, unknown>>[] = []
   /** What default-server says, which each server begins with. */
-  defaults: ServerOptions = { verify: '', check: {}, member: {}, isHalted: false, isChecked: false }
+  defaults: ServerOptions = { verify: '', check: {}, checkedAt: {}, member: {}, isHalted: false, isChecked: false }
   mode = 'tcp'
   stickFor = STICK_S
   stickTable: Line | undefined
@@ -81,11 +84,15 @@ const TAKEN: Readonly<Record<string, Take>> = {
   },
   'default-server': (draft, words, line, reading) => {
     draft.defaults = serverOptions(draft.defaults, words, line, reading)
+    if (words.includes('port') || words.includes('addr')) draft.checks.push(line)
   },
   server: (draft, words, line, reading) => {
     const server = serverOf(draft, words, line, reading)
     const [first = server] = draft.servers
     if (first.isChecked !== server.isChecked) reading.remark(line, 'Fulcrum checks all servers of a backend, or none')
+    const checked = draft.servers.find(({ isChecked }) => isChecked) ?? server
+    if (server.isChecked && server.checkedAt !== checked.checkedAt)
+      refuse('a backend has one port and address of checks for all of its servers')
     draft.servers.push(server)
   },
 }
@@ -158,6 +165,7 @@ function sentBy(words: readonly string[]): Readonly<Record<string, string>> {
 interface ServerOptions {
   verify: string
   readonly check: Record<string, unknown>
+  readonly checkedAt: { addr?: string; port?: number }
   readonly member: Record<string, unknown>
   isHalted: boolean
   isChecked: boolean
@@ -191,6 +199,11 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   inter: ({ check, seconds }, value) => void (check['interval'] = seconds(value())),
   rise: ({ check }, value) => void (check['rise'] = wholeNumber(value())),
   fall: ({ check }, value) => void (check['fall'] = wholeNumber(value())),
+  port: ({ checkedAt }, value) => void (checkedAt.port = wholeNumber(value())),
+  addr: ({ checkedAt }, value) => {
+    const addr = value()
+    checkedAt.addr = isIP(addr) === 0 ? refuse(`addr ${addr} is no address`) : addr
+  },
   // Servers get cookie values of their own.
   cookie: (_draft, value) => void value(),
   ...Object.fromEntries(
@@ -202,7 +215,8 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
 
 /** Those of a line behind others, which stay as they are. */
 function serverOptions(before: ServerOptions, words: readonly string[], line: Line, reading: Reading): ServerOptions {
-  const own = { ...before, check: { ...before.check }, member: { ...before.member } }
+  const { check, checkedAt, member } = before
+  const own = { ...before, check: { ...check }, checkedAt: { ...checkedAt }, member: { ...member } }
   const seconds = (text: string) => wholeSeconds(line, text, reading)
   const remark = (why: string) => reading.remark(line, why)
   return takeOptions<ServerDraft>(SERVER, words, { ...own, seconds, remark })
@@ -211,7 +225,8 @@ function serverOptions(before: ServerOptions, words: readonly string[], line: Li
 function serverOf({ check, defaults }: BackendDraft, words: readonly string[], line: Line, reading: Reading): Server {
   const [name = '', address = '', ...options] = words
   const remark = (why: string) => reading.remark(line, why)
-  const { member, isHalted, isChecked, verify, check: own } = serverOptions(defaults, options, line, reading)
+  const asked = serverOptions(defaults, options, line, reading)
+  const { member, isHalted, isChecked, verify, check: own } = asked
   const place = addressOf(address)
   // HAProxy verifies unless it is told not to.
   if (member['encrypted'] === true && verify !== 'none') {
@@ -223,7 +238,14 @@ function serverOf({ check, defaults }: BackendDraft, words: readonly string[], l
       remark(`a backend has one ${field} for all of its servers`)
     check[field] = value
   }
-  return { name, ...place, isHalted, isChecked, member }
+  const checkedAt = Object.entries(asked.checkedAt).map((pair) => pair.join(' '))
+  return { name, ...place, isHalted, isChecked, checkedAt: checkedAt.toSorted().join(' '), member }
+}
+
+/** No record says where else health is asked for: a raw line does. */
+export function checkedAtLines({ servers }: BackendDraft): readonly string[] {
+  const at = servers.find(({ isChecked }) => isChecked)?.checkedAt ?? ''
+  return at === '' ? [] : [`default-server ${at}`]
 }
 
 function addressOf(text: string): { readonly ip: string; readonly port: number | null } {

@@ -1,5 +1,5 @@
 import { pace } from '../base/turns.ts'
-import { BACKEND, BackendDraft, backendOf, type Server } from './backend.ts'
+import { BACKEND, BackendDraft, backendOf, checkedAtLines, type Server } from './backend.ts'
 import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
@@ -215,7 +215,8 @@ class Importer {
       for (const line of draft.checks) this.#reading.remark(line, 'no server that is understood is checked')
     if (draft.forwardFor !== undefined) this.#forwarding.set(name, draft.forwardFor)
     this.#backends.set(name, { ...backendOf(draft), ...(reals.length === 0 ? {} : { reals }) })
-    if (raw.length > 0) this.#raw.backends.push({ id: name, lines: raw })
+    const lines = [...raw, ...checkedAtLines(draft)]
+    if (lines.length > 0) this.#raw.backends.push({ id: name, lines })
   }
 
   /** Servers of several backends are one record where they are at one place. */

@@ -81,7 +81,8 @@ async function siteOf(test: Test, cfg: string): Promise<Site> {
     } else if (word === 'bind') add(...onOwn('bind', await place(), more))
     else if (word === 'server') {
       origin ??= await originOf(test, section)
-      add(`server ${name} 127.0.0.1:${origin} ${withoutDropped(more.slice(1)).join(' ')}`)
+      const options = withoutDropped(more.slice(1)).join(' ')
+      add(`server ${name} 127.0.0.1:${origin} ${options.replace(/\bport \d+/, `port ${origin}`)}`)
     } else if (!isOfElsewhere(words, section)) add(text)
   }
   return { texts: [texts[0].join('\n'), texts[1].join('\n')], places }

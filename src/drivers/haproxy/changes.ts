@@ -3,6 +3,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { backendSkeleton } from './backend.ts'
 import { isProgram } from './checks.ts'
 import { frontendSyntax } from './frontend.ts'
+import { hasServerDefaults } from './raw.ts'
 import { byId } from './render.ts'
 import { memberOf, type Server, serverOf, serversOf } from './server.ts'
 
@@ -67,7 +68,7 @@ function membersDifference(
     if (before === undefined || after === undefined) return backendDifference(backend, running, backend, desired)
     if (!same(before, after)) changes.push({ backendId: backend.id, before, after })
   }
-  return unlessReload(backend, changes)
+  return unlessReload(backend, changes, desired)
 }
 
 /** The frontends as HAProxy sees them, without comments. */
@@ -88,19 +89,21 @@ export function backendDifference(
 ): Difference {
   if (backendSkeleton(before) !== backendSkeleton(after)) return 'reload'
   if (!after.enabled) return []
-  return serversDifference(after, serversOf(before, running), serversOf(after, desired))
+  return serversDifference(after, serversOf(before, running), desired)
 }
 
-function serversDifference(backend: L7Backend, before: readonly Server[], after: readonly Server[]): Difference {
+function serversDifference(backend: L7Backend, before: readonly Server[], desired: ConfigView): Difference {
+  const after = serversOf(backend, desired)
   // `first` fills servers in the order of the file.
   if (backend.balance === 'first' && !sameOrder(before, after)) return 'reload'
   const standIns = (servers: readonly Server[]) => servers.filter(({ backup }) => backup)
   if (!sameOrder(standIns(before), standIns(after))) return 'reload'
-  return unlessReload(backend, changedServers(backend.id, before, after))
+  return unlessReload(backend, changedServers(backend.id, before, after), desired)
 }
 
-function unlessReload(backend: L7Backend, changes: readonly ServerChange[]): Difference {
-  return changes.some((change) => serverEffect(backend, change.before, change.after) === 'reload') ? 'reload' : changes
+function unlessReload(backend: L7Backend, changes: readonly ServerChange[], desired: ConfigView): Difference {
+  const isReload = changes.some(({ before, after }) => serverEffect(backend, before, after, desired) === 'reload')
+  return isReload ? 'reload' : changes
 }
 
 function changedServers(backendId: string, before: readonly Server[], after: readonly Server[]): ServerChange[] {
@@ -129,7 +132,10 @@ export function serverEffect(
   backend: L7Backend,
   before: Server | undefined,
   after: Server | undefined,
+  desired: ConfigView,
 ): 'runtime' | 'reload' {
+  // One that is added at runtime has nothing of what default-server says.
+  if (before === undefined && hasServerDefaults(desired, backend.id)) return 'reload'
   if (before === undefined || after === undefined) return comesAndGoes(backend, before ?? after) ? 'runtime' : 'reload'
   // A server without a port of its own is of another kind inside HAProxy.
   const sameKind = (before.port === null) === (after.port === null)

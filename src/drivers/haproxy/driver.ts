@@ -199,7 +199,7 @@ function realServerEffect(id: string, running: ConfigView, desired: ConfigView):
     const before = old?.enabled === true ? serverOf(old, id, running) : undefined
     const after = serverOf(backend, id, desired)
     const unchanged = before !== undefined && after !== undefined && same(before, after)
-    if (!unchanged && serverEffect(backend, before, after) === 'reload') return 'reload'
+    if (!unchanged && serverEffect(backend, before, after, desired) === 'reload') return 'reload'
     effect = 'runtime'
   }
   return effect

@@ -13,6 +13,13 @@ function statements(lines: readonly string[] | undefined, field: string): readon
 export const rawOfWhole = (view: ConfigView, section: 'global' | 'defaults'): readonly Statement[] =>
   statements(view.get('l7Raw', SHARED)?.[section], section)
 
+/** Whether servers of this backend begin with settings that no record has, and that one added at runtime would lack. */
+export function hasServerDefaults(view: ConfigView, backendId: string): boolean {
+  const raw = view.get('l7Raw', SHARED)
+  const own = raw?.backends.find(({ id }) => id === backendId)?.lines ?? []
+  return [...(raw?.defaults ?? []), ...own].some((line) => line.startsWith('default-server '))
+}
+
 /** Of one proxy. */
 export function rawOfProxy(view: ConfigView, of: 'frontends' | 'backends', id: string): readonly Statement[] {
   const all = view.get('l7Raw', SHARED)?.[of] ?? []

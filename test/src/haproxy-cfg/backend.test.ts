@@ -1,5 +1,5 @@
 import t from 'tap'
-import { BACKEND, BackendDraft, backendOf } from '../../../src/haproxy-cfg/backend.ts'
+import { BACKEND, BackendDraft, backendOf, checkedAtLines } from '../../../src/haproxy-cfg/backend.ts'
 import { linesOf } from '../../../src/haproxy-cfg/lines.ts'
 import { Reading } from '../../../src/haproxy-cfg/reading.ts'
 
@@ -9,7 +9,8 @@ function read(text: string) {
     const [word = '', ...words] = line.words
     BACKEND.get(word)?.(draft, words, line, reading)
   }
-  return { backend: backendOf(draft), servers: draft.servers, remarks: reading.remarks.map(({ why }) => why) }
+  const lines = checkedAtLines(draft)
+  return { backend: backendOf(draft), lines, servers: draft.servers, remarks: reading.remarks.map(({ why }) => why) }
 }
 
 t.test('checks', (test) => {
@@ -40,6 +41,25 @@ t.test('checks', (test) => {
   ])
     test.throws(() => check(wrong), wrong)
   test.match(read('server a 192.0.2.1:80 check\nserver b 192.0.2.2:80').remarks, [/all servers of a backend, or none/])
+  test.end()
+})
+
+t.test('a port and an address of checks, one for all servers that are checked', (test) => {
+  const lines = (text: string) => read(text).lines
+  test.same(lines('server a 192.0.2.1:80 check'), [])
+  test.same(lines('server a 192.0.2.1:80 check port 8008'), ['default-server port 8008'])
+  test.same(lines('default-server port 8008 addr ::1\nserver a 192.0.2.1:80 check\nserver b 192.0.2.2:80 check'), [
+    'default-server addr ::1 port 8008',
+  ])
+  test.same(lines('server a 192.0.2.1:80 port 1\nserver b 192.0.2.2:80 check port 2'), ['default-server port 2'])
+  test.same(lines('server a 192.0.2.1:80 port 1'), [], 'nobody is checked')
+  for (const wrong of [
+    'server a 192.0.2.1:80 check port 1\nserver b 192.0.2.2:80 check port 2',
+    'server a 192.0.2.1:80 check\nserver b 192.0.2.2:80 check port 2',
+    'server a 192.0.2.1:80 check port +1',
+    'server a 192.0.2.1:80 check addr health.test',
+  ])
+    test.throws(() => read(wrong), wrong)
   test.end()
 })
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { backendDifference, differenceOf, same, serverEffect } from '../../../../src/drivers/haproxy/changes.ts'
 import { serversOf } from '../../../../src/drivers/haproxy/server.ts'
+import { type L7Raw, NO_RAW } from '../../../../src/model/l7-raw.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
 import { backend, frontend, realServer } from '../../../fixtures/config.ts'
 import { type Records, viewOf } from './records.ts'
@@ -73,6 +74,20 @@ t.test('servers come and go at runtime only where HAProxy can and the result is 
   t.end()
 })
 
+t.test('a server that comes at runtime would lack what raw lines say of all servers', (t) => {
+  const raw = (more: Partial<L7Raw>): Records => ({ l7Raw: [{ id: 'cluster', ...NO_RAW, ...more }] })
+  const addition = (more: Records) =>
+    difference({ ...withBackend({}, ['r1']), ...more }, { ...withBackend({}, ['r1', 'r2']), ...more })
+  const lines = ['default-server port 8008']
+  t.equal(addition(raw({ backends: [{ id: 'b', lines }] })), 'reload')
+  t.equal(addition(raw({ defaults: lines })), 'reload')
+  t.equal(addition(raw({ backends: [{ id: 'c', lines }] })).length, 1)
+  t.equal(addition(raw({ backends: [{ id: 'b', lines: ['fullconn 5'] }] })).length, 1)
+  const own = raw({ backends: [{ id: 'b', lines }] })
+  t.equal(difference({ ...base, ...own }, { ...withBackend({}, ['r1']), ...own }).length, 1, 'one that goes')
+  t.end()
+})
+
 t.test('backup servers serve in the order of the file: one that comes, goes or moves needs a reload', (t) => {
   const fallback = { ip: '192.0.2.1', port: 80 }
   const backup = (ripId: string) => ({ ripId, backup: true })
@@ -108,7 +123,7 @@ t.test('servers are compared by what HAProxy sees', (t) => {
   if (one === undefined || renamed === undefined) throw new Error('the backend has a server')
   t.ok(same(one, renamed))
   t.notOk(same(one, { ...one, halted: true }))
-  t.equal(serverEffect(group, one, { ...one, ip: '::1' }), 'runtime')
-  t.equal(serverEffect(group, one, { ...one, options: ' backup' }), 'reload')
+  t.equal(serverEffect(group, one, { ...one, ip: '::1' }, viewOf(base)), 'runtime')
+  t.equal(serverEffect(group, one, { ...one, options: ' backup' }, viewOf(base)), 'reload')
   t.end()
 })

@@ -32,7 +32,7 @@ t.test('HAProxy is reloaded when a name comes, goes or becomes another, and told
     serverOf(group, 'r', viewOf({ realServers: [realServer('r', more)], l7Backends: [group] }))
   const named = { ip: 'web.test', resolve: 'live' } as const
   const effect = (before?: Partial<RealServer>, after?: Partial<RealServer>) =>
-    serverEffect(group, before && server(before), after && server(after))
+    serverEffect(group, before && server(before), after && server(after), viewOf({}))
   t.equal(effect(undefined, named), 'reload')
   t.equal(effect(named, undefined), 'reload')
   t.equal(effect({}, named), 'reload')

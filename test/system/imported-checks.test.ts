@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer, get } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { daemonFixture } from '../fixtures/daemon.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+import { freePort } from '../fixtures/traffic.ts'
+
+/** Databases that say at another port who of them leads: a haproxy.cfg, and what Fulcrum makes of it. */
+
+const NODES = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
+
+async function databases(test: Test) {
+  const [serving, health] = [await freePort(), await freePort()]
+  const state = { leader: '127.0.0.1' }
+  const at = async (host: string, port: number, status: () => number) => {
+    const server = createServer((_, answer) => answer.writeHead(status()).end(host)).listen(port, host)
+    await once(server, 'listening')
+    test.teardown(() => server.close().closeAllConnections())
+  }
+  for (const host of NODES) {
+    await at(host, serving, () => 200)
+    await at(host, health, () => (state.leader === host ? 200 : 503))
+  }
+  const cfg = (port: number) => `
+defaults
+    mode tcp
+    timeout connect 2s
+    timeout client 5s
+    timeout server 5s
+listen writes
+    bind 127.0.0.1:${port}
+    option httpchk GET /leader
+    http-check expect status 200
+    default-server inter 1s fall 1 rise 1
+    server db1 127.0.0.1:${serving} check port ${health}
+    server db2 127.0.0.2:${serving} check port ${health}
+`
+  return { state, cfg, serving }
+}
+
+/** Who answers; undefined where nobody does. */
+const asked = (port: number) =>
+  new Promise<string | undefined>((resolve) => {
+    get({ host: '127.0.0.1', port, agent: false }, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8').on('data', (part) => (text += String(part)))
+      answer.on('end', () => resolve(text))
+    }).on('error', () => resolve(undefined))
+  })
+
+/** Until the leader alone is asked, several times in a row. */
+async function follows(port: number, leader: string): Promise<boolean> {
+  for (let [tries, row] = [0, 0]; tries < 400; tries++) {
+    row = (await asked(port)) === leader ? row + 1 : 0
+    if (row === 10) return true
+    await wait(25)
+  }
+  return false
+}
+
+t.test('whoever leads gets the writes, as in the file, and so it stays when another one joins', async (test) => {
+  const { state, cfg, serving } = await databases(test)
+  const [theirs, ours] = [await freePort(), await freePort()]
+  const file = join(temporaryFolder(test, 'checks'), 'haproxy.cfg')
+  writeFileSync(file, cfg(theirs))
+  const original = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  test.teardown(() => original.kill('SIGKILL'))
+
+  const daemon = await daemonFixture(test)
+  const { document, notUnderstood } = await daemon.data('POST', '/config/import', { haproxyCfg: cfg(ours) })
+  test.same(notUnderstood, [])
+  const { planId } = await daemon.data('POST', '/config/plan', { document })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`)
+  for (const leader of ['127.0.0.1', '127.0.0.2']) {
+    state.leader = leader
+    test.ok(await follows(theirs, leader), `the file: ${leader}`)
+    test.ok(await follows(ours, leader), `imported: ${leader}`)
+  }
+
+  const [backend] = await daemon.data('GET', '/layer7proxy/backends')
+  const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'db3', ip: '127.0.0.3', port: serving })
+  await daemon.data('PUT', `/layer7proxy/backends/${backend.id}`, { reals: [...backend.reals, { ripId: id }] })
+  const { changes } = await daemon.data('GET', '/services/pending')
+  test.same(new Set(changes.map(({ effect }: { effect: string }) => effect)), new Set(['reload']))
+  await daemon.data('PUT', '/services/apply')
+  test.ok(await follows(ours, '127.0.0.2'), 'one that joins is asked at that port as well')
+  state.leader = '127.0.0.3'
+  test.ok(await follows(ours, '127.0.0.3'))
+})
