@@ -25,6 +25,8 @@ export interface Newcomer extends NodeAddress {
 export interface Applicant extends Newcomer {
   /** PEM. */
   readonly tokenKey: string
+  /** Kinds of entries that it knows. */
+  readonly level: number
   /** Its id is that of a node that was removed, whose place it takes. */
   readonly isReplacing: boolean
   /** What it brings along; undefined for one that takes the place of another. */
@@ -73,7 +75,9 @@ export async function admit(
   const known = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
   const member: Member = { ...known, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
   // Known to all before it can do anything, so that its certificates can be taken away again.
-  const isIn = await members.add(() => (isSameAs(members, issuers) ? member : undefined))
+  // When the last of the others was updated meanwhile, it may not know enough any more.
+  const fits = () => isSameAs(members, issuers) && members.level <= applicant.level
+  const isIn = await members.add(() => (fits() ? member : undefined))
   if (!isIn) throw changing()
   const gateways = members
     .all()
@@ -122,7 +126,10 @@ export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, host, 
 }
 
 export const changing = (): ApiError =>
-  new ApiError('JOB_IN_PROGRESS', 'The cluster changes its certificates just now; join again in a minute')
+  new ApiError(
+    'JOB_IN_PROGRESS',
+    'The cluster changes its certificates or its version just now; join again in a minute',
+  )
 
 /** As one that follows without a vote: who never starts must not cost the others their quorum. */
 export async function addToEtcd(etcd: JoinedCluster['etcd'], member: Voter): Promise<void> {

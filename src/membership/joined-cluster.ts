@@ -142,6 +142,7 @@ export class JoinedCluster {
       self: own.nodeId,
       tokens,
       cluster: () => ({ clusterId, name, nodes: nodes(), removed: removed() }),
+      level: () => members.level,
       admit: (...application) => parts.admit(begun, ...application),
       log,
       clock,

@@ -1,5 +1,6 @@
 import { ApiError, problemIn } from '../base/errors.ts'
 import { type NodeRecords, readNodeRecords, shownRecords } from '../config/node-records.ts'
+import { FIRST_LEVEL } from '../cluster/levels.ts'
 import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
 import type { JoinPreview, NamedNode } from '../context/cluster.ts'
 import { JoinError } from '../peers/joining/join-error.ts'
@@ -12,7 +13,7 @@ import { type NodeAddress, parseAddress } from './node-address.ts'
 
 /** What a node says of itself, once its token was accepted. */
 export function applicantOf(application: Application, id: string): Applicant {
-  const { name, version, address, peerRequest: peer, clientRequest: client, records } = application
+  const { name, version, level = FIRST_LEVEL, address, peerRequest: peer, clientRequest: client, records } = application
   const place = parseAddress(address, 0)
   const tokenKey: unknown = Reflect.get(Object(records), 'tokenKey')
   if (place === undefined || typeof tokenKey !== 'string' || client === undefined) {
@@ -21,7 +22,7 @@ export function applicantOf(application: Application, id: string): Applicant {
   const isReplacing = Reflect.get(Object(records), 'isReplacing') === true
   // Who takes the place of another gets what that one had.
   const own = isReplacing ? undefined : readNodeRecords(Reflect.get(Object(records), 'own'), id)
-  return { id, name, version, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
+  return { id, name, version, level, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
 }
 
 /** Of a witness there is nothing but where it is. */

@@ -6,6 +6,7 @@ import { addressText } from '../../base/socket-address.ts'
 import { VERSION } from '../../base/version.ts'
 import { joinSession } from '../../cluster/join-proof.ts'
 import { type JoinAddress, type JoinToken, parseJoinAddress } from '../../cluster/join-token.ts'
+import { LEVEL } from '../../cluster/levels.ts'
 import { pinnedAuthority } from '../../cluster/node-certificate.ts'
 import { whyOf } from '../peer-error.ts'
 import { JOIN_PROTOCOL, shownIn } from '../peer-tls.ts'
@@ -36,7 +37,7 @@ const PATIENCE: JoinPatience = { connect_ms: 5_000, answer_ms: 40_000 }
 export interface JoinClientParts {
   readonly token: JoinToken
   readonly joinerId: string
-  readonly application: Omit<Application, 'version' | 'now_ms'>
+  readonly application: Omit<Application, 'version' | 'level' | 'now_ms'>
   /** Of `shownRequest`; PEM. Members look whether its holder answers at the address of the application. */
   readonly shownKey: string
   /** Where this node listens for that; left out, at the address itself. */
@@ -174,7 +175,7 @@ export class JoinClient {
           tokenId: token.id,
           joinerId,
           intent,
-          application: { ...application, version: VERSION, now_ms: this.#clock.now_ms() },
+          application: { ...application, version: VERSION, level: LEVEL, now_ms: this.#clock.now_ms() },
           proof: token.prove(session).toString('base64url'),
         }),
       )

@@ -62,6 +62,8 @@ export interface JoinServerParts {
   readonly tokens: JoinTokens
   /** What a look tells of the cluster. */
   readonly cluster: () => Pick<Seen, 'clusterId' | 'name' | 'nodes' | 'removed'>
+  /** Up to which entries may be written in the cluster. */
+  readonly level: () => number
   /**
    * Lets the node in; what it answers is sent to it. The same node comes again with the same keys when it has not heard
    * the answer, perhaps by way of another member and while this still goes on, and has to get the same.
@@ -173,7 +175,7 @@ export class JoinServer {
     const redeeming = { ...proven, keys: applying.keys }
     accepted(redeem(kept, redeeming, this.#clock.now_ms()))
     assertRole(applying.application, kept.role)
-    assertFits(applying.application, this.#clock.now_ms())
+    assertFits(applying.application, { level: this.#parts.level(), now_ms: this.#clock.now_ms() })
     this.#assertNew(session.joinerId, kept)
     const found = await probe(applying.address, applying.pin, this.#bounds.probe_ms)
     // The token is left for the next try.

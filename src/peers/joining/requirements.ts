@@ -1,6 +1,7 @@
 import { VERSION } from '../../base/version.ts'
 import { pinOfRequest } from '../../cluster/authority.ts'
 import { type JoinAddress, type JoinRole, parseJoinAddress } from '../../cluster/join-token.ts'
+import { FIRST_LEVEL } from '../../cluster/levels.ts'
 import { CertificateError } from '../../cluster/node-certificate.ts'
 import { JoinError } from './join-error.ts'
 import { type Application, readApplication, shownRequest } from './protocol.ts'
@@ -49,19 +50,33 @@ export function assertRole({ clientRequest }: Application, role: JoinRole): void
   throw new JoinError('OTHER_ROLE', `The token lets a ${role} in, and a ${joins} joins; make a token for a ${joins}`)
 }
 
+/** What a node has to fit. */
+export interface Fitting {
+  readonly level: number
+  readonly now_ms: number
+}
+
 /**
- * Versions have to be equal in their first two numbers, and clocks within a minute.
+ * Versions have to be equal in their first two numbers, and clocks within a minute. Entries of the cluster that a node
+ * does not know would stop it; a witness reads none.
  *
  * @throws {JoinError} OTHER_VERSION or CLOCK_SKEW.
  */
-export function assertFits({ version, now_ms }: Application, memberNow_ms: number): void {
-  if (levelOf(version) !== levelOf(VERSION)) {
+export function assertFits(application: Application, cluster: Fitting): void {
+  const { version, level = FIRST_LEVEL, now_ms, clientRequest } = application
+  if (seriesOf(version) !== seriesOf(VERSION)) {
     throw new JoinError(
       'OTHER_VERSION',
       `The node has Fulcrum ${version} and the cluster ${VERSION}; bring both to the same version first`,
     )
   }
-  const skew_ms = now_ms - memberNow_ms
+  if (clientRequest !== undefined && level < cluster.level) {
+    throw new JoinError(
+      'OTHER_VERSION',
+      `The node has an earlier Fulcrum (${version}) that does not know all that is kept here; update it to the cluster's version (${VERSION}) first`,
+    )
+  }
+  const skew_ms = now_ms - cluster.now_ms
   if (Math.abs(skew_ms) <= SKEW_MAX_MS) return
   const way = skew_ms > 0 ? 'ahead of' : 'behind'
   throw new JoinError(
@@ -70,4 +85,4 @@ export function assertFits({ version, now_ms }: Application, memberNow_ms: numbe
   )
 }
 
-const levelOf = (version: string) => version.split('.').slice(0, 2).join('.')
+const seriesOf = (version: string) => version.split('.').slice(0, 2).join('.')

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { admit, type Applicant } from '../../../src/membership/admission.ts'
+import { LEVEL } from '../../../src/cluster/levels.ts'
 import { newRequests } from '../../../src/membership/foundation.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { clusterKeys } from '../../fixtures/cluster-in-memory.ts'
@@ -55,6 +56,7 @@ async function begun(test: Test) {
       port: 9444,
       version: '1.0.0',
       tokenKey: 'k',
+      level: LEVEL,
       isReplacing: false,
       own: undefined,
       requests,

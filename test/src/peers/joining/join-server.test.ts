@@ -3,6 +3,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { ApiError } from '../../../../src/base/errors.ts'
 import { VERSION } from '../../../../src/base/version.ts'
+import { LEVEL } from '../../../../src/cluster/levels.ts'
 import { pinOfRequest } from '../../../../src/cluster/authority.ts'
 import { JoinToken, parseJoinAddress } from '../../../../src/cluster/join-token.ts'
 import { JoinError } from '../../../../src/peers/joining/join-error.ts'
@@ -99,6 +100,7 @@ t.test('each refusal has a code and a next step, and leaves the token as it was'
     ['INVALID_APPLICATION', /HOST:PORT/, { application: { address: '127.0.0.1' } }],
     ['INVALID_APPLICATION', /PKCS#10/, { application: { clientRequest: 'x' } }],
     ['OTHER_VERSION', /Fulcrum 99\.0\.0 .*same version/, { application: { version: '99.0.0' } }],
+    ['OTHER_VERSION', /earlier Fulcrum .*update it/, { application: { level: LEVEL - 1 } }],
     ['CLOCK_SKEW', /behind .*set it, or use NTP/, { application: { now_ms: Date.now() - 70_000 } }],
     ['ALREADY_MEMBER', /remove that one/, { joiner: { ...joiner, joinerId: 'old' } }],
     ['ADDRESS_UNREACHABLE', /127\.0\.0\.1:\d+: the connection was refused.*open that port/, {}],

@@ -9,7 +9,7 @@ import { newJoiner } from '../../../fixtures/joining.ts'
 
 const NOW_MS = Date.UTC(2030, 0, 1)
 const joiner = await newJoiner()
-const application = { ...joiner.application, version: VERSION, now_ms: NOW_MS } satisfies Application
+const application = { ...joiner.application, version: VERSION, level: 5, now_ms: NOW_MS } satisfies Application
 
 t.test('an application is read, with its address and the pins of its keys', async (test) => {
   const applying = await readApplying({ ...application, records: { a: 1 }, ofALaterPatch: true })
@@ -44,15 +44,28 @@ t.test('what cannot be an application is refused', async (test) => {
 
 t.test('versions are equal in their first two numbers, clocks within a minute', async (test) => {
   const [major = '', minor = ''] = VERSION.split('.')
-  assertFits(application, NOW_MS)
-  assertFits({ ...application, version: `${major}.${minor}.99` }, NOW_MS + 60_000)
-  assertFits({ ...application, version: `${major}.${minor}.99-rc.1` }, NOW_MS - 60_000)
+  const fits = (more: Partial<Application>, now_ms = NOW_MS) =>
+    assertFits({ ...application, ...more }, { level: 5, now_ms })
+  fits({})
+  fits({ version: `${major}.${minor}.99` }, NOW_MS + 60_000)
+  fits({ version: `${major}.${minor}.99-rc.1` }, NOW_MS - 60_000)
   for (const version of [`${major}.${Number(minor) + 1}.0`, `${Number(major) + 1}.${minor}.0`]) {
-    test.throws(() => assertFits({ ...application, version }, NOW_MS), { code: 'OTHER_VERSION', message: version })
+    test.throws(() => fits({ version }), { code: 'OTHER_VERSION', message: version })
   }
-  const skewed = (now_ms: number) => () => assertFits(application, now_ms)
+  const skewed = (now_ms: number) => () => fits({}, now_ms)
   test.throws(skewed(NOW_MS + 60_001), { code: 'CLOCK_SKEW', message: /60 s behind that of the cluster/ })
   test.throws(skewed(NOW_MS - 3_600_000), { code: 'CLOCK_SKEW', message: /3600 s ahead of that of the cluster/ })
+})
+
+t.test('a node knows what is kept in the cluster; of a witness nobody asks that', async (test) => {
+  const { level: _level, ...silent } = application
+  const { clientRequest: _none, ...ofWitness } = silent
+  const cluster = (level: number) => ({ level, now_ms: NOW_MS })
+  assertFits({ ...application, level: 6 }, cluster(5))
+  assertFits(silent, cluster(1))
+  assertFits(ofWitness, cluster(5))
+  for (const earlier of [silent, { ...application, level: 4 }])
+    test.throws(() => assertFits(earlier, cluster(5)), { code: 'OTHER_VERSION', message: /update it to the cluster/ })
 })
 
 t.test('a witness asks for no certificate of clients, and a token is for the one or the other', async (test) => {
