@@ -119,12 +119,13 @@ function refusal(status: number, codes: readonly ErrorCode[]): Json {
 }
 
 const BUSY: ReadonlySet<string> = new Set(['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'])
+const AT_TIMES_BUSY: ReadonlySet<string> = new Set([...BUSY, 'NO_QUORUM', 'NODE_UNREACHABLE'])
 
 function ofRefusal(status: number, codes: readonly ErrorCode[]): Json {
   if (status === 401) return headersOf(['WWW-Authenticate'])
   if (status === 405) return headersOf(['Allow'])
   if (status === 429) return headersOf(['Retry-After'])
-  if (!codes.some((code) => BUSY.has(code) || code === 'NO_QUORUM')) return {}
+  if (!codes.some((code) => AT_TIMES_BUSY.has(code))) return {}
   return codes.every((code) => BUSY.has(code))
     ? headersOf(['Retry-After'])
     : { 'Retry-After': { ...HEADERS['Retry-After'], required: false } }

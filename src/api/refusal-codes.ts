@@ -3,8 +3,17 @@ import type { Effect } from '../context/context.ts'
 import type { Endpoint } from './endpoint.ts'
 import { followsTransaction } from './in-transactions.ts'
 
-/** Of every request: an unclear or unknown part of it, and a defect. */
-const ALWAYS: readonly ErrorCode[] = ['MALFORMED_REQUEST', 'INVALID_QUERY', 'METHOD_NOT_ALLOWED', 'INTERNAL']
+/**
+ * Of every request: an unclear or unknown part of it, a defect, and a node that begins anew, or that is another one and
+ * away.
+ */
+const ALWAYS: readonly ErrorCode[] = [
+  'MALFORMED_REQUEST',
+  'INVALID_QUERY',
+  'METHOD_NOT_ALLOWED',
+  'INTERNAL',
+  'NODE_UNREACHABLE',
+]
 /**
  * Of who has to be known. A transaction that the request names may not be there; what is dear, or long, has few places.
  */
@@ -47,7 +56,7 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
     ...(isKnown ? KNOWN : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
     ...ofOtherNodes(endpoint),
-    ...(endpoint.ofNodes === undefined ? [] : (['NOT_FOUND', 'NODE_UNREACHABLE'] as const)),
+    ...(endpoint.ofNodes === undefined ? [] : (['NOT_FOUND'] as const)),
     ...(method === 'GET' ? [] : [...SENT, 'NO_QUORUM' as const]),
     ...OF_EFFECT[effect],
     ...(effect.startsWith('stage') && (method === 'DELETE' || body !== undefined) ? OF_EDIT[method] : []),
@@ -58,11 +67,10 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
   return Object.keys(ERRORS).filter((code): code is ErrorCode => codes.has(code as ErrorCode))
 }
 
-/** Where another node may be the one that answers; and what belongs to one node, in a transaction of another. */
+/** What belongs to one node, in a transaction of another. */
 function ofOtherNodes(endpoint: Endpoint): readonly ErrorCode[] {
   const { path, access, effect, answeredByAny, transactionIn } = endpoint
-  if (transactionIn !== undefined || followsTransaction(endpoint)) return ['NODE_UNREACHABLE']
+  if (transactionIn !== undefined || followsTransaction(endpoint)) return []
   if (answeredByAny !== undefined || !/\{applianceI[dD]\}/.test(path)) return []
-  const isRecord = access === 'granted' && OF_RECORDS.has(effect)
-  return isRecord ? ['NODE_UNREACHABLE', 'TRANSACTION_OPEN'] : ['NODE_UNREACHABLE']
+  return access === 'granted' && OF_RECORDS.has(effect) ? ['TRANSACTION_OPEN'] : []
 }

@@ -39,7 +39,8 @@ export interface Appliance {
   inject(incoming: Incoming): Promise<Answer>
   /** Answers what another node of the cluster has forwarded. */
   handleForwarded(request: PeerRequest): Promise<PeerAnswer>
-  listen(): Promise<readonly Listener[]>
+  /** Takes over where the one before in this process listened, which rests. */
+  listen(before?: Appliance): Promise<readonly Listener[]>
   /**
    * Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one.
    */
@@ -49,7 +50,13 @@ export interface Appliance {
   /** The addresses on which the HAProxy of this daemon serves: none where it manages none. */
   serves(): readonly string[]
   /** Answers why something that should have ended did not. */
-  close(options?: { readonly keepsPrograms?: boolean }): Promise<string | undefined>
+  close(options?: Closing): Promise<string | undefined>
+}
+
+interface Closing {
+  readonly keepsPrograms?: boolean
+  /** Whoever asks meanwhile is told to come again: another one takes over where this one listens. */
+  readonly rests?: boolean
 }
 
 const LOOK_WHO_EVERY_MS = 500
@@ -70,6 +77,7 @@ export class RunningAppliance implements Appliance {
   readonly #parts: readonly Part[]
   readonly #sharing: SharingUpkeep
   readonly #reborn = defer()
+  #rests = false
   #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
 
@@ -129,9 +137,10 @@ export class RunningAppliance implements Appliance {
     return this.#pipeline.handleForwarded(request)
   }
 
-  async listen(): Promise<readonly Listener[]> {
+  async listen(before?: Appliance): Promise<readonly Listener[]> {
     const { listeners } = this.#node
-    await listeners.open()
+    if (before instanceof RunningAppliance) listeners.takeOver(before.#node.listeners)
+    else await listeners.open()
     return listeners.all
   }
 
@@ -176,18 +185,26 @@ export class RunningAppliance implements Appliance {
     return frontends.map(({ ip, ports }) => `${ip.includes(':') ? `[${ip}]` : ip}:${ports}`)
   }
 
-  /** What is under way is answered: an apply is never cut off by a stop. */
   async #endListening(): Promise<void> {
-    const { engine, listeners } = this.#node
-    const patience = engine.idle().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
-    await Promise.race([listeners.stop(), patience])
-    await engine.idle()
+    if (this.#rests) return
+    const { listeners } = this.#node
+    await this.#answered(listeners.stop())
     listeners.close()
   }
 
-  async close({ keepsPrograms = false }: { readonly keepsPrograms?: boolean } = {}): Promise<string | undefined> {
-    const { events, machine, nodeId, store } = this.#node
+  /** What is under way is answered: an apply is never cut off by a stop. */
+  async #answered(all: Promise<void>): Promise<void> {
+    const { engine } = this.#node
+    const patience = engine.idle().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
+    await Promise.race([all, patience])
+    await engine.idle()
+  }
+
+  async close({ keepsPrograms = false, rests = false }: Closing = {}): Promise<string | undefined> {
+    const { events, listeners, machine, nodeId, store } = this.#node
     events.publish('node', { state: 'stopping', nodeId })
+    this.#rests = rests
+    if (rests) await this.#answered(listeners.rest())
     for (const part of this.#parts.toReversed()) await part.close?.()
     const left = keepsPrograms ? undefined : await machine.stopSupervised()
     await machine.close()

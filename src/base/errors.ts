@@ -88,7 +88,7 @@ export const ERRORS = {
   NODE_UNREACHABLE: {
     status: 503,
     meaning:
-      'The node that has to answer, data.nodeId, cannot be reached, or was lost before its answer; data.mayBeDone says whether it may have carried out the request.',
+      'The node that has to answer, data.nodeId, cannot be reached, begins anew, or was lost before its answer; data.mayBeDone says whether it may have carried out the request.',
   },
   NO_QUORUM: {
     status: 503,

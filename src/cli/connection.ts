@@ -51,10 +51,13 @@ export class Refusal extends Failure {
 export class Unreachable extends Failure {
   /** It had taken the connection. */
   readonly isLost: boolean
+  /** Nothing of a request was sent yet. */
+  readonly isUnsent: boolean
 
-  constructor(url: string, error: unknown) {
+  constructor(url: string, error: unknown, isUnsent = false) {
     super(`${url} cannot be reached: ${reasonOf(error)}`)
     this.isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
+    this.isUnsent = isUnsent
   }
 }
 
@@ -159,7 +162,8 @@ export class Connection {
   }
 
   #tried(method: string, path: string, sent: Sent): Promise<Came> {
-    const mayRepeat = (error: unknown) => method === 'GET' && error instanceof Unreachable && error.isLost
+    const mayRepeat = (error: unknown) =>
+      error instanceof Unreachable && error.isLost && (error.isUnsent || method === 'GET')
     return tried(() => this.#send(method, path, sent), { mayRepeat })
   }
 
@@ -301,7 +305,7 @@ function connected(url: string): Promise<TLSSocket> {
       socket.setTimeout(0)
       resolve(socket)
     })
-    socket.on('error', (error) => reject(new Unreachable(url, error)))
+    socket.on('error', (error) => reject(new Unreachable(url, error, true)))
   })
 }
 

@@ -36,7 +36,9 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
     signal: endingSignal(starter),
     starter,
   }
-  while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
+  let before: Appliance | undefined
+  while ((before = await live(daemon, before)) !== undefined)
+    daemon.log.info('starting anew, as what the node is by now')
   end(0)
 }
 
@@ -58,11 +60,11 @@ interface Daemon {
   readonly starter: Starter | undefined
 }
 
-/** From a start to a signal, or until the node is another one. */
-async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
+/** From a start to a signal, or until the node is another one: then it is answered, for the next to take over. */
+async function live(daemon: Daemon, before: Appliance | undefined): Promise<Appliance | undefined> {
   const { settings, log, notifier, starter } = daemon
   const appliance = await createAppliance(settings, createMachine(settings), log)
-  const [api] = await appliance.listen()
+  const [api] = await appliance.listen(before)
   if (starter !== undefined) starter.tell({ state: 'listens', ...firstLogin(appliance) })
   else if (api !== undefined) {
     const password = await tellPassword(settings, appliance)
@@ -83,11 +85,12 @@ async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
   // A start that was taken back half-way would have to be repaired by the next one.
   await running.catch(() => undefined)
   const served = appliance.serves()
-  const left = await appliance.close({ keepsPrograms: why === 'reborn' || settings.keep })
-  if (why === 'reborn') return 'reborn'
+  const isReborn = why === 'reborn'
+  const left = await appliance.close({ keepsPrograms: isReborn || settings.keep, rests: isReborn })
+  if (isReborn) return appliance
   if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
   else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
-  return 'stopped'
+  return undefined
 }
 
 /** The last lines of a trial: what has become of its HAProxy. */

@@ -17,6 +17,8 @@ export interface ListenerState {
   readonly isDraining: boolean
   /** Headers that every answer of this listener has: lines behind another one. */
   readonly commonHead: string
+  /** Ends each answer that lasts. */
+  readonly lasting: Set<() => void>
   /** It is the daemon's own socket: connections have no address, and come from root. */
   readonly isLocal: boolean
 }
@@ -97,6 +99,13 @@ export class Exchange implements Incoming {
 
   header(name: string): string {
     return this.#request?.getHeader(name) ?? ''
+  }
+
+  /** An answer that lasts can be ended by this; answers what tells that it has ended. */
+  lasts(end: () => void): () => void {
+    const { lasting } = this.#listener
+    lasting.add(end)
+    return () => void lasting.delete(end)
   }
 
   /** What to do when the client leaves before its answer is complete. */

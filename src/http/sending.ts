@@ -82,13 +82,18 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
     send(response, failure(error), requestId, exchange)
     return
   }
+  const over = exchange.lasts(() => response.close())
+  const ended = () => {
+    over()
+    free()
+  }
   begin(response, answer, requestId, exchange)
-  if (slices !== undefined) exchange.onGone(longAnswers.send(response, slices(), free))
+  if (slices !== undefined) exchange.onGone(longAnswers.send(response, slices(), ended))
   else if (stream !== undefined) {
     let gone = () => undefined as void
     exchange.onGone(() => gone())
-    gone = streams.send(response, stream, free, answer.isShared === true ? COMMENT : '')
-  } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, free))
+    gone = streams.send(response, stream, ended, answer.isShared === true ? COMMENT : '')
+  } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, ended))
 }
 
 /**

@@ -21,11 +21,20 @@ export interface Listener {
   present(tls: Tls): () => void
   /** Takes no new connections; each open one ends with its next answer. */
   drain(): void
+  /**
+   * Begins nothing any more, and says so with this answer to whoever asks, until it resumes; resolves when whatever was
+   * asked before is answered. Answers that last end.
+   */
+  rest(answer: Answer): Promise<void>
+  /** This one answers from now on. */
+  resume(handle: Handler): void
   /** Begins nothing any more; resolves when whatever was asked before is answered. */
   stop(): Promise<void>
   /** Ends every connection at once. */
   close(): void
 }
+
+export type LocalListener = Pick<Listener, 'rest' | 'resume' | 'stop' | 'close'>
 
 export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
 
@@ -64,8 +73,8 @@ export async function listen(
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const state = newState({ commonHead: tls === undefined ? COMMON_HEAD : TLS_HEAD })
-  const answer = (app: TemplatedApp) => answering(app, place.port, state, handle, nextId)
+  const state = newState(handle, { commonHead: tls === undefined ? COMMON_HEAD : TLS_HEAD })
+  const answer = (app: TemplatedApp) => answering(app, place.port, state, nextId)
   const front = tls === undefined ? undefined : new TlsFront(tls, answer)
   const app = front?.acceptor ?? answer(App())
   const socket = await openSocket(app, place)
@@ -84,6 +93,7 @@ export async function listen(
       endSoon()
       setTimeout(() => (front ?? app).close(), DRAIN_MS).unref()
     },
+    ...resting(state),
     stop() {
       endSoon()
       state.isStopping = true
@@ -93,23 +103,33 @@ export async function listen(
   }
 }
 
+function resting(state: State): Pick<Listener, 'rest' | 'resume'> {
+  return {
+    rest(answer) {
+      state.handle = () => answer
+      for (const end of state.lasting) end()
+      return state.owed.none()
+    },
+    resume(handle) {
+      state.handle = handle
+    },
+  }
+}
+
 /**
  * Opens the socket of this name, which only root and the account of this process can connect to: whoever comes without
  * a token is local root. Refuses when another daemon listens there.
  */
-export async function listenLocally(
-  path: string,
-  handle: Handler,
-  nextId: () => string,
-): Promise<Pick<Listener, 'stop' | 'close'>> {
+export async function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   const bytes = Buffer.byteLength(path)
   if (bytes > SOCKET_PATH_BYTES_MAX)
     throw new Error(`its name has ${bytes} bytes, and that of a socket at most ${SOCKET_PATH_BYTES_MAX}`)
   if (await isServed(path)) throw new Error(`another process listens on ${path}`)
-  const state = newState({ isLocal: true })
-  const app = answering(App(), 0, state, handle, nextId)
+  const state = newState(handle, { isLocal: true })
+  const app = answering(App(), 0, state, nextId)
   const socket = await openLocalSocket(app, path)
   return {
+    ...resting(state),
     stop() {
       if (!state.isStopping) stopListening(socket)
       state.isStopping = true
@@ -122,23 +142,26 @@ export async function listenLocally(
   }
 }
 
-function newState(more: Partial<State>): State {
+function newState(handle: Handler, more: Partial<State>): State {
   return {
+    handle,
     isDraining: false,
     isStopping: false,
     isLocal: false,
+    lasting: new Set(),
     commonHead: COMMON_HEAD,
     owed: new Owed(),
     ...more,
   }
 }
 
-function answering(app: TemplatedApp, port: number, state: State, handle: Handler, nextId: () => string): TemplatedApp {
+function answering(app: TemplatedApp, port: number, state: State, nextId: () => string): TemplatedApp {
   connections.watch(app, port)
-  return app.any('/*', (response, request) => serve(response, request, handle, nextId(), state))
+  return app.any('/*', (response, request) => serve(response, request, nextId(), state))
 }
 
 interface State extends ListenerState {
+  handle: Handler
   isDraining: boolean
   /** A request that comes is not begun: its connection ends. */
   isStopping: boolean
@@ -148,7 +171,7 @@ interface State extends ListenerState {
 /** Of the whole process: all listeners share one event loop. */
 const refusals = new TurnRefusals()
 
-function serve(response: HttpResponse, request: HttpRequest, handle: Handler, requestId: string, state: State): void {
+function serve(response: HttpResponse, request: HttpRequest, requestId: string, state: State): void {
   if (state.isStopping) {
     response.close()
     return
@@ -159,7 +182,7 @@ function serve(response: HttpResponse, request: HttpRequest, handle: Handler, re
     response.close()
     return
   }
-  const answer = exchange.hasUnwantedBody ? UNWANTED_BODY : handle(exchange, requestId)
+  const answer = exchange.hasUnwantedBody ? UNWANTED_BODY : state.handle(exchange, requestId)
   if (!(answer instanceof Promise) && refusals.areTooMany(answer.status)) {
     response.close()
     return

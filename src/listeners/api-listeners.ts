@@ -2,9 +2,18 @@ import { asFiles, chosenCertificate, forgetLent } from './lent-certificate.ts'
 import { assertAnswers } from './answers.ts'
 import type { OwnPart } from '../config/enactor.ts'
 import type { Problem } from '../model/problem.ts'
+import { ApiError } from '../base/errors.ts'
 import { nodeIn } from '../drivers/this-node.ts'
+import { failure } from '../http/envelope.ts'
 import { freePlace } from '../http/listening.ts'
-import { type Handler, type Listener, listen, listenLocally, type ListenOptions } from '../http/server.ts'
+import {
+  type Handler,
+  type Listener,
+  listen,
+  listenLocally,
+  type LocalListener,
+  type ListenOptions,
+} from '../http/server.ts'
 import type { Tls } from '../http/tls-front.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from '../model/certificates.ts'
@@ -51,7 +60,7 @@ export class ApiListeners implements OwnPart {
   #shown: Certificate | undefined
   #plain: Listener | undefined
   #metrics: Listener | undefined
-  #local: Pick<Listener, 'stop' | 'close'> | undefined
+  #local: LocalListener | undefined
   readonly #draining: Listener[] = []
 
   constructor(parts: ApiListenerParts) {
@@ -66,6 +75,22 @@ export class ApiListeners implements OwnPart {
 
   get all(): readonly Listener[] {
     return [this.#api, this.#plain].filter((listener) => listener !== undefined)
+  }
+
+  /**
+   * Answers where the one before in this process rests, so that nobody is cut off; where it should listen it does once
+   * it settles.
+   */
+  takeOver(before: ApiListeners): void {
+    const { handle, metrics } = this.#parts
+    this.#given = before.#given
+    this.#api = before.#api
+    this.#shown = before.#shown
+    this.#plain = before.#plain
+    this.#metrics = before.#metrics
+    this.#local = before.#local
+    for (const listener of this.#opened) listener.resume(listener === this.#metrics ? metrics : handle)
+    this.#draining.push(...before.#draining)
   }
 
   /**
@@ -175,6 +200,19 @@ export class ApiListeners implements OwnPart {
     return this.#api === undefined || (samePlace(this.#api, wanted) && sameCertificate(this.#shown, wanted.certificate))
   }
 
+  /**
+   * Begins nothing any more, and says so to whoever asks, until the next one takes over; resolves when whatever was
+   * asked before is answered.
+   */
+  async rest(): Promise<void> {
+    const { nodeId } = this.#parts
+    const why = new ApiError('NODE_UNREACHABLE', 'This node begins anew, as what it is by now; ask again in a second', {
+      data: { nodeId, mayBeDone: false },
+      headers: { 'Retry-After': '1' },
+    })
+    await Promise.all(this.#opened.map((listener) => listener.rest(failure(why))))
+  }
+
   /** Begins nothing any more; resolves when whatever was asked before is answered. */
   async stop(): Promise<void> {
     await Promise.all(this.#opened.map((listener) => listener.stop()))
@@ -184,7 +222,7 @@ export class ApiListeners implements OwnPart {
     for (const listener of this.#opened) listener.close()
   }
 
-  get #opened(): readonly Pick<Listener, 'stop' | 'close'>[] {
+  get #opened(): readonly LocalListener[] {
     const others = [this.#metrics, this.#local].filter((listener) => listener !== undefined)
     return [...this.all, ...others, ...this.#draining]
   }

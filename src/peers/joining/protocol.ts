@@ -29,7 +29,7 @@ export type Intent = Static<typeof Intent>
 /** What a node says of itself. Fields that are not named come from a later patch, and mean nothing to this one. */
 const Application = Type.Object({
   version: Version,
-  /** Kinds of entries that it knows, see `levels.ts` of the cluster; one that says nothing is of before this was asked. */
+  /** Kinds of entries that it knows, see `levels.ts` of the cluster; who tells none is of before this was asked. */
   level: Type.Optional(Type.Integer({ minimum: 1 })),
   now_ms: Time_ms,
   name: text(255),

@@ -14,11 +14,11 @@ const has = (test: Test, name: string, ...codes: readonly ErrorCode[]) => {
   for (const code of codes) test.ok(named(name).includes(code), `${name} ${code}`)
 }
 
-t.test('what anybody may read is refused for the request itself only', async (test) => {
+t.test('what anybody may read is refused for the request itself, and by a node that is not there', async (test) => {
   const codes = refusalCodes(
     endpoint({ ...common, name: 'a.b', method: 'GET', path: '/a', effect: 'read', access: 'public' }),
   )
-  test.same(codes, ['MALFORMED_REQUEST', 'METHOD_NOT_ALLOWED', 'INVALID_QUERY', 'INTERNAL'])
+  test.same(codes, ['MALFORMED_REQUEST', 'METHOD_NOT_ALLOWED', 'INVALID_QUERY', 'INTERNAL', 'NODE_UNREACHABLE'])
 })
 
 t.test('codes follow from what the literal says, and its own are added; each stands once', async (test) => {

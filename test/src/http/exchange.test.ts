@@ -24,6 +24,7 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
   const exchange = new Exchange(response as unknown as HttpResponse, request as unknown as HttpRequest, {
     isDraining,
     isLocal: false,
+    lasting: new Set(),
     commonHead: '\r\nX-A: b',
   })
   return {

@@ -222,3 +222,16 @@ t.test('an address that is taken is refused', async (test) => {
   const again = listen({ host: '127.0.0.1', port: listener.port }, undefined, () => ok('1'), requestIds('x'))
   await test.rejects(again, /cannot listen on 127\.0\.0\.1:\d+: the address is in use/)
 })
+
+t.test('one that rests ends what lasts, says why to everybody, and resumes', async (test) => {
+  const { listener, raw } = await fixture(test)
+  const following = raw(['GET /events HTTP/1.1\r\nHost: h\r\n\r\n'], 'never')
+  // Its head has come.
+  await raw(['GET /now HTTP/1.1\r\nHost: h\r\n\r\n'], '"/now"')
+  await listener.rest({ ...ok('"come again"'), status: 503, headers: { 'Retry-After': '1' } })
+  test.match(await following, /^HTTP\/1.1 200 OK/)
+  const refused = await raw(['GET /now HTTP/1.1\r\nHost: h\r\n\r\n'], 'come again')
+  test.match(refused, /^HTTP\/1.1 503 [^]*Retry-After: 1/)
+  listener.resume(() => ok('"somebody else"'))
+  test.match(await raw(['GET /now HTTP/1.1\r\nHost: h\r\n\r\n'], 'somebody'), /^HTTP\/1.1 200 OK/)
+})

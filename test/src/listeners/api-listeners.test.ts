@@ -48,9 +48,12 @@ const stored = (apiPort: number, ipId = '', SSLCertificate = ''): Records => ({
   ],
 })
 
-const fetchSocket = (socketPath: string) =>
+const fetchSocket = (socketPath: string) => statusOf({ socketPath })
+const statusOf = (place: { readonly socketPath: string } | Address) =>
   new Promise<number>((resolve, reject) => {
-    const sent = plain({ socketPath, path: '/api/v1/ping' }, (answer) => resolve(answer.resume().statusCode ?? 0))
+    const sent = plain({ ...place, path: '/api/v1/ping', agent: false }, (answer) =>
+      resolve(answer.resume().statusCode ?? 0),
+    )
     sent.on('error', reject).end()
   })
 
@@ -60,7 +63,7 @@ async function fixture(
   host = LOOPBACK,
   asked?: number,
   metrics?: Address,
-  more: { readonly localSocket?: string; readonly lines?: string[] } = {},
+  more: { readonly localSocket?: string; readonly lines?: string[]; readonly before?: ApiListeners } = {},
 ) {
   const folder = temporaryFolder(test, 'listeners')
   const held: (() => void)[] = []
@@ -87,7 +90,8 @@ async function fixture(
     log: more.lines === undefined ? silentLog : createLog((line) => more.lines?.push(line)),
   })
   test.teardown(() => listeners.close())
-  await listeners.open()
+  if (more.before === undefined) await listeners.open()
+  else listeners.takeOver(more.before)
   return { listeners, state, held, port, folder }
 }
 
@@ -109,6 +113,39 @@ t.test('a new port answers before the old one closes; requests in flight are ans
   for (const release of held) release()
   test.equal(await inFlight, 200)
   await test.rejects(get(LOOPBACK, port, new Agent()), { code: 'ECONNREFUSED' })
+})
+
+t.test('who asks between one and the next is told to come again, and stays connected', async (test) => {
+  const place = { host: LOOPBACK, port: await freePort() }
+  const { listeners, state, held, port, folder } = await fixture(test, {}, LOOPBACK, undefined, place)
+  const agent = new Agent({ keepAlive: true, maxSockets: 2 })
+  test.teardown(() => agent.destroy())
+  state.isSlow = true
+  const inFlight = get(LOOPBACK, port, agent)
+  while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  let hasRested = false
+  const rested = listeners.rest().then(() => (hasRested = true))
+  test.equal(await get(LOOPBACK, port, agent), 503)
+  test.equal(await statusOf(place), 503)
+  test.equal(await fetchSocket(join(folder, 'api.sock')), 503)
+  test.notOk(hasRested, 'what was asked before is answered first')
+  for (const release of held) release()
+  test.equal(await inFlight, 200)
+  await rested
+  const next = await fixture(test, {}, LOOPBACK, undefined, place, { before: listeners })
+  test.equal(next.listeners.port, port)
+  test.equal(await get(LOOPBACK, port, agent), 200)
+  test.equal(
+    Object.values(agent.sockets).length + Object.values(agent.freeSockets).flat().length,
+    2,
+    'no new connection',
+  )
+  test.match((await fetchOnce(place.port)).text, /figures/)
+  test.equal(await fetchSocket(join(folder, 'api.sock')), 200)
+  const other = await freePort()
+  const moved = await next.listeners.enact(state.running, viewOf(stored(other)))
+  moved?.keep()
+  test.equal(await get(LOOPBACK, other, agent), 200, 'it can still move')
 })
 
 t.test('a place for figures: nothing but them, and no frontend may take its port', async (test) => {
