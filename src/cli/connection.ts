@@ -70,12 +70,16 @@ export const OWN_WORDS = [
   ['{"mine": true}', '--mine'],
   ['DELETE /services/pending?mine=true', 'fulcrum discard --mine'],
   ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
+  ['see GET /services/pending', 'see fulcrum pending'],
 ] as const
+
+/** What the API says, in words of this program. */
+export const inOwnWords = (said: string): string =>
+  OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), said)
 
 function told({ message, code, errors }: Refused): string {
   const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
-  const whole = `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`
-  return OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), whole)
+  return inOwnWords(`${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`)
 }
 
 /** Who is asked: `fingerprint` is the one certificate that is taken, undefined for one that is generally trusted. */

@@ -55,16 +55,23 @@ export class Contexts {
     throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
   }
 
+  /** A pipeline sets what it has no value for to nothing. */
+  #set(name: string): string | undefined {
+    return this.#env[name] === '' ? undefined : this.#env[name]
+  }
+
   /** That of a name, of the environment, or the current one. */
   chosen(name: string | undefined): Context {
-    const { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint } = this.#env
+    const [url, token, fingerprint] = ['FULCRUM_URL', 'FULCRUM_TOKEN', 'FULCRUM_FINGERPRINT'].map((one) =>
+      this.#set(one),
+    )
     if (name === undefined && url !== undefined) {
       if (isSocket(url)) return { url, token, user: '' }
       if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
       return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
     }
     const { current, contexts } = this.all()
-    const wanted = name ?? this.#env['FULCRUM_CONTEXT'] ?? current
+    const wanted = name ?? this.#set('FULCRUM_CONTEXT') ?? current
     const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
     if (found !== undefined) return found
     const socket = wanted === '' || wanted === LOCAL ? this.#sockets.find(isOwnSocket) : undefined

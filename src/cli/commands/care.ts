@@ -15,7 +15,7 @@ export function addCare(program: Command, run: Run): void {
   program
     .command('diagnose')
     .description('write what helps to find out what is wrong into a file: versions, checks, settings without secrets')
-    .argument('[file]', 'default: fulcrum-diagnose.json')
+    .argument('[file]', 'default: fulcrum-diagnose.json; - is the standard output')
     .action((file: string | undefined, _options: unknown, command: Command) =>
       diagnose(run, file ?? 'fulcrum-diagnose.json', optionsOf(command)),
     )
@@ -166,7 +166,9 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
       answers[path] = { refused: error.code, message: error.said }
     }
   }
-  writePrivately(file, `${JSON.stringify({ madeAt: new Date().toISOString(), answers }, null, 2)}\n`)
+  const made = { madeAt: new Date().toISOString(), answers }
+  if (file === '-') return run.json(made)
+  writePrivately(file, `${JSON.stringify(made, null, 2)}\n`)
   run.terminal.out(
     `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets.\n`,
   )

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
-import { collect, type Common, countIn, optionsOf, type Run } from '../command.ts'
+import { collect, type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
+import { inOwnWords } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
@@ -68,6 +69,8 @@ function addApply(program: Command, run: Run): void {
     .option('-y, --yes', 'without asking')
     .action((plan: string | undefined, _options: unknown, command: Command) => {
       const options = optionsOf<ApplyAll>(command)
+      // Before anybody is asked anything.
+      if (options.confirm !== undefined) secondsIn(options.confirm)
       if (plan !== undefined && options.file !== undefined) throw new Failure('say a plan, or -f and a document')
       return plan !== undefined || options.file !== undefined
         ? applyFile(run, plan, options)
@@ -132,7 +135,7 @@ async function act(
 ): Promise<void> {
   const { message, data } = await run.connect(common).ask(method, path, { query })
   if (common.json === true) run.json(data ?? {})
-  else run.terminal.out(`${printable(message)}.\n`)
+  else run.terminal.out(`${printable(inOwnWords(message))}.\n`)
 }
 
 interface Revision {

@@ -1,5 +1,8 @@
 import t from 'tap'
-import { fulcrum } from '../../fixtures/cli.ts'
+import { ADMIN } from '../../fixtures/appliance.ts'
+import { cliFixture, fulcrum } from '../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
 
 t.test('help, versions and what is no command', async (test) => {
   const run = (args: string) => fulcrum(args.split(' '), { HOME: '/nonexistent' })
@@ -10,4 +13,32 @@ t.test('help, versions and what is no command', async (test) => {
   test.match(await run('pending --frogs'), { exit: 1, err: /unknown option '--frogs'/ })
   test.match(await run('pending'), { exit: 1, err: 'fulcrum: nobody is logged in: fulcrum login https://HOST:9443\n' })
   test.match(await run('pending -c lb9'), { exit: 1, err: /there is no context lb9/ })
+})
+
+t.test('what somebody trips over first is one line, and an exit code', async (test) => {
+  const { run, call, url, fingerprint } = await fixture(test)
+  const failed = async (env: Readonly<Record<string, string>>, why: RegExp, exit = 3) => {
+    for (const [args, code] of [
+      ['get services', 1],
+      ['status', exit],
+    ] as const) {
+      const said = await run(args, { env })
+      test.match(said, { exit: code, out: '', err: /^fulcrum: [^\n]+\n$/ }, args)
+      test.match(said.err, why)
+    }
+  }
+  await failed(
+    { FULCRUM_URL: 'https://127.0.0.1:1' },
+    /https:\/\/127\.0\.0\.1:1 cannot be reached: nobody listens there/,
+  )
+  await failed({ FULCRUM_URL: 'https://no-such-host.invalid' }, /there is no such host|the name is not resolved/)
+  await failed({ FULCRUM_URL: url.replace('https', 'ftp') }, /is not encrypted: say https:\/\/HOST:9443/)
+  await failed({ FULCRUM_FINGERPRINT: fingerprint.replace(/^../, 'FF') }, /shows another certificate than at the login/)
+  await failed({ FULCRUM_FINGERPRINT: '' }, /no authority that this machine trusts vouches for/)
+  await failed({ FULCRUM_TOKEN: '' }, /FULCRUM_URL is set, and FULCRUM_TOKEN is not/)
+  await failed({ FULCRUM_TOKEN: 'nobodys' }, /log in \(UNAUTHENTICATED\)/)
+  const { token } = (await call('POST', '/token', { body: ADMIN, token: '' })).json.data
+  test.match(await run('get services', { env: { FULCRUM_TOKEN: token } }), { exit: 0 })
+  test.equal((await call('DELETE', '/token', { token })).status, 200)
+  await failed({ FULCRUM_TOKEN: token }, /The token has expired; log in again \(TOKEN_EXPIRED\)/)
 })

@@ -56,15 +56,33 @@ t.test('certificates are handed in, replaced by name, and seen to end', async (t
 })
 
 t.test('what is handed to whoever helps holds no secret', async (test) => {
-  const { run, home, token } = await fixture(test)
+  const { run, call, home, token } = await fixture(test)
   const file = join(home, 'd.json')
   const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
   writeFileSync(join(home, 'a.pem'), `${cert}${key}`)
   await run(['cert', 'add', 'site', join(home, 'a.pem')])
+  const secrets = ['chat-secret-1', 'snmp-secret-22', 'oidc-secret-333', 'ann-Secret-4444']
+  const [chat, snmp, oidc, password] = secrets
+  const given = [
+    ['POST', '/alerts/targets', { name: 'chat', type: 'webhook', template: 'slack', url: `https://chat.test/${chat}` }],
+    ['POST', '/snmp/users', { username: 'watcher', authPassphrase: snmp, privacyPassphrase: snmp }],
+    ['PUT', '/oidc/config', { issuer: 'https://login.test', clientId: 'f', clientSecret: oidc }],
+    [
+      'POST',
+      '/localUsers/users',
+      { email: 'ann@corp.example', firstname: 'Ann', lastname: 'Lee', password, disabled: 'false' },
+    ],
+  ] as const
+  for (const [method, path, body] of given) {
+    const answer = await call(method, path, { body })
+    test.ok(answer.status < 300, answer.text)
+  }
+  test.match(await run('diagnose -'), { exit: 0, out: /^\{\n {2}"madeAt"/ })
   test.match(await run(['diagnose', file]), { exit: 0, out: /no secrets/, err: /\/overview\n/ })
   const text = readFileSync(file, 'utf8')
   test.equal(statSync(file).mode & 0o777, 0o600)
   test.match(JSON.parse(text).answers, { '/services/apply': { state: 'idle' }, '/config/document': { version: 1 } })
   test.notMatch(text, /PRIVATE KEY/)
-  test.notOk(text.includes(token))
+  for (const secret of [token, ...secrets]) test.notOk(text.includes(secret))
+  test.match(text, /ann@corp\.example/, 'what is pending is in it')
 })

@@ -22,9 +22,10 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   const log = await run('log -n 1')
   test.match(log.out, /^REVISION {2}WHEN +BY +CHANGES {2}COMMENT\n\d+ +\d+ s ago {2}admin@localhost {2}1 +first\n$/)
   const [, revision = ''] = /^(\d+)/m.exec(log.out.split('\n')[1] ?? '') ?? []
-  test.match((await run(`undo ${revision}`)).out, /is staged/)
+  test.match((await run(`undo ${revision}`)).out, /is staged; see fulcrum pending, then apply or discard\.\n$/)
   test.match((await run('pending')).out, '- realServers web1')
   test.match(await run('undo x'), { exit: 1, err: /x is no revision/ })
   test.match(await run('revert'), { exit: 1, err: /NOT_FOUND/ })
-  test.match(await run('apply --confirm soon', { answers: ['y'] }), { exit: 1, err: /soon is no duration/ })
+  const soon = await run('apply --confirm soon', { answers: ['y'] })
+  test.match(soon, { exit: 1, out: '', err: 'fulcrum: soon is no duration: say 90s, 5m or 2h\n' }, 'nobody is asked')
 })
