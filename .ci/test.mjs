@@ -4,9 +4,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import './test-process.mjs'
 
-// Behind the line above, which says what tap is made of.
+// It says what tap is made of, and so comes before it.
+await import('./test-process.mjs')
 const { report } = await import('@tapjs/reporter')
 const { default: t } = await import('tap')
 
