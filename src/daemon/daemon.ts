@@ -35,10 +35,9 @@ export async function runDaemon(settings: Settings, end: (code: number) => void)
     notifier: createNotifier(settings.notify),
     signal: endingSignal(starter),
     starter,
+    before: undefined,
   }
-  let before: Appliance | undefined
-  while ((before = await live(daemon, before)) !== undefined)
-    daemon.log.info('starting anew, as what the node is by now')
+  while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
   end(0)
 }
 
@@ -58,13 +57,22 @@ interface Daemon {
   /** Resolves with what ends the daemon. */
   readonly signal: Promise<string>
   readonly starter: Starter | undefined
+  /** It has ended, and its listeners rest until the next one takes them over. */
+  before: Appliance | undefined
 }
 
-/** From a start to a signal, or until the node is another one: then it is answered, for the next to take over. */
-async function live(daemon: Daemon, before: Appliance | undefined): Promise<Appliance | undefined> {
+/** In a function of its own: nothing of the one before stays in memory for as long as the next one lives. */
+function listening(daemon: Daemon, appliance: Appliance): ReturnType<Appliance['listen']> {
+  const { before } = daemon
+  daemon.before = undefined
+  return appliance.listen(before)
+}
+
+/** From a start to a signal, or until the node is another one. */
+async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
   const { settings, log, notifier, starter } = daemon
   const appliance = await createAppliance(settings, createMachine(settings), log)
-  const [api] = await appliance.listen(before)
+  const [api] = await listening(daemon, appliance)
   if (starter !== undefined) starter.tell({ state: 'listens', ...firstLogin(appliance) })
   else if (api !== undefined) {
     const password = await tellPassword(settings, appliance)
@@ -87,10 +95,13 @@ async function live(daemon: Daemon, before: Appliance | undefined): Promise<Appl
   const served = appliance.serves()
   const isReborn = why === 'reborn'
   const left = await appliance.close({ keepsPrograms: isReborn || settings.keep, rests: isReborn })
-  if (isReborn) return appliance
+  if (isReborn) {
+    daemon.before = appliance
+    return 'reborn'
+  }
   if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
   else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
-  return undefined
+  return 'stopped'
 }
 
 /** The last lines of a trial: what has become of its HAProxy. */
