@@ -154,7 +154,7 @@ export class Connection {
     const isFinal = (error: unknown) =>
       !hasBegun || isRefused(error) || (error instanceof Failure && !(error instanceof Unreachable))
     try {
-      yield* follow(open, signal, isFinal)
+      yield* follow(open, signal, { isFinal })
     } catch (error) {
       this.#fail(error)
     }

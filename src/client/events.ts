@@ -12,8 +12,17 @@ export interface StreamEvent {
 
 /** Until the stream says how long to wait before it is opened again. */
 const RETRY_MS = 2_000
-/** A stream that goes on says so several times meanwhile. */
-const SILENCE_MS_MAX = 60_000
+/** The wait grows to this while nothing comes. */
+const RETRY_MS_MAX = 15_000
+/** A stream that goes on says so twice meanwhile. */
+const SILENCE_MS_MAX = 40_000
+
+export interface Following {
+  /** Whether an error is thrown, and not tried over. */
+  readonly isFinal?: (error: unknown) => boolean
+  /** `live` with each piece that comes, `waiting` from each end to the next one. */
+  readonly onState?: (state: 'live' | 'waiting') => void
+}
 
 /**
  * What a stream tells, without a gap where it numbers its events: when it breaks off it is opened again, behind the
@@ -22,10 +31,11 @@ const SILENCE_MS_MAX = 60_000
 export async function* follow(
   open: (lastId: string | undefined, signal: AbortSignal) => Promise<Answer>,
   signal: AbortSignal,
-  isFinal: (error: unknown) => boolean = isRefused,
+  { isFinal = isRefused, onState = () => undefined }: Following = {},
 ): AsyncGenerator<StreamEvent, void> {
   let last: string | undefined
   let retry_ms = RETRY_MS
+  let wait_ms = retry_ms
   while (!signal.aborted) {
     const attempt = new AbortController()
     const abort = () => attempt.abort(signal.reason)
@@ -33,6 +43,8 @@ export async function* follow(
     try {
       for await (const block of blocksOf(await opened(open, last, attempt))) {
         if (block.retry_ms !== undefined) ({ retry_ms } = block)
+        wait_ms = retry_ms
+        onState('live')
         if (block.event === undefined) continue
         if (block.event.id !== '') last = block.event.id
         yield block.event
@@ -43,7 +55,10 @@ export async function* follow(
       signal.removeEventListener('abort', abort)
       attempt.abort()
     }
-    await pause(retry_ms, signal).catch(() => undefined)
+    if (signal.aborted) return
+    onState('waiting')
+    await pause(wait_ms, signal).catch(() => undefined)
+    wait_ms = Math.max(retry_ms, Math.min(wait_ms * 2, RETRY_MS_MAX))
   }
 }
 

@@ -1,10 +1,23 @@
 import { signal } from '@preact/signals'
+import { follow as told, type Following, type StreamEvent } from '../../client/events.ts'
+import { records } from '../../client/pages.ts'
+import { refusedBy } from '../../client/refused.ts'
+import { Sending } from '../../client/sending.ts'
+import { Token } from '../../client/token.ts'
 
-/** Requests to the API of the daemon that served the page. The token is kept here, and in nothing that outlives it. */
+export { type FieldError, Refused } from '../../client/refused.ts'
+
+/**
+ * Requests to the API of the daemon that served the page, by the client that others use. What is here is what a page
+ * shows of them: that nobody answers, that a session has ended, that a right is gone.
+ */
 
 const BASE = 'api/v1'
+/** Somebody sits before it: who is to come back later than this is told so. */
+const WAIT_S_MAX = 2
 
-export const token = signal<string | undefined>(undefined)
+/** It is kept here, and in nothing that outlives the page. */
+export const token = new Token()
 /** The session ended while the page was open: what was typed stays, behind a login. */
 export const isLocked = signal(false)
 /** The daemon did not answer the last request. */
@@ -13,12 +26,6 @@ export const isAway = signal(false)
 export const refused = signal(0)
 /** Rises with each change of what is configured, pending or running: who shows records reads them again. */
 export const changes = signal(0)
-
-export interface FieldError {
-  readonly field: string
-  readonly code: string
-  readonly message: string
-}
 
 export interface Answer<T> {
   readonly data: T
@@ -37,25 +44,8 @@ export interface Sent {
   readonly body?: unknown
   readonly ifMatch?: string | undefined
   readonly transaction?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** Nobody is logged in yet, or wants to be: 401 is an answer like any other. */
-  readonly isLogin?: boolean
-}
-
-/** The API refused: `errors` name the fields of the request. */
-export class Refused extends Error {
-  readonly status: number
-  readonly code: string
-  readonly errors: readonly FieldError[]
-  readonly data: unknown
-
-  constructor(status: number, { code = '', message = '', errors = [], data }: Envelope) {
-    super(message === '' ? `HTTP ${status}` : message)
-    this.status = status
-    this.code = code
-    this.errors = errors
-    this.data = data
-  }
 }
 
 /** Nobody answered. */
@@ -65,61 +55,66 @@ export const textOf = (error: unknown): string => (error instanceof Error ? erro
 
 interface Envelope {
   readonly message?: string
-  readonly code?: string
-  readonly errors?: readonly FieldError[]
   readonly data?: unknown
   readonly next?: string
   readonly job?: string
 }
 
-export const addressOf = (path: string, query: Query = {}): string => {
+const addressOf = (path: string, query: Query = {}): string => {
   const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, String(value)]],
   )
   return `${BASE}${path}${pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`}`
 }
 
-function headersOf({ body, ifMatch, transaction }: Sent): Record<string, string> {
-  return {
-    accept: 'application/json',
-    ...(token.value === undefined ? {} : { authorization: `Bearer ${token.value}` }),
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
-    ...(transaction === undefined ? {} : { 'x-transaction-id': transaction }),
-  }
+/** Opens sessions, renews their tokens, and sends again what may be sent again. */
+export const sending = new Sending(
+  {
+    base: BASE,
+    wait_s_max: WAIT_S_MAX,
+    fetch: async (request) => {
+      try {
+        const response = await fetch(request)
+        isAway.value = false
+        return response
+      } catch (error) {
+        if (!request.signal.aborted) isAway.value = true
+        throw error
+      }
+    },
+  },
+  token,
+)
+
+async function send(method: string, path: string, sent: Sent): Promise<Response> {
+  const { query, body, ifMatch, transaction, headers, signal: aborted } = sent
+  const request = new Request(addressOf(path, query), {
+    method,
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+      ...(transaction === undefined ? {} : { 'x-transaction-id': transaction }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(aborted === undefined ? {} : { signal: aborted }),
+  })
+  const response = await sending.send(request)
+  if (response.status === 401 && token.value !== undefined) isLocked.value = true
+  if (response.status === 403) refused.value += 1
+  return response
 }
 
-/** Throws `Refused` or `Away`. */
+/** Throws what the API refuses with, or `Away`. */
 export async function ask<T>(method: string, path: string, sent: Sent = {}): Promise<Answer<T>> {
-  const { body, signal: aborted, isLogin = false } = sent
-  let response: Response
-  try {
-    response = await fetch(addressOf(path, sent.query), {
-      method,
-      headers: headersOf(sent),
-      credentials: 'same-origin',
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(aborted === undefined ? {} : { signal: aborted }),
-    })
-  } catch (error) {
-    if (aborted?.aborted === true) throw error
-    isAway.value = true
-    throw new Away('the daemon does not answer')
-  }
-  isAway.value = false
+  const response = await send(method, path, sent).catch((error: unknown) => {
+    throw sent.signal?.aborted === true ? error : new Away('the daemon does not answer')
+  })
   const json = await envelopeOf(response)
-  if (response.ok) {
-    const etag = response.headers.get('etag') ?? undefined
-    return { data: json.data as T, message: json.message ?? '', next: json.next, job: json.job, etag }
-  }
-  told(response.status, isLogin)
-  throw new Refused(response.status, json)
-}
-
-/** What an answer that refuses says about the session. */
-function told(status: number, isLogin: boolean): void {
-  if (status === 401 && !isLogin && token.value !== undefined) isLocked.value = true
-  if (status === 403) refused.value += 1
+  if (!response.ok) throw refusedBy(response.status, json)
+  const etag = response.headers.get('etag') ?? undefined
+  return { data: json.data as T, message: json.message ?? '', next: json.next, job: json.job, etag }
 }
 
 async function envelopeOf(response: Response): Promise<Envelope> {
@@ -138,10 +133,30 @@ export const read = async <T>(path: string, query: Query = {}): Promise<T> =>
 /** All pages of a list. */
 export async function readAll<T>(path: string, query: Query = {}): Promise<readonly T[]> {
   const all: T[] = []
-  for (let after: string | undefined; ;) {
-    const page = await ask<readonly T[]>('GET', path, { query: { limit: 1000, ...query, after } })
-    all.push(...page.data)
-    if (page.next === undefined) return all
-    after = page.next
+  const page = (after: string | undefined) =>
+    ask<readonly T[]>('GET', path, { query: { limit: 1000, ...query, after } })
+  for await (const record of records(page)) all.push(record)
+  return all
+}
+
+export type StreamState = Parameters<NonNullable<Following['onState']>>[0]
+
+interface Followed extends Pick<Following, 'onState'> {
+  readonly query?: Query
+  readonly onEvent: (event: StreamEvent) => void
+}
+
+/** Follows a stream until the function that it answers is called; whatever breaks it off, it is asked for again. */
+export function follow(path: string, { query = {}, onEvent, onState }: Followed): () => void {
+  const stop = new AbortController()
+  async function run(): Promise<void> {
+    const open = (last: string | undefined, aborted: AbortSignal) => {
+      const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
+      return send('GET', path, { query, headers, signal: aborted })
+    }
+    const how = { isFinal: () => false, ...(onState === undefined ? {} : { onState }) }
+    for await (const event of told(open, stop.signal, how)) onEvent(event)
   }
+  void run()
+  return () => stop.abort()
 }

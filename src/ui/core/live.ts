@@ -1,9 +1,8 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ask, changes, isAway, isLocked, Refused } from './api.ts'
+import { ask, changes, follow, isAway, isLocked, Refused, type StreamState } from './api.ts'
 import { ahead_ms } from './clock.ts'
 import { may } from './rights.ts'
 import { account, state } from './session.ts'
-import { follow, type StreamState } from './stream.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
 

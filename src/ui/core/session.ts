@@ -1,5 +1,5 @@
-import { effect, signal } from '@preact/signals'
-import { ask, isLocked, read, Refused, token } from './api.ts'
+import { signal } from '@preact/signals'
+import { ask, isLocked, read, Refused, sending, token } from './api.ts'
 
 /** Who is logged in, and how that begins and ends. */
 
@@ -31,9 +31,6 @@ export interface LoginOptions {
 export const state = signal<'asking' | 'out' | 'in'>('asking')
 export const account = signal<Account | undefined>(undefined)
 
-/** A token lives an hour; it is renewed well before. */
-const RENEW_MS = 50 * 60_000
-
 /** What a login at an identity provider ends with. */
 export interface SsoLogin {
   readonly via: string
@@ -56,24 +53,22 @@ export async function begin(sso: SsoLogin | undefined): Promise<void> {
 
 /** A session that another tab has opened is one of this tab as well. */
 export async function resume(): Promise<void> {
-  const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {}, isLogin: true })
+  const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {} })
   if (data.token === null) return
-  token.value = data.token
+  token.hold(data.token, true)
   await enter()
 }
 
 async function redeem({ via, code }: SsoLogin): Promise<void> {
-  const { data } = await ask<{ readonly token: string }>('POST', `/${via}/token`, { body: { code }, isLogin: true })
-  token.value = data.token
+  const { data } = await ask<{ readonly token: string }>('POST', `/${via}/token`, { body: { code } })
+  token.hold(data.token, true)
   await enter()
 }
 
 /** Answers `code` where a second factor is asked for; throws what else is wrong. */
 export async function logIn(email: string, password: string, code: string): Promise<'in' | 'code'> {
   try {
-    const body = { email, password, ...(code === '' ? {} : { code }) }
-    const { data } = await ask<{ readonly token: string }>('POST', '/token', { body, isLogin: true })
-    token.value = data.token
+    await sending.logIn({ email, password, ...(code === '' ? {} : { code }) })
   } catch (error) {
     if (error instanceof Refused && error.code === 'TWO_FACTOR_REQUIRED') return 'code'
     throw error
@@ -84,7 +79,7 @@ export async function logIn(email: string, password: string, code: string): Prom
 
 async function enter(): Promise<void> {
   // The answer sets the cookie that a reload of the page comes back with.
-  await renew()
+  token.hold((await read<{ readonly token: string }>('/token')).token, true)
   account.value = await read<Account>('/localUsers/me')
   isLocked.value = false
   loginNotice.value = undefined
@@ -95,10 +90,6 @@ export async function reloadAccount(): Promise<void> {
   account.value = await read<Account>('/localUsers/me')
 }
 
-async function renew(): Promise<void> {
-  token.value = (await read<{ readonly token: string }>('/token')).token
-}
-
 /** At once: a request that is refused meanwhile would ask for the password of a session that nobody wants back. */
 export async function logOut(): Promise<void> {
   const ended = ask('DELETE', '/token', { body: {} })
@@ -107,14 +98,8 @@ export async function logOut(): Promise<void> {
 }
 
 export function forget(): void {
-  token.value = undefined
+  token.hold(undefined, false)
   account.value = undefined
   isLocked.value = false
   state.value = 'out'
 }
-
-effect(() => {
-  if (state.value !== 'in' || isLocked.value) return undefined
-  const timer = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
-  return () => clearInterval(timer)
-})

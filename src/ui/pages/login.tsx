@@ -35,7 +35,7 @@ export function Login() {
   const codeInput = useRef<HTMLInputElement>(null)
   useEffect(() => {
     // The answer is the same for every address, so any will do.
-    void ask<LoginOptions>('POST', '/login/options', { body: { email: 'anybody@localhost' }, isLogin: true }).then(
+    void ask<LoginOptions>('POST', '/login/options', { body: { email: 'anybody@localhost' } }).then(
       ({ data }) => (options.value = data),
       () => undefined,
     )

@@ -80,6 +80,33 @@ t.test('what another try would meet as well is thrown', async (test) => {
   await test.rejects(told([() => new Response('{}')], 1), { name: 'Foreign' })
 })
 
+t.test('whether something comes is told, also of a stream that only keeps its connection', async (test) => {
+  const ending = new AbortController()
+  const heard: string[] = []
+  const answers = [() => stream([': \n\n', 'retry: 1\n\n']), () => stream(['data: 1\n\n'])]
+  const open = async () => answers.shift()?.() ?? new Response('{}')
+  for await (const event of follow(open, ending.signal, { onState: (state) => void heard.push(state) })) {
+    heard.push(String(event.data))
+    ending.abort()
+  }
+  test.same(heard, ['live', 'live', 'waiting', 'live', '1'])
+})
+
+t.test('who follows for ever says so: nothing is final', async (test) => {
+  const ending = new AbortController()
+  const answers = [
+    () => stream(['retry: 1\n\n']),
+    () => new Response('{}', { status: 401 }),
+    () => stream(['data: 1\n\n']),
+  ]
+  const open = async () => answers.shift()?.() ?? new Response('{}')
+  for await (const { data } of follow(open, ending.signal, { isFinal: () => false })) {
+    test.equal(data, 1)
+    ending.abort()
+  }
+  test.same(answers, [])
+})
+
 t.test('an abort ends it, also while it waits', async (test) => {
   const ending = new AbortController()
   const open = async () => {
