@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { follow as told, type Following, type StreamEvent } from '../../client/events.ts'
+import type { Credentials } from '../../client/opening.ts'
 import { records } from '../../client/pages.ts'
 import { refusedBy } from '../../client/refused.ts'
 import { Sending } from '../../client/sending.ts'
@@ -67,8 +68,7 @@ const addressOf = (path: string, query: Query = {}): string => {
   return `${BASE}${path}${pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`}`
 }
 
-/** Opens sessions, renews their tokens, and sends again what may be sent again. */
-export const sending = new Sending(
+const sending = new Sending(
   {
     base: BASE,
     wait_s_max: WAIT_S_MAX,
@@ -106,11 +106,17 @@ async function send(method: string, path: string, sent: Sent): Promise<Response>
   return response
 }
 
+/** `fetch` throws a TypeError when there was no answer. */
+function away(error: unknown): never {
+  throw error instanceof TypeError ? new Away('the daemon does not answer') : error
+}
+
+/** Later requests belong to it. Throws as `ask` does. */
+export const openSession = (credentials: Credentials): Promise<unknown> => sending.logIn(credentials).catch(away)
+
 /** Throws what the API refuses with, or `Away`. */
 export async function ask<T>(method: string, path: string, sent: Sent = {}): Promise<Answer<T>> {
-  const response = await send(method, path, sent).catch((error: unknown) => {
-    throw sent.signal?.aborted === true ? error : new Away('the daemon does not answer')
-  })
+  const response = await send(method, path, sent).catch(away)
   const json = await envelopeOf(response)
   if (!response.ok) throw refusedBy(response.status, json)
   const etag = response.headers.get('etag') ?? undefined

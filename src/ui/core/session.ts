@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ask, isLocked, read, Refused, sending, token } from './api.ts'
+import { ask, isLocked, read, Refused, openSession, token } from './api.ts'
 
 /** Who is logged in, and how that begins and ends. */
 
@@ -68,7 +68,7 @@ async function redeem({ via, code }: SsoLogin): Promise<void> {
 /** Answers `code` where a second factor is asked for; throws what else is wrong. */
 export async function logIn(email: string, password: string, code: string): Promise<'in' | 'code'> {
   try {
-    await sending.logIn({ email, password, ...(code === '' ? {} : { code }) })
+    await openSession({ email, password, ...(code === '' ? {} : { code }) })
   } catch (error) {
     if (error instanceof Refused && error.code === 'TWO_FACTOR_REQUIRED') return 'code'
     throw error

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ask, type FieldError, Refused } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { useRead, useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
@@ -7,9 +7,10 @@ import { account, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
 import { Badge, Button, Card, Choice, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
+import { useDoing } from '../parts/doing.ts'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
-import { attempt } from '../parts/toast.tsx'
+import { attempt, say } from '../parts/toast.tsx'
 
 /** The own account, and who else may come in. */
 export function AccountPage() {
@@ -64,21 +65,14 @@ export function AccountPage() {
 function Password() {
   const now = useSignal('')
   const next = useSignal('')
-  const errors = useSignal<readonly FieldError[]>([])
-  const problem = useSignal<string | undefined>(undefined)
-  async function change() {
-    problem.value = undefined
-    errors.value = []
-    try {
+  const { isBusy, refusal, run } = useDoing()
+  const change = () =>
+    run(async () => {
       await ask('PUT', '/localUsers/me/password', { body: { currentPassword: now.value, newPassword: next.value } })
       now.value = ''
       next.value = ''
-      await attempt(async () => t('The password is changed; other sessions have ended.'))
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error)
-      if (error instanceof Refused) errors.value = error.errors
-    }
-  }
+      say(t('The password is changed; other sessions have ended.'))
+    })
   return (
     <Card title={t('Password')}>
       <form
@@ -87,15 +81,17 @@ function Password() {
           void change()
         }}
       >
-        <Problem text={problem.value} />
+        <Problem text={refusal.value?.message} />
         <PasswordField label={t('Password now')} value={now} />
         <PasswordField
           label={t('New password')}
           value={next}
           isNew
-          errors={errors.value.map(({ message }) => message)}
+          errors={(refusal.value?.errors ?? []).map(({ message }) => message)}
         />
-        <Button type="submit">{t('Change')}</Button>
+        <Button type="submit" isBusy={isBusy.value}>
+          {t('Change')}
+        </Button>
       </form>
     </Card>
   )
@@ -113,22 +109,14 @@ function SecondFactor() {
   const code = useSignal('')
   const begun = useSignal<Enrolment | undefined>(undefined)
   const codes = useSignal<readonly string[]>([])
-  const problem = useSignal<string | undefined>(undefined)
-  const act = async (work: () => Promise<void>) => {
-    problem.value = undefined
-    try {
-      await work()
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error)
-    }
-  }
+  const { refusal, run } = useDoing()
   const begin = () =>
-    act(async () => {
+    run(async () => {
       begun.value = (await ask<Enrolment>('POST', '/localUsers/me/2fa', { body: { password: password.value } })).data
       password.value = ''
     })
   const confirmCode = () =>
-    act(async () => {
+    run(async () => {
       const { data } = await ask<{ readonly recoveryCodes: readonly string[] }>('POST', '/localUsers/me/2fa/confirm', {
         body: { code: code.value },
       })
@@ -137,7 +125,7 @@ function SecondFactor() {
       await reloadAccount()
     })
   const remove = () =>
-    act(async () => {
+    run(async () => {
       await ask('DELETE', '/localUsers/me/2fa', { body: { password: password.value, code: code.value } })
       await reloadAccount()
     })
@@ -157,7 +145,7 @@ function SecondFactor() {
   )
   return (
     <Card title={t('Second factor')} more={<Badge tone={isOn ? 'good' : 'warn'}>{isOn ? t('on') : t('off')}</Badge>}>
-      <Problem text={problem.value} />
+      <Problem text={refusal.value?.message} />
       {codes.value.length === 0 ? null : (
         <div class="problem block warn">
           <p>{t('Keep these codes where the device is not; each opens one login without it:')}</p>

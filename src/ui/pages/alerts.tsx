@@ -5,7 +5,8 @@ import { ago, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
-import { attempt, removeRecord } from '../parts/toast.tsx'
+import { RowButtons } from '../parts/row-buttons.tsx'
+import { attempt } from '../parts/toast.tsx'
 
 interface Alert {
   readonly id: string
@@ -90,22 +91,13 @@ export function AlertsPage() {
               <li key={id}>
                 <bdi>{name}</bdi>{' '}
                 <Badge tone={enabled ? TONES[severity] : 'idle'}>{enabled ? t(severity) : t('off')}</Badge>
-                <span class="row-actions">
-                  <Button
-                    kind="quiet"
-                    icon="edit"
-                    needs="PUT /alerts/rules/{id}"
-                    aria-label={t('Edit {name}', { name })}
-                    onClick={() => (editing.value = { title: name, create: '', update: 'alertRules.update', id })}
-                  />
-                  <Button
-                    kind="quiet"
-                    icon="trash"
-                    needs="DELETE /alerts/rules/{id}"
-                    aria-label={t('Delete {name}', { name })}
-                    onClick={() => void removeRecord(`/alerts/rules/${id}`, name)}
-                  />
-                </span>
+                <RowButtons
+                  id={id}
+                  name={name}
+                  edits="PUT /alerts/rules/{id}"
+                  removes="DELETE /alerts/rules/{id}"
+                  onEdit={() => (editing.value = { title: name, create: '', update: 'alertRules.update', id })}
+                />
               </li>
             ))}
           </ul>
@@ -116,7 +108,13 @@ export function AlertsPage() {
             {(targets.records ?? []).map(({ id, name, type }) => (
               <li key={id}>
                 <bdi>{name}</bdi> <span class="hint">{type}</span>
-                <span class="row-actions">
+                <RowButtons
+                  id={id}
+                  name={name}
+                  edits="PUT /alerts/targets/{id}"
+                  removes="DELETE /alerts/targets/{id}"
+                  onEdit={() => (editing.value = { title: name, create: '', update: 'alertTargets.update', id })}
+                >
                   <Button
                     kind="quiet"
                     needs="POST /alerts/targets/{id}/test"
@@ -126,21 +124,7 @@ export function AlertsPage() {
                   >
                     {t('Test')}
                   </Button>
-                  <Button
-                    kind="quiet"
-                    icon="edit"
-                    needs="PUT /alerts/targets/{id}"
-                    aria-label={t('Edit {name}', { name })}
-                    onClick={() => (editing.value = { title: name, create: '', update: 'alertTargets.update', id })}
-                  />
-                  <Button
-                    kind="quiet"
-                    icon="trash"
-                    needs="DELETE /alerts/targets/{id}"
-                    aria-label={t('Delete {name}', { name })}
-                    onClick={() => void removeRecord(`/alerts/targets/${id}`, name)}
-                  />
-                </span>
+                </RowButtons>
               </li>
             ))}
           </ul>

@@ -6,8 +6,8 @@ import { day, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
+import { RowButtons } from '../parts/row-buttons.tsx'
 import { type Column, Table } from '../parts/table.tsx'
-import { removeRecord } from '../parts/toast.tsx'
 
 interface Certificate {
   readonly id: string
@@ -35,7 +35,6 @@ export function CertificatesPage() {
   const orders = useRecords<Order>('/certificates/acme/orders')
   const editing = useSignal<Editing | undefined>(undefined)
   const operation = useSignal<{ readonly id: string; readonly begin: { readonly id: string } } | undefined>(undefined)
-  const remove = ({ id, name }: Certificate) => removeRecord(`/certificates/certs/${id}`, name)
   const columns: readonly Column<Certificate>[] = [
     { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
     {
@@ -64,23 +63,15 @@ export function CertificatesPage() {
     {
       id: 'actions',
       title: '',
-      cell: (one) => (
-        <span class="row-actions">
-          <Button
-            kind="quiet"
-            icon="edit"
-            needs="PUT /certificates/certs/{id}"
-            aria-label={t('Replace {name}', { name: one.name })}
-            onClick={() => (operation.value = { id: 'certificates.update', begin: { id: one.id } })}
-          />
-          <Button
-            kind="quiet"
-            icon="trash"
-            needs="DELETE /certificates/certs/{id}"
-            aria-label={t('Delete {name}', { name: one.name })}
-            onClick={() => void remove(one)}
-          />
-        </span>
+      cell: ({ id, name }) => (
+        <RowButtons
+          id={id}
+          name={name}
+          edits="PUT /certificates/certs/{id}"
+          removes="DELETE /certificates/certs/{id}"
+          label={t('Replace {name}', { name })}
+          onEdit={() => (operation.value = { id: 'certificates.update', begin: { id } })}
+        />
       ),
     },
   ]

@@ -182,20 +182,24 @@ function NodeCard({
             {t('Name and address')}
           </Button>
         ) : (
-          <Button
-            kind="danger"
-            icon="trash"
-            needs="DELETE /cluster/nodes/{applianceId}"
-            aria-label={t('Remove {name}', { name })}
-            onClick={onRemove}
-          >
-            {t('Remove')}
-          </Button>
+          <RemoveButton name={name} onRemove={onRemove} />
         )}
       </div>
     </section>
   )
 }
+
+const RemoveButton = ({ name, onRemove }: { readonly name: string; readonly onRemove: () => void }) => (
+  <Button
+    kind="danger"
+    icon="trash"
+    needs="DELETE /cluster/nodes/{applianceId}"
+    aria-label={t('Remove {name}', { name })}
+    onClick={onRemove}
+  >
+    {t('Remove')}
+  </Button>
+)
 
 const WitnessCard = ({ witness, onRemove }: { readonly witness: Member; readonly onRemove: () => void }) => (
   <section class="card" data-node={witness.name}>
@@ -209,15 +213,7 @@ const WitnessCard = ({ witness, onRemove }: { readonly witness: Member; readonly
       <MemberFacts member={witness} />
     </dl>
     <div class="card-foot">
-      <Button
-        kind="danger"
-        icon="trash"
-        needs="DELETE /cluster/nodes/{applianceId}"
-        aria-label={t('Remove {name}', { name: witness.name })}
-        onClick={onRemove}
-      >
-        {t('Remove')}
-      </Button>
+      <RemoveButton name={witness.name} onRemove={onRemove} />
     </div>
   </section>
 )

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ask, isAway, isLocked } from '../core/api.ts'
+import { ask, isLocked } from '../core/api.ts'
 import { rememberPlace } from '../core/route.ts'
 import { account, forget, logIn, type LoginOptions, loginNotice, resume } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
+import { useDoing } from '../parts/doing.ts'
 
 /** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
 export function Locked() {
@@ -30,8 +31,7 @@ export function Login() {
   const code = useSignal('')
   const asksCode = useSignal(false)
   const options = useSignal<LoginOptions | undefined>(undefined)
-  const problem = useSignal<string | undefined>(undefined)
-  const isBusy = useSignal(false)
+  const { isBusy, refusal, run } = useDoing(() => t('The daemon does not answer.'))
   const codeInput = useRef<HTMLInputElement>(null)
   useEffect(() => {
     // The answer is the same for every address, so any will do.
@@ -41,19 +41,13 @@ export function Login() {
     )
   }, [])
   async function submit() {
-    isBusy.value = true
-    problem.value = undefined
-    try {
+    await run(async () => {
       if ((await logIn(email.value, password.value, code.value)) === 'code') {
         asksCode.value = true
         setTimeout(() => codeInput.current?.focus())
       }
-    } catch (error) {
-      problem.value = isAway.value ? t('The daemon does not answer.') : error instanceof Error ? error.message : ''
-      code.value = ''
-    } finally {
-      isBusy.value = false
-    }
+    })
+    if (refusal.value !== undefined) code.value = ''
   }
   return (
     <main class="login">
@@ -68,14 +62,14 @@ export function Login() {
           <Logo /> Fulcrum
         </h1>
         {isLocked.value ? <p>{t('Your session has ended. What you typed is still there: log in to go on.')}</p> : null}
-        {loginNotice.value === undefined || problem.value !== undefined ? null : loginNotice.value.tone === 'bad' ? (
+        {loginNotice.value === undefined || refusal.value !== undefined ? null : loginNotice.value.tone === 'bad' ? (
           <Problem text={loginNotice.value.text} />
         ) : (
           <p class="good-text" role="status">
             {loginNotice.value.text}
           </p>
         )}
-        <Problem text={problem.value} />
+        <Problem text={refusal.value?.message} />
         <label class="field">
           {t('E-mail')}
           <input

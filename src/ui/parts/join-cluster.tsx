@@ -1,20 +1,16 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { ask, type FieldError, Refused } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { lookAtCluster } from '../core/cluster.ts'
 import { changed, overview } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { forget, loginNotice } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, PageHead } from './basic.tsx'
+import { type Refusal, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 import { labelOf } from './form.tsx'
 import { say } from './toast.tsx'
-
-interface Refusal {
-  readonly message: string
-  readonly errors: readonly FieldError[]
-}
 
 /** A node that is in no cluster begins one, or joins another. */
 export function JoinCluster() {
@@ -43,27 +39,15 @@ export function JoinCluster() {
 
 /** HOST of this page is where others most likely reach the node; a trial listens here only. */
 const ownAddress = (): string => `${location.hostname}:9444`
-const refusalOf = (error: unknown): Refusal =>
-  error instanceof Refused
-    ? { message: error.message, errors: error.errors }
-    : { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
 
 function Begin({ node }: { readonly node: string }) {
   const values = useSignal<Values>({ name: '', address: ownAddress(), nodeName: node })
-  const refusal = useSignal<Refusal | undefined>(undefined)
-  const isBusy = useSignal(false)
-  async function begin() {
-    isBusy.value = true
-    refusal.value = undefined
-    try {
+  const { isBusy, refusal, run } = useDoing()
+  const begin = () =>
+    run(async () => {
       say((await ask('POST', '/cluster', { body: values.value })).message)
       await Promise.all([lookAtCluster(), changed()])
-    } catch (error) {
-      refusal.value = refusalOf(error)
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
   return (
     <Card title={t('Begin a cluster')}>
       <p class="hint">{t('This node is its first one; others join with a token. Traffic is untouched.')}</p>
@@ -95,12 +79,9 @@ interface Preview {
 function Join({ node }: { readonly node: string }) {
   const values = useSignal<Values>({ token: '', address: ownAddress(), nodeName: node })
   const preview = useSignal<Preview | undefined>(undefined)
-  const refusal = useSignal<Refusal | undefined>(undefined)
-  const isBusy = useSignal(false)
-  async function send(isLook: boolean) {
-    isBusy.value = true
-    refusal.value = undefined
-    try {
+  const { isBusy, refusal, run } = useDoing()
+  const send = (isLook: boolean) =>
+    run(async () => {
       const body = isLook ? { ...values.value, dryRun: true } : values.value
       const { data } = await ask<Preview>('POST', '/cluster/join', { body })
       if (isLook) preview.value = data
@@ -114,12 +95,7 @@ function Join({ node }: { readonly node: string }) {
         }
         forget()
       }
-    } catch (error) {
-      refusal.value = refusalOf(error)
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
   const seen = preview.value
   return (
     <Card title={t('Join a cluster')}>

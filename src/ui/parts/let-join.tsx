@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { ask, Away, textOf } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { cluster, membersOf } from '../core/cluster.ts'
 import { clock, t } from '../core/text.ts'
 import { Badge, Button, Choice, Dialog, Problem } from './basic.tsx'
+import { useDoing } from './doing.ts'
 import { Icon } from './icon.tsx'
 
 type Role = 'node' | 'witness'
@@ -20,23 +21,14 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
   const role = useSignal<Role>('node')
   const hours = useSignal('1')
   const issued = useSignal<Issued | undefined>(undefined)
-  const problem = useSignal<string | undefined>(undefined)
-  const isBusy = useSignal(false)
+  const { isBusy, refusal, run } = useDoing()
   const before = useSignal<ReadonlySet<string>>(new Set())
-  async function make() {
-    isBusy.value = true
-    problem.value = undefined
-    before.value = new Set(cluster.value === null || cluster.value === undefined ? [] : idsOf(cluster.value))
-    try {
+  const make = () =>
+    run(async () => {
+      before.value = new Set(cluster.value === null || cluster.value === undefined ? [] : idsOf(cluster.value))
       const body = { role: role.value, validFor: Number(hours.value) * HOUR_S }
       issued.value = (await ask<Issued>('POST', '/cluster/tokens', { body })).data
-    } catch (error) {
-      problem.value =
-        error instanceof Away ? t('The daemon does not answer; nothing was saved. Try again.') : textOf(error)
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
   const come = cluster.value === null || cluster.value === undefined ? [] : membersOf(cluster.value)
   const joined = come.find(({ id }) => issued.value !== undefined && !before.value.has(id))
   const isDone = joined?.isVoter === true && joined.state === 'online'
@@ -50,7 +42,7 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
         </Button>
       }
     >
-      <Problem text={problem.value} />
+      <Problem text={refusal.value?.message} />
       <ol class="steps">
         <Step title={t('Make a token here')} isDone={issued.value !== undefined} isNow={issued.value === undefined}>
           {issued.value === undefined ? (

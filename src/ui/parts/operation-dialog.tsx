@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, type FieldError, Refused } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
@@ -9,6 +9,7 @@ import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button, Dialog, Loading, Problem } from './basic.tsx'
 import { Fields } from './form.tsx'
+import { useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 
 type Values = Readonly<Record<string, unknown>>
@@ -46,9 +47,8 @@ function Asking({
 }) {
   const parameters = useSignal<Values>(begin)
   const body = useSignal<Values>({})
-  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
   const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
-  const isBusy = useSignal(false)
+  const { isBusy, refusal, run } = useDoing()
   const base = useSignal<Values>({})
   useEffect(() => {
     // Settings are changed, not typed anew.
@@ -81,9 +81,6 @@ function Asking({
   const isAllowed = operation.right === undefined || mayById(operation.right)
 
   async function send() {
-    if (!isAllowed) return
-    isBusy.value = true
-    refusal.value = undefined
     const path = ofPath(operation).reduce(
       (text, { name }) => text.replace(`{${name}}`, encodeURIComponent(shownValue(parameters.value[name]))),
       here(operation.path),
@@ -92,25 +89,17 @@ function Asking({
       const value = parameters.value[name]
       return value === undefined || value === null ? [] : [[name, shownValue(value)] as const]
     })
-    try {
-      const sent =
-        operation.body === undefined
-          ? operation.method === 'GET'
-            ? {}
-            : { body: {} }
-          : { body: changedFields(base.value, body.value) }
-      const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
-      answer.value = { message, data }
-      if (operation.effect !== 'read') await changed()
-    } catch (error) {
-      refusal.value =
-        error instanceof Refused
-          ? { message: error.message, errors: error.errors }
-          : { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
-    } finally {
-      isBusy.value = false
-    }
+    const sent =
+      operation.body === undefined
+        ? operation.method === 'GET'
+          ? {}
+          : { body: {} }
+        : { body: changedFields(base.value, body.value) }
+    const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
+    answer.value = { message, data }
+    if (operation.effect !== 'read') await changed()
   }
+  const sendIfAllowed = () => (isAllowed ? run(send) : undefined)
 
   const foot = (
     <>
@@ -119,7 +108,7 @@ function Asking({
         <Button
           kind={operation.method === 'DELETE' ? 'danger' : 'main'}
           isBusy={isBusy.value}
-          onClick={() => void send()}
+          onClick={() => void sendIfAllowed()}
         >
           {operation.effect === 'read' ? t('Ask') : t('Send')}
         </Button>
@@ -135,7 +124,7 @@ function Asking({
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void send()
+          void sendIfAllowed()
         }}
       >
         {asked.length === 0 ? null : (

@@ -1,11 +1,12 @@
 import { signal, useSignal } from '@preact/signals'
-import { ask, type FieldError, readAll, Refused } from '../core/api.ts'
+import { ask, readAll } from '../core/api.ts'
 import { changed, type Warning } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { documentOf, type KnownServer, type Wanted } from '../core/service-document.ts'
 import { t } from '../core/text.ts'
 import { Button, Dialog } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
+import { useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 import { Warnings } from './pending.tsx'
 import { say } from './toast.tsx'
@@ -33,27 +34,13 @@ export function PublishDialog() {
     sticks: false,
   })
   const plan = useSignal<Plan | undefined>(undefined)
-  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
+  const { isBusy, refusal, run } = useDoing()
   const isAccepted = useSignal(false)
-  const isBusy = useSignal(false)
   const { records: certificates = [] } = useRecords('/certificates/certs')
   const set = (changes: Partial<Wanted>) => (wanted.value = { ...wanted.value, ...changes })
 
-  async function doing(work: () => Promise<void>) {
-    isBusy.value = true
-    refusal.value = undefined
-    try {
-      await work()
-    } catch (error) {
-      const errors = error instanceof Refused ? error.errors : []
-      refusal.value = { message: error instanceof Error ? error.message : String(error), errors }
-    } finally {
-      isBusy.value = false
-    }
-  }
-
   const look = () =>
-    doing(async () => {
+    run(async () => {
       const known = await readAll<KnownServer>('/ipvsDirector/rips')
       const document = documentOf(wanted.value, known)
       const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } })
@@ -66,7 +53,7 @@ export function PublishDialog() {
     })
 
   const goLive = () =>
-    doing(async () => {
+    run(async () => {
       const body = {
         confirmWithin: CONFIRM_S,
         comment: t('published {name}', { name: wanted.value.name }),

@@ -8,6 +8,7 @@ import { here } from '../core/records.ts'
 import { api, loadApi, type Operation, type Schema } from '../core/schema.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Choice, Dialog, Loading, Problem } from './basic.tsx'
+import { useDoing } from './doing.ts'
 import { Fields, labelOf } from './form.tsx'
 import { FormProblems } from './form-problems.tsx'
 import { RenderedLines } from './rendered-lines.tsx'
@@ -46,37 +47,32 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const draft = useSignal<Draft | undefined>(
     id === undefined ? { base: begin, value: begin, etag: undefined } : undefined,
   )
-  const refusal = useSignal<{ readonly message: string; readonly errors: readonly FieldError[] } | undefined>(undefined)
+  const { isBusy, refusal, run } = useDoing()
   const met = useSignal<Merged | undefined>(undefined)
-  const isBusy = useSignal(false)
   const tab = useSignal<View>('form')
   const seesLines = useSignal(false)
   const operation = api.value?.operations.get(id === undefined ? create : update)
   useEffect(() => void loadApi(), [])
   useEffect(() => {
     if (operation === undefined || id === undefined || draft.value !== undefined) return
-    void load(operation, id).then(
-      (loaded) => (draft.value = loaded),
-      (error: unknown) => (refusal.value = { message: String(error), errors: [] }),
-    )
+    void run(async () => (draft.value = await load(operation, id)))
   }, [operation, id])
 
   async function save() {
-    if (operation === undefined || draft.value === undefined) return
-    isBusy.value = true
-    const { base, value, etag } = draft.value
+    const drawn = draft.value
+    if (operation !== undefined && drawn !== undefined) await run(() => send(operation, drawn))
+  }
+
+  async function send(of: Operation, { base, value, etag }: Draft) {
     try {
       const body = id === undefined ? value : changedFields(base, value)
-      const { message } = await ask(operation.method, pathOf(operation, id), { body, ifMatch: etag })
+      const { message } = await ask(of.method, pathOf(of, id), { body, ifMatch: etag })
       say(message)
       onClose()
       await changed()
     } catch (error) {
-      if (error instanceof Refused && error.status === 412 && id !== undefined) await meet(operation, id, draft.value)
-      else if (error instanceof Refused) refusal.value = { message: error.message, errors: error.errors }
-      else refusal.value = { message: t('The daemon does not answer; nothing was saved. Try again.'), errors: [] }
-    } finally {
-      isBusy.value = false
+      if (!(error instanceof Refused) || error.status !== 412 || id === undefined) throw error
+      await meet(of, id, { base, value, etag })
     }
   }
 
@@ -86,7 +82,6 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
     const merged = merge(base, value, theirs.base)
     met.value = merged
     draft.value = { base: theirs.base, value: merged.value, etag: theirs.etag }
-    refusal.value = undefined
   }
 
   const section = sectionOf(id === undefined ? create : update)

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals'
-import { ask, Away, textOf } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { type ClusterState, lookAtCluster, type Member } from '../core/cluster.ts'
 import { changed } from '../core/live.ts'
 import { t } from '../core/text.ts'
 import { Button, Dialog, Problem } from './basic.tsx'
+import { useDoing } from './doing.ts'
 import { say } from './toast.tsx'
 
 interface Removal {
@@ -16,28 +17,19 @@ interface Removal {
 export function RemoveNode({ cluster, member, onClose }: Removal) {
   const typed = useSignal('')
   const isForced = useSignal(false)
-  const problem = useSignal<string | undefined>(undefined)
-  const isBusy = useSignal(false)
+  const { isBusy, refusal, run } = useDoing(() =>
+    t('The daemon does not answer; others go on with it. Look again in a moment.'),
+  )
   const isSelf = cluster.nodes.some(({ id, isSelf: own }) => own && id === member.id)
   const { name, state } = member
-  async function remove() {
-    isBusy.value = true
-    problem.value = undefined
-    try {
+  const remove = () =>
+    run(async () => {
       const query = isSelf && isForced.value ? { force: true } : {}
       const { message } = await ask('DELETE', `/cluster/nodes/${member.id}`, { query, body: {} })
       say(message)
       onClose()
       await Promise.all([lookAtCluster(), changed()])
-    } catch (error) {
-      problem.value =
-        error instanceof Away
-          ? t('The daemon does not answer; others go on with it. Look again in a moment.')
-          : textOf(error)
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
   return (
     <Dialog
       title={isSelf ? t('Leave the cluster') : t('Remove {name}', { name })}
@@ -52,12 +44,12 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
             disabled={typed.value !== name}
             onClick={() => void remove()}
           >
-            {problem.value === undefined ? (isSelf ? t('Leave') : t('Remove')) : t('Try again')}
+            {refusal.value === undefined ? (isSelf ? t('Leave') : t('Remove')) : t('Try again')}
           </Button>
         </>
       }
     >
-      <Problem text={problem.value} />
+      <Problem text={refusal.value?.message} />
       <ul class="bullets">
         {meaningOf(cluster, member, isSelf).map((text) => (
           <li key={text}>{text}</li>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, readAll, Refused, textOf } from '../core/api.ts'
+import { ask, readAll } from '../core/api.ts'
 import type { Warning } from '../core/live.ts'
 import type { Values } from '../core/merge.ts'
 import { documentOfRecord, REFERRED } from '../core/record-document.ts'
@@ -8,6 +8,7 @@ import { placeOf, type RecordLike } from '../core/records.ts'
 import { t } from '../core/text.ts'
 import { Button, Loading } from './basic.tsx'
 import { Diffs, type FileDiff } from './changes-list.tsx'
+import { useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 
 interface Lines {
@@ -37,25 +38,15 @@ async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
  */
 export function RenderedLines({ section, before, value }: Lines) {
   const shown = useSignal<Shown | undefined>(undefined)
-  const refusal = useSignal<Refused | Error | undefined>(undefined)
-  const isBusy = useSignal(false)
-  async function look() {
-    isBusy.value = true
-    refusal.value = undefined
-    try {
+  const { isBusy, refusal, run } = useDoing(() => t('The daemon does not answer.'))
+  const look = () =>
+    run(async () => {
       const document = documentOfRecord({ section, before, value, names: await namesOfAll() })
       const { data } = await ask<Omit<Shown, 'of'>>('POST', '/config/plan', { body: { document, takeOver: true } })
       shown.value = { ...data, of: value }
-    } catch (error) {
-      refusal.value = error instanceof Error ? error : new Error(textOf(error))
-      shown.value = undefined
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
   useEffect(() => void look(), [])
-  const now = shown.value
-  const errors = refusal.value instanceof Refused ? refusal.value.errors : []
+  const now = refusal.value === undefined ? shown.value : undefined
   return (
     <section class="beside" aria-label={t('What would change')} aria-live="polite">
       <header class="card-head">
@@ -64,7 +55,7 @@ export function RenderedLines({ section, before, value }: Lines) {
           {t('Look again')}
         </Button>
       </header>
-      <FormProblems error={refusal.value?.message} errors={errors} />
+      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
       {now === undefined ? (
         refusal.value === undefined ? (
           <Loading />

@@ -1,0 +1,39 @@
+import { type ReadonlySignal, useSignal } from '@preact/signals'
+import { Away, type FieldError, Refused, textOf } from '../core/api.ts'
+import { t } from '../core/text.ts'
+
+/** What a form shows of an answer that refuses. */
+export interface Refusal {
+  readonly message: string
+  readonly errors: readonly FieldError[]
+}
+
+export interface Doing {
+  readonly isBusy: ReadonlySignal<boolean>
+  readonly refusal: ReadonlySignal<Refusal | undefined>
+  /** Busy until it is done; what refuses it is shown. */
+  readonly run: (work: () => Promise<unknown>) => Promise<void>
+}
+
+const NOTHING_SAVED = () => t('The daemon does not answer; nothing was saved. Try again.')
+
+/** What a form sends: one thing at a time, and what became of it. */
+export function useDoing(whenAway: () => string = NOTHING_SAVED): Doing {
+  const isBusy = useSignal(false)
+  const refusal = useSignal<Refusal | undefined>(undefined)
+  async function run(work: () => Promise<unknown>): Promise<void> {
+    isBusy.value = true
+    refusal.value = undefined
+    try {
+      await work()
+    } catch (error) {
+      refusal.value = {
+        message: error instanceof Away ? whenAway() : textOf(error),
+        errors: error instanceof Refused ? error.errors : [],
+      }
+    } finally {
+      isBusy.value = false
+    }
+  }
+  return { isBusy, refusal, run }
+}
