@@ -112,6 +112,8 @@ export interface EndpointSpec<
   readonly mayGoOn?: true
   /** Answers 303 instead where a browser goes on to the admin page. */
   readonly maySendOn?: true
+  /** A browser that is refused is sent to the admin page, which says why. Programs get the refusal itself. */
+  readonly refusedAtPage?: true
   /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
   readonly isForm?: true
   /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
@@ -200,6 +202,7 @@ export interface Endpoint {
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean
   readonly maySendOn: boolean
+  readonly refusedAtPage: boolean
   readonly isForm: boolean
   readonly bodyBytes_max: number | undefined
   readonly atOnce: AtOnce | undefined
@@ -249,6 +252,7 @@ const DEFAULTS = {
   status: 200,
   mayGoOn: false,
   maySendOn: false,
+  refusedAtPage: false,
   isForm: false,
   bodyBytes_max: undefined,
   atOnce: undefined,

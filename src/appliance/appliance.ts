@@ -22,7 +22,8 @@ import { healthEvents } from '../events/health-events.ts'
 import { withFrontPage } from '../http/front-page.ts'
 import type { OtherNodes } from '../http/forwarding.ts'
 import { metricsOnly } from '../http/metrics-only.ts'
-import { Pipeline } from '../http/pipeline.ts'
+import { API_PREFIX, Pipeline } from '../http/pipeline.ts'
+import { sendingRefusedOn } from '../http/refused-at-page.ts'
 import { type Handler, requestIds } from '../http/server.ts'
 import { Director, keepalivedRuns } from '../ipvs/director.ts'
 import { Jobs } from '../jobs/jobs.ts'
@@ -116,7 +117,8 @@ export async function createAppliance(
   // A daemon that only watches a HAProxy keeps nothing of the kernel's.
   const sides = { layer7, layer4: settings.observe === undefined ? layer4 : undefined }
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
-  const handle = withFrontPage((incoming, requestId) => pipeline.handle(incoming, requestId))
+  const asked: Handler = (incoming, requestId) => pipeline.handle(incoming, requestId)
+  const handle = withFrontPage(sendingRefusedOn(asked, API_PREFIX, endpoints))
   const answer = metricsOnly({ answer: (accept) => made.capabilities.metrics.answer(accept) }, log)
   const listeners = createListeners(ground, handle, answer)
   const accessLogs = createAccessLogs(ground, events)

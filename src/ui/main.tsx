@@ -4,9 +4,9 @@ import './style/shell.css'
 import './style/parts.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
-import { ssoLogin } from './core/route.ts'
+import { ssoEnd } from './core/route.ts'
 import { begin } from './core/session.ts'
 
 const place = document.querySelector('#page')
 if (place !== null) render(<App />, place)
-void begin(ssoLogin)
+void begin(ssoEnd)

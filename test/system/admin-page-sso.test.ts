@@ -122,3 +122,45 @@ t.test('by SAML, also where the session has ended and something was typed', { sk
   test.equal(await page.inputValue('.dialog input >> nth=0'), 'typed before')
   test.equal((await sessions()).length, 1)
 })
+
+t.test(
+  'what is refused ends at the page with a sentence, in the language of the page',
+  { skip: noBrowser },
+  async (test) => {
+    const [oidc, saml] = [await oidcProvider(test), await samlProvider(test)]
+    const daemon = await withJane(test)
+    const baseUrl = `https://127.0.0.1:${daemon.port}`
+    await daemon.data('PUT', '/oidc/config', { ...oidc.config, baseUrl })
+    await daemon.data('PUT', '/saml/config', { ...saml.config, baseUrl })
+    await daemon.data('PUT', '/services/apply')
+    const { page, faults } = await openedPage(test, daemon.port)
+    // The one vouches for another program, the other posts what nobody has signed.
+    oidc.told.claims = { aud: 'another' }
+    await page.context().route('https://idp.example.test/sso?*', async (route) => {
+      const form = `<form method="post" action="${baseUrl}/api/v1/saml/acs"><input name="SAMLResponse" value="bm8="></form>`
+      const body = `<!doctype html>${form}<script>document.forms[0].submit()</script>`
+      await route.fulfill({ contentType: 'text/html', body })
+    })
+    await page.goto(`${baseUrl}/#/servers`)
+    await page.click('a:has-text("Single sign-on by OpenID Connect")')
+    await page.waitForSelector('[role=alert]:has-text("The identity provider did not vouch for you")')
+    test.equal(page.url(), `${baseUrl}/#/servers`, 'and where it was going')
+    await page.evaluate(`localStorage.setItem('language', 'de')`)
+    await page.click('a:text-is("Single sign-on")')
+    await page.waitForSelector('[role=alert]:has-text("Der Identitätsanbieter hat nicht für Sie gebürgt")')
+    test.equal(page.url(), `${baseUrl}/#/servers`)
+    await daemon.data('PUT', '/saml/config', { enabled: false })
+    await daemon.data('PUT', '/services/apply')
+    await page.click('a:text-is("Single Sign-on")')
+    await page.waitForSelector('[role=alert]:has-text("Single Sign-on ist hier nicht eingerichtet.")')
+    await page.goto('about:blank')
+    await page.goto(`${baseUrl}/#refused=<b>Call+0800</b>&by=evil`)
+    await page.waitForSelector('[role=alert]:has-text("hat nicht für Sie gebürgt")')
+    test.notMatch(await page.innerText('body'), /0800/)
+    test.equal(page.url(), `${baseUrl}/#/servers`)
+    test.same(
+      faults.filter((fault) => !/idp\.example|openid/.test(fault) && !fault.includes(oidc.issuer)),
+      [],
+    )
+  },
+)

@@ -76,6 +76,8 @@ export const oidc = [
     sends: ['Set-Cookie', ...PAGE_SENDS],
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS'],
     summary: 'Begin a login at the OpenID provider: sends the browser there',
+    refusedAtPage: true,
+    about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
     message: 'A redirect (303) to the identity provider.',
     headers: [SITE],
     handle: async (ctx, { headers }) => sentAway(await ctx.oidc.begin(isOfOwnPage(headers))),
@@ -92,8 +94,10 @@ export const oidc = [
     sends: PAGE_SENDS,
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMITED'],
     maySendOn: true,
+    refusedAtPage: true,
     summary: 'Where the OpenID provider sends the browser back: shows a code that opens one session',
-    about: 'Where the admin page has begun the login, it sends the browser back there, with the code behind the #',
+    about:
+      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #. A browser that is refused is sent there as well, with the code of the refusal',
     message: 'A page with a code for POST /oidc/token.',
     query: Callback,
     handle: async (ctx, { query: { state, code, iss, error }, headers }) => {

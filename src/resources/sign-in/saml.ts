@@ -95,6 +95,8 @@ export const saml = [
     sends: ['Set-Cookie', ...PAGE_SENDS],
     refuses: ['NOT_FOUND'],
     summary: 'Begin a login at the identity provider: sends the browser there',
+    refusedAtPage: true,
+    about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
     message: 'A redirect (303) to the identity provider.',
     headers: [SITE],
     handle: (ctx, { headers }) => sentAway(ctx.sso.begin(isOfOwnPage(headers))),
@@ -113,8 +115,10 @@ export const saml = [
     sends: PAGE_SENDS,
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     maySendOn: true,
+    refusedAtPage: true,
     summary: 'Where the identity provider posts its answer: shows a code that opens one session',
-    about: 'Where the admin page has begun the login, it sends the browser back there, with the code behind the #',
+    about:
+      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #. A browser that is refused is sent there as well, with the code of the refusal',
     message: 'A page with a code for POST /saml/token.',
     body: closed({
       SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),

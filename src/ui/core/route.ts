@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import type { SsoLogin } from './session.ts'
+import type { SsoEnd } from './session.ts'
 
 /** Where the page is: `#/servers/ID?state=down`. The daemon knows of `/` only. */
 const PLACE = 'place'
@@ -20,17 +20,25 @@ function rememberedPlace(): string {
   }
 }
 
-/** `#sso=CODE&via=oidc`: at once, the code is neither in the address nor in the history any more. */
-function takeSsoLogin(): SsoLogin | undefined {
+/**
+ * `#sso=CODE&via=oidc`, or `#refused=WORD&by=oidc.callback`: at once, it is neither in the address nor in the history
+ * any more.
+ */
+function takeSsoEnd(): SsoEnd | undefined {
   const said = new URLSearchParams(location.hash.slice(1))
-  const [code, via] = [said.get('sso'), said.get('via')]
-  if (code === null || (via !== 'saml' && via !== 'oidc')) return undefined
-  history.replaceState(null, '', `${location.pathname}${rememberedPlace()}`)
-  return { via, code }
+  const end = ssoEndIn((name) => said.get(name) ?? '')
+  if (end !== undefined) history.replaceState(null, '', `${location.pathname}${rememberedPlace()}`)
+  return end
+}
+
+function ssoEndIn(said: (name: string) => string): SsoEnd | undefined {
+  const [code, via, refusal] = [said('sso'), said('via'), said('refused')]
+  if (code !== '' && (via === 'saml' || via === 'oidc')) return { via, code }
+  return refusal === '' ? undefined : { by: said('by'), code: refusal }
 }
 
 /** What a login at an identity provider has sent this browser here with. */
-export const ssoLogin = takeSsoLogin()
+export const ssoEnd = takeSsoEnd()
 
 const hash = signal(location.hash)
 addEventListener('hashchange', () => (hash.value = location.hash))

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ask, isLocked, read, Refused, openSession, token } from './api.ts'
+import { ask, isLocked, read, Refused, openSession, textOf, token } from './api.ts'
 
 /** Who is logged in, and how that begins and ends. */
 
@@ -31,22 +31,27 @@ export interface LoginOptions {
 export const state = signal<'asking' | 'out' | 'in'>('asking')
 export const account = signal<Account | undefined>(undefined)
 
-/** What a login at an identity provider ends with. */
-export interface SsoLogin {
-  readonly via: string
+export interface SsoRefusal {
+  /** Name of the endpoint that has refused. */
+  readonly by: string
   readonly code: string
 }
+/** What a login at an identity provider ends with: a code that opens a session, or a refusal. */
+export type SsoEnd = { readonly via: 'saml' | 'oidc'; readonly code: string } | SsoRefusal
 
 /** What is told before somebody logs in: why another login has opened no session, or what ended the last one. */
-export const loginNotice = signal<{ readonly tone: 'good' | 'bad'; readonly text: string } | undefined>(undefined)
+export const loginNotice = signal<{ readonly tone: 'good' | 'bad'; readonly text: string | SsoRefusal } | undefined>(
+  undefined,
+)
 
 /** When the page opens: behind a login at an identity provider, or where the cookie of this browser is of a session. */
-export async function begin(sso: SsoLogin | undefined): Promise<void> {
+export async function begin(sso: SsoEnd | undefined): Promise<void> {
+  if (sso !== undefined && 'by' in sso) loginNotice.value = { tone: 'bad', text: sso }
   try {
-    if (sso === undefined) await resume()
-    else await redeem(sso)
+    if (sso === undefined || 'by' in sso) await resume()
+    else await redeem(sso.via, sso.code)
   } catch (error) {
-    if (sso !== undefined && error instanceof Error) loginNotice.value = { tone: 'bad', text: error.message }
+    if (sso !== undefined && 'via' in sso) loginNotice.value = { tone: 'bad', text: textOf(error) }
   }
   if (state.value === 'asking') state.value = 'out'
 }
@@ -59,7 +64,7 @@ export async function resume(): Promise<void> {
   await enter()
 }
 
-async function redeem({ via, code }: SsoLogin): Promise<void> {
+async function redeem(via: 'saml' | 'oidc', code: string): Promise<void> {
   const { data } = await ask<{ readonly token: string }>('POST', `/${via}/token`, { body: { code } })
   token.hold(data.token, true)
   await enter()

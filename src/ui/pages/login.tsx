@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, isLocked } from '../core/api.ts'
 import { rememberPlace } from '../core/route.ts'
-import { account, forget, logIn, type LoginOptions, loginNotice, resume } from '../core/session.ts'
+import { account, forget, logIn, type LoginOptions, loginNotice, resume, type SsoRefusal } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
 import { useDoing } from '../parts/doing.ts'
@@ -63,10 +63,10 @@ export function Login() {
         </h1>
         {isLocked.value ? <p>{t('Your session has ended. What you typed is still there: log in to go on.')}</p> : null}
         {loginNotice.value === undefined || refusal.value !== undefined ? null : loginNotice.value.tone === 'bad' ? (
-          <Problem text={loginNotice.value.text} />
+          <Problem text={noticeOf(loginNotice.value.text)} />
         ) : (
           <p class="good-text" role="status">
-            {loginNotice.value.text}
+            {noticeOf(loginNotice.value.text)}
           </p>
         )}
         <Problem text={refusal.value?.message} />
@@ -113,6 +113,20 @@ export function Login() {
         ) : null}
       </form>
     </main>
+  )
+}
+
+/** Who refuses has sent a word, and not a text: an address can be made up by anybody. */
+function noticeOf(notice: string | SsoRefusal): string {
+  if (typeof notice === 'string') return notice
+  const { by, code } = notice
+  if (code === 'NOT_FOUND') return t('Single sign-on is not set up here.')
+  if (code === 'RATE_LIMITED' || code === 'TOO_MANY_AT_ONCE')
+    return t('Too many people log in at this moment: try again in a few seconds.')
+  if (by === 'oidc.login')
+    return t('The identity provider does not answer as it should; the log of this node says why.')
+  return t(
+    'The identity provider did not vouch for you, or the login took longer than ten minutes, or was used before. Try again; if it stays like this, the log of this node says why.',
   )
 }
 

@@ -87,11 +87,10 @@ function Join({ node }: { readonly node: string }) {
       if (isLook) preview.value = data
       else {
         // Sessions of before are none of the cluster.
+        const name = preview.value?.name ?? ''
         loginNotice.value = {
           tone: 'good',
-          text: t('This node has joined {name}. Log in with a user of the cluster.', {
-            name: preview.value?.name ?? '',
-          }),
+          text: t('This node has joined {name}. Log in with a user of the cluster.', { name }),
         }
         forget()
       }

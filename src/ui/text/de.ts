@@ -361,6 +361,13 @@ export const german: Readonly<Record<string, string>> = {
   'The form has changed since.': 'Das Formular hat sich seitdem geändert.',
   'No line of a generated file: as it stands, nothing changes there.':
     'Keine Zeile einer erzeugten Datei: So, wie es da steht, ändert sich dort nichts.',
+  'Single sign-on is not set up here.': 'Single Sign-on ist hier nicht eingerichtet.',
+  'Too many people log in at this moment: try again in a few seconds.':
+    'Gerade melden sich zu viele an: Versuchen Sie es in einigen Sekunden noch einmal.',
+  'The identity provider does not answer as it should; the log of this node says why.':
+    'Der Identitätsanbieter antwortet nicht, wie er sollte; das Protokoll dieses Knotens sagt, warum.',
+  'The identity provider did not vouch for you, or the login took longer than ten minutes, or was used before. Try again; if it stays like this, the log of this node says why.':
+    'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfClusters,
 }

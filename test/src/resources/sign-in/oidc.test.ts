@@ -115,6 +115,31 @@ t.test('a provider that is down, or lets nobody in, is told as a refusal', async
   test.match(answer.json, { code: 'INVALID_CREDENTIALS', message: /does not answer as it should/ })
 })
 
+t.test('a browser that is refused is sent to the page, with a word and nothing of what was sent', async (test) => {
+  const { begin, back, anonymous, provider, put, call } = await fixture(test)
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const browser = (path: string, cookie = '') => anonymous('GET', path, { headers: { accept, cookie } })
+  const { cookie, location } = await begin()
+  const state = new URL(location).searchParams.get('state') ?? ''
+  const evil = 'error=access_denied&error_description=%0d%0aX:1<script>&iss=https://evil.test'
+  const denied = await browser(`/oidc/callback?${evil}&state=${state}`, cookie)
+  test.match([denied.status, denied.headers['Location']], [303, '/#refused=INVALID_CREDENTIALS&by=oidc.callback'])
+  test.match(denied.headers, { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+  test.equal(denied.text, 'See Location')
+  for (const secret of [state, cookie, 'evil']) test.notOk(JSON.stringify(denied).includes(secret), secret)
+  const stranger = await browser(`/oidc/callback${back(location)}`)
+  test.equal(stranger.headers['Location'], '/#refused=INVALID_CREDENTIALS&by=oidc.callback', 'without its cookie')
+  const entries = (await call('GET', '/audit?endpoint=oidc.callback&limit=2')).json.data
+  test.match(entries, [{ outcome: 'refused' }, { outcome: 'refused', status: 401, code: 'INVALID_CREDENTIALS' }])
+  test.match((await browser(`/oidc/callback${back((await begin()).location)}`, (await begin()).cookie)).status, 303)
+  await provider.down()
+  await put({ scopes: ['openid'] })
+  await call('PUT', '/services/apply')
+  test.equal((await browser('/oidc/login')).headers['Location'], '/#refused=INVALID_CREDENTIALS&by=oidc.login')
+  const program = await anonymous('GET', '/oidc/login', { headers: { accept: 'application/json, */*' } })
+  test.match([program.status, program.json], [401, { code: 'INVALID_CREDENTIALS' }], 'JSON for programs, as before')
+})
+
 t.test('enforced, only who breaks the glass logs in with a password; login options say so alike', async (test) => {
   const { put, call, anonymous, login, janeId, finish, codeOf, redeem } = await fixture(test)
   const options = async (email: string) => (await anonymous('POST', '/login/options', { body: { email } })).json.data

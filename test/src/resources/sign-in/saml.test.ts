@@ -152,3 +152,25 @@ t.test('a login of the admin page ends there, in the browser that began it', asy
   for (const site of ['cross-site', 'same-site', 'none', ''])
     test.match([(await finished(site)).done.status], [200], `a page from elsewhere: ${site}`)
 })
+
+t.test('a browser that is refused is sent to the page, with a word and nothing of what was sent', async (test) => {
+  const { begin, provider, anonymous, call } = await fixture(test)
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const post = (SAMLResponse: string, cookie: string, want = accept) =>
+    anonymous('POST', '/saml/acs', { body: { SAMLResponse }, headers: { accept: want, cookie } })
+  const { cookie, requestId } = await begin()
+  const refused = '/#refused=INVALID_CREDENTIALS&by=saml.acs'
+  const wrong = await post('bm8gYW5zd2Vy', cookie)
+  test.match([wrong.status, wrong.headers['Location'], wrong.text], [303, refused, 'See Location'])
+  test.match(wrong.headers, { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+  const right = provider.response({ inResponseTo: requestId })
+  test.equal((await post(right, '')).headers['Location'], refused, 'a browser that has begun nothing')
+  test.match((await post(right, '', 'application/json')).json, { code: 'INVALID_CREDENTIALS' }, 'JSON for programs')
+  test.match((await call('GET', '/audit?endpoint=saml.acs&limit=1')).json.data, [{ outcome: 'refused', status: 401 }])
+  test.equal((await post(right, cookie)).status, 200, 'what was refused has not ended the login')
+  test.equal((await post(right, cookie)).headers['Location'], refused, 'used')
+  await call('PUT', '/saml/config', { body: { enabled: false } })
+  await call('PUT', '/services/apply')
+  const login = await anonymous('GET', '/saml/login', { headers: { accept } })
+  test.match([login.status, login.headers['Location']], [303, '/#refused=NOT_FOUND&by=saml.login'])
+})
