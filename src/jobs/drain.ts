@@ -65,7 +65,9 @@ export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drain
     kinds: [kind],
     start(drain, author) {
       const { email: by } = author
-      const about = { group: `drain ${drain.ripId}`, title: `Drain of ${nameServer(parts.candidate, drain.ripId)}` }
+      const { ripId } = drain
+      const title = `Drain of ${nameServer(parts.candidate, ripId)}`
+      const about = { group: `drain ${ripId}`, title, resourceId: ripId }
       return parts.jobs.start(kind, { ...drain, by, author }, by, about)
     },
   }

@@ -51,7 +51,7 @@ export interface WithKinds {
 }
 
 /** What one job is about, where its kind does not say it; `id`: as somebody else knows it. */
-type About<M> = Partial<Pick<JobKind<M>, 'title' | 'group'>> & { readonly id?: string }
+type About<M> = Partial<Pick<JobKind<M>, 'title' | 'group'>> & Pick<Job, 'resourceId'> & { readonly id?: string }
 
 type Stored = Job & { readonly memory: unknown; readonly group: string }
 interface Active {
@@ -115,7 +115,7 @@ export class Jobs implements JobsActor {
    * group.
    */
   async start<M>(kind: JobKind<M>, memory: M, by: string, about: About<M> = {}): Promise<string> {
-    const { group, title, id } = { id: newId(), ...kind, ...about }
+    const { group, title, id, resourceId } = { id: newId(), ...kind, ...about }
     const other = this.running(group)
     if (other !== undefined) throw excludedBy(other, 5)
     const job: Stored = {
@@ -131,6 +131,7 @@ export class Jobs implements JobsActor {
       by,
       startedAt: this.#now(),
       endedAt: null,
+      ...(resourceId === undefined ? {} : { resourceId }),
       canCancel: false,
       memory,
       group,

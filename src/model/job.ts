@@ -33,6 +33,9 @@ export const Job = titled('Job', {
   by: Type.String({ description: 'E-mail of who started it, or fulcrum for the daemon itself.' }),
   startedAt: Moment('ISO 8601. Start.'),
   endedAt: MomentOrNull('ISO 8601. End; null while it runs.'),
+  resourceId: Type.Optional(
+    Type.String({ description: 'Id of the record that it is about; absent where it is about none, or many.' }),
+  ),
   canCancel: Type.Boolean({ description: 'Whether PUT /jobs/{id}/cancel ends it now.' }),
 })
 export type Job = Static<typeof Job>

@@ -97,7 +97,7 @@ export const oidc = [
     refusedAtPage: true,
     summary: 'Where the OpenID provider sends the browser back: shows a code that opens one session',
     about:
-      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #. A browser that is refused is sent there as well, with the code of the refusal',
+      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
     message: 'A page with a code for POST /oidc/token.',
     query: Callback,
     handle: async (ctx, { query: { state, code, iss, error }, headers }) => {

@@ -118,7 +118,7 @@ export const saml = [
     refusedAtPage: true,
     summary: 'Where the identity provider posts its answer: shows a code that opens one session',
     about:
-      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #. A browser that is refused is sent there as well, with the code of the refusal',
+      'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
     message: 'A page with a code for POST /saml/token.',
     body: closed({
       SAMLResponse: Type.String({ minLength: 1, maxLength: RESPONSE_BYTES_MAX, description: 'Answer, base64.' }),

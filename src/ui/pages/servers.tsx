@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
 import { changed, figuresOfServer, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
+import { may } from '../core/rights.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
@@ -10,7 +11,7 @@ import { History } from '../parts/chart-card.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
-import { attempt, removeRecord, sayProblem } from '../parts/toast.tsx'
+import { attempt, removeRecord, say } from '../parts/toast.tsx'
 
 const NEW = (): Editing => ({
   title: t('New server'),
@@ -80,7 +81,7 @@ export function ServersPage() {
           </Card>
         </>
       ) : (
-        <OneServer server={one} onEdit={(next) => (editing.value = next)} />
+        <OneServer key={one.id} server={one} onEdit={(next) => (editing.value = next)} />
       )}
       {editing.value === undefined ? null : (
         <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
@@ -88,6 +89,9 @@ export function ServersPage() {
     </>
   )
 }
+
+const mayMaintain = () =>
+  may('PUT /ipvsDirector/rips/{id}/drain') && may('PUT /ipvsDirector/rips/{id}/halt') && may('PUT /services/apply')
 
 function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly onEdit: (editing: Editing) => void }) {
   void tick.value
@@ -174,6 +178,12 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
   )
 }
 
+function tellEnd({ title, state, problem }: Job): void {
+  if (state === 'succeeded') say(t('{title}: done', { title }))
+  else if (problem !== null) say(problem.message, 'bad')
+  void changed()
+}
+
 interface Job {
   readonly id: string
   readonly kind: string
@@ -182,37 +192,38 @@ interface Job {
   readonly progress: number | null
   readonly step: string
   readonly canCancel: boolean
+  readonly resourceId?: string
+  readonly problem: { readonly message: string } | null
 }
 
 const WAIT_S = 300
 
 /** A drain that waits until nobody is connected any more, and then takes the server out. */
-function Maintenance({ server: { id, state, name } }: { readonly server: ServerRecord }) {
+function Maintenance({ server: { id, state } }: { readonly server: ServerRecord }) {
   const job = useSignal<Job | undefined>(undefined)
+  const followed = useRef<string | undefined>(undefined)
   useEffect(() => {
-    const look = () =>
-      void read<readonly Job[]>('/jobs').then(
-        (all) =>
-          (job.value = all.find(
-            (one) => one.kind === 'realServer.drain' && one.state === 'running' && one.title.includes(name),
-          )),
-        () => undefined,
-      )
+    if (!may('GET /jobs')) return undefined
+    function found(all: readonly Job[]) {
+      const ofThis = all.filter(({ kind, resourceId }) => kind === 'realServer.drain' && resourceId === id)
+      job.value = ofThis.find(({ state: now }) => now === 'running')
+      const ended = ofThis.find((one) => one.id === followed.current && one.state !== 'running')
+      if (ended !== undefined) tellEnd(ended)
+      followed.current = job.value?.id
+    }
+    const look = () => void read<readonly Job[]>('/jobs').then(found, () => undefined)
     look()
     const timer = setInterval(look, 2_000)
     return () => clearInterval(timer)
   }, [id, changes.value])
-  async function begin() {
-    try {
+  const begin = () =>
+    attempt(async () => {
       await ask('PUT', `/ipvsDirector/rips/${id}/drain?wait=${WAIT_S}&then=halt`, { body: {} })
-      await changed()
-    } catch (error) {
-      sayProblem(error)
-    }
-  }
+      return undefined
+    }).then(changed)
   const now = job.value
   if (now === undefined)
-    return state === 'online' ? (
+    return state === 'online' && mayMaintain() ? (
       <p>
         <Button icon="pause" onClick={() => void begin()}>
           {t('Maintenance: drain, wait up to 5 minutes, then halt')}

@@ -345,6 +345,7 @@ export const german: Readonly<Record<string, string>> = {
   '{count} waiting': '{count} warten',
   '{count} waiting ({mine} yours)': '{count} warten ({mine} von Ihnen)',
   '{name}, version {version}': '{name}, Version {version}',
+  '{title}: done': '{title}: fertig',
   '{seconds} s': '{seconds} s',
   '{value} (usual)': '{value} (üblich)',
   'You may not see this page.': 'Diese Seite dürfen Sie nicht sehen.',

@@ -27,6 +27,7 @@ t.test('a job is running or ended in one of three ways, and its progress is a pe
   test.notOk(fits({ progress: 101 }))
   test.ok(fits({ problem: { code: 'INTERNAL', message: 'no' } }))
   test.notOk(fits({ problem: 'no' }))
+  test.ok(fits({ resourceId: 'r1' }), 'what it is about, where it is about one record')
 })
 
 t.test('kinds of events are words that a stream can be asked for', async (test) => {
