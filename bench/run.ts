@@ -21,6 +21,7 @@ import { run as layer4 } from './l4-stats.ts'
 import { run as logs } from './logs.ts'
 import { run as metrics } from './metrics.ts'
 import { run as node } from './node.ts'
+import { run as page } from './page.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
 import { run as rules } from './rules.ts'
@@ -53,6 +54,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   metrics,
   streams,
   fleet,
+  page,
   'l4-apply': layer4Apply,
   'l4-stats': layer4,
   peers,

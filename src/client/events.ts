@@ -85,15 +85,25 @@ interface Block {
   readonly retry_ms?: number
 }
 
+const BLOCK_END = /\r?\n\r?\n/
+/** Of an end that was cut, what may stand before the cut. */
+const CUT = 3
+
 async function* blocksOf(reader: Reader): AsyncGenerator<Block, void> {
   const decoder = new TextDecoder()
-  let buffered = ''
+  /** Of the block that is under way. One may have megabytes, and is looked through once. */
+  let pieces: string[] = []
+  let tail = ''
   for (;;) {
     const { value } = await unlessSilent(reader)
     if (value === undefined) return
-    buffered += decoder.decode(value, { stream: true })
-    const blocks = buffered.split(/\r?\n\r?\n/)
-    buffered = blocks.pop() ?? ''
+    const piece = decoder.decode(value, { stream: true })
+    const seam = `${tail}${piece}`
+    tail = seam.slice(-CUT)
+    pieces.push(piece)
+    if (!BLOCK_END.test(seam)) continue
+    const blocks = pieces.join('').split(BLOCK_END)
+    pieces = [blocks.pop() ?? '']
     for (const block of blocks) yield blockIn(block)
   }
 }

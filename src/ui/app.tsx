@@ -19,42 +19,34 @@ import { isPublishOpen, PublishDialog } from './parts/publish.tsx'
 import { isSearchOpen, Search } from './parts/search.tsx'
 import { Toasts } from './parts/toast.tsx'
 
-const SHOWN: Record<string, FunctionComponent> = {
-  overview: OverviewPage,
-  services: ServicesPage,
-  servers: ServersPage,
-}
-/** Pages that are fetched when they are first opened. */
-const FETCHED: Readonly<Record<string, () => Promise<FunctionComponent>>> = {
-  traffic: async () => (await import('./pages/traffic.tsx')).TrafficPage,
-  cluster: async () => (await import('./pages/cluster.tsx')).ClusterPage,
-  certificates: async () => (await import('./pages/certificates.tsx')).CertificatesPage,
-  changes: async () => (await import('./pages/changes.tsx')).ChangesPage,
-  alerts: async () => (await import('./pages/alerts.tsx')).AlertsPage,
-  node: async () => (await import('./pages/node.tsx')).NodePage,
-  operations: async () => (await import('./pages/operations.tsx')).OperationsPage,
-  account: async () => (await import('./pages/account.tsx')).AccountPage,
-}
+type Pages = Readonly<Record<string, FunctionComponent | undefined>>
+const FIRST: Pages = { overview: OverviewPage, services: ServicesPage, servers: ServersPage }
+const LATER: ReadonlySet<string> = new Set([
+  'account',
+  'alerts',
+  'certificates',
+  'changes',
+  'cluster',
+  'node',
+  'operations',
+  'traffic',
+])
 const HOUR_MS = 3_600_000
 const WRONG_MS = 60_000
 
-const fetched = signal(0)
+const pages = signal(FIRST)
 const isMenuOpen = signal(false)
 
 function Page() {
   // Whoever has to set up a second factor can do nothing else.
   const name = account.value?.mustEnrol === true ? 'account' : route.value.page
-  const known = SHOWN[name]
+  const Shown = Object.hasOwn(pages.value, name) ? pages.value[name] : undefined
+  const isLater = Shown === undefined && LATER.has(name)
   useEffect(() => {
     isMenuOpen.value = false
-    const fetch = FETCHED[name]
-    if (known !== undefined || fetch === undefined) return
-    void fetch().then((page) => {
-      SHOWN[name] = page
-      fetched.value += 1
-    })
+    if (isLater) void import('./pages/later.ts').then((later) => (pages.value = { ...FIRST, ...later }))
   }, [name])
-  if (known === undefined && FETCHED[name] === undefined)
+  if (Shown === undefined && !isLater)
     return (
       <Empty title={t('There is no such page.')}>
         <a href={hrefOf('overview')}>{t('Overview')}</a>
@@ -68,7 +60,6 @@ function Page() {
         <a href={hrefOf('overview')}>{t('Overview')}</a>
       </Empty>
     )
-  const Shown = fetched.value >= 0 ? SHOWN[name] : undefined
   return Shown === undefined ? <Loading /> : <Shown />
 }
 

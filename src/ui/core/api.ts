@@ -27,6 +27,8 @@ export const isAway = signal(false)
 export const refused = signal(0)
 /** Rises with each change of what is configured, pending or running: who shows records reads them again. */
 export const changes = signal(0)
+/** Requests that wait for their answer; streams do not count. */
+export const underWay = signal(0)
 
 export interface Answer<T> {
   readonly data: T
@@ -116,11 +118,17 @@ export const openSession = (credentials: Credentials): Promise<unknown> => sendi
 
 /** Throws what the API refuses with, or `Away`. */
 export async function ask<T>(method: string, path: string, sent: Sent = {}): Promise<Answer<T>> {
-  const response = await send(method, path, sent).catch(away)
-  const json = await envelopeOf(response)
+  // Effects ask as well, and must not run again for it.
+  underWay.value = underWay.peek() + 1
+  const [response, json] = await answerTo(method, path, sent).finally(() => (underWay.value = underWay.peek() - 1))
   if (!response.ok) throw refusedBy(response.status, json)
   const etag = response.headers.get('etag') ?? undefined
   return { data: json.data as T, message: json.message ?? '', next: json.next, job: json.job, etag }
+}
+
+async function answerTo(method: string, path: string, sent: Sent): Promise<readonly [Response, Envelope]> {
+  const response = await send(method, path, sent).catch(away)
+  return [response, await envelopeOf(response)]
 }
 
 async function envelopeOf(response: Response): Promise<Envelope> {

@@ -1,5 +1,5 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ask, changes, follow, isAway, isLocked, Refused, type StreamState } from './api.ts'
+import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
 import { may } from './rights.ts'
 import { account, state } from './session.ts'
@@ -79,9 +79,12 @@ export const overview = signal<Overview | undefined>(undefined)
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
 export const stream = signal<StreamState>('waiting')
+/** Figures came since the page was opened: what has none is not live. */
+export const hasFigures = signal(false)
 /** No figures came for some seconds: those that are shown are of then. */
 export const isOld = signal(false)
 export const seesFigures = computed(() => may('GET /{applianceId}/stats/stream'))
+const seesEvents = computed(() => may('GET /events'))
 let lastFigures_ms = 0
 
 const OVERVIEW_MS = 5_000
@@ -133,6 +136,7 @@ function take(data: unknown, isWhole: boolean): void {
     ring.push(rateOf(figures.get(key) ?? {}))
     if (ring.length > RING) ring.shift()
   }
+  hasFigures.value = true
   tick.value += 1
   lastFigures_ms = performance.now()
 }
@@ -148,10 +152,10 @@ function keep(layer: LayerName, kind: FigureKind, row: Row): void {
   ofServers.set(id, (ofServers.get(id) ?? new Set()).add(key))
 }
 
-let underWay = 0
+let asked = 0
 
 export async function refreshOverview(): Promise<void> {
-  underWay += 1
+  asked += 1
   const late = AbortSignal.timeout(ANSWER_MS)
   try {
     const { data: next } = await ask<Overview>('GET', '/overview', { signal: late })
@@ -159,12 +163,13 @@ export async function refreshOverview(): Promise<void> {
     const before = overview.value
     overview.value = next
     const moved = (one: Overview | undefined) => `${one?.apply?.revision} ${one?.pending?.count} ${one?.apply?.state}`
-    if (moved(before) !== moved(next)) changes.value += 1
+    // Whoever shows records when the first one comes is reading them already.
+    if (before !== undefined && moved(before) !== moved(next)) changes.value += 1
   } catch {
     // Whoever is away is told of in the header.
     if (late.aborted) isAway.value = true
   } finally {
-    underWay -= 1
+    asked -= 1
   }
 }
 
@@ -178,7 +183,7 @@ effect(() => {
   if (state.value !== 'in' || isLocked.value || account.value?.mustEnrol === true) return undefined
   void refreshOverview()
   const timer = setInterval(() => {
-    if (underWay === 0) void refreshOverview()
+    if (asked === 0) void refreshOverview()
   }, OVERVIEW_MS)
   return () => clearInterval(timer)
 })
@@ -189,8 +194,13 @@ effect(() => {
   if (id !== undefined) nodeId.value = id
 })
 
+/** Figures of thousands of servers are megabytes, which come after what the first screen waits for. */
+const mayBegin = signal(false)
 effect(() => {
-  const id = nodeId.value
+  if (nodeId.value !== undefined && underWay.value === 0) mayBegin.value = true
+})
+effect(() => {
+  const id = mayBegin.value ? nodeId.value : undefined
   if (state.value !== 'in' || isLocked.value || id === undefined || !seesFigures.value) return undefined
   lastFigures_ms = performance.now()
   const end = follow(`/${id}/stats/stream`, {
@@ -207,7 +217,7 @@ effect(() => {
 })
 
 effect(() => {
-  if (state.value !== 'in' || isLocked.value || !may('GET /events')) return undefined
+  if (state.value !== 'in' || isLocked.value || !seesEvents.value) return undefined
   return follow('/events', { onEvent: () => void refreshOverview() })
 })
 

@@ -67,7 +67,7 @@ export async function resume(): Promise<void> {
 async function redeem(via: 'saml' | 'oidc', code: string): Promise<void> {
   const { data } = await ask<{ readonly token: string }>('POST', `/${via}/token`, { body: { code } })
   token.hold(data.token, true)
-  await enter()
+  await Promise.all([keepSession(), enter()])
 }
 
 /** Answers `code` where a second factor is asked for; throws what else is wrong. */
@@ -78,13 +78,16 @@ export async function logIn(email: string, password: string, code: string): Prom
     if (error instanceof Refused && error.code === 'TWO_FACTOR_REQUIRED') return 'code'
     throw error
   }
-  await enter()
+  await Promise.all([keepSession(), enter()])
   return 'in'
 }
 
-async function enter(): Promise<void> {
-  // The answer sets the cookie that a reload of the page comes back with.
+/** Renewing a token sets the cookie that a reload of the page comes back with. */
+async function keepSession(): Promise<void> {
   token.hold((await read<{ readonly token: string }>('/token')).token, true)
+}
+
+async function enter(): Promise<void> {
   account.value = await read<Account>('/localUsers/me')
   isLocked.value = false
   loginNotice.value = undefined

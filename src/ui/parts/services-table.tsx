@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import { type Figure, figureOf, type LayerName, ringOf, tick } from '../core/live.ts'
+import { type Figure, figureOf, hasFigures, type LayerName, ringOf, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
@@ -114,7 +114,8 @@ export function standingOf({ layer, id, enabled, isPaused, backend }: Service): 
   const up = known.filter(isUp).length
   if (!enabled) return { tone: 'idle', word: t('off'), up, total }
   if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
-  if (figureOf(layer, 'frontends', id) === undefined) return { tone: 'idle', word: t('not live'), up, total }
+  if (figureOf(layer, 'frontends', id) === undefined)
+    return { tone: 'idle', word: hasFigures.value ? t('not live') : '…', up, total }
   if (total > 0 && up === 0 && known.some((one) => one !== undefined))
     return { tone: 'bad', word: t('down'), up, total }
   if (up < total) return { tone: 'warn', word: t('degraded'), up, total }

@@ -26,7 +26,7 @@ interface TableProps<T> {
 const ROW_PX = 40
 /** Shorter tables are drawn whole. */
 const WHOLE = 120
-const AROUND = 16
+const AROUND = 8
 const STEP = 8
 
 const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND

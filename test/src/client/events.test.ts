@@ -80,6 +80,17 @@ t.test('what another try would meet as well is thrown', async (test) => {
   await test.rejects(told([() => new Response('{}')], 1), { name: 'Foreign' })
 })
 
+t.test('a block of megabytes is put together of its pieces, wherever they are cut', async (test) => {
+  const data = JSON.stringify({ text: 'x'.repeat(1_000_000) })
+  const text = `retry: 1\r\n\r\nid: 1\r\ndata: ${data}\r\n\r\ndata: 2\n\n`
+  for (const size of [3, 65_536]) {
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+    const { events } = await told([() => stream(pieces)], 2)
+    test.equal(JSON.stringify(events[0]?.data), data)
+    test.match(events, [{ id: '1' }, { data: 2 }])
+  }
+})
+
 t.test('whether something comes is told, also of a stream that only keeps its connection', async (test) => {
   const ending = new AbortController()
   const heard: string[] = []
