@@ -1,6 +1,4 @@
-import { decodeQR } from 'qr/decode.js'
 import t from 'tap'
-import { hotp } from '../../src/auth/totp.ts'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
@@ -101,74 +99,5 @@ t.test('by keyboard alone: log in, search, a page, an operation', { skip: noBrow
   await page.waitForSelector('.dialog pre:has-text("Berlin")')
   await page.keyboard.press('Escape')
   await page.waitForSelector('.dialog', { state: 'detached' })
-  test.same(faults, [])
-})
-
-t.test(
-  'a session that ends locks the page and loses no form; a daemon that is away is told of',
-  { skip: noBrowser },
-  async (test) => {
-    const daemon = await daemonFixture(test, ['--demo'])
-    const { page } = await openedPage(test, daemon.port)
-    await logIn(page)
-    await page.click('text=Publish a service')
-    await page.fill('.dialog input >> nth=0', 'half a form')
-    const all = await daemon.data('GET', '/localUsers/me/sessions')
-    for (const { id, isCurrent } of all) if (!isCurrent) await daemon.data('DELETE', `/localUsers/me/sessions/${id}`)
-    await page.waitForSelector('.locked input[name=password]')
-    await page.fill('.locked input[name=password]', PASSWORD)
-    await page.click('.locked button[type=submit]')
-    await page.waitForSelector('.locked', { state: 'detached' })
-    test.equal(await page.inputValue('.dialog input >> nth=0'), 'half a form')
-    await page.keyboard.press('Escape')
-    await daemon.kill('SIGKILL')
-    await page.waitForSelector('.live.away')
-    test.ok(await page.isVisible('.tiles'), 'what was seen last is still there')
-  },
-)
-
-t.test('a second factor by the QR code, and a login with it', { skip: noBrowser }, async (test) => {
-  const daemon = await daemonFixture(test)
-  const { page, faults } = await openedPage(test, daemon.port)
-  await logIn(page)
-  await page.waitForSelector('.tiles')
-  await page.evaluate(`location.hash = '#/account'`)
-  const card = '.card:has(h2:has-text("Second factor"))'
-  await page.fill(`${card} input[type=password]`, PASSWORD)
-  await page.click(`${card} >> text=Set up`)
-  await page.waitForSelector('.qr')
-  const seen = await page.evaluate<{ width: number; height: number; data: number[] }>(`(async () => {
-    const image = document.querySelector('.qr')
-    await image.decode()
-    const canvas = Object.assign(document.createElement('canvas'), { width: 400, height: 400 })
-    const drawn = canvas.getContext('2d')
-    drawn.fillStyle = 'white'
-    drawn.fillRect(0, 0, 400, 400)
-    drawn.drawImage(image, 20, 20, 360, 360)
-    const { width, height, data } = drawn.getImageData(0, 0, 400, 400)
-    return { width, height, data: [...data] }
-  })()`)
-  const uri = new URL(decodeQR({ ...seen, data: Uint8Array.from(seen.data) }))
-  test.equal(uri.protocol, 'otpauth:')
-  const secret = uri.searchParams.get('secret') ?? ''
-  test.equal(await page.textContent(`${card} code`), secret)
-  await page.fill(`${card} input[inputmode=numeric]`, hotp(secret, Math.floor(Date.now() / 30_000)))
-  await page.click(`${card} >> text=Confirm`)
-  await page.waitForSelector(`${card} pre`)
-  // Logged out at once, however long the daemon takes to end the session.
-  let answer = () => {}
-  const held = new Promise<void>((resolve) => (answer = resolve))
-  await page.route('**/api/v1/token', async (route) => {
-    if (route.request().method() === 'DELETE') await held
-    await route.continue()
-  })
-  await page.click('text=Log out')
-  await page.waitForSelector('main.login')
-  answer()
-  await logIn(page)
-  await page.waitForSelector('input[autocomplete=one-time-code]')
-  await page.fill('input[autocomplete=one-time-code]', '000000')
-  await page.click('button[type=submit]')
-  await page.waitForSelector('[role=alert]')
   test.same(faults, [])
 })

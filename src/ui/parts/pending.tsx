@@ -6,6 +6,8 @@ import { account } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, Choice, Dialog, Empty, Loading } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
+import { useDoing } from './doing.ts'
+import { FormProblems } from './form-problems.tsx'
 import { attempt, say, sayProblem } from './toast.tsx'
 
 export const isPendingOpen = signal(false)
@@ -29,7 +31,7 @@ export function PendingDialog() {
   const within = useSignal<number | undefined>(undefined)
   const comment = useSignal('')
   const isAccepted = useSignal(false)
-  const isBusy = useSignal(false)
+  const { isBusy, refusal, run } = useDoing()
   const close = () => (isPendingOpen.value = false)
   useEffect(() => {
     read<Pending>('/services/pending', { render: true }).then((now) => (pending.value = now), sayProblem)
@@ -45,24 +47,20 @@ export function PendingDialog() {
   const shown = whose.value === 'mine' ? mine : now.changes
   const seconds = within.value ?? usual_s(shown)
 
-  async function goLive() {
-    isBusy.value = true
-    try {
+  const goLive = () =>
+    run(async () => {
       const body = {
         ...(whose.value === 'mine' ? { mine: true } : {}),
         ...(seconds === 0 ? {} : { confirmWithin: seconds }),
         ...(comment.value === '' ? {} : { comment: comment.value }),
         ...(isAccepted.value ? {} : { refuseWarnings: true }),
       }
-      say(await apply(body))
+      const said = await apply(body).catch((error: unknown) => {
+        throw isWarned(error) ? new Error(t('There are warnings: look at them, and tick that they are meant.')) : error
+      })
+      say(said)
       close()
-    } catch (error) {
-      if (isWarned(error)) say(t('There are warnings: look at them, and tick that they are meant.'), 'bad')
-      else sayProblem(error)
-    } finally {
-      isBusy.value = false
-    }
-  }
+    })
 
   const discard = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
   const foot =
@@ -107,6 +105,7 @@ export function PendingDialog() {
         </Empty>
       ) : (
         <>
+          <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
           {mine.length === now.count || mine.length === 0 ? null : (
             <Choice
               label={t('Whose')}
