@@ -12,6 +12,13 @@ export interface FrameSource {
   has(id: string): boolean
   /** Writes an object as its live answer has it, but for its closing brace. */
   put(element: LiveElement, out: JsonBuffer): void
+  /** Another number with each figures; absent where `since` is. */
+  readonly sequence?: number
+  /**
+   * Tells of an object whether its figures are those of this sequence, but for what passes by itself; undefined where
+   * nobody can tell.
+   */
+  since?(sequence: number): ((element: LiveElement) => boolean) | undefined
   /** Why there are no figures; undefined when there are. */
   readonly problem: string | undefined
 }
@@ -42,6 +49,10 @@ export class FigureFrames {
   #startsBefore = new Uint32Array(1)
   #changed = new Uint32Array(0)
   #latest = new Uint32Array(0)
+  /** 1: as it was when it was looked at before, and not written anew. */
+  #kept = new Uint8Array(0)
+  #sequence = -1
+  #isFresh = false
   #problem: string | undefined
   #problemSince = 0
 
@@ -55,13 +66,24 @@ export class FigureFrames {
     return this.#elements.length
   }
 
-  /** Looks at the figures at this moment. Answers whether everything has to be told anew. */
-  look(moment: number): boolean {
+  /** Everything was written anew, so that what passes by itself is right as well. */
+  get isFresh(): boolean {
+    return this.#isFresh
+  }
+
+  /**
+   * Looks at the figures at this moment; `isWhole`: also at what passes by itself. Answers whether everything has to be
+   * told anew.
+   */
+  look(moment: number, isWhole = false): boolean {
     const isOther = this.#source.version !== this.#version
     if (isOther) this.#begin(moment)
     ;[this.#now, this.#before] = [this.#before, this.#now]
     ;[this.#starts, this.#startsBefore] = [this.#startsBefore, this.#starts]
-    this.#write()
+    const isAsBefore = isOther || isWhole ? undefined : this.#source.since?.(this.#sequence)
+    this.#isFresh = isAsBefore === undefined
+    this.#sequence = this.#source.sequence ?? -1
+    this.#write(isAsBefore)
     if (!isOther) this.#compare(moment)
     const { problem } = this.#source
     if (problem !== this.#problem) this.#problemSince = moment
@@ -82,22 +104,39 @@ export class FigureFrames {
     this.#startsBefore = new Uint32Array(count + 1)
     this.#changed = new Uint32Array(count * MEMBERS_MAX).fill(moment)
     this.#latest = new Uint32Array(count).fill(moment)
+    this.#kept = new Uint8Array(count)
   }
 
-  #write(): void {
-    const out = this.#now
+  /** Objects that are as before are copied, those that stand one behind the other at once. */
+  #write(isAsBefore: ((element: LiveElement) => boolean) | undefined): void {
+    const [out, before, starts, startsBefore] = [this.#now, this.#before.view(), this.#starts, this.#startsBefore]
     out.clear()
-    for (const [at, element] of this.#elements.entries()) {
-      this.#starts[at] = out.length
+    let [from, to] = [0, 0]
+    for (let at = 0; at < this.#elements.length; at++) {
+      const element = this.#elements[at]
+      if (element === undefined) continue
+      const isKept = isAsBefore?.(element) === true
+      this.#kept[at] = isKept ? 1 : 0
+      if (isKept) {
+        if (from === to) from = to = startsBefore[at] ?? 0
+        starts[at] = out.length + to - from
+        to = startsBefore[at + 1] ?? 0
+        continue
+      }
+      if (from < to) out.append(before, from, to)
+      from = to = 0
+      starts[at] = out.length
       this.#source.put(element, out)
       out.byte(CLOSE)
     }
-    this.#starts[this.#elements.length] = out.length
+    if (from < to) out.append(before, from, to)
+    starts[this.#elements.length] = out.length
   }
 
   #compare(moment: number): void {
     const [now, before] = [this.#now.view(), this.#before.view()]
     for (let at = 0; at < this.#elements.length; at++) {
+      if (this.#kept[at] === 1) continue
       const [from, to] = [this.#starts[at] ?? 0, this.#starts[at + 1] ?? 0]
       const [old, oldTo] = [this.#startsBefore[at] ?? 0, this.#startsBefore[at + 1] ?? 0]
       if (to - from === oldTo - old && now.compare(before, old, oldTo, from, to) === 0) continue
@@ -119,7 +158,7 @@ export class FigureFrames {
     return isOther
   }
 
-  /** Everything, as JSON. */
+  /** Everything, as JSON; right where it is fresh. */
   writeAll(out: JsonBuffer): void {
     this.#writeLayer(out, true, (at) => {
       out.append(this.#now.view(), this.#starts[at] ?? 0, this.#starts[at + 1] ?? 0)

@@ -53,10 +53,11 @@ class Followed {
     this.look()
   }
 
-  look(): void {
+  /** `isWhole`: also at what passes by itself, which only those are told of who know nothing yet. */
+  look(isWhole = false): void {
     this.#moment++
     this.#texts.clear()
-    const [isOther7, isOther4] = this.#frames.map((frames) => frames.look(this.#moment))
+    const [isOther7, isOther4] = this.#frames.map((frames) => frames.look(this.#moment, isWhole))
     if (isOther7 !== true && isOther4 !== true) return
     this.#generation = newGeneration()
     for (const client of this.clients) client.knows = NOTHING
@@ -91,6 +92,7 @@ class Followed {
   /** A client that has not taken what it was told is told no more until it has: what waits for it does not grow. */
   #tell(client: Client): void {
     if (client.knows === this.#moment || client.sink.isBehind === true) return
+    if (client.knows === NOTHING && !this.#frames.every(({ isFresh }) => isFresh)) this.look(true)
     const text = this.#textSince(client.knows)
     client.knows = this.#moment
     if (text.length > 0) client.sink.write(text)

@@ -20,6 +20,7 @@ import {
 import { type LiveBytes, LiveRows, skipFields } from './live-rows.ts'
 import { type OnFound, type ScanPlan, scanPlan, scanRows, type Watched } from './live-scan.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
+import { isSameRow, PASSING, UNUSED, USED } from './same-row.ts'
 
 /** What the last poll brought. Without `csv` HAProxy did not answer. */
 export interface LiveTick {
@@ -40,6 +41,9 @@ interface PreparedField {
 }
 
 const NULL = ascii('null')
+const NONE = new Uint8Array(0)
+/** Whoever follows figures is told of it when it begins anew. */
+const PASSING_COLUMN = 'lastchg'
 const QUOTE = 0x22
 /** Whether a real server takes traffic, as every answer about it says. */
 const STATES = {
@@ -55,10 +59,14 @@ export class LiveAnswers implements FrameSource {
   readonly #names: ObjectNames
   readonly #kept: KeptAnswers
   #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
+  /** The one before, while somebody compares them. */
+  #before: LiveTick | undefined
+  #isCompared = false
   readonly #rows = new LiveRows()
   #header = ''
   #scan: { readonly of: readonly Watched[]; readonly header: string; readonly plan: ScanPlan } | undefined
   #fields: Readonly<Record<LiveKind, readonly PreparedField[]>> = { frontend: [], backend: [], server: [] }
+  #uses: Readonly<Record<LiveKind, Uint8Array>> = { frontend: NONE, backend: NONE, server: NONE }
   #columns = 0
   readonly #out = new JsonBuffer()
   #offsets = new Uint32Array(0)
@@ -75,6 +83,8 @@ export class LiveAnswers implements FrameSource {
   update(tick: LiveTick): void {
     this.counting.met(tick.layout)
     this.#kept.drop(this.#tick.sequence)
+    this.#before = this.#isCompared ? this.#tick : undefined
+    this.#isCompared = false
     this.#tick = tick
     if (tick.csv === undefined) this.#rows.forget()
   }
@@ -160,6 +170,25 @@ export class LiveAnswers implements FrameSource {
     this.#element(element, this.bytes, out)
   }
 
+  get sequence(): number {
+    return this.#tick.sequence
+  }
+
+  since(sequence: number): ((element: LiveElement) => boolean) | undefined {
+    this.#isCompared = true
+    if (sequence === this.sequence) return () => true
+    const { bytes } = this
+    const before = this.#before
+    if (bytes === undefined || before?.sequence !== sequence || before.layout !== bytes.layout) return undefined
+    const { csv, rows } = before
+    if (csv === undefined || rows === undefined) return undefined
+    return ({ kind, rowKey: key }) => {
+      const row = this.#rows.get(key)
+      const [at, old] = row === undefined ? [] : [bytes.rows[row], rows[row]]
+      return at === undefined || old === undefined || isSameRow(bytes.csv, at, csv, old, this.#uses[kind])
+    }
+  }
+
   /** Why there are no figures, when there are none. */
   get problem(): string | undefined {
     const { csv, since_ms, reason } = this.#tick
@@ -182,6 +211,14 @@ export class LiveAnswers implements FrameSource {
     this.#fields = { frontend: prepare('frontend'), backend: prepare('backend'), server: prepare('server') }
     const used = Object.values(this.#fields).flatMap((fields) => fields.map((field) => field.column))
     this.#columns = Math.max(...used) + 1
+    const uses = (kind: LiveKind) => {
+      const made = new Uint8Array(Math.max(...this.#fields[kind].map(({ column }) => column)) + 1).fill(UNUSED)
+      for (const { column } of this.#fields[kind]) if (column >= 0) made[column] = USED
+      const passing = columns.get(PASSING_COLUMN) ?? -1
+      if (made[passing] === USED) made[passing] = PASSING
+      return made
+    }
+    this.#uses = { frontend: uses('frontend'), backend: uses('backend'), server: uses('server') }
     this.#offsets = new Uint32Array(this.#columns + 1)
   }
 

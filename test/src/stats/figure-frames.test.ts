@@ -95,3 +95,62 @@ t.test('only what is wanted; all anew when the objects are others; problems', as
   state.version = 2
   test.equal(frames.look(3), true)
 })
+
+t.test('objects that are as before are not written anew, and stand where they stood', async (test) => {
+  const { state, source } = fixture()
+  let written = 0
+  let changed: readonly string[] = []
+  let sequence = 1
+  const comparing: FrameSource = {
+    ...source,
+    get version() {
+      return state.version
+    },
+    get sequence() {
+      return sequence
+    },
+    since: (before) => (before === sequence - 1 ? ({ id }) => !changed.includes(id) : undefined),
+    put(element, out) {
+      written += 1
+      source.put(element, out)
+    },
+  }
+  const values = (r1: number, r2: number, lastChange: number) => ({
+    f: { count: 1 },
+    b: { count: 2 },
+    r1: { backendId: 'b', count: r1, lastChange },
+    r2: { backendId: 'b', count: r2, lastChange },
+  })
+  state.values = values(1, 1, 10)
+  const frames = new FigureFrames(comparing, undefined)
+  frames.look(1)
+  test.same([written, frames.isFresh], [4, true])
+  for (const [moment, one] of [
+    [2, 'r1'],
+    [3, 'f'],
+    [4, 'r2'],
+  ] as const) {
+    sequence += 1
+    changed = [one]
+    const next = values(1, 1, 10 + moment)
+    state.values = { ...next, [one]: { ...next[one], count: 1_000 + moment } }
+    frames.look(moment)
+    const [found] = Object.values(since(frames, moment - 1) as object)
+    test.match(found, [{ id: one, count: 1_000 + moment }], one)
+    changed = []
+  }
+  test.same([written, frames.isFresh], [7, false])
+  sequence += 1
+  state.values = values(1, 1, 20)
+  test.equal(frames.look(5, true), false)
+  test.same([written, frames.isFresh], [11, true])
+  test.match(all(frames), {
+    reals: [
+      { id: 'r1', lastChange: 20 },
+      { id: 'r2', lastChange: 20 },
+    ],
+  })
+  sequence += 2
+  frames.look(6)
+  test.equal(written, 15, 'a second was missed: all are looked at')
+})
