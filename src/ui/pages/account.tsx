@@ -3,10 +3,10 @@ import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { useRead, useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
-import { account, reloadAccount } from '../core/session.ts'
+import { account, logOut, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
-import { Badge, Button, Card, Choice, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
+import { Badge, Button, Card, Choice, Empty, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
 import { useDoing } from '../parts/doing.ts'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
@@ -20,7 +20,11 @@ export function AccountPage() {
   if (own === undefined) return null
   return (
     <>
-      <PageHead title={t('Account')} hint={own.email} />
+      <PageHead title={t('Account')} hint={own.email}>
+        <Button icon="leave" onClick={() => void logOut()}>
+          {t('Log out')}
+        </Button>
+      </PageHead>
       {own.mustEnrol ? (
         <p class="problem block warn">{t('Set up a second factor first: nothing else is granted until then.')}</p>
       ) : null}
@@ -207,9 +211,11 @@ function Sessions() {
             {isCurrent ? (
               <Badge tone="info">{t('this one')}</Badge>
             ) : (
-              <Button kind="quiet" onClick={() => void end(`/localUsers/me/sessions/${id}`)}>
-                {t('End')}
-              </Button>
+              <span class="row-actions">
+                <Button kind="quiet" onClick={() => void end(`/localUsers/me/sessions/${id}`)}>
+                  {t('End')}
+                </Button>
+              </span>
             )}
           </li>
         ))}
@@ -235,6 +241,7 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
         </Button>
       }
     >
+      {tokens.length === 0 ? <Empty title={t('No token yet.')} /> : null}
       <ul class="plain rows">
         {tokens.map(({ id, name, expiresAt }) => (
           <li key={id}>
@@ -242,12 +249,14 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
             <span class="hint">
               {expiresAt === null ? t('without an end') : t('until {day}', { day: day(expiresAt) })}
             </span>{' '}
-            <Button
-              kind="quiet"
-              icon="trash"
-              aria-label={t('Delete {name}', { name })}
-              onClick={() => void end(`/localUsers/me/tokens/${id}`)}
-            />
+            <span class="row-actions">
+              <Button
+                kind="quiet"
+                icon="trash"
+                aria-label={t('Delete {name}', { name })}
+                onClick={() => void end(`/localUsers/me/tokens/${id}`)}
+              />
+            </span>
           </li>
         ))}
       </ul>

@@ -36,6 +36,7 @@ const columns = (): readonly Column<ServerRecord>[] => [
   {
     id: 'address',
     title: t('Address'),
+    isMinor: true,
     by: ({ ip, port }) => `${ip} ${port}`,
     cell: ({ ip, port }) => <span class="code">{`${ip}${port === null ? '' : `:${port}`}`}</span>,
   },
@@ -51,7 +52,14 @@ const columns = (): readonly Column<ServerRecord>[] => [
     by: ({ state }) => state,
     cell: ({ state }) => <Badge tone={STATES[state]}>{t(state)}</Badge>,
   },
-  { id: 'weight', title: t('Weight'), isNumber: true, by: ({ weight }) => weight, cell: ({ weight }) => weight },
+  {
+    id: 'weight',
+    title: t('Weight'),
+    isNumber: true,
+    isMinor: true,
+    by: ({ weight }) => weight,
+    cell: ({ weight }) => weight,
+  },
 
   {
     id: 'sessions',

@@ -139,6 +139,7 @@ const COLUMNS = (): readonly Column<Service>[] => [
   {
     id: 'address',
     title: t('Address'),
+    isMinor: true,
     by: ({ ip, ports }) => `${ip} ${ports}`,
     cell: ({ ip, ports, kind }) => <span class="code">{`${kind} ${ip}:${ports}`}</span>,
   },

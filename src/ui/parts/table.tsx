@@ -10,7 +10,12 @@ export interface Column<T> {
   /** What it is sorted by; a column without one is not. */
   readonly by?: (row: T) => string | number
   readonly isNumber?: boolean
+  /** Left out on a narrow screen. */
+  readonly isMinor?: boolean
 }
+
+const classOf = <T,>({ isNumber, isMinor }: Column<T>): string | undefined =>
+  isNumber === true ? (isMinor === true ? 'number minor' : 'number') : isMinor === true ? 'minor' : undefined
 
 interface TableProps<T> {
   readonly label: string
@@ -144,9 +149,9 @@ class Row<T> extends Component<RowProps<T>> {
             />
           </td>
         )}
-        {columns.map(({ id, cell, isNumber, title }, at) => (
-          <td key={id} class={isNumber === true ? 'number' : undefined} data-title={title}>
-            {at === 0 && href !== undefined ? <a href={href}>{cell(row)}</a> : cell(row)}
+        {columns.map((column, at) => (
+          <td key={column.id} class={classOf(column)} data-title={column.title}>
+            {at === 0 && href !== undefined ? <a href={href}>{column.cell(row)}</a> : column.cell(row)}
           </td>
         ))}
       </tr>
@@ -167,7 +172,7 @@ function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1)
 }
 
 function Head<T>({
-  column: { id, title, by, isNumber },
+  column,
   sort: [sorted, direction],
   onSort,
 }: {
@@ -175,10 +180,11 @@ function Head<T>({
   readonly sort: readonly [string, 1 | -1]
   readonly onSort: (next: readonly [string, 1 | -1]) => void
 }) {
+  const { id, title, by } = column
   const isSorted = id === sorted
   const order = isSorted ? (direction === 1 ? 'ascending' : 'descending') : undefined
   return (
-    <th class={isNumber === true ? 'number' : undefined} aria-sort={by === undefined ? undefined : (order ?? 'none')}>
+    <th class={classOf(column)} aria-sort={by === undefined ? undefined : (order ?? 'none')}>
       {by === undefined ? (
         title
       ) : (

@@ -130,6 +130,7 @@ export const german: Readonly<Record<string, string>> = {
   'No rule yet.': 'Noch keine Regel.',
   'No server yet.': 'Noch kein Server.',
   'No servers here.': 'Keine Server hier.',
+  'No token yet.': 'Noch kein Token.',
   'No target yet.': 'Noch kein Ziel.',
   Node: 'Knoten',
   'Nothing fires.': 'Nichts schlägt an.',
