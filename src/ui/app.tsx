@@ -44,7 +44,7 @@ function Page() {
   const isLater = Shown === undefined && LATER.has(name)
   useEffect(() => {
     isMenuOpen.value = false
-    if (isLater) void import('./pages/later.ts').then((later) => (pages.value = { ...FIRST, ...later }))
+    if (isLater) void import('./pages/later.ts').then(({ LATER_PAGES }) => (pages.value = { ...FIRST, ...LATER_PAGES }))
   }, [name])
   if (Shown === undefined && !isLater)
     return (

@@ -110,9 +110,9 @@ t.test('objects that are as before are not written anew, and stand where they st
       return sequence
     },
     since: (before) => (before === sequence - 1 ? ({ id }) => !changed.includes(id) : undefined),
-    put(element, out) {
+    put(one, out) {
       written += 1
-      source.put(element, out)
+      source.put(one, out)
     },
   }
   const values = (r1: number, r2: number, lastChange: number) => ({
