@@ -35,6 +35,7 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   await page.click('.pill.waiting')
   await page.place('.dialog .change')
   await page.click('.dialog-foot button', 'Apply all')
+  await page.place('.dialog .problem[role=alert]')
   await page.click('.problem.warn input')
   await page.click('.dialog-foot button', 'Apply all')
   await page.gone('.dialog')
