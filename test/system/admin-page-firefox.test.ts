@@ -1,5 +1,5 @@
 import t from 'tap'
-import { daemonFixture, PASSWORD } from '../fixtures/daemon.ts'
+import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
 import { noFirefox, openedFirefox } from '../fixtures/firefox.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
@@ -44,6 +44,8 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   await page.click('tbody a')
   await page.place('.page-head button', 'Put back')
 
+  const kept = () => daemon.data('GET', `/${daemon.node}/layer7proxy/logs`)
+  await until('requests are kept', kept, (rows) => rows.some(({ path }: { path: string }) => path === '/asked/2'))
   await page.click('.menu a', 'Traffic')
   await page.place('main .uplot')
   await page.place('main td', '/asked/2')

@@ -37,7 +37,7 @@ t.test('names with markup, without an end, and from right to left', { skip: noBr
       await page.evaluate(`location.hash = '#/servers/${id}'`)
       await page.waitForFunction(`document.querySelector('main h1')?.textContent === ${JSON.stringify(name)}`)
       test.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${name} fits ${width}`)
-      test.equal(await page.title(), `${name} · Fulcrum`)
+      await page.waitForFunction(`document.title === ${JSON.stringify(`${name} · Fulcrum`)}`)
     }
     await page.click('.pill')
     await page.waitForSelector('.dialog .change')
