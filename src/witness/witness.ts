@@ -127,11 +127,13 @@ export class Witness {
 
   async #upkeep(own: OwnWitness): Promise<void> {
     const status = await this.#status()
-    if (status === undefined) await this.#service.start()
+    // One that was removed ends each time that it is started: whether it was is asked all the same.
+    const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)
     this.#say(hasLeader ? `votes in the cluster ${own.name}` : `reaches too few voters of the cluster ${own.name}`)
     if (status !== undefined && hasLeader) await this.#space.lookAlone(status)
     else if (await this.#isRemoved(own)) await this.#goOut(own)
+    else if (fault !== undefined) throw fault
   }
 
   #status(): Promise<MemberStatus | undefined> {

@@ -6,7 +6,7 @@ import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { keepAuthorities, newAuthorities, pairOf } from '../../../src/membership/authorities.ts'
 import { WitnessFiles } from '../../../src/witness/witness-files.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { newWitness, twoNodes } from '../../fixtures/witnessed.ts'
+import { type EtcdOfWitness, newWitness, twoNodes } from '../../fixtures/witnessed.ts'
 import { until } from '../../fixtures/daemon.ts'
 
 /** A witness and a node, which talk over real connections; etcd is simulated. */
@@ -123,23 +123,27 @@ t.test('it learns who the nodes are, and gives leadership to one that is there',
   t.match(etcd.asked.at(-1), /transfer-leadership.*"targetID":"a"/)
 })
 
-t.test('removed, it forgets its cluster and waits for another token', async (t) => {
-  const { members, etcd, files, said, keys, id } = await joined(t)
-  await members.remove(() => {
-    const member = members.voter(id)
-    const mark = { stage: 'out', at: new Date().toISOString(), by: 'a', isLeaving: true, isWitness: true } as const
-    return member && { ...mark, member, keyId: keys.newestKeyId }
+for (const [how, end] of [
+  ['hears of no leader', (etcd: EtcdOfWitness) => void (etcd.leader = '0')],
+  ['ends whenever it is started', (etcd: EtcdOfWitness) => etcd.goOut()],
+] as const)
+  t.test(`removed, where its etcd ${how}, it forgets its cluster and waits for another token`, async (t) => {
+    const { members, etcd, files, said, keys, id } = await joined(t)
+    await members.remove(() => {
+      const member = members.voter(id)
+      const mark = { stage: 'out', at: new Date().toISOString(), by: 'a', isLeaving: true, isWitness: true } as const
+      return member && { ...mark, member, keyId: keys.newestKeyId }
+    })
+    t.same([members.witness, members.voter(id)], [undefined, undefined])
+    t.same(members.replaceable(), [], 'no node takes its place')
+    await end(etcd)
+    await until(
+      'its word',
+      async () => said.at(-1),
+      (last = '') => last.startsWith('waits for a token'),
+    )
+    t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
   })
-  t.same([members.witness, members.voter(id)], [undefined, undefined])
-  t.same(members.replaceable(), [], 'no node takes its place')
-  etcd.leader = '0'
-  await until(
-    'its word',
-    async () => said.at(-1),
-    (last = '') => last.startsWith('waits for a token'),
-  )
-  t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
-})
 
 t.test('a member of etcd that does not come up begins anew, and one that follows goes on', async (t) => {
   const clock = manualClock(Date.now())
