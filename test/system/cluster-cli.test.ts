@@ -36,7 +36,12 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(token, { exit: 0, err: /^Good for one node, until / })
   const words = `cluster join - --address ${second.address} --node-name right`
   const input = token.out
-  // Whoever has formed a cluster begins anew, and its port of nodes is closed meanwhile.
+  // Whoever has formed a cluster begins anew: a join in that moment is lost, and then the port of nodes is closed.
+  await until(
+    'it begins anew',
+    async () => first.daemon.stderr,
+    (text) => text.includes('starting anew'),
+  )
   const joining = (answer: string) =>
     until(
       'the port of nodes is open',
@@ -44,7 +49,8 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
       ({ err }) => !err.includes('NODE_UNREACHABLE'),
     )
   test.match(await joining('n'), { exit: 1, err: /site, of left\.[^]*nothing was done/ })
-  test.match(await joining('y'), { exit: 0, out: 'Joined the cluster.\n' })
+  const joined = await joining('y')
+  test.match(joined, { exit: 0, out: 'Joined the cluster.\n' }, joined.err)
   await allVote(first, 2)
   const local = { HOME, FULCRUM_URL: `unix:${join(first.daemon.state, 'api.sock')}` }
   // Root of one node is that of the others.
