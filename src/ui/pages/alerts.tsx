@@ -94,8 +94,7 @@ export function AlertsPage() {
                 <RowButtons
                   id={id}
                   name={name}
-                  edits="PUT /alerts/rules/{id}"
-                  removes="DELETE /alerts/rules/{id}"
+                  path="/alerts/rules/{id}"
                   onEdit={() => (editing.value = { title: name, create: '', update: 'alertRules.update', id })}
                 />
               </li>
@@ -111,8 +110,7 @@ export function AlertsPage() {
                 <RowButtons
                   id={id}
                   name={name}
-                  edits="PUT /alerts/targets/{id}"
-                  removes="DELETE /alerts/targets/{id}"
+                  path="/alerts/targets/{id}"
                   onEdit={() => (editing.value = { title: name, create: '', update: 'alertTargets.update', id })}
                 >
                   <Button

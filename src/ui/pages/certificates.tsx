@@ -67,8 +67,7 @@ export function CertificatesPage() {
         <RowButtons
           id={id}
           name={name}
-          edits="PUT /certificates/certs/{id}"
-          removes="DELETE /certificates/certs/{id}"
+          path="/certificates/certs/{id}"
           label={t('Replace {name}', { name })}
           onEdit={() => (operation.value = { id: 'certificates.update', begin: { id } })}
         />
