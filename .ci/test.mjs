@@ -51,13 +51,14 @@ const rank = (file) => {
   return folder < 0 ? ORDER.indexOf('modules') : folder
 }
 const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
-const alone = files.filter((file) => isLong(file) || !TOGETHER.some((one) => one.files.test(file)))
-const shared = TOGETHER.flatMap((one) => {
-  const members = files.filter((file) => !isLong(file) && one.files.test(file))
-  const from = Array.from({ length: Math.ceil(members.length / one.max) }, (_, at) => at * one.max)
-  return from.map((at) => members.slice(at, at + one.max))
-})
-const groups = [...shared, ...alone.map((file) => [file])].toSorted(([a], [b]) => rank(a) - rank(b))
+const kindOf = (file) => (isLong(file) ? undefined : TOGETHER.find((one) => one.files.test(file)))
+const groups = [...Map.groupBy(files, kindOf)]
+  .flatMap(([kind, members]) => {
+    const max = kind?.max ?? 1
+    const from = Array.from({ length: Math.ceil(members.length / max) }, (_, at) => at * max)
+    return from.map((at) => members.slice(at, at + max))
+  })
+  .toSorted(([a], [b]) => rank(a) - rank(b))
 
 t.jobs = Number(values.jobs)
 t.setTimeout(0)

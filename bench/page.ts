@@ -25,17 +25,15 @@ const FRAME_MS_MAX = 50
 
 /** As a site would: one document, one apply. */
 async function publish(daemon: Daemon, services: number, port: number): Promise<void> {
-  const [realServers, l7Backends, l7Frontends]: Record<string, object>[] = [{}, {}, {}]
+  const realServers: Record<string, object> = {}
+  const l7Backends: Record<string, object> = {}
+  const l7Frontends: Record<string, object> = {}
   for (let n = 0; n < services; n++) {
     const [name, place] = [`service ${n}`, `${n >> 8}.${n & 255}`]
     const reals = Array.from({ length: SERVERS_EACH }, (_, i) => ({ ripId: `server ${n}-${i}` }))
-    for (const { ripId } of reals)
-      Object.assign(realServers ?? {}, {
-        [ripId]: { ip: `127.1.${place}`, port: 8000 + (Object.keys(realServers ?? {}).length % 1000) },
-      })
-    Object.assign(l7Backends ?? {}, { [name]: { mode: 'http', reals, healthCheck: { type: 'none' } } })
-    const frontend = { mode: 'http', ip: `127.2.${place}`, ports: String(port), defaultBackendId: name }
-    Object.assign(l7Frontends ?? {}, { [name]: frontend })
+    for (const [i, { ripId }] of reals.entries()) realServers[ripId] = { ip: `127.1.${place}`, port: 8000 + i }
+    l7Backends[name] = { mode: 'http', reals, healthCheck: { type: 'none' } }
+    l7Frontends[name] = { mode: 'http', ip: `127.2.${place}`, ports: String(port), defaultBackendId: name }
   }
   const document = { version: 1, realServers, l7Backends, l7Frontends }
   const { planId } = await daemon.data('POST', '/config/plan', { document, takeOver: true })
@@ -53,7 +51,7 @@ const WATCH_OVERVIEW = `(() => {
   watching.observe(document, { childList: true, subtree: true })
 })()`
 
-export /** Processor time of the thread that a page runs, lays out and paints in, ms: load of the machine hardly changes it. */
+/** Processor time of the thread that a page runs, lays out and paints in, ms: load of the machine hardly changes it. */
 async function threadTime(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })

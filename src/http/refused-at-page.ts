@@ -20,7 +20,7 @@ export function sendingRefusedOn(handle: Handler, prefix: string, endpoints: rea
   }
 }
 
-const CONTENT_TYPE = 'text/html; charset=utf-8'
+const contentType = 'text/html; charset=utf-8'
 
 function sentOn(answer: Answer, name: string): Answer {
   const { code } = answer
@@ -33,6 +33,5 @@ function sentOn(answer: Answer, name: string): Answer {
     'Referrer-Policy': 'no-referrer',
     Vary: 'Accept',
   }
-  const contentType = CONTENT_TYPE
   return { status: 303, contentType, body: 'See Location', headers, head: headOf({ contentType, headers }) }
 }

@@ -127,7 +127,7 @@ export class Witness {
 
   async #upkeep(own: OwnWitness): Promise<void> {
     const status = await this.#status()
-    // One that was removed ends each time that it is started: whether it was is asked all the same.
+    // A member that was removed ends each time that it is started, so the nodes are asked although it did not start.
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)
     this.#say(hasLeader ? `votes in the cluster ${own.name}` : `reaches too few voters of the cluster ${own.name}`)

@@ -83,7 +83,7 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(output(readable), '', 'nothing in its folders is for others')
     t.not(output(await machine.run('ls', '/var/cache/fulcrum')), '', 'prepared code is kept')
     const asked = ['runuser', '-u', 'haproxy', '--', 'test', '-w', '/run/fulcrum/acme.sock'] as const
-    // It is opened behind the first answer: a start lets the API in before what else there is to do.
+    // The daemon answers before it opens this socket.
     await until('HAProxy reaches it with what CAs ask', async () => (await machine.run(...asked)).exitCode === 0)
     const status = output(await machine.run('cat', `/proc/${await daemonPid()}/status`))
     t.match(status, /^NoNewPrivs:\s+1$/m)
