@@ -25,9 +25,9 @@ export interface ClientOptions {
   readonly credentials?: () => Credentials | Promise<Credentials>
   /** Instead of that of the platform: for a certificate of the appliance's own, see `pinnedFetch`. */
   readonly fetch?: Fetch
-  /** The same request is sent so often at most: where it was refused for the moment, or only reads. Usually 4. */
+  /** A request that only reads is sent so often at most where nobody answers it. Usually 4. */
   readonly tries_max?: number
-  /** An answer that says to come back later than this is given back. Usually 10. */
+  /** For so long in all a request is sent again where the answer is to come back later (Retry-After). Usually 10. */
   readonly wait_s_max?: number
   /** So long before its end the token of a session is renewed, with the next request. Usually 600. */
   readonly renewBefore_s?: number

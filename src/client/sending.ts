@@ -70,7 +70,7 @@ export class Sending {
 
   #again(request: Request): Promise<Response> {
     const { fetch, tries_max, wait_s_max } = this.#options
-    return tried((isLast) => fetch(isLast ? request : request.clone()), {
+    return tried(() => fetch(request.clone()), {
       mayRepeat: (error) => mayRepeat(request, error),
       signal: request.signal,
       tries_max,

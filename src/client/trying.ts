@@ -1,9 +1,9 @@
 import type { Answer } from './answer.ts'
 
 export interface Bounds {
-  /** The same request is sent so often. */
+  /** The same request is sent so often where nobody answers it. */
   readonly tries_max?: number | undefined
-  /** Who is to come back later than that is told so. */
+  /** For so long in all it is sent again where it is refused for the moment. */
   readonly wait_s_max?: number | undefined
 }
 
@@ -21,20 +21,22 @@ const LATER: ReadonlySet<number> = new Set([409, 429, 503])
 
 /** Sends again what was refused for the moment, and what got no answer where that cannot do anything twice. */
 export async function tried<A extends Answer>(
-  send: (isLast: boolean) => Promise<A>,
+  send: () => Promise<A>,
   { mayRepeat, signal, tries_max = TRIES_MAX, wait_s_max = WAIT_S_MAX }: Tried,
 ): Promise<A> {
-  for (let tries = 1; ; tries += 1) {
-    const isLast = tries >= tries_max
+  let left_ms = wait_s_max * 1000
+  let tries = 0
+  for (;;) {
     let wait_ms: number
     try {
-      const answer = await send(isLast)
-      const wait_s = waitOf_s(answer)
-      if (isLast || !(wait_s <= wait_s_max)) return answer
+      const answer = await send()
+      wait_ms = waitOf_ms(answer)
+      left_ms -= wait_ms
+      if (!(left_ms >= 0)) return answer
       await answer.body?.cancel()
-      wait_ms = wait_s * 1000
     } catch (error) {
-      if (isLast || !mayRepeat(error)) throw error
+      tries += 1
+      if (tries >= tries_max || !mayRepeat(error)) throw error
       wait_ms = BACK_OFF_MS * 2 ** (tries - 1)
     }
     await pause(wait_ms, signal)
@@ -42,8 +44,8 @@ export async function tried<A extends Answer>(
 }
 
 /** Of what was refused for the moment; else no number. */
-const waitOf_s = ({ status, headers }: Answer): number =>
-  LATER.has(status) ? Number(headers.get('retry-after') ?? NaN) : NaN
+const waitOf_ms = ({ status, headers }: Answer): number =>
+  LATER.has(status) ? Math.max(Number(headers.get('retry-after') ?? NaN) * 1000, BACK_OFF_MS) : NaN
 
 /** Ends early, with the reason, when the signal is aborted. */
 export function pause(wait_ms: number, signal?: AbortSignal): Promise<void> {

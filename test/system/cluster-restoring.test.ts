@@ -144,6 +144,7 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
       t.equal(node.daemon.node, old[at])
     }
     await allVote(left, 3)
+    await allVote(right, 3)
     for (const [at, node] of [left, right, last].entries()) {
       t.match(await node.daemon.data('GET', `/${old[at]}/routes`), [{ name: `of ${old[at]}` }], 'what is its own')
       t.same(await ripsOf(node), RIPS)

@@ -12,9 +12,10 @@ const mayRepeat = (error: unknown) => error instanceof TypeError
 
 /** What comes of these answers, and how often it was sent. */
 async function sending(answers: readonly (() => ReturnType<typeof answer>)[], more: object = {}) {
-  const lasts: boolean[] = []
-  const send = async (isLast: boolean) => {
-    const next = answers[lasts.push(isLast) - 1]
+  let sent = 0
+  const send = async () => {
+    const next = answers[sent]
+    sent += 1
     if (next === undefined) throw new Error('sent once too often')
     return next()
   }
@@ -22,7 +23,7 @@ async function sending(answers: readonly (() => ReturnType<typeof answer>)[], mo
     (one) => one.status,
     (error: unknown) => String(error),
   )
-  return { status, lasts }
+  return { status, sent }
 }
 const lost = () => {
   throw new TypeError('lost')
@@ -30,7 +31,7 @@ const lost = () => {
 
 t.test('what was refused for the moment is sent again', async (test) => {
   for (const status of [409, 429, 503])
-    test.same(await sending([() => answer(status, '0'), () => answer(200)]), { status: 200, lasts: [false, false] })
+    test.same(await sending([() => answer(status, '0'), () => answer(200)]), { status: 200, sent: 2 })
   test.match(await sending([() => answer(409)]), { status: 409 }, 'without a time it is an answer')
   test.match(await sending([() => answer(429, '11')]), { status: 429 }, 'and so is one that is too late')
   test.match(await sending([() => answer(401, '0')]), { status: 401 })
@@ -38,15 +39,12 @@ t.test('what was refused for the moment is sent again', async (test) => {
 
 t.test('what got no answer is sent again where that may be, and nobody is asked for ever', async (test) => {
   test.match(await sending([lost, () => answer(200)]), { status: 200 })
-  test.same(await sending([lost, lost], { tries_max: 2 }), { status: 'TypeError: lost', lasts: [false, true] })
+  test.same(await sending([lost, lost], { tries_max: 2 }), { status: 'TypeError: lost', sent: 2 })
   test.match(await sending([lost], { mayRepeat: () => false }), { status: 'TypeError: lost' })
-  test.match(
-    await sending(
-      Array(2).fill(() => answer(429, '0')),
-      { tries_max: 2 },
-    ),
-    { status: 429 },
-  )
+  const busy = Array.from({ length: 3 }, () => () => answer(429, '0'))
+  test.same(await sending(busy, { wait_s_max: 0.6 }), { status: 429, sent: 3 }, 'a quarter of a second is the shortest')
+  const mixed = [() => answer(503, '0'), lost, () => answer(503, '0'), () => answer(200)]
+  test.same(await sending(mixed, { tries_max: 2 }), { status: 200, sent: 4 }, 'what was answered is no failed try')
 })
 
 t.test('a pause ends early', async (test) => {
