@@ -40,6 +40,11 @@ export function openArchiveDatabases(directory: string): ArchiveDatabases {
     databases_max: ARCHIVE_DATABASES_MAX,
     map_bytes: ARCHIVE_MAP_BYTES,
   })
+  // New ones by one flush to the disk, and not one for each.
+  return environment.transactionSync(() => openAll(environment))
+}
+
+function openAll(environment: BinaryEnvironment): ArchiveDatabases {
   const damage = new Damage()
   const schema = openBinaryDatabase(environment, 'meta')
   const isOlder = () => keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) === UNSEALED_SCHEMA

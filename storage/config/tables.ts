@@ -76,16 +76,25 @@ export class ConfigTables {
     makeLockFile(directory)
     this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: DATABASES_MAX })
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
+    // New ones by one flush to the disk, and not one for each.
+    const tables = this.#root.transactionSync(() => this.#open())
+    ;({ running: this.running, candidate: this.candidate, revisions: this.revisions } = tables)
+    ;({ meta: this.meta, side: this.side } = tables)
+    this.#adopt(directory)
+  }
+
+  #open() {
     const table = <V, K extends RowKey = string>(name: string, foreign?: K) =>
       new CheckedTable<V, K>(name, this.#root.openDB<Uint8Array, K>({ name, encoding: 'binary' }), foreign)
-    this.running = table('running')
-    this.candidate = table('candidate')
-    this.revisions = new RevisionTable(table('revisions'), table('headers'))
-    this.meta = table('meta', SCHEMA_KEY)
     const sideTables = SIDE_TABLES.map((name) => [name, table<unknown>(name)] as const)
-    // Sound: one entry for each of the names.
-    this.side = Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>
-    this.#adopt(directory)
+    return {
+      running: table<StoredRecord, StoreKey>('running'),
+      candidate: table<OverlayRow, StoreKey>('candidate'),
+      revisions: new RevisionTable(table('revisions'), table('headers')),
+      meta: table<unknown>('meta', SCHEMA_KEY),
+      // Sound: one entry for each of the names.
+      side: Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>,
+    }
   }
 
   get all(): readonly Surveyable[] {

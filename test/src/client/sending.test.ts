@@ -50,7 +50,10 @@ t.test('what was refused for good, or for too long, is answered', async (test) =
 })
 
 t.test('nobody is asked for ever', async (test) => {
-  const { asked, send } = scripted(Array.from({ length: 9 }, () => later(429)), { wait_s_max: 0.6 })
+  const { asked, send } = scripted(
+    Array.from({ length: 9 }, () => later(429)),
+    { wait_s_max: 0.6 },
+  )
   test.equal((await send('GET')).status, 429)
   test.equal(asked.length, 3)
   const twice = scripted([lost, lost, done], { tries_max: 2 })
