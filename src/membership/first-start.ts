@@ -15,18 +15,19 @@ export interface FirstStartParts extends Waiting {
   readonly log: Log
 }
 
-/** What etcd says when who it asks lists other members than it was started with. */
-const OTHERS = 'error validating peerURLs'
+/** What etcd says when who it asks lists other members than it was started with, and when none answers it in time. */
+const PASSING = ['error validating peerURLs', 'could not retrieve cluster information']
 
 /**
  * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends
- * where they differ. One that was started itself a moment ago lists who was there earlier, as it goes through its log.
+ * where they differ. One that was started itself a moment ago lists who was there earlier, as it goes through its log,
+ * or does not answer yet.
  */
 export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'restart'>): Promise<void> =>
   patiently(
     waiting,
     () => service.restart(),
-    (error) => error instanceof ApiError && error.message.includes(OTHERS),
+    (error) => error instanceof ApiError && PASSING.some((said) => error.message.includes(said)),
   )
 
 /** Of its first start; twice as long each time, as there may be much that it has to read. */

@@ -91,3 +91,26 @@ t.test('a newcomer whom nobody lists yet is started again', { skip }, async (tes
     lasting,
   )
 })
+
+t.test('a newcomer whom nobody answers yet is started again', { skip }, async (test) => {
+  if (typeof programs === 'string') return
+  const cluster = await EtcdCluster.start(test, programs, 1)
+  const newcomer = await cluster.prepare('newcomer')
+  const etcd = cluster.client()
+  await etcd.members.add([newcomer.peerUrl], { isLearner: true })
+  const first = cluster.member(0)
+  await first.kill()
+  let starts = 0
+  const restart = async () => {
+    starts += 1
+    await newcomer.start()
+    if (starts > 1) return
+    await newcomer.ended()
+    await first.start()
+    throw new ApiError('NOT_SUPPORTED', `Restart the member of etcd failed: ${newcomer.log}`)
+  }
+  await startNewcomer({ clock: systemClock, wait: sleep }, { restart })
+  test.equal(starts, 2)
+  const isThere = async () => (await etcd.members.list()).some(({ name }) => name === 'newcomer') || undefined
+  test.equal(await until('it is there', () => isThere().catch(() => undefined)), true)
+})
