@@ -4,11 +4,12 @@ import { follow, type StreamEvent } from '../../../src/client/events.ts'
 const HEADERS = { 'content-type': 'text/event-stream' }
 /** A stream that ends, or breaks off, behind these pieces. */
 function stream(pieces: readonly string[], error?: Error): Response {
-  const left = pieces.map((piece) => new TextEncoder().encode(piece))
+  const encoder = new TextEncoder()
+  let at = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      const next = left.shift()
-      if (next !== undefined) controller.enqueue(next)
+      const next = pieces[at++]
+      if (next !== undefined) controller.enqueue(encoder.encode(next))
       else if (error === undefined) controller.close()
       else controller.error(error)
     },
