@@ -4,6 +4,9 @@ import { Readable } from 'node:stream'
 import { connect } from 'node:tls'
 import type { Fetch } from './sending.ts'
 
+/** The daemon ends a connection after 10 s without a request, and a request that comes in that moment is lost. */
+const UNUSED_MS_MAX = 5_000
+
 /** Nothing is sent to a server that shows another certificate. */
 export class OtherCertificate extends Error {
   override readonly name = 'OtherCertificate'
@@ -14,7 +17,7 @@ export class OtherCertificate extends Error {
  * hexadecimal with colons, as `GET /certificates/certs` and `openssl x509 -fingerprint -sha256` show it.
  */
 export function pinnedFetch(fingerprint: string): Fetch {
-  const agent = new Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true, timeout: UNUSED_MS_MAX })
   agent.createConnection = (options, callback) => {
     connectTo(options as { readonly host: string; readonly port: number }, fingerprint).then(
       (socket) => callback?.(null, socket),

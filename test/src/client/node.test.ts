@@ -41,3 +41,20 @@ t.test('one certificate is taken, whoever has signed it, and nothing is sent to 
   ending.abort()
   await test.rejects(fetch(new Request(`${base}/x`, { signal: ending.signal })))
 })
+
+t.test('a connection is given up before the daemon ends it for want of requests', async (test) => {
+  const { cert, key } = certificateMaker(test).pair({ name: 'appliance.test' })
+  const server = createServer({ cert, key, keepAliveTimeout: 0 }, (_, answer) => answer.end('answered'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => server.close())
+  const fetch = pinnedFetch(new X509Certificate(cert).fingerprint256)
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const connected = once(server, 'secureConnection')
+  await (await fetch(new Request(url))).text()
+  const [socket] = await connected
+  const ended = once(socket, 'close')
+  await (await fetch(new Request(url))).text()
+  await ended
+  test.pass('by the client, as the server never would')
+})
