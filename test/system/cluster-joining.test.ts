@@ -142,6 +142,7 @@ t.test('three nodes', async (t) => {
   })
 
   await t.test('an apply makes it running on all', async (t) => {
+    await allVote(second, 3)
     const { nodes } = await second.daemon.data('PUT', '/services/apply', { comment: 'all of it' })
     t.same(
       nodes.map(({ state }: { readonly state: string }) => state),
