@@ -1,9 +1,14 @@
-/** The limit that the daemon's front is measured against: uWebSockets.js alone, answering one body from memory. */
+/**
+ * The limit that the daemon's front is measured against: uWebSockets.js alone, answering one body from memory; by TLS
+ * where a key and a certificate are named.
+ */
 import { readFileSync } from 'node:fs'
-import { App, us_socket_local_port } from 'uWebSockets.js'
+import { App, SSLApp, us_socket_local_port } from 'uWebSockets.js'
 
-const body = readFileSync(process.argv[2] ?? '')
-App()
+const [file = '', key, certificate] = process.argv.slice(2)
+const body = readFileSync(file)
+const app = key && certificate ? SSLApp({ key_file_name: key, cert_file_name: certificate }) : App()
+app
   .any('/*', (response) => {
     response.writeHeader('Content-Type', 'application/json')
     response.end(body)

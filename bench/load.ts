@@ -66,16 +66,19 @@ export interface BareServer {
 }
 
 /** A bare uWebSockets.js server in a process of its own that answers these bytes from memory. */
-export async function startBare(body: Uint8Array): Promise<BareServer> {
+export async function startBare(
+  body: Uint8Array,
+  tls?: { readonly key: string; readonly certificate: string },
+): Promise<BareServer> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const file = join(folder, 'body')
   writeFileSync(file, body)
-  const server = spawn(process.execPath, [fileURLToPath(new URL('bare-server.ts', import.meta.url)), file], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const program = fileURLToPath(new URL('bare-server.ts', import.meta.url))
+  const shown = tls === undefined ? [] : [tls.key, tls.certificate]
+  const server = spawn(process.execPath, [program, file, ...shown], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [line] = await once(createInterface({ input: server.stdout }), 'line')
   return {
-    url: `http://127.0.0.1:${line}/`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${line}/`,
     pid: server.pid ?? 0,
     stop() {
       server.kill()

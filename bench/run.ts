@@ -8,6 +8,7 @@ import { run as backup } from './backup.ts'
 import { run as busy } from './busy.ts'
 import { run as cluster } from './cluster.ts'
 import { run as config } from './config.ts'
+import { run as connections } from './connections.ts'
 import { run as documents } from './documents.ts'
 import { environment } from './environment.ts'
 import { run as failover } from './failover.ts'
@@ -34,6 +35,7 @@ import { run as witness } from './witness.ts'
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   guard,
   http,
+  connections,
   forwarding,
   interference,
   documents,

@@ -1,0 +1,93 @@
+/** What connections cost: kept and new ones, plain and by TLS, with and without a session that is taken up again. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { cpuOf, startDaemon } from './daemon.ts'
+import { type BareServer, startBare, throughput } from './load.ts'
+import { median, spread, table, whole } from './measure.ts'
+import { ratios } from './polled.ts'
+import { scaled } from './scale.ts'
+
+const execute = promisify(execFile)
+const ROUNDS = scaled(4, 1)
+const SECONDS = scaled(3, 1)
+const PING = '/api/v1/ping'
+const ANSWER = Buffer.from('{"status":"success","message":"pong"}')
+
+/** Answers of a server in so many seconds, at these places: plain HTTP and TLS. */
+type Load = (plain: string, tls: string) => Promise<number>
+
+const kept = (url: string, headers = {}) => throughput({ url: `${url.replace(/\/$/, '')}${PING}`, headers }, SECONDS)
+const closing = (url: string) => kept(url, { Connection: 'close' })
+
+/** One connection after the other: handshake, one request, end. s_time says how many it was in how many seconds. */
+async function handshakes(tls: string, how: '-new' | '-reuse'): Promise<number> {
+  const { host } = new URL(tls)
+  const argv = ['s_time', '-connect', host, '-tls1_3', how, '-www', PING, '-time', String(SECONDS)]
+  const { stdout } = await execute('openssl', argv)
+  const [, count, seconds] = /(\d+) connections in (\d+) real seconds/.exec(stdout) ?? []
+  return Number(count) / Number(seconds)
+}
+
+const CASES: readonly (readonly [name: string, load: Load])[] = [
+  ['plain HTTP, connections that are kept', (plain) => kept(plain)],
+  ['TLS 1.3, connections that are kept', (_, tls) => kept(tls)],
+  ['plain HTTP, a connection for each request', (plain) => closing(plain)],
+  ['TLS 1.3, a connection for each request', (_, tls) => closing(tls)],
+  ['the same, one after the other', (_, tls) => handshakes(tls, '-new')],
+  ['the same, with a session that is taken up again', (_, tls) => handshakes(tls, '-reuse')],
+]
+
+interface Rate {
+  readonly perSecond: number
+  readonly processor_us: number
+}
+
+async function rateOf(pid: number, load: () => Promise<number>): Promise<Rate> {
+  const before_s = cpuOf(pid)
+  const perSecond = await load()
+  return { perSecond, processor_us: ((cpuOf(pid) - before_s) * 1e6) / (perSecond * SECONDS) }
+}
+
+export async function run(): Promise<void> {
+  const { daemon, plainPort, stop } = await startDaemon()
+  const bares: BareServer[] = []
+  const rows = []
+  try {
+    const file = (name: string) => join(daemon.state, 'tls', name)
+    const shown = { key: file('api-key.pem'), certificate: file('api-certificate.pem') }
+    const [barePlain, bareTls] = [await startBare(ANSWER), await startBare(ANSWER, shown)]
+    bares.push(barePlain, bareTls)
+    for (const [name, load] of CASES) {
+      const [ours, bare]: [Rate[], Rate[]] = [[], []]
+      const limit = name.startsWith('plain') ? barePlain : bareTls
+      const [bareAt, ownAt] = [
+        [barePlain.url, bareTls.url],
+        [`http://127.0.0.1:${plainPort}`, `https://127.0.0.1:${daemon.port}`],
+      ] as const
+      for (let round = 0; round < ROUNDS; round += 1) {
+        bare.push(await rateOf(limit.pid, () => load(...bareAt)))
+        ours.push(await rateOf(daemon.pid, () => load(...ownAt)))
+      }
+      const of = (rates: readonly Rate[], what: keyof Rate) => rates.map((rate) => rate[what])
+      rows.push([
+        name,
+        whole(median(of(ours, 'perSecond'))),
+        whole(median(of(bare, 'perSecond'))),
+        spread(ratios(of(ours, 'perSecond'), of(bare, 'perSecond')), 2),
+        median(of(ours, 'processor_us')).toFixed(0),
+        median(of(bare, 'processor_us')).toFixed(0),
+      ])
+    }
+  } finally {
+    for (const bare of bares) bare.stop()
+    await stop()
+  }
+  table(
+    `Connections: ping, ${ROUNDS} interleaved rounds of ${SECONDS} s; wrk -t1 -c32, and openssl s_time one after the other`,
+    ['connections', 'requests/s', 'bare uWebSockets.js', 'ratio (range)', 'processor µs', 'of the bare server'],
+    rows,
+  )
+}
+
+if (import.meta.main) await run()
