@@ -1,8 +1,5 @@
-/**
- * Who polls waits for as long as the loop does not turn. A turn in which nobody came takes a hundredth of this, and a
- * poll that nothing holds up takes as long as this.
- */
-const SLICE_MS = 0.25
+/** Who polls waits for as long as the loop does not turn. */
+const SLICE_MS = 1
 
 /** Resolves when the event loop has answered what came in meanwhile. */
 export function turn(): Promise<void> {
@@ -11,7 +8,7 @@ export function turn(): Promise<void> {
   })
 }
 
-/** Takes portion after portion; the loop turns after each slice of work. */
+/** Takes portion after portion; the loop turns after each millisecond of work. */
 export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => void = () => undefined): Promise<void> {
   const pause = pace()
   for (const portion of portions) {
@@ -21,7 +18,7 @@ export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => voi
   }
 }
 
-/** To be awaited between portions of work: the loop turns there after each slice of it. */
+/** To be awaited between portions of work: the loop turns there after each millisecond of it. */
 export function pace(): () => Promise<void> | undefined {
   let began_ms = performance.now()
   return () => {
