@@ -6,6 +6,7 @@ import type { ClusterState } from '../context/cluster.ts'
 import type { Noted, OverviewReader } from '../context/overview.ts'
 import type { Attention, Overview } from '../model/overview.ts'
 import { quietUntil_ms } from '../rules/acme.ts'
+import { PlacedObjects } from '../stats/placed-objects.ts'
 import { type Summary, summarizeLayer4, summarizeLayer7 } from '../stats/summary.ts'
 import { endOf } from '../watches/certificate-watch.ts'
 import { haproxyFigures } from './metrics.ts'
@@ -24,16 +25,21 @@ type Disk = Overview['disk']
 
 /** What the first screen needs of this node; no program runs for it. */
 export function createOverview(node: Node, cluster: () => Promise<ClusterState | undefined>): OverviewReader {
-  const { clock } = node
-  const kept = new KeptAnswer({ ask: () => look(node, cluster), kept_ms: KEPT_MS, clock })
+  const { clock, names } = node
+  const placed = { layer7: new PlacedObjects(names.layer7), layer4: new PlacedObjects(names.layer4) }
+  const kept = new KeptAnswer({ ask: () => look(node, cluster, placed), kept_ms: KEPT_MS, clock })
   return { look: () => kept.get() }
 }
 
-async function look(node: Node, askCluster: () => Promise<ClusterState | undefined>): Promise<Looked> {
-  const { layer7, layer4, names, nodeId, clock, stateFolder } = node
+async function look(
+  node: Node,
+  askCluster: () => Promise<ClusterState | undefined>,
+  placed: Readonly<Record<'layer7' | 'layer4', PlacedObjects>>,
+): Promise<Looked> {
+  const { layer7, layer4, nodeId, clock, stateFolder } = node
   const [seven, four, cluster, disk] = await Promise.all([
-    summarizeLayer7(layer7.live, names.layer7),
-    summarizeLayer4(layer4.live, names.layer4),
+    summarizeLayer7(layer7.live, placed.layer7),
+    summarizeLayer4(layer4.live, placed.layer4),
     askCluster(),
     diskOf(stateFolder),
   ])

@@ -165,8 +165,21 @@ export class Layer4Live implements FrameSource {
 
   /** What the last reading says of one object (see `rowKey`); undefined when it says nothing. */
   figure(key: string, column: keyof typeof COLUMN): number | undefined {
-    const row = this.#rows.get(key)
-    const value = row === undefined ? undefined : this.#tick.figures?.[row * COLUMNS + COLUMN[column]]
+    return this.valueAt(this.#rows.get(key) ?? -1, column)
+  }
+
+  /** Another one whenever rows are others. */
+  get layout(): number {
+    return this.#plan
+  }
+
+  row(key: string): number | undefined {
+    return this.#rows.get(key)
+  }
+
+  /** The same as `figure`, of a row that is known; a negative one has no figures. */
+  valueAt(row: number, column: keyof typeof COLUMN): number | undefined {
+    const value = row < 0 ? undefined : this.#tick.figures?.[row * COLUMNS + COLUMN[column]]
     return value === undefined || value !== value ? undefined : value
   }
 

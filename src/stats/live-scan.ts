@@ -66,7 +66,7 @@ function tell(csv: Uint8Array, start: number, watched: Watched, value: number, f
 const downAt = (csv: Uint8Array, at: number): number => (csv[at] === LETTER_D && csv[at + 1] === LETTER_O ? 1 : 0)
 
 /** NaN, which is beyond no bound, where there is no number. */
-function numberAt(csv: Uint8Array, at: number): number {
+export function numberAt(csv: Uint8Array, at: number): number {
   let [value, i] = [0, at]
   for (; i < csv.length; i++) {
     const byte = csv[i] ?? 0

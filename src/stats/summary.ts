@@ -1,11 +1,15 @@
-import { inTurns } from '../base/turns.ts'
+import { pace } from '../base/turns.ts'
+import { fieldText } from '../drivers/haproxy/stats-csv.ts'
 import type { Health } from '../model/real-server.ts'
 import type { LayerOverview } from '../model/overview.ts'
 import { healthOf } from './health.ts'
 import type { Layer4Live } from './layer4-live.ts'
 import { rowKey } from './live-plan.ts'
+import { skipFields } from './live-rows.ts'
+import { numberAt } from './live-scan.ts'
 import type { LiveAnswers } from './live.ts'
-import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
+import type { NamedBackend, NamedReal } from './names.ts'
+import type { PlacedObjects } from './placed-objects.ts'
 
 /** A backend that serves nobody, or a real server of one that is down. */
 export interface DownObject {
@@ -21,8 +25,14 @@ export interface Summary {
   readonly down: readonly DownObject[]
 }
 
-type Layer7 = Pick<LiveAnswers, 'figure' | 'problem'>
-type Layer4 = Pick<Layer4Live, 'figure' | 'healthIn' | 'realsUp' | 'problem'>
+type Layer7 = Pick<LiveAnswers, 'bytes' | 'problem'>
+type Layer4 = Pick<Layer4Live, 'layout' | 'row' | 'valueAt' | 'healthIn' | 'realsUp' | 'problem'>
+
+const NO_LAYOUT = -1
+const COMMA = 0x2c
+/** So many objects take some ten microseconds. */
+const AT_ONCE = 64
+const UNSAID: Status = { text: '', health: 'unknown' }
 
 /** What is counted while all objects are gone through. */
 class Counts {
@@ -63,65 +73,123 @@ class Counts {
 }
 
 /** Layer 7 at a glance, from HAProxy's last answer. Others have turns in between. */
-export async function summarizeLayer7(live: Layer7, names: ObjectNames): Promise<Summary> {
+export async function summarizeLayer7(live: Layer7, placed: PlacedObjects): Promise<Summary> {
+  const { names } = placed
+  const layout = () => live.bytes?.layout ?? NO_LAYOUT
+  const { frontends, members, rows } = await placed.at({ layout, row: (key) => live.bytes?.index.get(key) })
+  const said = new LastAnswer(live.bytes)
   const counts = new Counts()
-  const number = (key: string, column: string) => {
-    const said = live.figure(key, column)
-    return said === undefined ? undefined : Number(said)
-  }
-  await inTurns(names.frontends(), ({ id, called = id }) => {
-    const key = rowKey('frontend', called, '')
-    const status = live.figure(key, 'status')
-    counts.of('frontends', status === undefined ? undefined : status === 'OPEN')
-    counts.add('sessions', number(key, 'scur'))
-    counts.add('newPerSecond', number(key, 'rate'))
-    counts.add('requestsPerSecond', number(key, 'req_rate'))
+  await each(frontends.length, (at) => {
+    const row = frontends[at] ?? -1
+    const { text } = said.status(row)
+    counts.of('frontends', text === '' ? undefined : text === 'OPEN')
+    counts.add('sessions', said.number(row, 'scur'))
+    counts.add('newPerSecond', said.number(row, 'rate'))
+    counts.add('requestsPerSecond', said.number(row, 'req_rate'))
   })
-  await inTurns(membersOf(names), ({ backend, real }) => {
-    const proxy = backend.called ?? backend.id
-    if (real === undefined) {
-      const status = live.figure(rowKey('backend', proxy, ''), 'status')
-      const isUp = status === undefined ? undefined : status.startsWith('UP')
-      counts.of('backends', isUp)
-      if (isUp === false) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
-      return
-    }
-    const status = live.figure(rowKey('server', proxy, real.called ?? real.ripId), 'status') ?? ''
-    const state = names.state?.(real.ripId) ?? (status.startsWith('MAINT') ? 'halted' : undefined)
-    judge(counts, backend, real, state, healthOf([status]))
+  await each(members.length, (at) => {
+    const member = members[at]
+    if (member === undefined) return
+    const { backend, real } = member
+    const { text, health } = said.status(rows[at] ?? -1)
+    if (real !== undefined)
+      return judge(
+        counts,
+        backend,
+        real,
+        names.state?.(real.ripId) ?? (text.startsWith('MAINT') ? 'halted' : undefined),
+        health,
+      )
+    const isUp = text === '' ? undefined : text.startsWith('UP')
+    counts.of('backends', isUp)
+    if (isUp === false) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
+    return undefined
   })
   return counts.summary(live.problem)
 }
 
 /** Layer 4 at a glance, from the last reading of the kernel's table. */
-export async function summarizeLayer4(live: Layer4, names: ObjectNames): Promise<Summary> {
+export async function summarizeLayer4(live: Layer4, placed: PlacedObjects): Promise<Summary> {
+  const { names } = placed
+  const { frontends, members, rows } = await placed.at({ layout: () => live.layout, row: (key) => live.row(key) })
   const counts = new Counts()
-  await inTurns(names.frontends(), ({ id }) => {
-    const key = rowKey('frontend', id, '')
-    counts.of('frontends', live.figure(key, 'services') === undefined ? undefined : live.figure(key, 'services') !== 0)
-    counts.add('newPerSecond', live.figure(key, 'connectionsPerSecond'))
-    counts.add('bytesInPerSecond', live.figure(key, 'bytesInPerSecond'))
-    counts.add('bytesOutPerSecond', live.figure(key, 'bytesOutPerSecond'))
+  await each(frontends.length, (at) => {
+    const row = frontends[at] ?? -1
+    const services = live.valueAt(row, 'services')
+    counts.of('frontends', services === undefined ? undefined : services !== 0)
+    counts.add('newPerSecond', live.valueAt(row, 'connectionsPerSecond'))
+    counts.add('bytesInPerSecond', live.valueAt(row, 'bytesInPerSecond'))
+    counts.add('bytesOutPerSecond', live.valueAt(row, 'bytesOutPerSecond'))
   })
-  await inTurns(membersOf(names), ({ backend, real }) => {
-    if (real === undefined) {
-      const up = live.realsUp(rowKey('backend', backend.id, ''))
-      counts.of('backends', up === undefined ? undefined : up > 0)
-      if (up === 0) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
-      return
+  await each(members.length, (at) => {
+    const member = members[at]
+    if (member === undefined) return
+    const { backend, real } = member
+    if (real !== undefined) {
+      counts.add('sessions', live.valueAt(rows[at] ?? -1, 'activeConnections'))
+      return judge(counts, backend, real, names.state?.(real.ripId), live.healthIn(backend.id, real.ripId))
     }
-    counts.add('sessions', live.figure(rowKey('server', backend.id, real.ripId), 'activeConnections'))
-    judge(counts, backend, real, names.state?.(real.ripId), live.healthIn(backend.id, real.ripId))
+    const up = live.realsUp(rowKey('backend', backend.id, ''))
+    counts.of('backends', up === undefined ? undefined : up > 0)
+    if (up === 0) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
+    return undefined
   })
   return counts.summary(live.problem)
 }
 
-/** Each backend, then its real servers. */
-function* membersOf(names: ObjectNames): Generator<{ readonly backend: NamedBackend; readonly real?: NamedReal }> {
-  for (const backend of names.backends()) {
-    yield { backend }
-    for (const real of backend.reals) yield { backend, real }
+/** The clock is not looked at for each of them. */
+async function each(count: number, use: (at: number) => void): Promise<void> {
+  const pause = pace()
+  for (let at = 0; at < count; at++) {
+    use(at)
+    const due = at % AT_ONCE === 0 ? pause() : undefined
+    if (due !== undefined) await due
   }
+}
+
+interface Status {
+  /** Empty where HAProxy does not say. */
+  readonly text: string
+  readonly health: Health
+}
+
+/** What HAProxy has said. Most rows have the status of the row before, so that its text is not made again. */
+class LastAnswer {
+  readonly #bytes: Layer7['bytes']
+  readonly #column: number
+  #status: Status = UNSAID
+  #at = -1
+
+  constructor(bytes: Layer7['bytes']) {
+    this.#bytes = bytes
+    this.#column = bytes?.index.columns.get('status') ?? -1
+  }
+
+  status(row: number): Status {
+    const start = this.#bytes?.rows[row]
+    if (this.#bytes === undefined || start === undefined || this.#column < 0) return UNSAID
+    const { csv } = this.#bytes
+    const at = skipFields(csv, start, this.#column)
+    if (this.#at < 0 || !isSameField(csv, at, this.#at)) {
+      const text = fieldText(csv, at)
+      this.#status = { text, health: healthOf([text]) }
+      this.#at = at
+    }
+    return this.#status
+  }
+
+  number(row: number, name: string): number | undefined {
+    const [start, column] = [this.#bytes?.rows[row], this.#bytes?.index.columns.get(name)]
+    if (this.#bytes === undefined || start === undefined || column === undefined) return undefined
+    const value = numberAt(this.#bytes.csv, skipFields(this.#bytes.csv, start, column))
+    return Number.isNaN(value) ? undefined : value
+  }
+}
+
+function isSameField(csv: Uint8Array, a: number, b: number): boolean {
+  let i = 0
+  for (; csv[a + i] !== COMMA; i++) if (csv[a + i] !== csv[b + i]) return false
+  return csv[b + i] === COMMA
 }
 
 function judge(

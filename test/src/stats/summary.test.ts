@@ -1,5 +1,7 @@
 import t from 'tap'
 import { rowKey } from '../../../src/stats/live-plan.ts'
+import { LiveAnswers } from '../../../src/stats/live.ts'
+import { PlacedObjects } from '../../../src/stats/placed-objects.ts'
 import { summarizeLayer4, summarizeLayer7 } from '../../../src/stats/summary.ts'
 import { namesOf } from './names-fixture.ts'
 
@@ -18,25 +20,34 @@ const names = {
   state: (id: string) => (id === 'drained' || id === 'halted' ? id : ('online' as const)),
 }
 
+const COLUMNS = ['pxname', 'svname', 'scur', 'status', 'type', 'rate', 'req_rate']
+const row = (proxy: string, server: string, scur: string, status: string, type: number, rate = '', requests = '') =>
+  [proxy, server, scur, status, type, rate, requests].join(',')
+
+/** HAProxy's answer as the archive thread hands it on. */
+function liveOf(lines: readonly string[]): LiveAnswers {
+  const csv = new TextEncoder().encode(`# ${[COLUMNS.join(','), ...lines].join('\n')}\n\n`)
+  const starts = [0]
+  for (let at = csv.indexOf(10) + 1; at < csv.length - 1; at = csv.indexOf(10, at) + 1) starts.push(at)
+  const live = new LiveAnswers(names, 'n')
+  live.update({ sequence: 1, csv, rows: Uint32Array.from(starts), layout: 1, since_ms: 1, reason: undefined })
+  return live
+}
+
 t.test('layer 7: who is chosen to rest is not down, and a backend that nobody serves is', async (test) => {
-  const said = new Map(
-    Object.entries({
-      [`${rowKey('frontend', 'f1', '')} status`]: 'OPEN',
-      [`${rowKey('frontend', 'f1', '')} scur`]: '4',
-      [`${rowKey('frontend', 'f1', '')} rate`]: '2',
-      [`${rowKey('frontend', 'f1', '')} req_rate`]: '9',
-      [`${rowKey('backend', 'b1', '')} status`]: 'UP',
-      [`${rowKey('backend', 'b2', '')} status`]: 'DOWN',
-      [`${rowKey('server', 'b1', 'up')} status`]: 'UP',
-      [`${rowKey('server', 'b1', 'down')} status`]: 'DOWN',
-      [`${rowKey('server', 'b1', 'drained')} status`]: 'DOWN',
-      [`${rowKey('server', 'b1', 'halted')} status`]: 'MAINT',
-      [`${rowKey('server', 'b1', 'new')} status`]: 'no check',
-      [`${rowKey('server', 'b2', 'down')} status`]: 'DOWN 1/2',
-    }),
-  )
-  const live = { problem: undefined, figure: (key: string, column: string) => said.get(`${key} ${column}`) }
-  const { layer, down } = await summarizeLayer7(live, names)
+  const live = liveOf([
+    row('f1', 'FRONTEND', '4', 'OPEN', 0, '2', '9'),
+    row('b1', 'up', '0', 'UP', 2),
+    row('b1', 'down', '0', 'DOWN', 2),
+    row('b1', 'drained', '0', 'DOWN', 2),
+    row('b1', 'halted', '0', 'MAINT', 2),
+    row('b1', 'new', '0', 'no check', 2),
+    row('b1', 'BACKEND', '0', 'UP', 1),
+    row('b2', 'down', '0', 'DOWN 1/2', 2),
+    row('b2', 'BACKEND', '0', 'DOWN', 1),
+  ])
+  const placed = new PlacedObjects(names)
+  const { layer, down } = await summarizeLayer7(live, placed)
   test.same(layer, {
     problem: null,
     frontends: { total: 2, up: 1, down: 0 },
@@ -48,27 +59,39 @@ t.test('layer 7: who is chosen to rest is not down, and a backend that nobody se
     { kind: 'server', id: 'down', name: 'n down', backendName: 'shop' },
     { kind: 'backend', id: 'b2', name: 'blog' },
   ])
+  test.same((await summarizeLayer7(live, placed)).layer, layer)
+})
+
+t.test('layer 7 of a HAProxy that somebody else configures: what is in maintenance is halted', async (test) => {
+  const live = liveOf([row('b1', 'up', '0', 'UP', 2), row('b1', 'down', '0', 'MAINT (via b2/x)', 2)])
+  const { state: _state, ...observed } = names
+  const { layer } = await summarizeLayer7(live, new PlacedObjects(observed))
+  test.match(layer.reals, { total: 6, up: 1, halted: 1, down: 0, unknown: 4 })
+  test.same(layer.backends, { total: 2, up: 0, down: 0 }, 'what HAProxy does not say is neither')
 })
 
 t.test('layer 7 without an answer: nothing is up, nothing is down', async (test) => {
-  const { layer, down } = await summarizeLayer7({ problem: 'gone', figure: () => undefined }, names)
-  test.match(layer, { problem: 'gone', frontends: { total: 2, up: 0, down: 0 }, traffic: { sessions: null } })
+  const live = new LiveAnswers(names, 'n')
+  const { layer, down } = await summarizeLayer7(live, new PlacedObjects(names))
+  test.match(layer, { problem: /not been asked/, frontends: { total: 2, up: 0, down: 0 }, traffic: { sessions: null } })
   test.same(down, [])
 })
 
 t.test('layer 4: sums of what the kernel counts', async (test) => {
+  const rows = [rowKey('frontend', 'f1', ''), rowKey('server', 'b1', 'up')]
+  const figures: readonly Readonly<Record<string, number>>[] = [
+    { services: 1, connectionsPerSecond: 5, bytesInPerSecond: 10 },
+    { activeConnections: 7 },
+  ]
   const live = {
     problem: undefined,
-    figure: (key: string, column: string) =>
-      key === rowKey('frontend', 'f1', '')
-        ? { services: 1, connectionsPerSecond: 5, bytesInPerSecond: 10, bytesOutPerSecond: undefined }[column]
-        : key === rowKey('server', 'b1', 'up') && column === 'activeConnections'
-          ? 7
-          : undefined,
+    layout: 1,
+    row: (key: string) => (rows.includes(key) ? rows.indexOf(key) : undefined),
+    valueAt: (at: number, column: string) => figures[at]?.[column],
     realsUp: (key: string) => (key === rowKey('backend', 'b1', '') ? 1 : 0),
     healthIn: (_: string, ripId: string) => (ripId === 'up' || ripId === 'down' ? ripId : ('unknown' as const)),
   }
-  const { layer, down } = await summarizeLayer4(live, names)
+  const { layer, down } = await summarizeLayer4(live, new PlacedObjects(names))
   test.match(layer, {
     frontends: { total: 2, up: 1, down: 0 },
     backends: { total: 2, up: 1, down: 1 },
