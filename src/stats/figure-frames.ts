@@ -8,7 +8,8 @@ const LISTS = ['frontends', 'backends', 'reals'] as const satisfies readonly (ke
 export interface FrameSource {
   /** Another one whenever the objects, or what they are called, are others. */
   readonly version: number
-  objects(): ObjectLists
+  /** All, or those of some ids. */
+  objects(wanted?: ReadonlySet<string>): ObjectLists
   has(id: string): boolean
   /** Writes an object as its live answer has it, but for its closing brace. */
   put(element: LiveElement, out: JsonBuffer): void
@@ -93,11 +94,7 @@ export class FigureFrames {
 
   #begin(moment: number): void {
     this.#version = this.#source.version
-    const all = this.#source.objects()
-    const wanted = this.#wanted
-    const chosen = (list: readonly LiveElement[]) =>
-      wanted === undefined ? list : list.filter(({ id }) => wanted.has(id))
-    this.#lists = { frontends: chosen(all.frontends), backends: chosen(all.backends), reals: chosen(all.reals) }
+    this.#lists = this.#source.objects(this.#wanted)
     this.#elements = LISTS.flatMap((list) => this.#lists[list])
     const count = this.#elements.length
     this.#starts = new Uint32Array(count + 1)

@@ -8,7 +8,7 @@ import type { FrameSource } from './figure-frames.ts'
 import { ascii, JsonBuffer } from './json-buffer.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import type { LiveKind } from './live-fields.ts'
-import { hasObject, listObjects, type LiveElement, type ObjectLists, planView, rowKey } from './live-plan.ts'
+import { hasObject, listObjects, listSome, type LiveElement, type ObjectLists, planView, rowKey } from './live-plan.ts'
 import type { OnFound, Watched } from './live-scan.ts'
 import type { Layer4Health } from './layer4-health.ts'
 import type { ObjectNames } from './names.ts'
@@ -108,8 +108,9 @@ export class Layer4Live implements FrameSource {
   get version(): number {
     return this.#options.revision()
   }
-  objects(): ObjectLists {
-    return listObjects(this.#options.names, this.#factsOf)
+  objects(wanted?: ReadonlySet<string>): ObjectLists {
+    const { names } = this.#options
+    return wanted === undefined ? listObjects(names, this.#factsOf) : listSome(names, wanted, this.#factsOf)
   }
   has(id: string): boolean {
     return hasObject(this.#options.names, id)

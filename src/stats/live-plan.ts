@@ -111,6 +111,30 @@ export function listObjects(names: ObjectNames, facts?: LiveFacts): ObjectLists 
   return { frontends, backends, reals }
 }
 
+/** Those of some ids: the others, which may be thousands, are not made. */
+export function listSome(names: ObjectNames, ids: ReadonlySet<string>, facts: LiveFacts = NO_FACTS): ObjectLists {
+  const of = new Elements(facts)
+  const found = <T, U>(look: (id: string) => T | undefined, use: (it: T, id: string) => U[]): U[] =>
+    [...ids].flatMap((id) => {
+      const it = look(id)
+      return it === undefined ? [] : use(it, id)
+    })
+  return {
+    frontends: found(
+      (id) => names.frontend(id),
+      (frontend) => [of.one('frontend', frontend)],
+    ),
+    backends: found(
+      (id) => names.backend(id),
+      (backend) => [of.one('backend', backend)],
+    ),
+    reals: found(
+      (id) => names.backendsOfRip(id),
+      (backends, id) => backends.flatMap((one) => of.realsOf(one, id)),
+    ),
+  }
+}
+
 /** Whether `names` has something with this id. */
 export const hasObject = (names: ObjectNames, id: string): boolean =>
   (names.frontend(id) ?? names.backend(id) ?? names.backendsOfRip(id)) !== undefined

@@ -11,6 +11,7 @@ import { LIVE_FIELDS, type LiveKind, UNKNOWN_FIGURES } from './live-fields.ts'
 import {
   hasObject,
   listObjects,
+  listSome,
   type LiveElement,
   type LivePiece,
   type ObjectLists,
@@ -160,8 +161,8 @@ export class LiveAnswers implements FrameSource {
   get version(): number {
     return this.#names.version
   }
-  objects(): ObjectLists {
-    return listObjects(this.#names)
+  objects(wanted?: ReadonlySet<string>): ObjectLists {
+    return wanted === undefined ? listObjects(this.#names) : listSome(this.#names, wanted)
   }
   has(id: string): boolean {
     return hasObject(this.#names, id)

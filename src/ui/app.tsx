@@ -3,7 +3,7 @@ import type { FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { isAway, isLocked } from './core/api.ts'
 import { ahead_ms } from './core/clock.ts'
-import { isOld, overview, seesFigures, stream } from './core/live.ts'
+import { isFollowing, isOld, overview, seesFigures, stream } from './core/live.ts'
 import { hrefOf, route } from './core/route.ts'
 import { account, logOut, state } from './core/session.ts'
 import { t } from './core/text.ts'
@@ -117,7 +117,7 @@ const Menu = () => (
 
 /** Whether what is shown is of this second. */
 function Live() {
-  if (!isAway.value && !seesFigures.value) return null
+  if (!isAway.value && !(seesFigures.value && isFollowing.value)) return null
   const isLive = stream.value === 'live' && !isOld.value && !isAway.value
   const word = isAway.value ? t('The daemon does not answer') : isLive ? t('live') : t('figures are old')
   return (

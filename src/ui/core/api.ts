@@ -14,6 +14,7 @@ export { type FieldError, Refused } from '../../client/refused.ts'
  */
 
 const BASE = 'api/v1'
+const UNPROCESSABLE = 422
 /** Somebody sits before it: who is to come back later than this is told so. */
 const WAIT_S_MAX = 2
 
@@ -158,15 +159,19 @@ export type StreamState = Parameters<NonNullable<Following['onState']>>[0]
 interface Followed extends Pick<Following, 'onState'> {
   readonly query?: Query
   readonly onEvent: (event: StreamEvent) => void
+  /** What is asked for is not there; it is asked for again nevertheless. */
+  readonly onRefused?: () => void
 }
 
 /** Follows a stream until the function that it answers is called; whatever breaks it off, it is asked for again. */
-export function follow(path: string, { query = {}, onEvent, onState }: Followed): () => void {
+export function follow(path: string, { query = {}, onEvent, onState, onRefused }: Followed): () => void {
   const stop = new AbortController()
   async function run(): Promise<void> {
-    const open = (last: string | undefined, aborted: AbortSignal) => {
+    const open = async (last: string | undefined, aborted: AbortSignal) => {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
-      return send('GET', path, { query, headers, signal: aborted })
+      const response = await send('GET', path, { query, headers, signal: aborted })
+      if (response.status === UNPROCESSABLE) onRefused?.()
+      return response
     }
     const how = { isFinal: () => false, ...(onState === undefined ? {} : { onState }) }
     for await (const event of told(open, stop.signal, how)) onEvent(event)

@@ -2,7 +2,9 @@ import { computed, effect, signal } from '@preact/signals'
 import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
 import { may } from './rights.ts'
+import { isSeen } from './seen.ts'
 import { account, state } from './session.ts'
+import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
 
@@ -79,7 +81,7 @@ export const overview = signal<Overview | undefined>(undefined)
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
 export const stream = signal<StreamState>('waiting')
-/** Figures came since the page was opened: what has none is not live. */
+/** Figures came of what is followed now: what has none is not live. */
 export const hasFigures = signal(false)
 /** No figures came for some seconds: those that are shown are of then. */
 export const isOld = signal(false)
@@ -133,7 +135,13 @@ function take(data: unknown, isWhole: boolean): void {
     for (const kind of KINDS) for (const row of told?.[kind] ?? []) keep(layer, kind, row)
   }
   for (const [key, ring] of rings) {
-    ring.push(rateOf(figures.get(key) ?? {}))
+    const row = figures.get(key)
+    // A line with seconds that nobody followed would show what was not.
+    if (row === undefined) {
+      rings.delete(key)
+      continue
+    }
+    ring.push(rateOf(row))
     if (ring.length > RING) ring.shift()
   }
   hasFigures.value = true
@@ -180,7 +188,7 @@ export async function changed(): Promise<void> {
 }
 
 effect(() => {
-  if (state.value !== 'in' || isLocked.value || account.value?.mustEnrol === true) return undefined
+  if (state.value !== 'in' || isLocked.value || !isSeen.value || account.value?.mustEnrol === true) return undefined
   void refreshOverview()
   const timer = setInterval(() => {
     if (asked === 0) void refreshOverview()
@@ -194,18 +202,52 @@ effect(() => {
   if (id !== undefined) nodeId.value = id
 })
 
-/** Figures of thousands of servers are megabytes, which come after what the first screen waits for. */
+/** They come after what the first screen waits for. */
 const mayBegin = signal(false)
 effect(() => {
   if (nodeId.value !== undefined && underWay.value === 0) mayBegin.value = true
 })
+
+const objectsOf = ({ frontends, backends, reals }: Layer) => frontends.total + backends.total + reals.total
+/** Of a site that is no larger than this all figures are followed, so that every page has them at once. */
+const SMALL = 500
+const isSmall = computed(() => {
+  const now = overview.value
+  return now === undefined || objectsOf(now.layer7) + objectsOf(now.layer4) <= SMALL
+})
+/** What the daemon has refused to tell of apart, as that of which nothing runs yet is among it. */
+const refusedIds = signal('')
 effect(() => {
-  const id = mayBegin.value ? nodeId.value : undefined
-  if (state.value !== 'in' || isLocked.value || id === undefined || !seesFigures.value) return undefined
+  if (changes.value >= 0) refusedIds.value = ''
+})
+const toFollow = computed((): string | undefined => {
+  if (!mayBegin.value) return undefined
+  const ids = isSmall.value ? EVERYTHING : wanted.value
+  return ids === refusedIds.value ? EVERYTHING : ids
+})
+/** False where the page shows no figures, as most pages of a large site do not. */
+export const isFollowing = computed(() => !mayBegin.value || toFollow.value !== undefined)
+
+/** Somebody who scrolls, or leaves a page for another one, follows what is there at the end. */
+const SETTLE_MS = 200
+const followed = signal<string | undefined>(undefined)
+effect(() => {
+  const next = toFollow.value
+  const timer = setTimeout(() => (followed.value = next), followed.peek() === undefined ? 0 : SETTLE_MS)
+  return () => clearTimeout(timer)
+})
+
+effect(() => {
+  const [id, ids] = [nodeId.value, followed.value]
+  if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesFigures.value) return undefined
+  if (id === undefined || ids === undefined) return undefined
+  hasFigures.value = false
   lastFigures_ms = performance.now()
   const end = follow(`/${id}/stats/stream`, {
+    query: ids === EVERYTHING ? {} : { ids },
     onEvent: ({ event, data }) => take(data, event === 'figures'),
     onState: (now) => (stream.value = now),
+    onRefused: () => (refusedIds.value = ids),
   })
   const timer = setInterval(() => {
     isOld.value = performance.now() - lastFigures_ms > OLD_MS
@@ -213,11 +255,12 @@ effect(() => {
   return () => {
     end()
     clearInterval(timer)
+    isOld.value = false
   }
 })
 
 effect(() => {
-  if (state.value !== 'in' || isLocked.value || !seesEvents.value) return undefined
+  if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesEvents.value) return undefined
   return follow('/events', { onEvent: () => void refreshOverview() })
 })
 

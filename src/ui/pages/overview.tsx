@@ -5,7 +5,7 @@ import { ago, bytes, short, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
-import { type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
+import { type Service, ServicesTable, useServices } from '../parts/services-table.tsx'
 
 const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 const PAGES: Readonly<Record<string, string>> = {
@@ -74,7 +74,7 @@ export function OverviewPage() {
             ) : services.length === 0 ? (
               <FirstSteps />
             ) : (
-              <ServicesTable services={firstOf(services)} />
+              <ServicesTable services={firstOf(services, now.attention)} />
             )}
           </Card>
         ) : null}
@@ -96,17 +96,22 @@ export function OverviewPage() {
 }
 
 const SERVICES = 15
-const RANK: Readonly<Record<string, number>> = { bad: 0, warn: 1, good: 2, idle: 3 }
 
 /** Those that need somebody, and some others; all of them have a page. */
-const firstOf = (services: readonly Service[]): readonly Service[] =>
-  services.length <= SERVICES
-    ? services
-    : services
-        .map((one) => [RANK[standingOf(one).tone] ?? 3, one] as const)
-        .toSorted(([a], [b]) => a - b)
-        .slice(0, SERVICES)
-        .map(([, one]) => one)
+function firstOf(services: readonly Service[], attention: readonly Attention[]): readonly Service[] {
+  if (services.length <= SERVICES) return services
+  const troubled = new Set(attention.map(({ resourceId }) => resourceId))
+  const rankOf = ({ id, enabled, isPaused, backend }: Service): number => {
+    if (!enabled) return 3
+    if (troubled.has(id) || troubled.has(backend?.id ?? null)) return 0
+    return isPaused || backend?.reals.some(({ ripId }) => troubled.has(ripId)) === true ? 1 : 2
+  }
+  return services
+    .map((one) => [rankOf(one), one] as const)
+    .toSorted(([a], [b]) => a - b)
+    .slice(0, SERVICES)
+    .map(([, one]) => one)
+}
 
 const up = ({ reals }: Layer): number => reals.up
 const sum = (a: number | null, b: number | null): number | null =>

@@ -6,6 +6,7 @@ import { useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
+import { useFigures } from '../core/wanted.ts'
 import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
@@ -94,8 +95,9 @@ const mayMaintain = () =>
   may('PUT /ipvsDirector/rips/{id}/drain') && may('PUT /ipvsDirector/rips/{id}/halt') && may('PUT /services/apply')
 
 function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly onEdit: (editing: Editing) => void }) {
-  void tick.value
   const { id, name, ip, port, health, state, weight } = server
+  useFigures([id])
+  void tick.value
   const figures = figuresOfServer(id)
   const move = (to: string) =>
     attempt(async () => (await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })).message).then(changed)

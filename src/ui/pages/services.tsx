@@ -4,12 +4,20 @@ import { changed, figureOf, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
+import { useFigures } from '../core/wanted.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
-import { type BackendRecord, type Service, ServicesTable, standingOf, useServices } from '../parts/services-table.tsx'
+import {
+  type BackendRecord,
+  idsOf,
+  type Service,
+  ServicesTable,
+  standingOf,
+  useServices,
+} from '../parts/services-table.tsx'
 import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
 import { attempt, removeRecord } from '../parts/toast.tsx'
 
@@ -157,6 +165,7 @@ const RIGHTS = {
 } as const
 
 function OneService({ service, onEdit }: { readonly service: Service; readonly onEdit: (editing: Editing) => void }) {
+  useFigures(idsOf(service))
   void tick.value
   const { layer, id, name, backend, isPaused, enabled, kind, ip, ports } = service
   const standing = standingOf(service)

@@ -3,6 +3,7 @@ import { type Figure, figureOf, hasFigures, type LayerName, ringOf, tick } from 
 import { useRecords } from '../core/records.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
+import { useFigures } from '../core/wanted.ts'
 import { Badge, type Tone } from './basic.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { type Column, Table } from './table.tsx'
@@ -97,6 +98,9 @@ function ofLayer4(
   }))
 }
 
+/** What `standingOf`, and a row, need the figures of. */
+export const idsOf = ({ id, backend }: Service): readonly string[] => (backend === undefined ? [id] : [id, backend.id])
+
 export interface Standing {
   readonly tone: Tone
   readonly word: string
@@ -104,20 +108,23 @@ export interface Standing {
   readonly total: number
 }
 
-const isUp = (figure: Figure | undefined): boolean =>
-  figure !== undefined && (figure['status'] === 'UP' || figure['health'] === 'up' || figure['status'] === 'no check')
+/** Of a backend: how many of its servers take new connections. */
+const serversUp = (figure: Figure | undefined): number | undefined => {
+  if (figure === undefined) return undefined
+  if (figure['activeServers'] === undefined) return Number(figure['realsUp'] ?? 0)
+  return Number(figure['activeServers'] ?? 0) + Number(figure['backupServers'] ?? 0)
+}
 
-/** What a service is doing, as its servers tell. */
+/** What a service is doing, as its backend tells. */
 export function standingOf({ layer, id, enabled, isPaused, backend }: Service): Standing {
   const total = backend?.reals.length ?? 0
-  const known = (backend?.reals ?? []).map(({ ripId }) => figureOf(layer, 'reals', ripId, backend?.id))
-  const up = known.filter(isUp).length
+  const known = serversUp(figureOf(layer, 'backends', backend?.id ?? ''))
+  const up = known ?? 0
   if (!enabled) return { tone: 'idle', word: t('off'), up, total }
   if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
   if (figureOf(layer, 'frontends', id) === undefined)
     return { tone: 'idle', word: hasFigures.value ? t('not live') : '…', up, total }
-  if (total > 0 && up === 0 && known.some((one) => one !== undefined))
-    return { tone: 'bad', word: t('down'), up, total }
+  if (total > 0 && known === 0) return { tone: 'bad', word: t('down'), up, total }
   if (up < total) return { tone: 'warn', word: t('degraded'), up, total }
   return { tone: 'good', word: t('serves'), up, total }
 }
@@ -168,6 +175,7 @@ const COLUMNS = (): readonly Column<Service>[] => [
 ]
 
 export function ServicesTable({ services }: { readonly services: readonly Service[] }) {
+  useFigures(services.flatMap(idsOf))
   // Figures come once a second.
   void tick.value
   return (

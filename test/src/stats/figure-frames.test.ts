@@ -17,11 +17,11 @@ function fixture() {
     get problem() {
       return state.problem
     },
-    objects: () => ({
-      frontends: [element('frontend', 'f')],
-      backends: [element('backend', 'b')],
-      reals: [element('server', 'r1'), element('server', 'r2')],
-    }),
+    objects: (wanted) => {
+      const of = (kind: LiveElement['kind'], ...ids: readonly string[]) =>
+        ids.filter((id) => wanted?.has(id) ?? true).map((id) => element(kind, id))
+      return { frontends: of('frontend', 'f'), backends: of('backend', 'b'), reals: of('server', 'r1', 'r2') }
+    },
     has: () => true,
     put: ({ id }, out) => out.text(JSON.stringify({ id, ...state.values[id] }).slice(0, -1)),
   }

@@ -20,8 +20,10 @@ function fixture() {
     get version() {
       return state.version
     },
-    objects: () => ({
-      frontends: ['f', 'g'].map((id) => ({ id, kind: 'frontend', rowKey: id, head: ascii('') })),
+    objects: (wanted) => ({
+      frontends: ['f', 'g']
+        .filter((id) => wanted?.has(id) ?? true)
+        .map((id) => ({ id, kind: 'frontend', rowKey: id, head: ascii('') })),
       backends: [],
       reals: [],
     }),

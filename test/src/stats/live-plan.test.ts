@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { LiveView } from '../../../src/context/figures.ts'
-import { planView, rowKey } from '../../../src/stats/live-plan.ts'
+import { listObjects, listSome, planView, rowKey } from '../../../src/stats/live-plan.ts'
 import { namesOf } from './names-fixture.ts'
 
 const reals = [
@@ -51,4 +51,17 @@ t.test('names are escaped', async (t) => {
     backendId: 'b1',
     backendName: 'A',
   })
+})
+
+t.test('some objects are as they are among all; an id of nothing is none', (t) => {
+  const all = listObjects(names)
+  const ids = new Set(['f1', 'b2', 'r1', 'r9', 'none'])
+  const some = listSome(names, ids)
+  for (const kind of ['frontends', 'backends', 'reals'] as const)
+    t.strictSame(
+      some[kind],
+      all[kind].filter(({ id }) => ids.has(id)),
+    )
+  t.equal(some.reals.length, 2)
+  t.end()
 })

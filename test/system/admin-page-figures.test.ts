@@ -1,0 +1,149 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
+
+/** What the page asks the daemon for while it stays open: of thousands of objects, the figures of those that it shows. */
+
+const SERVICES = 60
+const SERVERS_EACH = 8
+/** A page whose tab nobody has looked at for this long asks for nothing. */
+const UNSEEN_MS = 60_000
+
+async function publish(daemon: Daemon, services: number): Promise<void> {
+  const port = await freePort()
+  const [realServers, l7Backends, l7Frontends]: Record<string, object>[] = [{}, {}, {}]
+  for (let n = 0; n < services; n++) {
+    const name = `service ${n}`
+    const reals = Array.from({ length: SERVERS_EACH }, (_, i) => ({ ripId: `server ${n}-${i}` }))
+    for (const [i, { ripId }] of reals.entries())
+      Object.assign(realServers ?? {}, { [ripId]: { ip: `127.1.0.${n}`, port: 8000 + i } })
+    Object.assign(l7Backends ?? {}, { [name]: { mode: 'http', reals, healthCheck: { type: 'none' } } })
+    Object.assign(l7Frontends ?? {}, {
+      [name]: { mode: 'http', ip: `127.2.0.${n}`, ports: String(port), defaultBackendId: name },
+    })
+  }
+  const document = { version: 1, realServers, l7Backends, l7Frontends }
+  const { planId } = await daemon.data('POST', '/config/plan', { document, takeOver: true })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`, {})
+}
+
+/** How many ids each stream of figures was opened with, so far; 0: everything. */
+function streamsOf(page: Page): { readonly opened: number[]; readonly open: () => number } {
+  const opened: number[] = []
+  let open = 0
+  const isStream = (url: string) => new URL(url).pathname.endsWith('/stats/stream')
+  page.on('request', (request) => {
+    if (!isStream(request.url())) return
+    opened.push((new URL(request.url()).searchParams.get('ids') ?? '').split(',').filter((id) => id !== '').length)
+    open++
+  })
+  page.on('requestfailed', (request) => isStream(request.url()) && open--)
+  return { opened, open: () => open }
+}
+
+const opens = (test: Test, streams: ReturnType<typeof streamsOf>, wanted: readonly number[], what: string) =>
+  until(
+    what,
+    async () => streams.opened,
+    (opened) => opened.length >= wanted.length,
+  ).then((opened) => test.same(opened, wanted, what))
+
+t.test('a large site: figures of what is shown, and of nothing else', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await publish(daemon, SERVICES)
+  const { page, faults } = await openedPage(test, daemon.port)
+  const streams = streamsOf(page)
+  await logIn(page)
+  await page.waitForSelector('main td .badge:has-text("serves")')
+  test.equal(await page.locator('main tbody tr').count(), 15)
+  test.equal(await page.locator('main td:has-text("8/8")').count(), 15)
+  await opens(test, streams, [30], 'a frontend and a backend of each service')
+  await page.evaluate("location.hash = '#/changes'")
+  await until(
+    'no figures',
+    async () => page.locator('.live').count(),
+    (count) => count === 0,
+  )
+  await page.evaluate("location.hash = '#/servers'")
+  await page.waitForSelector('main td[data-title="Sessions"]:has-text("0")')
+  await until(
+    'the second stream',
+    async () => streams.opened.length,
+    (count) => count === 2,
+  )
+  const [, first = 0] = streams.opened
+  test.ok(first > 20 && first <= 100, `${first} rows are drawn`)
+  await page.evaluate('scrollTo(0, 8000)')
+  await until(
+    'rows that came have figures',
+    async () => page.locator('main tbody tr:nth-child(20) td:has-text("–")').count(),
+    (count) => count === 0,
+  )
+  test.equal(streams.opened.length, 3)
+  await until(
+    'those before were left',
+    async () => streams.open(),
+    (count) => count === 1,
+  )
+  test.same(faults, [])
+})
+
+t.test(
+  'a service that does not run yet has no figures, and takes them from nobody',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    await publish(daemon, SERVICES)
+    const port = await freePort()
+    const { id } = await daemon.data('POST', '/layer7proxy/frontends', {
+      name: 'a new one',
+      mode: 'http',
+      ip: '127.2.1.1',
+      ports: String(port),
+    })
+    const { page } = await openedPage(test, daemon.port)
+    const streams = streamsOf(page)
+    await logIn(page)
+    await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
+    await page.waitForSelector('.page-head .badge:has-text("not live")')
+    await page.evaluate("location.hash = '#/services?q=service 1'")
+    await page.waitForSelector('main td .badge:has-text("serves")')
+    test.ok(streams.opened.includes(1))
+    test.ok(streams.opened.includes(0), 'everything is followed instead')
+  },
+)
+
+t.test('a page behind another tab asks for nothing after a minute', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port, {}, { hasClock: true })
+  const streams = streamsOf(page)
+  let overviews = 0
+  page.on('request', (request) => new URL(request.url()).pathname.endsWith('/overview') && overviews++)
+  await logIn(page)
+  await page.waitForSelector('.live:has-text("live")')
+  test.same(streams.opened, [0], 'of a small site everything')
+  const turnAway = (isHidden: boolean) =>
+    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+  await turnAway(true)
+  await page.clock.runFor(UNSEEN_MS + 1_000)
+  await until(
+    'the stream is left',
+    async () => streams.open(),
+    (count) => count === 0,
+  )
+  const before = overviews
+  await page.clock.runFor(30_000)
+  test.equal(overviews, before)
+  await turnAway(false)
+  await until(
+    'it is opened again',
+    async () => streams.open(),
+    (count) => count === 1,
+  )
+  await page.waitForSelector('.shell:not(.old) .live:has-text("live")')
+  test.ok(overviews > before)
+  test.same(faults, [])
+})
