@@ -1,44 +1,20 @@
 /**
- * The admin page in a real browser: how soon somebody who is logged in sees the overview, how a list of thousands
- * scrolls, and what an open page costs the daemon.
+ * The admin page in a real browser: how soon somebody who is logged in sees the overview, and how a list of thousands
+ * scrolls.
  */
-import { setTimeout as wait } from 'node:timers/promises'
 import type { BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, logIn, noBrowser } from '../test/fixtures/browser.ts'
-import type { Daemon } from '../test/fixtures/daemon.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
-import { cpuOf, startDaemon } from './daemon.ts'
+import { cpuOf } from './daemon.ts'
 import { median, percentile, spread, table, whole } from './measure.ts'
+import { publish, SERVERS_EACH, SITES, sizeOf, withPage } from './page-site.ts'
 import { scaled } from './scale.ts'
 
-const SERVERS_EACH = 5
-/** Services, each with servers of its own: a usual site, and the largest that the page is made for. */
-const SITES = scaled([20, 1_000], [2, 30])
 const VISITS = scaled(15, 2)
 const SCROLLS = scaled(5, 1)
 /** Steps of a wheel, one in each frame. */
 const STEPS = scaled(400, 20)
 const STEP_PX = 400
-const ROUNDS = scaled(3, 1)
-const OPEN_S = scaled(60, 1)
 const FRAME_MS_MAX = 50
-
-/** As a site would: one document, one apply. */
-async function publish(daemon: Daemon, services: number, port: number): Promise<void> {
-  const realServers: Record<string, object> = {}
-  const l7Backends: Record<string, object> = {}
-  const l7Frontends: Record<string, object> = {}
-  for (let n = 0; n < services; n++) {
-    const [name, place] = [`service ${n}`, `${n >> 8}.${n & 255}`]
-    const reals = Array.from({ length: SERVERS_EACH }, (_, i) => ({ ripId: `server ${n}-${i}` }))
-    for (const [i, { ripId }] of reals.entries()) realServers[ripId] = { ip: `127.1.${place}`, port: 8000 + i }
-    l7Backends[name] = { mode: 'http', reals, healthCheck: { type: 'none' } }
-    l7Frontends[name] = { mode: 'http', ip: `127.2.${place}`, ports: String(port), defaultBackendId: name }
-  }
-  const document = { version: 1, realServers, l7Backends, l7Frontends }
-  const { planId } = await daemon.data('POST', '/config/plan', { document, takeOver: true })
-  await daemon.data('PUT', `/config/plans/${planId}/apply`, {})
-}
 
 /** Runs before the page does: when its overview was first drawn with what is there, from the start of the visit. */
 const WATCH_OVERVIEW = `(() => {
@@ -156,47 +132,12 @@ const scrollRow = (what: string, rounds: readonly Scrolled[]): readonly string[]
   ]
 }
 
-/** Processor time of the daemon a second, in percent of one core. */
-async function shareOf(pid: number): Promise<number> {
-  const [began_ms, began_s] = [performance.now(), cpuOf(pid)]
-  await wait(OPEN_S * 1_000)
-  return (100 * (cpuOf(pid) - began_s)) / ((performance.now() - began_ms) / 1_000)
-}
-
-async function openCosts(context: BrowserContext, pid: number, url: string): Promise<readonly string[]> {
-  const [alone, open]: [number[], number[]] = [[], []]
-  for (let round = 0; round < ROUNDS; round++) {
-    alone.push(await shareOf(pid))
-    const page = await context.newPage()
-    await page.goto(url)
-    await page.waitForSelector('.columns tbody tr')
-    await page.waitForSelector('.live:has-text("live")')
-    // What it asks for when it is opened is no matter of how long it stays.
-    await wait(scaled(5_000, 0))
-    open.push(await shareOf(pid))
-    await page.close()
-  }
-  const more = open.map((value, round) => value - (alone[round] ?? value))
-  return [spread(alone, 2), spread(open, 2), spread(more, 2)]
-}
-
-export async function run(): Promise<void> {
-  if (noBrowser !== false) return console.log(`\nAdmin page: not measured, it ${noBrowser}`)
-  const bench = await startDaemon()
-  const browser = await launchBrowser()
-  try {
-    const { daemon } = bench
+export const run = (): Promise<void> =>
+  withPage(async ({ daemon, context, page, url }) => {
     const port = await freePort()
-    const url = `https://127.0.0.1:${daemon.port}/`
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } })
-    const page = await context.newPage()
-    await page.goto(url)
-    await logIn(page)
-    await page.waitForSelector('.tiles')
     const visits: (readonly string[])[] = []
     for (const services of SITES) {
       await publish(daemon, services, port)
-      const size = `${whole(services)} services, ${whole(services * SERVERS_EACH)} servers`
       await page.goto('about:blank')
       const all: Visit[] = []
       for (let n = 0; n < VISITS; n++) all.push(await visit(context, url, daemon.pid))
@@ -205,9 +146,8 @@ export async function run(): Promise<void> {
           all.map((one) => one[field]),
           0,
         )
-      visits.push([size, of('drawn_ms'), of('thread_ms'), of('daemon_ms')])
+      visits.push([sizeOf(services), of('drawn_ms'), of('thread_ms'), of('daemon_ms')])
     }
-    const all = `${whole((SITES.at(-1) ?? 0) * SERVERS_EACH)} servers`
     table(
       'Admin page: from the start of a visit to the overview with its services',
       ['size', 'ms', 'processor time of the page', 'of the daemon'],
@@ -226,15 +166,8 @@ export async function run(): Promise<void> {
     ]
     table(`Admin page: ${STEPS} steps of ${STEP_PX} px, one a frame`, head, [
       scrollRow('an empty page', bare),
-      scrollRow(all, list),
+      scrollRow(`${whole((SITES.at(-1) ?? 0) * SERVERS_EACH)} servers`, list),
     ])
-    const shares = ['what there is', '% of one core without a page', 'with one open', 'more']
-    const costs = await openCosts(context, daemon.pid, url)
-    table(`Admin page: processor time of the daemon, ${OPEN_S} s each`, shares, [[all, ...costs]])
-  } finally {
-    await browser.close()
-    await bench.stop()
-  }
-}
+  })
 
 if (import.meta.main) await run()

@@ -22,6 +22,7 @@ import { run as layer4 } from './l4-stats.ts'
 import { run as logs } from './logs.ts'
 import { run as metrics } from './metrics.ts'
 import { run as node } from './node.ts'
+import { run as pageOpen } from './page-open.ts'
 import { run as page } from './page.ts'
 import { run as peers } from './peers/index.ts'
 import { run as realHaproxy } from './real-haproxy.ts'
@@ -57,6 +58,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   streams,
   fleet,
   page,
+  'page-open': pageOpen,
   'l4-apply': layer4Apply,
   'l4-stats': layer4,
   peers,

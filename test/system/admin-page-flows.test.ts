@@ -48,6 +48,11 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   await page.waitForSelector('.dialog', { state: 'detached' })
   test.match(await daemon.data('GET', `/layer7proxy/frontends/${id}`), { name: 'store', timeoutClient: 77 })
 
+  await page.evaluate(`location.hash = '#/overview'`)
+  await page.click('.needs li:has-text("for an apply") >> text=Show')
+  await page.waitForSelector('[aria-label="Pending changes"] .change:has-text("store")')
+  await page.keyboard.press('Escape')
+
   await page.evaluate(`location.hash = '#/servers'`)
   await page.check('tbody input[type=checkbox]')
   await page.click('.bulk >> text=drain')

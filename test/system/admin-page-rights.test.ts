@@ -34,13 +34,13 @@ t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, 
   await page.click('.menu a:has-text("Servers")')
   await page.click('main a:has-text("one")')
   await page.waitForSelector('.actions button:has-text("halt")')
-  test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['drain', 'halt'])
+  test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['Drain', 'Halt'])
 
   await daemon.data('PUT', `/rbac/roles/${id}`, role([user], ['drain']))
   await daemon.data('PUT', '/services/apply')
   await page.waitForSelector('.toast:has-text("Your rights have changed.")')
   await page.waitForSelector('.actions button:has-text("halt")', { state: 'detached' })
-  test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['drain'])
+  test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['Drain'])
 
   // What she asks for tells the page, even where no apply does.
   await daemon.data('PUT', `/rbac/roles/${id}`, role([], ['drain']))

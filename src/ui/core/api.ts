@@ -145,11 +145,14 @@ async function envelopeOf(response: Response): Promise<Envelope> {
 export const read = async <T>(path: string, query: Query = {}): Promise<T> =>
   (await ask<T>('GET', path, { query })).data
 
-/** All pages of a list. */
-export async function readAll<T>(path: string, query: Query = {}): Promise<readonly T[]> {
+/** The most records that the API answers at once. */
+export const PAGE = 1_000
+
+/** All pages of a list, or those behind a place in it. */
+export async function readAll<T>(path: string, query: Query = {}, from?: string): Promise<readonly T[]> {
   const all: T[] = []
   const page = (after: string | undefined) =>
-    ask<readonly T[]>('GET', path, { query: { limit: 1000, ...query, after } })
+    ask<readonly T[]>('GET', path, { query: { limit: PAGE, ...query, after: after ?? from } })
   for await (const record of records(page)) all.push(record)
   return all
 }

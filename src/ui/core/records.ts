@@ -1,6 +1,6 @@
 import { effect, signal, type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { type Query, read, readAll, Refused, changes } from './api.ts'
+import { ask, changes, PAGE, type Query, read, readAll, Refused } from './api.ts'
 import { self } from './live.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
@@ -8,6 +8,8 @@ import { self } from './live.ts'
 export interface Listed<T> {
   /** Undefined until they came. */
   readonly records: readonly T[] | undefined
+  /** The first of them, which come sooner where there are thousands: for who shows no more. */
+  readonly first: readonly T[] | undefined
   readonly problem: string | undefined
 }
 
@@ -24,13 +26,28 @@ interface Kept {
 
 const kept = new Map<string, Kept>()
 
+/** Of the first page of a list that is not known yet; more than the first screen shows. */
+const FIRST = 100
+
+/** Some lists stand in an object, under a name. */
+const listIn = (data: unknown): readonly unknown[] =>
+  [data, ...Object.values(Object(data))].find((one): one is readonly unknown[] => Array.isArray(one)) ?? []
+
 async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void> {
   try {
-    listed.value = { records: await readAll<unknown>(path), problem: undefined }
+    // An effect calls this, and is not to be called again for what comes.
+    const isNew = listed.peek().records === undefined
+    const limit = isNew ? FIRST : PAGE
+    const { data, next } = await ask<unknown>('GET', path, { query: { limit } })
+    const first = listIn(data)
+    if (next !== undefined && isNew) listed.value = { ...listed.value, first }
+    const records = next === undefined ? first : [...first, ...(await readAll(path, {}, next))]
+    listed.value = { records, first: records, problem: undefined }
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     // Where nothing may be seen there is nothing to show; where nobody answers, what was seen last is still there.
-    listed.value = { records: error instanceof Refused ? [] : listed.value.records, problem }
+    const records = error instanceof Refused ? [] : listed.value.records
+    listed.value = { records, first: records ?? listed.value.first, problem }
   }
 }
 
@@ -38,7 +55,7 @@ function keptOf(path: string): Kept {
   const known = kept.get(path)
   if (known !== undefined) return known
   const made: Kept = {
-    listed: signal<Listed<unknown>>({ records: undefined, problem: undefined }),
+    listed: signal<Listed<unknown>>({ records: undefined, first: undefined, problem: undefined }),
     users: 0,
     stop: undefined,
   }

@@ -30,24 +30,30 @@ export function AccountPage() {
       ) : null}
       <div class="columns even">
         <Card title={t('This browser')}>
-          <div class="stack">
-            <Choice
-              label={t('Theme')}
-              value={theme.value}
-              options={(['system', 'light', 'dark'] as const).map((one): [Theme, string] => [one, t(one)])}
-              onChange={(next) => (theme.value = next)}
-            />
-            <Choice
-              label={t('Language')}
-              value={language.value}
-              options={
-                [
-                  ['en', 'English'],
-                  ['de', 'Deutsch'],
-                ] satisfies [Language, string][]
-              }
-              onChange={(next) => (language.value = next)}
-            />
+          <div class="facts">
+            <div class="chosen">
+              <span aria-hidden="true">{t('Theme')}</span>
+              <Choice
+                label={t('Theme')}
+                value={theme.value}
+                options={(['system', 'light', 'dark'] as const).map((one): [Theme, string] => [one, t(one)])}
+                onChange={(next) => (theme.value = next)}
+              />
+            </div>
+            <div class="chosen">
+              <span aria-hidden="true">{t('Language')}</span>
+              <Choice
+                label={t('Language')}
+                value={language.value}
+                options={
+                  [
+                    ['en', 'English'],
+                    ['de', 'Deutsch'],
+                  ] satisfies [Language, string][]
+                }
+                onChange={(next) => (language.value = next)}
+              />
+            </div>
           </div>
         </Card>
         {own.kind === 'local' ? <Password /> : null}

@@ -70,7 +70,9 @@ export function AlertsPage() {
         {alerts.records === undefined ? (
           <Loading />
         ) : now.length === 0 ? (
-          <Empty title={t('Nothing fires.')} />
+          <Empty title={t('Nothing fires.')}>
+            {(rules.records ?? []).length > 0 ? null : <p>{t('Nothing is looked for: that takes a rule.')}</p>}
+          </Empty>
         ) : (
           <ul class="plain rows">
             {now.map(({ id, severity, state, text, since, ruleName }) => (
@@ -85,7 +87,11 @@ export function AlertsPage() {
       </Card>
       <div class="columns even">
         <Card title={t('Rules')}>
-          {(rules.records ?? []).length === 0 ? <Empty title={t('No rule yet.')} /> : null}
+          {(rules.records ?? []).length === 0 ? (
+            <Empty title={t('No rule yet.')}>
+              <p>{t('A rule says what to look for, such as a server that is down, and which targets hear of it.')}</p>
+            </Empty>
+          ) : null}
           <ul class="plain rows">
             {(rules.records ?? []).map(({ id, name, enabled, severity }) => (
               <li key={id}>
@@ -102,7 +108,11 @@ export function AlertsPage() {
           </ul>
         </Card>
         <Card title={t('Targets')}>
-          {(targets.records ?? []).length === 0 ? <Empty title={t('No target yet.')} /> : null}
+          {(targets.records ?? []).length === 0 ? (
+            <Empty title={t('No target yet.')}>
+              <p>{t('A target is where messages go: mail, a webhook or chat, syslog, SNMP.')}</p>
+            </Empty>
+          ) : null}
           <ul class="plain rows">
             {(targets.records ?? []).map(({ id, name, type }) => (
               <li key={id}>

@@ -46,10 +46,23 @@ export function ChangesPage() {
 }
 
 const COLUMNS = (): readonly Column<Revision>[] => [
-  { id: 'revision', title: t('Revision'), by: ({ revision }) => -revision, cell: ({ revision }) => String(revision) },
+  {
+    id: 'revision',
+    title: t('Revision'),
+    isDescending: true,
+    by: ({ revision }) => revision,
+    cell: ({ revision }) => String(revision),
+  },
   { id: 'at', title: t('Time'), cell: ({ at }) => moment(at) },
-  { id: 'by', title: t('By'), by: ({ by }) => by, cell: ({ by }) => <bdi>{by}</bdi> },
-  { id: 'count', title: t('Records'), isNumber: true, by: ({ count }) => count, cell: ({ count }) => count },
+  { id: 'by', title: t('By'), isMinor: true, by: ({ by }) => by, cell: ({ by }) => <bdi>{by}</bdi> },
+  {
+    id: 'count',
+    title: t('Records'),
+    isNumber: true,
+    isMinor: true,
+    by: ({ count }) => count,
+    cell: ({ count }) => count,
+  },
   { id: 'comment', title: t('Comment'), cell: ({ comment }) => <bdi>{comment}</bdi> },
 ]
 
@@ -133,14 +146,16 @@ interface Entry {
   readonly path: string
   readonly outcome: string
   readonly code?: string
-  readonly status: number
+  /** There is none of a request that has begun. */
+  readonly status?: number
 }
 
 const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
-  { id: 'at', title: t('Time'), by: ({ seq }) => -seq, cell: ({ at }) => moment(at) },
+  { id: 'at', title: t('Time'), isDescending: true, by: ({ seq }) => seq, cell: ({ at }) => moment(at) },
   {
     id: 'by',
     title: t('By'),
+    isMinor: true,
     by: ({ by }) => by,
     cell: ({ by, address }) => (
       <>
@@ -157,7 +172,7 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
     id: 'outcome',
     title: t('Outcome'),
     by: ({ outcome }) => outcome,
-    cell: ({ outcome, status, code }) => `${outcome} ${status} ${code ?? ''}`,
+    cell: ({ outcome, status, code }) => [outcome, status, code].filter((one) => one !== undefined).join(' '),
   },
 ]
 

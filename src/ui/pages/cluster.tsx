@@ -75,6 +75,7 @@ export function ClusterPage() {
 function Figures({ cluster }: { readonly cluster: ClusterState }) {
   const members = membersOf(cluster)
   const [reached, voters] = [members.filter(({ state }) => state === 'online'), members.filter((one) => one.isVoter)]
+  const leader = members.find(({ isLeader }) => isLeader)
   const versions = [...new Set(cluster.nodes.map(({ version }) => version))]
   return (
     <div class="tiles">
@@ -83,7 +84,11 @@ function Figures({ cluster }: { readonly cluster: ClusterState }) {
         value={`${reached.length} / ${members.length}`}
         more={cluster.witness === null ? '' : t('with the witness')}
       />
-      <Tile title={t('Votes')} value={voters.length} more={members.find(({ isLeader }) => isLeader)?.name ?? ''} />
+      <Tile
+        title={t('Votes')}
+        value={voters.length}
+        more={leader === undefined ? '' : t('{name} leads', { name: leader.name })}
+      />
       <Tile
         title={t('Votes to spare')}
         value={cluster.spareVotes}

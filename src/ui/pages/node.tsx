@@ -5,6 +5,7 @@ import { overview, self } from '../core/live.ts'
 import { may, type Right } from '../core/rights.ts'
 import { ago, bytes, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile, type Tone } from '../parts/basic.tsx'
+import { OwnTroubles } from '../parts/cluster-troubles.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { saveFile } from '../core/save-file.ts'
 import { attempt } from '../parts/toast.tsx'
@@ -27,6 +28,7 @@ export function NodePage() {
           {t('Reboot')}
         </Button>
       </PageHead>
+      {now.quorum !== null && may('GET /cluster') ? <OwnTroubles /> : null}
       <div class="tiles">
         <Tile
           title="HAProxy"
@@ -226,7 +228,7 @@ const SETTINGS: readonly (readonly [string, string, Right])[] = [
   ['Syslog', 'syslogServer.update', 'PUT /layer7proxy/syslog'],
   ['Restore a backup', 'backups.restore', 'POST /backup/restore'],
   ['Snapshot', 'lvmSnapshots.create', 'POST /{applianceId}/lvmsnapshots'],
-  ['Halt', 'power.halt', 'PUT /{applianceId}/system/halt'],
+  ['Shut down', 'power.halt', 'PUT /{applianceId}/system/halt'],
 ]
 
 function Settings({ open }: Opening) {

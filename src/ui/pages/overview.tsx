@@ -1,9 +1,10 @@
-import { type Attention, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
+import { type Attention, type Happened, type Layer, type Overview, overview, type Revision } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { isPendingOpen } from '../parts/pending.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
 import { type Service, ServicesTable, useServices } from '../parts/services-table.tsx'
 
@@ -21,7 +22,7 @@ const PAGES: Readonly<Record<string, string>> = {
 /** The state of everything, and what needs a person. */
 export function OverviewPage() {
   const now = overview.value
-  const { services, isLoading } = useServices()
+  const { services, isLoading } = useServices(true)
   const seesServices = may('GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends')
   if (now === undefined) return <Loading />
   return (
@@ -41,7 +42,7 @@ export function OverviewPage() {
         <Needs attention={now.attention} more={now.more} />
       ) : services.length === 0 ? null : (
         <p class="all-well">
-          <Icon name="check" /> {t('Everything serves: {count:service|services}.', { count: services.length })}
+          <Icon name="check" /> {t('Everything serves: {count:service|services}.', { count: frontendsOf(now) })}
         </p>
       )}
       <div class="tiles">
@@ -114,6 +115,8 @@ function firstOf(services: readonly Service[], attention: readonly Attention[]):
 }
 
 const up = ({ reals }: Layer): number => reals.up
+/** The records of thousands come later. */
+const frontendsOf = ({ layer7, layer4 }: Overview): number => layer7.frontends.total + layer4.frontends.total
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
 
@@ -124,9 +127,7 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
         <li key={`${kind} ${resourceId} ${message}`}>
           <Badge tone={TONES[severity] ?? 'info'}>{t(severity)}</Badge>
           <span>{message}</span>
-          {resource === null || PAGES[resource] === undefined ? null : (
-            <a href={hrefOf(PAGES[resource])}>{t('Show')}</a>
-          )}
+          <Shown kind={kind} resource={resource} />
         </li>
       ))}
     </ul>
@@ -135,6 +136,18 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
     ) : null}
   </section>
 )
+
+/** The way to what needs a person, where there is a page of it. */
+function Shown({ kind, resource }: Pick<Attention, 'kind' | 'resource'>) {
+  if (kind === 'pending' || kind === 'apply')
+    return (
+      <button type="button" class="link" onClick={() => (isPendingOpen.value = true)}>
+        {t('Show')}
+      </button>
+    )
+  const page = kind === 'cluster' ? 'cluster' : kind === 'job' ? 'node' : PAGES[resource ?? '']
+  return page === undefined ? null : <a href={hrefOf(page)}>{t('Show')}</a>
+}
 
 const FirstSteps = () => (
   <Empty title={t('Nothing is balanced yet.')}>
@@ -167,6 +180,17 @@ const Revisions = ({ revisions }: { readonly revisions: readonly Revision[] }) =
   </ol>
 )
 
+const KINDS: Readonly<Record<string, string>> = {
+  apply: 'Apply',
+  job: 'Job',
+  realServer: 'Server',
+  certificate: 'Certificate',
+  login: 'Login',
+  node: 'Node',
+  cluster: 'Cluster',
+  address: 'Address',
+  syslog: 'Syslog',
+}
 const toldOf = ({ kind, data }: Happened): string => {
   const words = [
     data['state'],
@@ -174,7 +198,7 @@ const toldOf = ({ kind, data }: Happened): string => {
     data['backend'],
   ]
   const state = data['up'] === true ? t('up') : data['up'] === false ? t('down') : undefined
-  return [kind, ...words, state].filter((one) => typeof one === 'string' && one !== '').join(' · ')
+  return [t(KINDS[kind] ?? kind), ...words, state].filter((one) => typeof one === 'string' && one !== '').join(' · ')
 }
 
 const Events = ({ events }: { readonly events: readonly Happened[] }) => (

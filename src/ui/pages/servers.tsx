@@ -116,12 +116,12 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         )}
         {state === 'online' ? (
           <Button needs="PUT /ipvsDirector/rips/{id}/drain" onClick={() => void move('drain')}>
-            {t('drain')}
+            {t('Drain')}
           </Button>
         ) : null}
         {state === 'halted' ? null : (
           <Button kind="danger" needs="PUT /ipvsDirector/rips/{id}/halt" onClick={() => void move('halt')}>
-            {t('halt')}
+            {t('Halt')}
           </Button>
         )}
         <Button
@@ -151,7 +151,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         {(
           [
             [t('Sessions'), 'currentSessions'],
-            [t('per second'), 'sessionRate'],
+            [t('Per second'), 'sessionRate'],
             [t('Answers 5xx'), 'responses5xx'],
           ] as const
         ).map(([title, field]) => (

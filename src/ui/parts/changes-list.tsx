@@ -22,6 +22,19 @@ export interface FileDiff {
 }
 
 const SIGNS = { create: '+', update: '~', delete: '−' } as const
+/** What people call the records that most changes are of. */
+const KINDS: Readonly<Record<string, string>> = {
+  realServers: 'server',
+  l7Frontends: 'Layer 7 frontend',
+  l7Backends: 'Layer 7 backend',
+  l4Frontends: 'Layer 4 frontend',
+  l4Backends: 'Layer 4 backend',
+  certificates: 'certificate',
+  healthChecks: 'health check',
+  floatingIps: 'floating IP',
+  users: 'user',
+  roles: 'role',
+}
 const TONES: Readonly<Record<string, Tone>> = { runtime: 'good', reload: 'warn', restart: 'bad', network: 'bad' }
 
 const shown = (value: unknown): string => {
@@ -51,7 +64,7 @@ export const ChangesList = ({
             <strong>
               <bdi>{name}</bdi>
             </strong>
-            <span class="hint">{resource}</span>
+            <span class="hint">{t(KINDS[resource] ?? resource)}</span>
             <Badge tone={TONES[effect] ?? 'idle'}>{effect}</Badge>
             <span class="hint by">{by}</span>
             {action?.(change)}

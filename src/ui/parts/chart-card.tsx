@@ -180,6 +180,9 @@ export function History({
       ) : (
         <Shown times={now.value.times} lines={lines} marks={marks.value} onReady={(drawn) => (canvas.value = drawn)} />
       )}
+      {lines.some(({ values }) => values.includes(null)) ? (
+        <p class="hint">{t('Where it is hatched nothing is known; a dashed line is an apply.')}</p>
+      ) : null}
     </Card>
   )
 }

@@ -1,9 +1,11 @@
+import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ask } from '../core/api.ts'
-import { type ClusterState, type Member, membersOf } from '../core/cluster.ts'
+import { type ClusterState, type Member, membersOf, useCluster } from '../core/cluster.ts'
 import { moment, t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { Icon } from './icon.tsx'
+import { RemoveNode } from './remove-node.tsx'
 import { attempt } from './toast.tsx'
 
 interface Troubles {
@@ -70,6 +72,22 @@ export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
         </Button>
       ) : null}
     </Trouble>
+  )
+}
+
+/** On the page of a node that is in a cluster: what only this node has to do with. */
+export function OwnTroubles() {
+  const cluster = useCluster()
+  const isLeaving = useSignal(false)
+  if (cluster === undefined || cluster === null || (cluster.removedAt === null && cluster.halted === null)) return null
+  const self = cluster.nodes.find(({ isSelf }) => isSelf)
+  return (
+    <>
+      <ClusterTroubles cluster={cluster} onRemove={() => (isLeaving.value = true)} onOpen={() => undefined} />
+      {isLeaving.value && self !== undefined ? (
+        <RemoveNode cluster={cluster} member={self} onClose={() => (isLeaving.value = false)} />
+      ) : null}
+    </>
   )
 }
 

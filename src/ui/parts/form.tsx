@@ -142,7 +142,8 @@ function Field(props: FieldProps) {
 }
 
 function hintOf({ schema: { description = '' } }: Asked): string {
-  return description === 'Record id.' ? '' : description
+  // What an empty field means to those who write JSON.
+  return description === 'Record id.' ? '' : description.replace(/ ?null: as if never chosen\.$/, '')
 }
 
 interface InputProps extends FieldProps {

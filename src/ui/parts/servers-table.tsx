@@ -66,17 +66,21 @@ const columns = (): readonly Column<ServerRecord>[] => [
     id: 'sessions',
     title: t('Sessions'),
     isNumber: true,
+    isMinor: true,
     cell: ({ id }: ServerRecord) => short(total(id, 'currentSessions')),
   },
   {
     id: 'rate',
-    title: t('per second'),
+    title: t('Per second'),
     isNumber: true,
+    isMinor: true,
     cell: ({ id }: ServerRecord) => short(total(id, 'sessionRate')),
   },
 ]
 
 const MOVES = ['online', 'drain', 'halt'] as const
+/** What the buttons say. */
+const DOES = { online: 'Put back', drain: 'Drain', halt: 'Halt' } as const
 const RIGHTS = {
   online: 'PUT /ipvsDirector/rips/{id}/online',
   drain: 'PUT /ipvsDirector/rips/{id}/drain',
@@ -121,7 +125,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
             isBusy={isBusy.value}
             onClick={() => void move(to)}
           >
-            {t(to)}
+            {t(DOES[to])}
           </Button>
         ))}
       </div>

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { type Figure, figureOf, hasFigures, type LayerName, ringOf, tick } from '../core/live.ts'
-import { useRecords } from '../core/records.ts'
+import { type Listed, useRecords } from '../core/records.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
@@ -50,20 +50,23 @@ interface L4Frontend {
   readonly backendId: string
 }
 
-export function useServices(): {
+/** `isSoon`: for who shows some only, the first ones as soon as they come. */
+export function useServices(isSoon = false): {
   readonly services: readonly Service[]
   readonly isLoading: boolean
   readonly problem: string | undefined
 } {
   const l7 = useRecords<L7Frontend>('/layer7proxy/frontends')
-  const l7Backends = useRecords<BackendRecord>('/layer7proxy/backends')
   const l4 = useRecords<L4Frontend>('/ipvsDirector/frontends')
-  const l4Backends = useRecords<BackendRecord>('/ipvsDirector/backends')
+  const of = <T,>({ records, first }: Listed<T>) => records ?? (isSoon ? first : undefined)
+  const [frontends, frontends4] = [of(l7), of(l4)]
+  const backends = of(useRecords<BackendRecord>('/layer7proxy/backends'))
+  const backends4 = of(useRecords<BackendRecord>('/ipvsDirector/backends'))
   const services = useMemo(
-    () => [...ofLayer7(l7.records, l7Backends.records), ...ofLayer4(l4.records, l4Backends.records)],
-    [l7.records, l7Backends.records, l4.records, l4Backends.records],
+    () => [...ofLayer7(frontends, backends), ...ofLayer4(frontends4, backends4)],
+    [frontends, backends, frontends4, backends4],
   )
-  const isLoading = l7.records === undefined || l4.records === undefined
+  const isLoading = frontends === undefined || frontends4 === undefined
   return { services, isLoading, problem: l7.problem ?? l4.problem }
 }
 
@@ -152,7 +155,7 @@ const COLUMNS = (): readonly Column<Service>[] => [
   },
   {
     id: 'rate',
-    title: t('per second'),
+    title: t('Per second'),
     isNumber: true,
     by: ({ layer, id }) => Number(rateOf(figureOf(layer, 'frontends', id)) ?? -1),
     cell: ({ layer, id, name }) => (

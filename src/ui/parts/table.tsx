@@ -10,6 +10,8 @@ export interface Column<T> {
   /** What it is sorted by; a column without one is not. */
   readonly by?: (row: T) => string | number
   readonly isNumber?: boolean
+  /** What a table begins with: the highest first. */
+  readonly isDescending?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
 }
@@ -40,7 +42,7 @@ const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
 
 /** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, onShown }: TableProps<T>) {
-  const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', 1])
+  const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', columns[0]?.isDescending === true ? -1 : 1])
   const place = useSignal<readonly [number, number]>([0, windowRows()])
   const body = useRef<HTMLDivElement>(null)
   const [by, direction] = sort.value

@@ -137,4 +137,5 @@ export const germanOfClusters: Readonly<Record<string, string>> = {
   'In the cluster': 'Im Cluster',
   'Certificates until': 'Zertifikate bis',
   unreachable: 'nicht erreichbar',
+  '{name} leads': '{name} führt',
 }
