@@ -7,11 +7,11 @@ import { publish, SITES, sizeOf, withPage } from './page-site.ts'
 import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(3, 1)
-const OPEN_S = scaled(20, 1)
+const OPEN_S = scaled(15, 1)
 /** What is there when a page is. */
 const PAGES = { overview: '.columns tbody tr', servers: 'main tbody tr:nth-child(9)' } as const
 /** What it asks for when it is opened is no matter of how long it stays. */
-const SETTLE_MS = scaled(5_000, 0)
+const SETTLE_MS = scaled(3_000, 0)
 
 /** Processor time of the daemon a second, in percent of one core. */
 async function shareOf(pid: number): Promise<number> {
