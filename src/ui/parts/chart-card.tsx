@@ -17,6 +17,7 @@ interface Figures {
 }
 
 const RANGES = [
+  ['10 min', 600],
   ['hour', 3600],
   ['day', 86_400],
   ['week', 7 * 86_400],

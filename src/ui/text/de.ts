@@ -372,6 +372,7 @@ export const german: Readonly<Record<string, string>> = {
     'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfClusters,
+  '10 min': '10 min',
   Drain: 'Leeren',
   'Per second': 'Pro Sekunde',
   'Where it is hatched nothing is known; a dashed line is an apply.':
