@@ -51,12 +51,14 @@ export function CertificatesPage() {
     {
       id: 'subject',
       title: t('For'),
+      isMinor: true,
       cell: ({ certInfo }) => <span class="code">{shownValue(certInfo['subject'] ?? certInfo['commonName'])}</span>,
     },
     {
       id: 'use',
       title: t('Shown by'),
       isNumber: true,
+      isMinor: true,
       by: ({ usage }) => usage.length,
       cell: ({ usage }) => usage.length,
     },

@@ -4,7 +4,6 @@ import { changed, figuresOfServer, tick } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
-import { useFigures } from '../core/wanted.ts'
 import { Badge, Button, Empty, type Tone } from './basic.tsx'
 import { type Column, Table } from './table.tsx'
 import { say, sayProblem } from './toast.tsx'
@@ -91,8 +90,6 @@ const RIGHTS = {
 export function ServersTable({ servers }: { readonly servers: readonly ServerRecord[] }) {
   const ticked = useSignal<ReadonlySet<string>>(new Set())
   const isBusy = useSignal(false)
-  const inSight = useSignal<readonly string[]>([])
-  useFigures(inSight.value)
   void tick.value
   const chosen = servers.filter(({ id }) => ticked.value.has(id))
   async function move(to: (typeof MOVES)[number]) {
@@ -137,7 +134,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
         hrefOf={({ id }) => hrefOf('servers', id)}
         {...(mayMove ? { ticked: ticked.value } : {})}
         onTick={(next) => (ticked.value = next)}
-        onShown={(keys) => (inSight.value = keys)}
+        hasFigures
       />
     </>
   )

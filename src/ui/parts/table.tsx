@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { Component, type ComponentChildren } from 'preact'
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { t } from '../core/text.ts'
+import { useFigures } from '../core/wanted.ts'
 
 export interface Column<T> {
   readonly id: string
@@ -28,8 +29,8 @@ interface TableProps<T> {
   /** Keys of the rows that are ticked, where rows may be. */
   readonly ticked?: ReadonlySet<string>
   readonly onTick?: (keys: ReadonlySet<string>) => void
-  /** Told of the rows that are drawn, when they are others. */
-  readonly onShown?: (keys: readonly string[]) => void
+  /** Keys are ids, and cells have figures: those of the rows that are drawn are followed. */
+  readonly hasFigures?: boolean
 }
 
 const ROW_PX = 40
@@ -41,7 +42,7 @@ const STEP = 8
 const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
 
 /** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
-export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, onShown }: TableProps<T>) {
+export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, hasFigures }: TableProps<T>) {
   const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', columns[0]?.isDescending === true ? -1 : 1])
   const place = useSignal<readonly [number, number]>([0, windowRows()])
   const body = useRef<HTMLDivElement>(null)
@@ -67,7 +68,8 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
   const isLong = sorted.length > WHOLE
   const [from, to] = isLong ? place.value : [0, sorted.length]
   const shown = sorted.slice(from, to)
-  useEffect(() => onShown?.(shown.map(keyOf)), [sorted, from, to])
+  // By the table itself: whoever shows it would make all its rows anew with each of them that comes.
+  useFigures(hasFigures === true ? shown.map(keyOf) : [])
   const tick = (keys: readonly string[], isOn: boolean) => {
     const next = new Set(ticked)
     for (const key of keys) {
