@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Finished } from '../system/debian-tree.ts'
-import { guestImage, type GuestImage, payloadDisk } from './guest-image.ts'
+import { guestImage, type GuestImage, must, payloadDisk } from './guest-image.ts'
 
 /** A Debian machine with a kernel, a clock and a power button of its own. What it writes is forgotten with it. */
 export interface Guest {
@@ -19,20 +19,40 @@ export interface Guest {
   upAgain(before: string): Promise<void>
   /** Returns when the machine has switched itself off. */
   off(): Promise<void>
+  /** What it had not flushed is lost. A machine with a disk of its own only: the others forget everything. */
+  cutPower(): Promise<void>
+  /** Returns when it is up behind that. */
+  powerOn(): Promise<void>
+  /** Pulls the cable of a card, or plugs it in; the card notices. */
+  cable(card: number, state: 'on' | 'off'): Promise<void>
   stop(): Promise<void>
+}
+
+/** Of a machine of several: its disk is its own, and behind the first card, eth0, it has others. */
+export interface Hardware {
+  readonly memory_mib: number
+  /** Folder with a payload disk that several read. */
+  readonly payload: string
+  /** A network namespace that has these ports. */
+  readonly space: string
+  readonly cards: readonly { readonly port: string; readonly mac: string }[]
 }
 
 const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl', 'losetup', 'dpkg-deb'] as const
 const BOOT_MS_MAX = 300_000
 // The emulator runs in a Debian tree of its own; the folders that it needs are mounted where only it sees them.
-const IN_TREE =
-  'mount --bind "$1" "$3/media" && mount --bind "$2" "$3/mnt" && tree="$3" && shift 3 && exec chroot "$tree" "$@"'
+const IN_TREE = `set -e
+tree="$4"
+mount --bind "$1" "$tree/media"; mount --bind "$2" "$tree/mnt"; mount --bind "$3" "$tree/srv"
+mount --rbind /dev "$tree/dev"
+shift 4
+exec chroot "$tree" "$@"
+`
 const MACHINE = [
-  '-M q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024',
-  '-display none -nodefaults -serial file:/mnt/console.log',
+  '-M q35 -accel tcg,thread=multi -cpu max -smp 2',
+  '-display none -nodefaults -serial file:/mnt/console.log -monitor unix:/mnt/monitor,server=on,wait=off',
   '-kernel /media/vmlinuz -initrd /media/initrd.img',
-  '-drive file=/media/disk.img,if=virtio,format=raw,snapshot=on',
-  '-drive file=/mnt/payload.img,if=virtio,format=raw,readonly=on',
+  '-drive file=/srv/payload.img,if=virtio,format=raw,readonly=on',
   '-chardev socket,id=agent,path=/mnt/agent,server=on,wait=off',
   '-device virtio-serial-pci -device virtserialport,chardev=agent,name=fulcrum',
   // A network that leads nowhere.
@@ -64,38 +84,82 @@ function isOnPath(program: string): boolean {
 export async function startGuest(fill: (folder: string) => Promise<void>): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
-  let emulator: ChildProcess | undefined
-  const stop = async () => {
-    if (emulator?.exitCode === null && emulator.signalCode === null) {
-      const ended = once(emulator, 'exit')
-      emulator.kill('SIGKILL')
-      await ended
-    }
-    rmSync(folder, { recursive: true, force: true })
-  }
   try {
     await payloadDisk(fill, join(folder, 'payload.img'))
-    emulator = startEmulator(image, folder)
-    const ended = once(emulator, 'exit').then(() => undefined)
-    const agent = await Agent.connect(join(folder, 'agent'), emulator)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  return started(image, folder, undefined)
+}
+
+/** One of several, with a disk and cards of its own. */
+export async function startMachine(hardware: Hardware): Promise<Guest> {
+  const image = await guestImage()
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
+  await must('cp', '--sparse=always', '--reflink=auto', join(image.folder, 'disk.img'), folder)
+  return started(image, folder, hardware)
+}
+
+async function started(image: GuestImage, folder: string, hardware: Hardware | undefined): Promise<Guest> {
+  let emulator: ChildProcess | undefined
+  let ended: Promise<void> = Promise.resolve()
+  let agent: Agent | undefined
+  const up = async () => {
+    emulator = startEmulator(image, folder, hardware)
+    ended = once(emulator, 'exit').then(() => undefined)
+    agent = await Agent.connect(join(folder, 'agent'), emulator)
     await agent.booted()
-    return {
-      run: (...argv) => agent.run(argv),
-      bootId: () => agent.bootId(),
-      async upAgain(before) {
-        try {
-          await agent.booted(before)
-        } catch (error) {
-          throw new Error(`not up again: ${await agent.journal()}${tail(folder)}`, { cause: error })
-        }
-      },
-      off: () => ended,
-      stop,
-    }
+  }
+  const cutPower = async () => {
+    emulator?.kill('SIGKILL')
+    await ended
+  }
+  const stop = async () => {
+    await cutPower()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const inside = (): Agent => {
+    if (agent === undefined) throw new Error('it never was up')
+    return agent
+  }
+  try {
+    await up()
   } catch (error) {
     const said = tail(folder)
     await stop()
     throw new Error(`the guest did not start: ${said}`, { cause: error })
+  }
+  return {
+    run: (...argv) => inside().run(argv),
+    bootId: () => inside().bootId(),
+    async upAgain(before) {
+      try {
+        await inside().booted(before)
+      } catch (error) {
+        throw new Error(`not up again: ${await inside().journal()}${tail(folder)}`, { cause: error })
+      }
+    },
+    off: () => ended,
+    cutPower,
+    powerOn: up,
+    cable: (card, state) => monitor(folder, `set_link net${card} ${state}`),
+    stop,
+  }
+}
+
+/** One command to the emulator, which is answered by its next prompt. */
+async function monitor(folder: string, command: string): Promise<void> {
+  const socket = connect(join(folder, 'monitor'))
+  const prompt = async () => {
+    for await (const text of on(socket, 'data')) if (String(text).includes('(qemu) ')) return
+  }
+  try {
+    await prompt()
+    socket.write(`${command}\n`)
+    await prompt()
+  } finally {
+    socket.destroy()
   }
 }
 
@@ -105,9 +169,19 @@ function tail(folder: string): string {
   return existsSync(log) ? readFileSync(log, 'utf8').slice(-2000) : ''
 }
 
-function startEmulator({ emulator, folder: image }: GuestImage, folder: string): ChildProcess {
-  const argv = ['--pdeathsig', 'KILL', 'unshare', '-m', 'sh', '-c', IN_TREE, 'sh', image, folder, emulator, ...EMULATOR]
-  return spawn('setpriv', argv, { stdio: ['ignore', 'ignore', 'inherit'] })
+function startEmulator({ emulator, folder: image }: GuestImage, folder: string, own: Hardware | undefined) {
+  const disk = own === undefined ? '/media/disk.img,snapshot=on' : '/mnt/disk.img'
+  const cards = (own?.cards ?? []).flatMap(({ port, mac }, at) => [
+    '-netdev',
+    `tap,id=net${at + 1},ifname=${port},script=no,downscript=no`,
+    '-device',
+    `virtio-net-pci,netdev=net${at + 1},mac=${mac},romfile=`,
+  ])
+  const more = ['-m', `${own?.memory_mib ?? 1024}`, '-drive', `if=virtio,format=raw,file=${disk}`, ...cards]
+  const within = own === undefined ? [] : ['nsenter', `--net=/run/netns/${own.space}`]
+  const mounts = [image, folder, own?.payload ?? folder, emulator]
+  const argv = ['unshare', '-m', 'sh', '-c', IN_TREE, 'sh', ...mounts, ...EMULATOR, ...more]
+  return spawn('setpriv', ['--pdeathsig', 'KILL', ...within, ...argv], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
 /** The other end of guest-agent.mjs. */

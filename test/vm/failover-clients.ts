@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import type { ApiClient } from '../system/api-client.ts'
+import { cable, type Namespace, namespace } from '../system/network-namespace.ts'
+import { FLOATING, REAL_SERVER } from './cluster-machines.ts'
+
+/** What goes on while machines fail: a session, a download, questions over HTTP, and edits. */
+
+const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
+const [SERVER, DOWNLOADS, SESSION] = ['l4-server.mjs', 'download-server.mjs', 'l4-client.mjs'].map(pathOf)
+const ASKS = pathOf('../labs/vrrp-client.ts')
+const ASK_EVERY_MS = 50
+
+/** A program of Node in a namespace, which ends with the test. */
+function run(test: Test, space: Namespace, program: string | undefined, ...args: readonly string[]): ChildProcess {
+  const argv = [`--net=/run/netns/${space.name}`, process.execPath, '--no-warnings', program ?? '', ...args]
+  const child = spawn('nsenter', argv, { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.on('error', () => undefined)
+  test.teardown(() => child.kill('SIGKILL'))
+  return child
+}
+
+interface Held {
+  readonly answered: number
+  readonly ended: string
+}
+
+/** A real server in the network of the clients, which answers them itself; the directors only send it their packets. */
+export async function startClients(test: Test, space: Namespace) {
+  const folder = mkdtempSync(join(tmpdir(), 'fulcrum-failover-'))
+  test.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const [finish, received, state] = ['finish', 'received', 'state'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const rs = await namespace(test, 'rs')
+  await cable(rs, 'eth0', space, 'rs0', 9)
+  await space.ip('link set rs0 master lan')
+  await rs.output('sysctl', '-qw', 'net.ipv4.conf.all.arp_ignore=1', 'net.ipv4.conf.all.arp_announce=2')
+  await rs.ip(`address add ${REAL_SERVER}/24 dev eth0`, `address add ${FLOATING}/32 dev lo`)
+  run(test, rs, SERVER, 'rs1', folder, '8088', '2222')
+  run(test, rs, DOWNLOADS, finish, '8090')
+
+  return {
+    /** A connection with a question and its answer ten times a second, as somebody who types. */
+    session() {
+      run(test, space, SESSION, 'hold', FLOATING, '2222', state, '100')
+      return (): Held => {
+        try {
+          return JSON.parse(readFileSync(state, 'utf8')) as Held
+        } catch {
+          return { answered: -1, ended: '' }
+        }
+      }
+    },
+    download() {
+      const enter = `--net=/run/netns/${space.name}`
+      const child = spawn('nsenter', [enter, 'curl', '-sS', '--no-buffer', '-o', received, `http://${FLOATING}:8090/`])
+      test.teardown(() => child.kill('SIGKILL'))
+      const ended = once(child, 'exit')
+      return {
+        bytes: () => statSync(received, { throwIfNoEntry: false })?.size ?? 0,
+        /** Tells how it has ended, and whether each byte is what and where it should be. */
+        async end() {
+          writeFileSync(finish, '')
+          const [exitCode] = await ended
+          const content = readFileSync(received)
+          let isWhole = content.length % 4 === 0
+          for (let at = 0; isWhole && at < content.length; at += 4) isWhole = content.readUInt32LE(at) === at / 4
+          return { exitCode: exitCode as number, bytes: content.length, isWhole }
+        },
+      }
+    },
+    /** Asks over HTTP until `work` is done. */
+    async gap(work: () => Promise<void>) {
+      const asking = run(test, space, ASKS, `http://${FLOATING}/`, String(ASK_EVERY_MS))
+      if (asking.stdout === null) throw new Error('it has no output')
+      const lines = createInterface({ input: asking.stdout })[Symbol.asyncIterator]()
+      await lines.next()
+      await work()
+      asking.stdin?.end()
+      return JSON.parse((await lines.next()).value) as { longest_ms: number; answers: number; failed: number }
+    },
+  }
+}
+
+let writers = 0
+
+/** Edit all the time; the names of what was answered, and how long each answer took. */
+export function editors(clients: readonly ApiClient[]) {
+  const answered: string[] = []
+  const took_ms: number[] = []
+  let isOn = true
+  const edit = async (api: ApiClient, writer: number) => {
+    for (let count = 0; isOn; count++) {
+      const name = `edit-${writer}-${count}`
+      const record = { name, ip: `198.18.${writer}.${count % 250}`, port: 1 + Math.floor(count / 250), weight: 1 }
+      const from_ms = performance.now()
+      const { status } = await api.request('POST', '/ipvsDirector/rips', record).catch(() => ({ status: 0 }))
+      if (status === 201) {
+        answered.push(name)
+        took_ms.push(performance.now() - from_ms)
+      } else await sleep(200)
+    }
+  }
+  const loops = clients.map((api) => edit(api, (writers += 1)))
+  return {
+    answered,
+    took_ms,
+    async end() {
+      isOn = false
+      await Promise.all(loops)
+    },
+  }
+}
