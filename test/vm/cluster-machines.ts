@@ -11,16 +11,17 @@ import { payloadDisk } from './guest-image.ts'
 import { type Guest, startMachine } from './guest.ts'
 
 /**
- * Two appliances and a witness with kernels, disks and power of their own, from their package. Three networks: `lan` with
- * the clients and a real server, `site` between the three machines, `link` between the kernels of the two appliances.
+ * Two appliances and a witness with kernels, disks and power of their own, from their package. Networks: `lan` with
+ * the clients and a real server, `site` between the three machines, `sync` between the kernels of the two appliances.
  */
 
-const NETWORKS = { lan: '10.79.0', site: '10.78.0', link: '10.77.0' } as const
+const NETWORKS = { lan: '10.79.0', site: '10.78.0', sync: '10.77.0' } as const
 type Network = keyof typeof NETWORKS
-const CARDS = { node: ['lan', 'site', 'link'], witness: ['site'] } as const
+const CARDS = { node: ['lan', 'site', 'sync'], witness: ['site'] } as const
 const VERSION = '0.1.0~1'
 /** An emulated machine beside other work takes minutes for what takes seconds elsewhere. */
 const PATIENCE_MS = 900_000
+const ANSWER_S = 300
 
 export const FLOATING = `${NETWORKS.lan}.100`
 export const REAL_SERVER = `${NETWORKS.lan}.21`
@@ -54,11 +55,22 @@ export interface Seen {
 
 export const soon = (what: string, isSo: () => Promise<boolean>) => until(what, isSo, PATIENCE_MS)
 
+/** Emulated members of etcd lose their leader for a moment now and then: what changed nothing is asked again. */
 export async function done({ api }: Appliance, method: string, path: string, body?: object): Promise<unknown> {
-  const { status, data, text } = await api.request(method, path, body)
+  let answer = await api.request(method, path, body)
+  const isRefused = () => answer.status === 503 && answer.text.includes('Nothing was changed')
+  await soon(`an answer of ${method} ${path}`, async () => {
+    if (isRefused()) answer = await api.request(method, path, body)
+    return !isRefused()
+  })
+  const { status, data, text } = answer
   if (status < 200 || status > 299) throw new Error(`${method} ${path}: ${status} ${text}`)
   return data
 }
+
+/** Answers the id. */
+export const create = async (node: Appliance, path: string, body: object) =>
+  ((await done(node, 'POST', path, body)) as { readonly id: string }).id
 
 export const seenBy = async ({ api }: Appliance) =>
   (await api.request('GET', '/cluster').catch(() => ({ data: undefined }))).data as Seen | undefined
@@ -66,8 +78,8 @@ export const seenBy = async ({ api }: Appliance) =>
 /** A curl in the networks, which gives up on a machine that has no power. */
 export const client = (space: Namespace, { ip }: Pick<Appliance, 'ip'>, patience_s: number): ApiClient => {
   const enter = ['--net=/run/netns/' + space.name] as const
-  const limits = ['--connect-timeout', '5', '-m', `${patience_s}`] as const
-  return apiClient((...argv) => finished('nsenter', [...enter, ...argv, ...limits]), `https://${ip.site}:9443/api/v1`)
+  const inside = (...argv: readonly string[]) => finished('nsenter', [...enter, ...argv, '--connect-timeout', '5'])
+  return apiClient(inside, `https://${ip.site}:9443/api/v1`, patience_s)
 }
 
 /** The disk that all of them read: the package, and the etcd that trials use. */
@@ -123,14 +135,14 @@ async function start(t: Test, space: Namespace, folder: string, number: number, 
     ].join('\n'),
   )
   const ports = Object.fromEntries(networks.map((network) => [network, `${network}${number}`]))
-  return { name, guest, ports, shell, number }
+  return { name, guest, ports, shell }
 }
 
 async function startAppliance(t: Test, space: Namespace, folder: string, number: number): Promise<Appliance> {
   const machine = await start(t, space, folder, number, 'node')
-  const ip = { lan: '', site: '', link: '' }
+  const ip = { lan: '', site: '', sync: '' }
   for (const network of CARDS.node) ip[network] = `${NETWORKS[network]}.${number}`
-  return { ...machine, ip, api: client(space, { ip }, 120), id: '' }
+  return { ...machine, ip, api: client(space, { ip }, ANSWER_S), id: '' }
 }
 
 async function logIn(node: Appliance, password: string): Promise<void> {
@@ -151,7 +163,7 @@ export const whole = (node: Appliance, count = 2) =>
 
 /** Forms the cluster; an answer that an emulated machine is late with is nothing but looked for. */
 async function form(left: Appliance, right: Appliance, witness: Machine, password: string): Promise<void> {
-  const begun = ({ shell }: Machine) => shell('journalctl -u fulcrum -o cat --no-pager | grep -c Documentation')
+  const begun = (node: Machine) => node.shell('journalctl -u fulcrum -o cat --no-pager | grep -c Documentation')
   const anew = async (node: Appliance, path: string, body: object) => {
     const before = await begun(node)
     const { status, text } = await node.api.request('POST', path, body)
@@ -166,6 +178,10 @@ async function form(left: Appliance, right: Appliance, witness: Machine, passwor
   await anew(right, '/cluster/join', { token: await token({}), address, nodeName: right.name })
   await soon('two voters', async () => ((await seenBy(left))?.nodes ?? []).filter((one) => one.isVoter).length === 2)
   await witness.shell(`umask 077; printf '%s' '${await token({ role: 'witness' })}' > /var/lib/fulcrum/join-token`)
+  await soon('the vote of the witness', async () => {
+    const { quorum = false, witness: seen = null } = (await seenBy(left)) ?? {}
+    return quorum && seen?.isVoter === true
+  })
 }
 
 /** A site at a floating IP that both may have: HTTP through HAProxy, and two ports through IPVS. */
@@ -180,26 +196,26 @@ async function serve(left: Appliance, right: Appliance): Promise<string> {
       assignedInterfaces.push({ nodeId: id, interfaceId: found?.id })
     }
     const subnet = { networkIp: `${NETWORKS[name]}.0`, networkMask: 24, gateway: '', defaultGateway: false }
-    const groupId = await left.api.create('/ipgroups', { name, ...subnet, assignedInterfaces, ...more })
+    const groupId = await create(left, '/ipgroups', { name, ...subnet, assignedInterfaces, ...more })
     for (const { id, ip } of nodes)
-      await left.api.create(`/${id}/sips`, { groupId, ip: ip[name], externalPingCheck: false })
+      await create(left, `/${id}/sips`, { groupId, ip: ip[name], externalPingCheck: false })
     return groupId
   }
   // Emulated machines stand still for longer than 0.6 s now and then.
   const groupId = await group('lan', { advertInterval: 1 })
-  await group('link', { connectionSync: true })
-  const fip = await left.api.create('/fips', { groupId, ip: FLOATING })
+  await group('sync', { connectionSync: true })
+  const fip = await create(left, '/fips', { groupId, ip: FLOATING })
   const rip = (port: number) =>
-    left.api.create('/ipvsDirector/rips', { name: `origin-${port}`, ip: REAL_SERVER, port, weight: 1 })
+    create(left, '/ipvsDirector/rips', { name: `origin-${port}`, ip: REAL_SERVER, port, weight: 1 })
   const web = { name: 'web', mode: 'http', reals: [{ ripId: await rip(8088) }] }
-  const defaultBackendId = await left.api.create('/layer7proxy/backends', web)
+  const defaultBackendId = await create(left, '/layer7proxy/backends', web)
   const http = { name: 'web', mode: 'http', ip: FLOATING, ports: '80', defaultBackendId }
-  await left.api.create('/layer7proxy/frontends', http)
+  await create(left, '/layer7proxy/frontends', http)
   for (const port of [2222, 8090]) {
     const pool = { name: `pool-${port}`, healthCheck: { type: 'none' }, scheduler: 'rr' }
-    const backendId = await left.api.create('/ipvsDirector/backends', { ...pool, reals: [{ ripId: await rip(port) }] })
+    const backendId = await create(left, '/ipvsDirector/backends', { ...pool, reals: [{ ripId: await rip(port) }] })
     const site = { name: `tcp-${port}`, ip: FLOATING, ports: `${port}`, protocol: 'tcp', forwarding: 'gate' }
-    await left.api.create('/ipvsDirector/frontends', { ...site, backendId })
+    await create(left, '/ipvsDirector/frontends', { ...site, backendId })
   }
   await done(left, 'PUT', '/services/apply', { comment: 'test' })
   return fip
@@ -210,9 +226,11 @@ export async function startSite(t: Test) {
   const space = await namespace(t, 'vm')
   for (const [name, net] of Object.entries(NETWORKS))
     await space.ip(`link add ${name} type bridge`, `link set ${name} up`, `address add ${net}.254/24 dev ${name}`)
-  const machines = [1, 2].map((number) => startAppliance(t, space, folder, number))
-  const started = await Promise.all([...machines, start(t, space, folder, 3, 'witness')])
-  const [left, right, witness] = started as [Appliance, Appliance, Machine]
+  const [left, right, witness] = await Promise.all([
+    startAppliance(t, space, folder, 1),
+    startAppliance(t, space, folder, 2),
+    start(t, space, folder, 3, 'witness'),
+  ])
   const passwords = []
   for (const node of [left, right]) {
     const read = () => node.shell('cat /var/lib/fulcrum/first-password 2>/dev/null || true')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { apiClient } from '../system/api-client.ts'
 import { namespaceObstacle } from '../system/network-namespace.ts'
-import { type Appliance, client, done, FLOATING, seenBy, soon, startSite, whole } from './cluster-machines.ts'
+import { type Appliance, client, create, done, FLOATING, seenBy, soon, startSite, whole } from './cluster-machines.ts'
 import { editors, startClients } from './failover-clients.ts'
 import { guestObstacle } from './guest.ts'
 
@@ -116,7 +116,7 @@ t.test('two appliances and a witness', { skip }, async (t) => {
     const isHeldBy = async () => Promise.all(both.map(holds))
     await space.ip('link set lan1 nomaster')
     await soon('the address at the other', () => holds(right))
-    await left.api.create('/ipvsDirector/rips', { name: 'without lan', ip: '198.18.100.1', port: 80, weight: 1 })
+    await create(left, '/ipvsDirector/rips', { name: 'without lan', ip: '198.18.100.1', port: 80, weight: 1 })
     t.match(await seenBy(left), { quorum: true })
     await space.ip('link set lan1 master lan')
     await soon('one of them', async () => (await isHeldBy()).filter(Boolean).length === 1)
@@ -124,7 +124,7 @@ t.test('two appliances and a witness', { skip }, async (t) => {
     await moveTo(left)
 
     await space.ip('link set site1 nomaster')
-    await right.api.create('/ipvsDirector/rips', { name: 'without site', ip: '198.18.100.2', port: 80, weight: 1 })
+    await create(right, '/ipvsDirector/rips', { name: 'without site', ip: '198.18.100.2', port: 80, weight: 1 })
     const alone = apiClient((...argv) => left.guest.run(...argv))
     await soon('a login where it stands', async () => {
       return (await alone.logIn('admin@localhost', site.password)).status === 200
@@ -153,7 +153,7 @@ t.test('two appliances and a witness', { skip }, async (t) => {
       for (const node of both) {
         names.push(`${node.name} ${state}`)
         const ip = `198.18.101.${names.length}`
-        await node.api.create('/ipvsDirector/rips', { name: names.at(-1), ip, port: 80, weight: 1 })
+        await create(node, '/ipvsDirector/rips', { name: names.at(-1), ip, port: 80, weight: 1 })
       }
       t.same(await Promise.all(both.map(holds)), before, 'no address has moved')
       t.match(await seenBy(left), { quorum: true })
