@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CHECK_DEFAULTS } from '../../model/health-check.ts'
+import { ROUTER_ID } from '../router-id.ts'
 import { checkStatements } from './checks.ts'
 import { fallbackCommand } from './fallback.ts'
 import { WEIGHTS_FOLDER } from './paths.ts'
@@ -39,6 +40,7 @@ function globalLines(sync: string | undefined): readonly string[] {
   return [
     '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
     'global_defs {',
+    `    ${ROUTER_ID}`,
     '    enable_script_security',
     '    script_user root root',
     ...(sync === undefined ? [] : [`    ${sync}`]),

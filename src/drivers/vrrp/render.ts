@@ -1,5 +1,6 @@
 import { grouped } from '../../base/grouped.ts'
 import { interfacePlace } from '../interface-names.ts'
+import { ROUTER_ID } from '../router-id.ts'
 import type { Instance } from './instances.ts'
 import { ALIVE_PROGRAM, PID_FILES, READY, STATES_FOLDER } from './paths.ts'
 
@@ -34,6 +35,7 @@ export function renderVrrp(instances: readonly Instance[], servers: readonly Ser
 }
 
 const GLOBAL = [
+  ROUTER_ID,
   'vrrp_version 3',
   'enable_script_security',
   'script_user root root',
