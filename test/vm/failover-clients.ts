@@ -4,19 +4,19 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import type { ApiClient } from '../system/api-client.ts'
 import { cable, type Namespace, namespace } from '../system/network-namespace.ts'
-import { FLOATING, REAL_SERVER } from './cluster-machines.ts'
+import { FLOATING, REAL_SERVER, soon } from './directors.ts'
 
-/** What goes on while machines fail: a session, a download, questions over HTTP, and edits. */
+/** What goes on while machines fail: a session, a download, and questions over HTTP. */
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 const [SERVER, DOWNLOADS, SESSION] = ['l4-server.mjs', 'download-server.mjs', 'l4-client.mjs'].map(pathOf)
 const ASKS = pathOf('../labs/vrrp-client.ts')
 const ASK_EVERY_MS = 50
+/** Emulated machines are late with many an answer. */
+const ANSWER_MS = 5_000
 
 /** A program of Node in a namespace, which ends with the test. */
 function run(test: Test, space: Namespace, program: string | undefined, ...args: readonly string[]): ChildProcess {
@@ -48,6 +48,8 @@ export async function startClients(test: Test, space: Namespace) {
   await rs.ip(`address add ${REAL_SERVER}/24 dev eth0`, `address add ${FLOATING}/32 dev lo`)
   run(test, rs, SERVER, 'rs1', folder, '8088', '2222')
   run(test, rs, DOWNLOADS, finish, '8090')
+  const listening = async () => new Set((await rs.output('ss', '-Hltn')).match(/(?<=:)(2222|8088|8090)(?= )/g))
+  await soon('its servers', async () => (await listening()).size === 3)
 
   return {
     /** A connection with a question and its answer ten times a second, as somebody who types. */
@@ -81,43 +83,13 @@ export async function startClients(test: Test, space: Namespace) {
     },
     /** Asks over HTTP until `work` is done. */
     async gap(work: () => Promise<void>) {
-      const asking = run(test, space, ASKS, `http://${FLOATING}/`, String(ASK_EVERY_MS))
+      const asking = run(test, space, ASKS, `http://${FLOATING}:8088/`, String(ASK_EVERY_MS), String(ANSWER_MS))
       if (asking.stdout === null) throw new Error('it has no output')
       const lines = createInterface({ input: asking.stdout })[Symbol.asyncIterator]()
       await lines.next()
       await work()
       asking.stdin?.end()
       return JSON.parse((await lines.next()).value) as { longest_ms: number; answers: number; failed: number }
-    },
-  }
-}
-
-let writers = 0
-
-/** Edit all the time; the names of what was answered, and how long each answer took. */
-export function editors(clients: readonly ApiClient[]) {
-  const answered: string[] = []
-  const took_ms: number[] = []
-  let isOn = true
-  const edit = async (api: ApiClient, writer: number) => {
-    for (let count = 0; isOn; count++) {
-      const name = `edit-${writer}-${count}`
-      const record = { name, ip: `198.18.${writer}.${count % 250}`, port: 1 + Math.floor(count / 250), weight: 1 }
-      const from_ms = performance.now()
-      const { status } = await api.request('POST', '/ipvsDirector/rips', record).catch(() => ({ status: 0 }))
-      if (status === 201) {
-        answered.push(name)
-        took_ms.push(performance.now() - from_ms)
-      } else await sleep(200)
-    }
-  }
-  const loops = clients.map((api) => edit(api, (writers += 1)))
-  return {
-    answered,
-    took_ms,
-    async end() {
-      isOn = false
-      await Promise.all(loops)
     },
   }
 }
