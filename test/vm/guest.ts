@@ -19,7 +19,7 @@ export interface Guest {
   upAgain(before: string): Promise<void>
   /** Returns when the machine has switched itself off. */
   off(): Promise<void>
-  /** What it had not flushed is lost. A machine with a disk of its own only: the others forget everything. */
+  /** What its kernel had not written is lost. For a machine with a disk of its own: the others forget everything. */
   cutPower(): Promise<void>
   /** Returns when it is up behind that. */
   powerOn(): Promise<void>
