@@ -84,6 +84,8 @@ const CODES: Readonly<Record<string, string>> = {
 function explain(error: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
   // The library reports an unknown field by itself and, when its list is not full yet, in one list with the others.
   if (error.keyword === 'boolean') return [unknown(at(error.instancePath))]
+  // What is wrong with a name is told by itself.
+  if (error.keyword === 'propertyNames') return []
   if (error.keyword === 'anyOf') return explainUnion(error, all)
   if (error.keyword === 'required') {
     return error.params.requiredProperties.map((name) => ({

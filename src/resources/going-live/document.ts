@@ -8,10 +8,12 @@ import { documented, type Json, type Kinds, type RecordKind, type SettingsKind }
 
 const NamePattern = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]{1,256}$' })
 
-const recordsOf = ({ section, fields, records_max }: RecordKind) =>
+// What does not fit the pattern of names would not be looked at, so each name is held against the kind's own schema.
+const recordsOf = ({ section, fields, records_max, name }: RecordKind) =>
   Type.Optional(
     Type.Record(NamePattern, fields, {
       maxProperties: records_max,
+      propertyNames: name,
       description: `Each ${SECTIONS[section].label} by its ${SECTIONS[section].nameField}. Up to ${records_max}.`,
     }),
   )
@@ -24,7 +26,11 @@ const renamed = ({ records }: Kinds) =>
       records.map(({ section, nameField }) => [
         section,
         Type.Optional(
-          Type.Record(NamePattern, Name, { maxProperties: 1000, description: `New ${nameField} by the old one.` }),
+          Type.Record(NamePattern, Name, {
+            maxProperties: 1000,
+            propertyNames: NamePattern,
+            description: `New ${nameField} by the old one.`,
+          }),
         ),
       ]),
     ),

@@ -43,6 +43,8 @@ export interface RecordKind extends Fields {
   readonly create: Endpoint
   readonly remove: Endpoint
   readonly nameField: string
+  /** What may be a name. */
+  readonly name: TSchema
 }
 
 /** The one record that there is. */
@@ -85,10 +87,12 @@ function records(table: Table, section: SectionName, more: More = {}): RecordKin
   const endpointOf = (verb: string) => named(table, `${section}.${verb}`)
   const [create, update, remove] = [endpointOf('create'), endpointOf('update'), endpointOf('delete')]
   const { nameField } = SECTIONS[section]
-  const { [nameField]: _name, ...properties } = propertiesOf(create)
+  const { [nameField]: name, ...properties } = propertiesOf(create)
+  if (name === undefined) throw new Error(`a record of ${section} is made without its ${nameField}`)
   const shownBy = endpointOf('list').name
   const { max = RECORDS_MAX } = more
-  return { ...fieldsOf(section, update, properties, more), shownBy, records_max: max, create, remove, nameField }
+  const fields = fieldsOf(section, update, properties, more)
+  return { ...fields, shownBy, records_max: max, create, remove, nameField, name }
 }
 
 function settings(table: Table, section: SectionName, name: string, more: More = {}): SettingsKind {

@@ -352,3 +352,27 @@ t.test('too many records are counted before they are looked at, and problems are
   const unknown = await plan({ version: 1, l7Backends: backends })
   test.match([unknown.message, unknown.errors.length], [/has 600 problems/, 200])
 })
+
+t.test(
+  'a name that no record may have is refused at its place, and what stands behind it is not looked past',
+  async (test) => {
+    const { plan } = await fixture()
+    const realServers = { '': web(1), ' ': web(2), 'a\u001b[31m': web(3), ['x'.repeat(129)]: web(4) }
+    const { code, errors } = await plan({ version: 1, realServers })
+    test.equal(code, 'INVALID_BODY')
+    test.same(
+      errors.map(({ field, code: what }: Json) => [field, what]),
+      [
+        ['document.realServers.', 'OUT_OF_RANGE'],
+        ['document.realServers. ', 'FORMAT'],
+        ['document.realServers.a\u001b[31m', 'FORMAT'],
+        [`document.realServers.${'x'.repeat(129)}`, 'OUT_OF_RANGE'],
+      ],
+    )
+    const floatingIps = await plan({ version: 1, floatingIps: { nonsense: {} } })
+    const [, ofName] = floatingIps.errors
+    test.match(ofName, { field: 'document.floatingIps.nonsense', message: 'must be an IPv4 or IPv6 address' })
+    const renamed = await plan({ version: 1, renamed: { realServers: { '': 5 } } })
+    test.match(renamed, { code: 'INVALID_BODY', errors: [{ field: 'document.renamed.realServers.' }] })
+  },
+)
