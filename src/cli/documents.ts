@@ -1,6 +1,7 @@
+import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
-import { isMap, isPair, isScalar, LineCounter, type Document as YamlDocument, parseDocument, visit } from 'yaml'
+import { isMap, isNode, isPair, isScalar, LineCounter, type Document as YamlDocument, parseDocument, visit } from 'yaml'
 import { Failure } from './failure.ts'
 
 /** Documents of the configuration as files: YAML, of which JSON is a part. */
@@ -83,20 +84,48 @@ function entriesOf(
 ): readonly (readonly [string, unknown, Place])[] {
   const text = file === '-' ? input() : textOf(file)
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false })
-  const [problem] = document.errors
-  if (problem !== undefined) {
-    const { line, col } = lines.linePos(problem.pos[0])
-    throw new Failure(`${file}:${line}:${col}: ${problem.message}`)
+  // The parser would compare each key of a map with each other one.
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
+  const refuse = (offset: number, message: string): never => {
+    const { line, col } = lines.linePos(offset)
+    throw new Failure(`${file}:${line}:${col}: ${message}`)
   }
+  // A tag that nobody knows is a warning: what it stands at would be taken as if it were not there.
+  const [problem] = [...document.errors, ...document.warnings]
+  if (problem?.code === 'MULTIPLE_DOCS')
+    refuse(problem.pos[0], 'a file is one document, and --- begins another one: make it a file of its own')
+  if (problem !== undefined) refuse(problem.pos[0], problem.message)
   if (document.contents === null) return []
   if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections, see fulcrum schema`)
+  refuseStrange(document, refuse)
   fillIn(document, file, lines, env)
   return document.contents.items.flatMap((pair) => {
     if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section has a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
     const value: unknown = document.get(pair.key.value)
     return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
+  })
+}
+
+/** What YAML can say and JSON cannot: a name twice, a name that is no text, a number that is none. */
+function refuseStrange(document: YamlDocument, refuse: (offset: number, message: string) => never): void {
+  visit(document, {
+    Map(_key, map) {
+      const seen = new Set<string>()
+      for (const { key } of map.items) {
+        const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0
+        if (!isScalar(key) || key.value === null) return refuse(offset, 'a name is a text')
+        const name = typeof key.value === 'string' ? key.value : JSON.stringify(key.value)
+        if (seen.has(name)) refuse(offset, `${name} is there twice`)
+        seen.add(name)
+      }
+      return undefined
+    },
+    Scalar(_key, { value, range, source }) {
+      const isText = typeof value !== 'object' || value === null
+      if (!isText || (typeof value === 'number' && !Number.isFinite(value)))
+        refuse(range?.[0] ?? 0, `${source ?? 'this'} has no counterpart in JSON`)
+    },
   })
 }
 
@@ -131,18 +160,21 @@ function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: E
 }
 
 function textOf(file: string): string {
+  let bytes: Buffer
   try {
-    return readFileSync(file, 'utf8')
+    bytes = readFileSync(file)
   } catch {
     throw new Failure(`${file} cannot be read`)
   }
+  if (!isUtf8(bytes)) throw new Failure(`${file} is no text in UTF-8`)
+  return bytes.toString()
 }
 
 function contentOf(name: string, from: string, where: string): string {
   const path = resolve(from === '-' ? '.' : dirname(from), name)
   try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    throw new Failure(`${where}: ${path} cannot be read`)
+    return textOf(path)
+  } catch (error) {
+    throw new Failure(`${where}: ${error instanceof Failure ? error.message : ''}`)
   }
 }

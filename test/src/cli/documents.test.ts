@@ -52,7 +52,7 @@ t.test('what is said twice is refused with both places, and what is half written
   refused(['a.yaml', 'b.yaml'], /realServers\.web1 is in .*a\.yaml:2 and in .*b\.yaml:2/)
   refused(['owner.yaml', 'other.yaml'], /owner is in .*owner\.yaml:1 and in .*other\.yaml:1/)
   refused(['half.yaml'], /half\.yaml:\d+:\d+: /)
-  refused(['twice.yaml'], /twice\.yaml:2:1: .*unique/)
+  refused(['twice.yaml'], /twice\.yaml:2:1: version is there twice/)
   refused(['list.yaml'], /list\.yaml: a document is a map/)
   refused(['empty.yaml'], /there is nothing in/)
   refused(['none'], /has no \.yaml/)
@@ -104,5 +104,35 @@ t.test('names that mean something to JavaScript mean nothing here', (test) => {
   const { realServers } = read(['a.yaml'])
   test.same(Object.keys(Object(realServers)).toSorted(), ['__proto__', 'constructor'])
   test.equal(JSON.stringify(realServers), '{"__proto__":{"ip":"10.0.0.1"},"constructor":{"ip":"10.0.0.2"}}')
+  test.end()
+})
+
+t.test('what JSON cannot say is refused with its place, and nothing of it is taken for something else', (test) => {
+  const { read, path } = folder(test, {
+    'inf.yaml': 'realServers:\n  a: { ip: 10.0.0.1, port: .inf }\n',
+    'binary.yaml': 'realServers:\n  a: !!binary aGVsbG8=\n',
+    'vault.yaml': 'realServers:\n  a: { ip: !vault secret }\n',
+    'two.yaml': 'version: 1\n---\nversion: 1\n',
+    'null.yaml': 'realServers:\n  ~: { ip: 10.0.0.1 }\n',
+    'number.yaml': 'realServers:\n  1: { ip: 10.0.0.1 }\n  "1": { ip: 10.0.0.2 }\n',
+    'file.yaml': 'certificates:\n  a: { pem: "${file:latin1.yaml}" }\n',
+  })
+  writeFileSync(join(path, 'latin1.yaml'), Buffer.from('realServers:\n  caf\u00e9: {}\n', 'latin1'))
+  const refused = (name: string, message: RegExp) => test.throws(() => read([`${name}.yaml`]), { message }, name)
+  refused('inf', /inf\.yaml:2:\d+: \.inf has no counterpart in JSON/)
+  refused('binary', /binary\.yaml:2:\d+: aGVsbG8= has no counterpart in JSON/)
+  refused('vault', /vault\.yaml:2:\d+: .*!vault/)
+  refused('two', /two\.yaml:2:1: a file is one document/)
+  refused('null', /null\.yaml:2:\d+: a name is a text/)
+  refused('number', /number\.yaml:3:\d+: 1 is there twice/)
+  refused('latin1', /latin1\.yaml is no text in UTF-8/)
+  refused('file', /file\.yaml:2: .*latin1\.yaml is no text in UTF-8/)
+  test.end()
+})
+
+t.test('as many servers as a document may have are read', (test) => {
+  const lines = Array.from({ length: 20_000 }, (_, at) => `  web-${at}: { ip: 10.0.0.1 }\n`)
+  const { read } = folder(test, { 'many.yaml': `realServers:\n${lines.join('')}` })
+  test.equal(Object.keys(Object(read(['many.yaml'])['realServers'])).length, 20_000)
   test.end()
 })
