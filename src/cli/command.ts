@@ -71,8 +71,9 @@ export const collect = (value: string, before: readonly string[] = []): readonly
 export function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
-  } catch {
-    throw new Failure(`there is no file ${path}`)
+  } catch (error) {
+    const isAbsent = Reflect.get(Object(error), 'code') === 'ENOENT'
+    throw new Failure(isAbsent ? `there is no file ${path}` : `${path} cannot be read: is it a folder, or not yours?`)
   }
 }
 

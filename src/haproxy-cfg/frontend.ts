@@ -23,6 +23,8 @@ interface Bind {
   readonly fields: Readonly<Record<string, unknown>>
   readonly certificates: readonly string[]
   readonly isTls: boolean
+  /** Of `::`, which takes clients of IPv4 as well; of no matter where another line is for them. */
+  readonly isForOlder: boolean
 }
 
 /** What the lines of one frontend have come to so far. */
@@ -50,6 +52,9 @@ export class FrontendDraft {
   }
 
   addAcl(name: string, condition: Condition, line: Line): void {
+    // HAProxy adds it to the rules that it has read already.
+    if (this.acls.has(name) && this.#asked.has(name))
+      refuse('a rule before it asks for it: put it in front of that rule')
     this.#aclLines.push([name, line])
     const known = this.acls.get(name)
     if (known !== undefined) known.push(condition)
@@ -67,7 +72,7 @@ type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading
 /** Keywords of frontends, each with what it becomes; what throws is not understood. */
 const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
-  bind: (draft, words) => void draft.binds.push(bindOf(draft, words)),
+  bind: (draft, words, line, reading) => void draft.binds.push(...bindsOf(draft, words, line, reading)),
   maxconn: (draft, [count]) => void (draft.fields['maxConn'] = wholeNumber(count)),
   default_backend: (draft, [name = '']) => void (draft.fields['defaultBackendId'] = name),
   timeout: timeoutOf,
@@ -78,13 +83,15 @@ const TAKEN: Readonly<Record<string, Take>> = {
     draft.fields['forwardFor'] = true
   },
   acl: (draft, [name = '', ...words], line) => {
+    let condition: Condition
     try {
-      draft.addAcl(name, conditionOf(words), line)
+      condition = conditionOf(words)
     } catch (error) {
       draft.broken.add(name)
       draft.acls.delete(name)
       throw error
     }
+    draft.addAcl(name, condition, line)
   },
   use_backend: (draft, [name = '', ...words]) => {
     if (name.includes('%[')) refuse('a name that is computed has no counterpart: rules name their backends')
@@ -104,11 +111,18 @@ export const FRONTEND: ReadonlyMap<string, Take> = new Map(Object.entries(TAKEN)
 interface BindDraft {
   readonly fields: Record<string, unknown>
   readonly crts: string[]
+  readonly remark: (why: string) => void
   isTls: boolean
+  isNewerOnly: boolean
 }
 
+/** What Fulcrum's own lines say in any case, or is said by something else. */
 const nothing = (): void => undefined
-const skipped = (_draft: BindDraft, value: () => string): void => void value()
+const skipped = ({ remark }: BindDraft, value: () => string): void => remark(`${value()} names nothing in Fulcrum`)
+const left =
+  (option: string) =>
+  ({ remark }: BindDraft): void =>
+    remark(`${option} has no counterpart`)
 const onFrontends = (): never => refuse('it has no counterpart on a frontend')
 
 /** Options of a bind line, each with what it becomes. */
@@ -125,21 +139,32 @@ const BIND: Readonly<Record<string, (draft: BindDraft, value: () => string) => v
   ciphersuites: onFrontends,
   curves: onFrontends,
   v4v6: nothing,
-  v6only: nothing,
-  transparent: nothing,
+  v6only: (draft) => void (draft.isNewerOnly = true),
+  transparent: left('transparent'),
   'no-sslv3': nothing,
   'no-tlsv10': nothing,
   'no-tlsv11': nothing,
-  tfo: nothing,
-  'defer-accept': nothing,
+  tfo: left('tfo'),
+  'defer-accept': left('defer-accept'),
 }
 
-function bindOf(draft: FrontendDraft, [address = '', ...options]: readonly string[]): Bind {
+function bindsOf(
+  draft: FrontendDraft,
+  [address = '', ...options]: readonly string[],
+  line: Line,
+  reading: Reading,
+): readonly Bind[] {
   const listen = listenOf(address)
-  const { fields, crts, isTls } = takeOptions<BindDraft>(BIND, options, { fields: {}, crts: [], isTls: false })
+  const remark = (why: string) => reading.remark(line, why)
+  const empty: BindDraft = { fields: {}, crts: [], remark, isTls: false, isNewerOnly: false }
+  const { fields, crts, isTls, isNewerOnly } = takeOptions<BindDraft>(BIND, options, empty)
   if (isTls && crts.length === 0) refuse('it names no certificate')
   const certificates = crts.map((path) => certificateName(draft.certificates, path))
-  return { ...listen, fields, certificates, isTls }
+  const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
+  // Linux lets this address take both, and Fulcrum's frontends of it take IPv6 alone.
+  if (listen.ip !== '::' || isNewerOnly) return [bind]
+  remark('it takes IPv4 as well, which is a frontend of its own at 0.0.0.0')
+  return [bind, { ...bind, ip: '0.0.0.0', isForOlder: true }]
 }
 
 /** That of its file; files of one name get the folder's in front. */
@@ -255,7 +280,9 @@ interface Group {
 }
 
 /** Ports that differ in nothing but their certificates; port 80 goes with those that it is redirected to. */
-function groupsOf({ binds, fields }: FrontendDraft): readonly Group[] {
+function groupsOf({ binds: all, fields }: FrontendDraft): readonly Group[] {
+  const taken = new Set(all.filter(({ isForOlder }) => !isForOlder).map(({ ip, ports }) => `${ip} ${ports}`))
+  const binds = all.filter(({ isForOlder, ip, ports }) => !isForOlder || !taken.has(`${ip} ${ports}`))
   const groups = new Map<string, Group>()
   const redirects = fields['httpRedirectToHttps'] === true
   // The first one of each address, which is the last that is put there.

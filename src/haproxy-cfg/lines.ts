@@ -15,6 +15,8 @@ const WORDS_MAX = 64
 /** Why HAProxy would not take the line, or what it takes from where Fulcrum does not look. */
 export function faultOf({ text, words }: Line): string | undefined {
   if (text.length > LINE_MAX || words.length > WORDS_MAX) return 'HAProxy takes 2,048 characters and 64 words in a line'
+  // What was no UTF-8 came as this character.
+  if (words.some((word) => word.includes('\ufffd'))) return 'it is not UTF-8'
   return /"[^"]*\$\{?\w[^"]*"/.test(text) ? 'it takes something from the environment' : undefined
 }
 

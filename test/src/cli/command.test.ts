@@ -20,6 +20,7 @@ t.test('counts, options that are repeated, files', (test) => {
   test.same(collect('b', collect('a')), ['a', 'b'])
   test.match(readText(import.meta.filename), /^import t from 'tap'/)
   test.throws(() => readText('/no/such'), { message: 'there is no file /no/such' })
+  test.throws(() => readText('/'), { message: /^\/ cannot be read/ })
   test.end()
 })
 

@@ -93,3 +93,19 @@ t.test('what has no counterpart says so', (test) => {
     test.throws(() => read(line), line)
   test.end()
 })
+
+t.test('what listens at :: takes clients of IPv4 as well, unless it says v6only or another line does', (test) => {
+  test.match(read('bind :::80 v4v6'), [
+    ['f', { ip: '::', ports: '80' }],
+    ['f-2', { ip: '0.0.0.0', ports: '80' }],
+  ])
+  test.same(
+    read('bind [::]:80 v6only').map(([, fields]) => Reflect.get(Object(fields), 'ip')),
+    ['::'],
+  )
+  test.same(
+    read('bind :::80\nbind *:80').map(([, fields]) => Reflect.get(Object(fields), 'ip')),
+    ['::', '0.0.0.0'],
+  )
+  test.end()
+})

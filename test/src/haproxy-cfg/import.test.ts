@@ -302,3 +302,30 @@ t.test('no proxy vanishes without a word', async (test) => {
   test.match(why('bind *:1'), [/depends on where HAProxy runs/])
   test.match(why('server s "${IP}:80"'), [/from the environment/])
 })
+
+t.test(
+  'a condition that comes behind its rule, options of bind, and bytes that are no UTF-8 are told',
+  async (test) => {
+    const { notUnderstood, remarks } = await importHaproxyCfg(`frontend www
+  bind 127.0.0.1:80 transparent name inside tfo
+  mode http
+  acl private path /a
+  http-request deny if private
+  acl private path /b
+  http-request set-header X-Place caf\ufffd
+  default_backend web
+backend web
+  mode http
+  server a 192.0.2.1:80
+`)
+    test.match(notUnderstood, [
+      { line: 6, why: /^a rule before it asks for it/ },
+      { line: 7, why: 'it is not UTF-8' },
+    ])
+    test.match(remarks, [
+      { line: 2, why: 'transparent has no counterpart' },
+      { line: 2, why: 'inside names nothing in Fulcrum' },
+      { line: 2, why: 'tfo has no counterpart' },
+    ])
+  },
+)
