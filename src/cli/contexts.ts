@@ -47,11 +47,12 @@ export class Contexts {
     let text: string
     try {
       text = readFileSync(this.#path, 'utf8')
-    } catch {
-      return { current: '', contexts: {} }
+    } catch (error) {
+      if (Reflect.get(Object(error), 'code') === 'ENOENT') return { current: '', contexts: {} }
+      throw new Failure(`${this.#path} cannot be read: is it a folder, or not yours?`)
     }
     const { current = '', contexts } = parsed(text)
-    if (typeof contexts === 'object' && contexts !== null) return { current, contexts }
+    if (typeof current === 'string' && areContexts(contexts)) return { current, contexts }
     throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
   }
 
@@ -104,7 +105,17 @@ export class Contexts {
   }
 }
 
-function parsed(text: string): Partial<Kept> {
+/** What others may have written, or half of it. */
+function areContexts(given: unknown): given is Kept['contexts'] {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
+  const isText = (value: unknown) => typeof value === 'string'
+  return Object.values(given).every((one: unknown) => {
+    const { url, user, token = '', fingerprint = '' } = Object(one) as Record<string, unknown>
+    return [url, user, token, fingerprint].every(isText) && (isSocket(String(url)) || URL.canParse(String(url)))
+  })
+}
+
+function parsed(text: string): Partial<Record<keyof Kept, unknown>> {
   try {
     const kept: unknown = JSON.parse(text)
     return typeof kept === 'object' && kept !== null ? kept : {}

@@ -71,11 +71,25 @@ function addApply(program: Command, run: Run): void {
       const options = optionsOf<ApplyAll>(command)
       // Before anybody is asked anything.
       if (options.confirm !== undefined) secondsIn(options.confirm)
-      if (plan !== undefined && options.file !== undefined) throw new Failure('say a plan, or -f and a document')
+      refuseStrayOptions(plan, options)
       return plan !== undefined || options.file !== undefined
         ? applyFile(run, plan, options)
         : applyPending(run, options)
     })
+}
+
+/** What would be passed over: whoever says it means something else than what would be done. */
+function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune, takeOver }: ApplyAll): void {
+  if (plan !== undefined && file !== undefined) throw new Failure('say a plan, or -f and a document')
+  if (mine === true && only !== undefined) throw new Failure('say --mine or --only')
+  if (file === undefined && (prune === true || takeOver === true))
+    throw new Failure(
+      plan === undefined
+        ? '--prune and --take-over go with -f'
+        : '--prune and --take-over are said when the plan is made: a plan does what it said',
+    )
+  if ((plan !== undefined || file !== undefined) && (mine === true || only !== undefined))
+    throw new Failure('--mine and --only choose pending changes: they go with neither -f nor a plan')
 }
 
 interface Pending extends Changes {

@@ -47,7 +47,19 @@ t.test('the environment wins over the file, and a name over both', (test) => {
 t.test('a damaged file is named', (test) => {
   const contexts = new Contexts({ XDG_CONFIG_HOME: temporaryFolder(test, 'home') })
   mkdirSync(dirname(contexts.path), { recursive: true })
-  for (const text of ['{"current":', '{}', '7']) {
+  const strange = [
+    'null',
+    '{}',
+    '{"url": 5, "user": ""}',
+    '{"url": "x", "user": ""}',
+    '{"url": "https://a", "user": 1}',
+  ]
+  const others = [
+    ...strange.map((one) => `{"contexts": {"a": ${one}}}`),
+    '{"contexts": []}',
+    '{"current": {}, "contexts": {}}',
+  ]
+  for (const text of ['{"current":', '{}', '7', ...others]) {
     writeFileSync(contexts.path, text)
     test.throws(() => contexts.all(), { message: /contexts\.json is damaged/ })
   }

@@ -29,3 +29,17 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   const soon = await run('apply --confirm soon', { answers: ['y'] })
   test.match(soon, { exit: 1, out: '', err: 'fulcrum: soon is no duration: say 90s, 5m or 2h\n' }, 'nobody is asked')
 })
+
+t.test('options of one way to apply are refused with another one, before anything is asked', async (test) => {
+  const { run } = await fixture(test)
+  for (const [line, said] of [
+    ['apply --prune', /--prune and --take-over go with -f/],
+    ['apply --take-over', /go with -f/],
+    ['apply plan.json --prune', /when the plan is made/],
+    ['apply -f a.yaml --mine', /choose pending changes/],
+    ['apply plan.json --only x', /choose pending changes/],
+    ['apply --mine --only x', /say --mine or --only/],
+    ['apply plan.json -f a.yaml', /say a plan, or -f/],
+  ] as const)
+    test.match(await run(`${line} -y`), { exit: 1, out: '', err: said }, line)
+})
