@@ -6,11 +6,13 @@ const NEVER = listOf(
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
   ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
   ['224.0.0.0', 3],
   ['::', 128],
   ['fe80::', 10],
   ['ff00::', 8],
   ['fd00:ec2::254', 128],
+  ['fd20:ce::254', 128],
 )
 
 function listOf(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {

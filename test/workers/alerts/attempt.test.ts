@@ -19,6 +19,8 @@ t.test('what only this machine may reach is refused, however it is written', asy
     '::ffff:169.254.169.254',
     'fe80::1',
     'fd00:ec2::254',
+    'fd20:ce::254',
+    '168.63.129.16',
     '224.0.0.1',
     'localhost',
   ]
