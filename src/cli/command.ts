@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { Connection } from './connection.ts'
 import { type Context, Contexts } from './contexts.ts'
 import { Failure } from './failure.ts'
+import { printable } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What every command is given. */
@@ -49,6 +50,12 @@ export class Run {
   /** JSON for programs. */
   json(value: unknown): void {
     this.terminal.out(`${JSON.stringify(value, null, 2)}\n`)
+  }
+
+  /** What came of it: a sentence for people, or what programs need of it. */
+  told({ json }: Common, sentence: string, data: object): void {
+    if (json === true) this.json(data)
+    else this.terminal.out(`${printable(sentence)}.\n`)
   }
 
   /** Asks before something that is not easily taken back; `--yes` answers it. */

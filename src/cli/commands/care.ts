@@ -57,7 +57,7 @@ async function create(run: Run, file: string, options: Sealed): Promise<void> {
   const headers = await passphraseHeader(run, options)
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
   writePrivately(file, text)
-  run.terminal.out(`${file} holds what runs.\n`)
+  run.told(options, `${file} holds what runs`, { file })
 }
 
 interface Backup {
@@ -84,7 +84,7 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
   const body = { file, ...(sections.length === 0 ? {} : { sections }) }
   const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
   if (job !== undefined) await followed(run, connection, job)
-  run.terminal.out(`${message}.\n`)
+  run.told(options, message, { file, job })
 }
 
 function addCertificates(cert: Command, run: Run): void {
@@ -113,11 +113,11 @@ async function addCertificate(
   const connection = run.connect(common)
   const body = { pem: files.map(readText).join('\n'), ...(force === true ? { force } : {}) }
   const [known] = await connection.list<{ readonly id: string }>('/certificates/certs', { name })
-  const { message } =
+  const { message, data } =
     known === undefined
-      ? await connection.ask('POST', '/certificates/certs', { body: { name, ...body } })
-      : await connection.ask('PUT', `/certificates/certs/${known.id}`, { body })
-  run.terminal.out(`${message}. It is shown once it is applied: fulcrum apply\n`)
+      ? await connection.ask<object>('POST', '/certificates/certs', { body: { name, ...body } })
+      : await connection.ask<object>('PUT', `/certificates/certs/${known.id}`, { body })
+  run.told(common, `${message}. It is shown once it is applied: fulcrum apply`, { ...known, ...data })
 }
 
 async function expiring(run: Run, { days, ...common }: Common & { readonly days: string }): Promise<void> {
@@ -151,6 +151,10 @@ const ASKED = [
   '/config/document',
   '/certificates/certs',
   '/alerts',
+  '/alerts/deliveries',
+  '/ipvsDirector/rips',
+  '/backup/list',
+  '/audit?limit=200',
 ] as const
 
 async function diagnose(run: Run, file: string, common: Common): Promise<void> {
@@ -169,7 +173,9 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
   const made = { madeAt: new Date().toISOString(), answers }
   if (file === '-') return run.json(made)
   writePrivately(file, `${JSON.stringify(made, null, 2)}\n`)
-  run.terminal.out(
-    `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets.\n`,
+  run.told(
+    common,
+    `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets`,
+    { file },
   )
 }

@@ -136,8 +136,9 @@ async function discard(run: Run, ids: readonly string[], options: Discarding): P
     return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
   for (const id of ids) {
     const { message } = await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)
-    run.terminal.out(`${printable(message)}.\n`)
+    if (options.json !== true) run.terminal.out(`${printable(message)}.\n`)
   }
+  if (options.json === true) run.json({ discarded: ids })
 }
 
 async function act(

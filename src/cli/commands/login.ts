@@ -89,7 +89,7 @@ async function logout(run: Run, options: Common): Promise<void> {
     .ask('DELETE', '/token')
     .catch((error: Error) => run.terminal.err(`${error.message}\n`))
   if (Object.hasOwn(all, name)) run.contexts.remove(name)
-  run.terminal.out(`Logged out of ${context.url}.\n`)
+  run.told(options, `Logged out of ${context.url}`, { context: name, url: context.url })
 }
 
 function contexts(run: Run, name: string | undefined, options: Common): void {

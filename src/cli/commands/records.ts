@@ -219,22 +219,29 @@ async function weigh(run: Run, name: string, weight: string, options: Moving): P
   await applied(run, connection, { id, name: `The real server ${name} weighs ${weight}` }, options)
 }
 
-/** Applies the change of this record, or of these, and nothing that somebody else has staged. */
-export async function applied(
-  run: Run,
-  connection: Connection,
-  { id, of = [id], name }: { readonly id: unknown; readonly of?: readonly unknown[]; readonly name: string },
-  { stage, message, json }: Moving,
-): Promise<void> {
+/** Applies the changes of these records, unless they are to wait; answers whether there are any. */
+async function applyOwn(connection: Connection, of: readonly unknown[], { stage, message }: Moving): Promise<boolean> {
   const { changes } = await connection.get<{ readonly changes: readonly Data[] }>('/services/pending')
   const own = changes.filter((change) => of.includes(change['resourceId'])).map((change) => change['id'])
   if (own.length > 0 && stage !== true)
     await connection.ask('PUT', '/services/apply', {
       body: { changes: own, ...(message === undefined ? {} : { comment: message }) },
     })
-  if (json === true) return run.json({ id, staged: stage === true, changed: own.length > 0 })
-  const said = own.length === 0 ? ' already' : stage === true ? ', once it is applied' : ''
-  run.terminal.out(`${name}${said}.\n`)
+  return own.length > 0
+}
+
+const unless = (isChanged: boolean, { stage }: Moving) =>
+  !isChanged ? ' already' : stage === true ? ', once it is applied' : ''
+
+/** Applies the change of this record, or of these, and nothing that somebody else has staged. */
+export async function applied(
+  run: Run,
+  connection: Connection,
+  { id, of = [id], name }: { readonly id: unknown; readonly of?: readonly unknown[]; readonly name: string },
+  options: Moving,
+): Promise<void> {
+  const changed = await applyOwn(connection, of, options)
+  run.told(options, `${name}${unless(changed, options)}`, { id, staged: options.stage === true, changed })
 }
 
 async function drain(run: Run, name: string, options: Draining): Promise<void> {
@@ -247,8 +254,11 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
   const query = { wait: `${secondsIn(options.wait)}s`, ...(options.halt === true ? { then: 'halt' } : {}) }
   const { job } = await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/drain`, { query })
-  await applied(run, connection, { id, name: `The real server ${name} is drained` }, { ...options, json: false })
+  const changed = await applyOwn(connection, [id], options)
+  if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(changed, options)}`, {})
   if (job !== undefined) await followed(run, connection, job)
+  // Programs are told once, when it is over.
+  if (options.json === true) run.json({ id, job, staged: options.stage === true, changed })
 }
 
 interface Job {

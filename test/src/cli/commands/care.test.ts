@@ -12,6 +12,7 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
   await call('PUT', '/services/apply')
   const file = join(home, 'backup.json')
   test.match(await run(['backup', 'create', file]), { exit: 0 })
+  test.same(JSON.parse((await run(['backup', 'create', file, '--json'])).out), { file })
   test.equal(statSync(file).mode & 0o777, 0o600)
   test.match(JSON.parse(readFileSync(file, 'utf8')), { format: 1, checksum: String })
   const [real] = (await call('GET', '/ipvsDirector/rips')).json.data
@@ -43,7 +44,8 @@ t.test('certificates are handed in, replaced by name, and seen to end', async (t
     return [a, b]
   }
   test.match(await run(['cert', 'add', 'site', ...write('www.test')]), { exit: 0, out: /Certificate stored/ })
-  test.match(await run(['cert', 'add', 'site', ...write('new.test')]), { exit: 0 })
+  const replaced = await run(['cert', 'add', 'site', ...write('new.test'), '--json'])
+  test.match(JSON.parse(replaced.out), { id: /^[0-9a-f-]{36}$/ })
   test.match((await run('get certs')).out, /site +new\.test/)
   test.match(await run('cert expiring --days 1'), { exit: 0, out: 'None ends within 1 days.\n' })
   test.match(await run('cert expiring --days 9999'), { exit: 1, out: /NAME +UNTIL +LEFT\nsite / })
@@ -81,7 +83,10 @@ t.test('what is handed to whoever helps holds no secret', async (test) => {
   test.match(await run(['diagnose', file]), { exit: 0, out: /no secrets/, err: /\/overview\n/ })
   const text = readFileSync(file, 'utf8')
   test.equal(statSync(file).mode & 0o777, 0o600)
-  test.match(JSON.parse(text).answers, { '/services/apply': { state: 'idle' }, '/config/document': { version: 1 } })
+  const { answers } = JSON.parse(text)
+  test.match(answers, { '/services/apply': { state: 'idle' }, '/config/document': { version: 1 } })
+  test.ok(answers['/audit?limit=200'].length > 4, 'who did what')
+  test.same(answers['/ipvsDirector/rips'], [], 'how real servers are')
   test.notMatch(text, /PRIVATE KEY/)
   for (const secret of [token, ...secrets]) test.notOk(text.includes(secret))
   test.match(text, /ann@corp\.example/, 'what is pending is in it')

@@ -15,7 +15,7 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   const { changes } = JSON.parse((await run('pending --json')).out)
   const ids = changes.map(({ id }: { readonly id: string }) => id)
   test.match(await run(`apply --only ${ids[0]} -y -m first`), { exit: 0, out: /Revision \d+ runs/ })
-  test.match((await run(`discard ${ids[1]}`)).out, /discarded/)
+  test.same(JSON.parse((await run(`discard ${ids[1]} --json`)).out), { discarded: [ids[1]] })
   test.match(await run('discard'), { exit: 1, err: /say ids, --mine or --all/ })
   test.match(await run('discard --mine'), { exit: 0 })
   test.match((await run('get servers -o name')).out, 'web1\n')

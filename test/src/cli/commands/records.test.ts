@@ -53,4 +53,7 @@ t.test('a drain with a time waits for its connections', async (test) => {
   const drained = await run('server drain web1 --wait 1m --halt')
   test.match(drained, { exit: 0, out: /web1 is drained\.\n/, err: /succeeded/ })
   test.match((await call('GET', '/ipvsDirector/rips?name=web1')).json.data, [{ state: 'halted' }])
+  await run('server online web1')
+  const told = JSON.parse((await run('server drain web1 --wait 1m --json')).out)
+  test.match(told, { id: String, job: String, staged: false, changed: true }, 'once, at the end')
 })
