@@ -20,7 +20,7 @@ const RENDERS = scaled(40, 2)
 const WARM = scaled(15, 1)
 const OBJECTS = scaled(20_000, 100)
 const PER_SECOND = scaled(10_000, 100)
-const ROUNDS = scaled(3, 1)
+const ROUNDS = scaled(8, 1)
 const SECONDS = scaled(15, 1)
 const SCRAPE_EVERY_MS = scaled(15_000, 200)
 
