@@ -184,6 +184,18 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.notMatch(text, /eyJ[\w-]+\.[\w-]+\./, 'nothing like a token')
   })
 
+  const diagnosed = async () => {
+    const { exitCode, stdout, stderr } = await machine.run('/opt/fulcrum/systemd/fulcrum', 'diagnose', '-')
+    if (exitCode !== 0) throw new Error(stderr)
+    return { stdout, made: JSON.parse(stdout) as { readonly journal: readonly string[] } }
+  }
+  await t.test('what is handed to whoever helps has the journal, and no secret', async (t) => {
+    const { made, stdout } = await diagnosed()
+    t.match(made, { answers: { '/services/apply': { state: 'idle' } } })
+    t.ok(made.journal.some((line) => line.includes('Fulcrum 0.1.0, appliance profile')))
+    t.notMatch(stdout, /PRIVATE KEY|\$argon2|eyJ[\w-]+\.[\w-]+\./)
+  })
+
   await t.test('stops cleanly, and HAProxy goes on without it', async (t) => {
     const before = await haproxyPid()
     t.equal((await machine.run('systemctl', 'stop', 'fulcrum')).exitCode, 0)
@@ -192,6 +204,9 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal(await property('fulcrum', 'ExecMainStatus'), '0')
     t.equal(await haproxyPid(), before)
     t.equal(await fetchFrontend(), 'origin')
+    const { made } = await diagnosed()
+    t.match(made, { unreached: /logged in|cannot be reached/, answers: {} }, 'what helps is there without it')
+    t.ok(made.journal.some((line) => line.includes('Stopped fulcrum.service')))
   })
 
   await t.test('a stop in the middle of the start is clean as well', async (t) => {

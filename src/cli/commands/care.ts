@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, readText, type Run } from '../command.ts'
-import { Refusal } from '../connection.ts'
+import { type Connection, Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import { journalHere } from '../journal.ts'
 import { span, table } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
 import { followed } from './records.ts'
@@ -14,7 +15,9 @@ export function addCare(program: Command, run: Run): void {
   addCertificates(program.command('cert').description('hand in a certificate, or see which end soon'), run)
   program
     .command('diagnose')
-    .description('write what helps to find out what is wrong into a file: versions, checks, settings without secrets')
+    .description(
+      'write what helps to find out what is wrong into a file: versions, checks, settings without secrets, the journal',
+    )
     .argument('[file]', 'default: fulcrum-diagnose.json; - is the standard output')
     .action((file: string | undefined, _options: unknown, command: Command) =>
       diagnose(run, file ?? 'fulcrum-diagnose.json', optionsOf(command)),
@@ -158,24 +161,35 @@ const ASKED = [
 ] as const
 
 async function diagnose(run: Run, file: string, common: Common): Promise<void> {
-  const connection = run.connect(common)
+  const journal = await journalHere()
   const answers: Record<string, unknown> = {}
-  for (const path of ASKED) {
-    run.terminal.err(`${path}\n`)
-    try {
-      answers[path] = await connection.get(path)
-    } catch (error) {
-      // What this caller may not see, or this daemon does not have, is told as that.
-      if (!(error instanceof Refusal)) throw error
-      answers[path] = { refused: error.code, message: error.said }
+  let unreached: string | undefined
+  try {
+    const connection = run.connect(common)
+    for (const path of ASKED) {
+      run.terminal.err(`${path}\n`)
+      answers[path] = await answerTo(connection, path)
     }
+  } catch (error) {
+    // A daemon that is down is what this is for, as long as there is something else to tell.
+    if (journal.length === 0 || !(error instanceof Failure)) throw error
+    unreached = error.message
+    run.terminal.err(`${unreached}\n`)
   }
-  const made = { madeAt: new Date().toISOString(), answers }
+  const made = { madeAt: new Date().toISOString(), unreached, answers, journal }
   if (file === '-') return run.json(made)
   writePrivately(file, `${JSON.stringify(made, null, 2)}\n`)
-  run.told(
-    common,
-    `${file} has what ${ASKED.length} questions were answered. Names and addresses are in it, no secrets`,
-    { file },
-  )
+  const [asked, lines] = [Object.keys(answers).length, journal.length]
+  const has = `what ${asked} questions were answered and ${lines} lines of this machine's journal`
+  run.told(common, `${file} has ${has}. Names and addresses are in it, no secrets`, { file })
+}
+
+/** What this caller may not see, or this daemon does not have, is told as that. */
+async function answerTo(connection: Connection, path: string): Promise<unknown> {
+  try {
+    return await connection.get(path)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return { refused: error.code, message: error.said }
+  }
 }
