@@ -20,6 +20,9 @@ export interface Change {
 export interface Warning {
   readonly code: string
   readonly message: string
+  /** What it is about, where it is about one record. */
+  readonly resource?: string
+  readonly name?: string
 }
 
 export interface Changes {

@@ -42,33 +42,31 @@ function cut(text: string, width: number): string {
   return `${kept}…`
 }
 
-/** A table that fits: the widest columns give way. */
+const GAP = 2
+/** Of less, nobody knows any more what stood there. */
+const COLUMN_MIN = 8
+
+/** A table that fits: the widest columns give way, and where that does not suffice the last ones are left out. */
 export function table(rows: readonly Row[], columns: readonly string[], width: number | undefined): string {
   const cells = [
     columns.map((name) => name.toUpperCase()),
     ...rows.map((row) => columns.map((name) => printable(row[name] ?? ''))),
   ]
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => widthOf(row[at] ?? ''))))
-  const gap = 2
-  let over = width === undefined ? 0 : widths.reduce((sum, one) => sum + one + gap, -gap) - width
+  let over = width === undefined ? 0 : widths.reduce((sum, one) => sum + one + GAP, -GAP) - width
   while (over > 0) {
     const widest = widths.indexOf(Math.max(...widths))
-    if ((widths[widest] ?? 0) <= 8) break
+    if ((widths[widest] ?? 0) <= COLUMN_MIN) break
     widths[widest] = (widths[widest] ?? 0) - 1
     over -= 1
   }
-  return cells
-    .map((row) =>
-      row
-        .map((cell, at) => {
-          const fitting = cut(cell, widths[at] ?? 0)
-          return at === row.length - 1 ? fitting : fitting + ' '.repeat((widths[at] ?? 0) - widthOf(fitting) + gap)
-        })
-        .join('')
-        .trimEnd(),
-    )
-    .join('\n')
-    .concat('\n')
+  while (over > 0 && widths.length > 1) over -= (widths.pop() ?? 0) + GAP
+  const line = (row: readonly string[]) =>
+    widths.map((room, at) => {
+      const fitting = cut(row[at] ?? '', room)
+      return fitting + ' '.repeat(room - widthOf(fitting))
+    })
+  return cells.map((row) => `${line(row).join(' '.repeat(GAP)).trimEnd()}\n`).join('')
 }
 
 const BARS = '▁▂▃▄▅▆▇█'

@@ -181,7 +181,11 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
   writePrivately(file, `${JSON.stringify(made, null, 2)}\n`)
   const [asked, lines] = [Object.keys(answers).length, journal.length]
   const has = `what ${asked} questions were answered and ${lines} lines of this machine's journal`
-  run.told(common, `${file} has ${has}. Names and addresses are in it, no secrets`, { file })
+  run.told(
+    common,
+    `${file} has ${has}. Names and addresses are in it, and no secrets, unless one stands in a rule or a raw line`,
+    { file },
+  )
 }
 
 /** What this caller may not see, or this daemon does not have, is told as that. */

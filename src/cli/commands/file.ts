@@ -34,6 +34,8 @@ interface PlanFile {
   readonly prune: boolean
   readonly takeOver: boolean
   readonly digest: string
+  /** What it warned of, for whoever looked at it. */
+  readonly warnings: Changes['warnings']
 }
 
 interface Planned extends Changes {
@@ -157,7 +159,7 @@ async function planFile(run: Run, options: PlanOptions): Promise<void> {
   const wanted = await readWanted(run, options)
   const planned = await plan(connection, wanted)
   if (options.out !== undefined) {
-    const kept: PlanFile = { fulcrumPlan: 1, ...wanted, digest: planned.digest }
+    const kept: PlanFile = { fulcrumPlan: 1, ...wanted, digest: planned.digest, warnings: planned.warnings }
     // What a document holds may be secret.
     writePrivately(options.out, `${JSON.stringify(kept)}\n`)
   }
@@ -191,12 +193,19 @@ export async function applyFile(
     return
   }
   if (kept === undefined) await agreeTo(run, found, document, options)
-  const terms = termsOf(options, found.warnings.length > 0 && options.yes !== true)
+  const areSeen = kept === undefined ? options.yes !== true : areAmong(found.warnings, kept.warnings)
+  const terms = termsOf(options, found.warnings.length > 0 && areSeen)
   const applied = await connection.ask('PUT', `/config/plans/${encodeURIComponent(found.planId)}/apply`, {
     body: terms,
   })
   tellApplied(run, applied, options)
 }
+
+/** Their texts name ids, which what is made gets anew with each plan. */
+const areAmong = (now: Changes['warnings'], then: Changes['warnings']): boolean =>
+  now.every((one) =>
+    then.some(({ code, resource, name }) => code === one.code && resource === one.resource && name === one.name),
+  )
 
 function readPlan(path: string): PlanFile {
   let read: Partial<PlanFile>
@@ -205,10 +214,10 @@ function readPlan(path: string): PlanFile {
   } catch {
     throw new Failure(`${path} is no plan: make one with fulcrum plan --out`)
   }
-  const { fulcrumPlan, document, prune = false, takeOver = false, digest } = read
+  const { fulcrumPlan, document, prune = false, takeOver = false, digest, warnings = [] } = read
   if (fulcrumPlan !== 1 || document === undefined || digest === undefined)
     throw new Failure(`${path} is no plan: a document is applied with -f ${path}`)
-  return { fulcrumPlan, document, prune, takeOver, digest }
+  return { fulcrumPlan, document, prune, takeOver, digest, warnings }
 }
 
 async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes }: ApplyOptions): Promise<void> {

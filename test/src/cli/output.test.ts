@@ -18,6 +18,10 @@ t.test('a table has columns, and fits the terminal', (test) => {
   for (const line of table(rows, ['name', 'address'], 30).trim().split('\n')) test.ok(widthOf(line) <= 30, line)
   test.match(table(rows, ['name', 'address'], 30), /a very long name …  192\.0\.2\.22/)
   test.equal(table([], ['name'], 80), 'NAME\n')
+  const many = ['name', 'address', 'state', 'health', 'owner'] as const
+  const long = Object.fromEntries(many.map((name) => [name, `${name} of a server`]))
+  for (const line of table([long], many, 30).trim().split('\n')) test.ok(widthOf(line) <= 30, line)
+  test.equal(table([long], many, 30), 'NAME      ADDRESS   STATE\nname of…  address…  state o…\n')
   test.end()
 })
 

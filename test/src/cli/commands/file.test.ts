@@ -101,6 +101,14 @@ l7Frontends:
     exit: 1,
     err: /; apply with --accept-warnings if that is meant \(WARNINGS\)/,
   })
+  const kept = join(home, 'p.json')
+  await run(['plan', '-f', file, '--out', kept])
+  const made = JSON.parse(readFileSync(kept, 'utf8'))
+  const unseen = join(home, 'q.json')
+  writeFileSync(unseen, JSON.stringify({ ...made, warnings: [] }))
+  test.match(await run(['apply', unseen]), { exit: 1, err: /\(WARNINGS\)/ }, 'that came behind the plan')
+  test.match(await run(['apply', kept]), { exit: 0 }, 'that were told with it')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('8091', '8092'))
   test.match(await run(['apply', '-f', file, '--yes', '--accept-warnings']), { exit: 0 })
 })
 
