@@ -31,7 +31,7 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   // The session outlives a reload, by a cookie that only the page can use.
   await page.open(`https://127.0.0.1:${daemon.port}/#/servers`)
   await page.click('tbody input[type=checkbox]')
-  await page.click('.bulk button', 'drain')
+  await page.click('.bulk button', 'Drain')
   await page.click('.pill.waiting')
   await page.place('.dialog .change')
   await page.click('.dialog-foot button', 'Apply all')

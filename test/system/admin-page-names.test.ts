@@ -1,6 +1,6 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture } from '../fixtures/daemon.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 /** Names as people give them, on the page. */
 
@@ -35,9 +35,14 @@ t.test('names with markup, without an end, and from right to left', { skip: noBr
     // Of each server its own page, where the name is the heading.
     for (const { id, name } of await daemon.data('GET', '/ipvsDirector/rips')) {
       await page.evaluate(`location.hash = '#/servers/${id}'`)
-      await page.waitForFunction(`document.querySelector('main h1')?.textContent === ${JSON.stringify(name)}`)
+      const heading = () => page.evaluate("document.querySelector('main h1')?.textContent")
+      await until('the heading', heading, (text) => text === name)
       test.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), `${name} fits ${width}`)
-      await page.waitForFunction(`document.title === ${JSON.stringify(`${name} · Fulcrum`)}`)
+      await until(
+        'the title',
+        () => page.title(),
+        (title) => title === `${name} · Fulcrum`,
+      )
     }
     await page.click('.pill')
     await page.waitForSelector('.dialog .change')
