@@ -50,7 +50,8 @@ async function rateOf(pid: number, load: () => Promise<number>): Promise<Rate> {
 }
 
 export async function run(): Promise<void> {
-  const { daemon, plainPort, stop } = await startDaemon()
+  const bench = await startDaemon()
+  const { daemon, plainPort } = bench
   const bares: BareServer[] = []
   const rows = []
   try {
@@ -81,7 +82,7 @@ export async function run(): Promise<void> {
     }
   } finally {
     for (const bare of bares) bare.stop()
-    await stop()
+    await bench.stop()
   }
   table(
     `Connections: ping, ${ROUNDS} interleaved rounds of ${SECONDS} s; wrk -t1 -c32, and openssl s_time one after the other`,
