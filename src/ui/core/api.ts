@@ -15,8 +15,8 @@ export { type FieldError, Refused } from '../../client/refused.ts'
 
 const BASE = 'api/v1'
 const UNPROCESSABLE = 422
-/** Somebody sits before it: who is to come back later than this is told so. */
-const WAIT_S_MAX = 2
+/** Somebody sits before it: who is to come back later than this in all is told so. A daemon begins anew in less. */
+const WAIT_S_MAX = 4
 
 /** It is kept here, and in nothing that outlives the page. */
 export const token = new Token()
