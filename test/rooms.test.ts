@@ -26,7 +26,7 @@ const DOORS: readonly (readonly [imported: RegExp, by: RegExp])[] = [
   [/^uWebSockets\.js$/, /^src\/http\//],
   [
     /^(node:)?child_process$/,
-    /^(workers\/(host\/linux-host|detached\/program)|src\/daemon\/nodes\/(node-process|etcd-program))\.ts$/,
+    /^(workers\/(host\/linux-host|detached\/program)|src\/daemon\/nodes\/(node-process|etcd-program)|src\/cli\/journal)\.ts$/,
   ],
   // Drivers are pure: what touches the machine is a step. The text of a program that they hand out is read once.
   [
