@@ -2,10 +2,10 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { cpuOf, startDaemon } from './daemon.ts'
+import { startDaemon } from './daemon.ts'
 import { type BareServer, startBare, throughput } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
-import { ratios } from './polled.ts'
+import { type Rate, rateOf, ratios } from './polled.ts'
 import { scaled } from './scale.ts'
 
 const execute = promisify(execFile)
@@ -17,7 +17,7 @@ const ANSWER = Buffer.from('{"status":"success","message":"pong"}')
 /** Answers of a server in so many seconds, at these places: plain HTTP and TLS. */
 type Load = (plain: string, tls: string) => Promise<number>
 
-const kept = (url: string, headers = {}) => throughput({ url: `${url.replace(/\/$/, '')}${PING}`, headers }, SECONDS)
+const kept = (url: string, headers = {}) => throughput({ url: new URL(PING, url).href, headers }, SECONDS)
 const closing = (url: string) => kept(url, { Connection: 'close' })
 
 /** One connection after the other: handshake, one request, end. s_time says how many it was in how many seconds. */
@@ -38,17 +38,6 @@ const CASES: readonly (readonly [name: string, load: Load])[] = [
   ['the same, with a session that is taken up again', (_, tls) => handshakes(tls, '-reuse')],
 ]
 
-interface Rate {
-  readonly perSecond: number
-  readonly processor_us: number
-}
-
-async function rateOf(pid: number, load: () => Promise<number>): Promise<Rate> {
-  const before_s = cpuOf(pid)
-  const perSecond = await load()
-  return { perSecond, processor_us: ((cpuOf(pid) - before_s) * 1e6) / (perSecond * SECONDS) }
-}
-
 export async function run(): Promise<void> {
   const bench = await startDaemon()
   const { daemon, plainPort } = bench
@@ -67,8 +56,8 @@ export async function run(): Promise<void> {
         [`http://127.0.0.1:${plainPort}`, `https://127.0.0.1:${daemon.port}`],
       ] as const
       for (let round = 0; round < ROUNDS; round += 1) {
-        bare.push(await rateOf(limit.pid, () => load(...bareAt)))
-        ours.push(await rateOf(daemon.pid, () => load(...ownAt)))
+        bare.push(await rateOf(limit.pid, SECONDS, () => load(...bareAt)))
+        ours.push(await rateOf(daemon.pid, SECONDS, () => load(...ownAt)))
       }
       const of = (rates: readonly Rate[], what: keyof Rate) => rates.map((rate) => rate[what])
       rows.push([

@@ -135,9 +135,10 @@ export interface Rate {
   readonly processor_us: number
 }
 
-async function rateOf(pid: number, target: Target, seconds: number): Promise<Rate> {
+/** `load` answers how many requests a second it made, for so many seconds. */
+export async function rateOf(pid: number, seconds: number, load: () => Promise<number>): Promise<Rate> {
   const before_s = cpuOf(pid)
-  const perSecond = await throughput(target, seconds)
+  const perSecond = await load()
   return { perSecond, processor_us: ((cpuOf(pid) - before_s) * 1e6) / (perSecond * seconds) }
 }
 
@@ -157,8 +158,8 @@ export async function besideBare(
   const [ours, bare]: [Rate[], Rate[]] = [[], []]
   try {
     for (let round = 0; round < rounds; round += 1) {
-      bare.push(await rateOf(limit.pid, { url: limit.url, headers: {} }, seconds))
-      ours.push(await rateOf(polled.pid, target, seconds))
+      bare.push(await rateOf(limit.pid, seconds, () => throughput({ url: limit.url, headers: {} }, seconds)))
+      ours.push(await rateOf(polled.pid, seconds, () => throughput(target, seconds)))
     }
   } finally {
     limit.stop()

@@ -57,6 +57,11 @@ class Counts {
   }
 
   /** null where nothing was added. */
+  backend({ id, name }: NamedBackend, isUp: boolean | undefined): void {
+    this.of('backends', isUp)
+    if (isUp === false) this.down.push({ kind: 'backend', id, name })
+  }
+
   sum(name: string): number | null {
     return this.#sums.get(name) ?? null
   }
@@ -101,9 +106,7 @@ export async function summarizeLayer7(live: Layer7, placed: PlacedObjects): Prom
         health,
       )
     const isUp = text === '' ? undefined : text.startsWith('UP')
-    counts.of('backends', isUp)
-    if (isUp === false) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
-    return undefined
+    return counts.backend(backend, isUp)
   })
   return counts.summary(live.problem)
 }
@@ -130,9 +133,7 @@ export async function summarizeLayer4(live: Layer4, placed: PlacedObjects): Prom
       return judge(counts, backend, real, names.state?.(real.ripId), live.healthIn(backend.id, real.ripId))
     }
     const up = live.realsUp(rowKey('backend', backend.id, ''))
-    counts.of('backends', up === undefined ? undefined : up > 0)
-    if (up === 0) counts.down.push({ kind: 'backend', id: backend.id, name: backend.name })
-    return undefined
+    return counts.backend(backend, up === undefined ? undefined : up > 0)
   })
   return counts.summary(live.problem)
 }
