@@ -21,24 +21,28 @@ const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n
 
 /** Runs the daemon until a signal ends it. */
 export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
-  if ((settings.check || settings.repair) && !existsSync(settings.state))
-    throw new Error(`there is nothing in ${settings.state}`)
-  assertDescriptors()
-  lockState(settings.state)
-  refuseWitnessState(settings.state)
-  if (settings.repair) await repair(settings.state)
-  if (settings.check || settings.repair) return end(await check(settings.state))
+  if (settings.check || settings.repair) return end(await lookInto(settings))
   const starter = settings.beside === undefined ? undefined : starterOf()
+  // Before it holds anything: whoever is told to end in the middle of the start ends what that start takes over.
+  const signal = endingSignal(starter)
+  takeState(settings.state)
   const daemon: Daemon = {
     settings,
     log: createLog((line) => void process.stderr.write(line)),
     notifier: createNotifier(settings.notify),
-    signal: endingSignal(starter),
+    signal,
     starter,
     before: undefined,
   }
   while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
   end(0)
+}
+
+/** @throws {Error} when another daemon has it, or it is not that of a node. */
+function takeState(state: string): void {
+  assertDescriptors()
+  lockState(state)
+  refuseWitnessState(state)
 }
 
 /** It would be taken for what a crash has left of joining. */
@@ -143,12 +147,12 @@ function greet(settings: Settings, appliance: Appliance, password: string, url: 
   say(`  Password       ${password}`)
 }
 
-/** What is damaged after it is told by the check that follows. */
-async function repair(state: string): Promise<void> {
-  for (const done of await repairState(state)) say(done)
-}
-
-async function check(state: string): Promise<number> {
+/** Checks the stores, after repairing them where that is asked for. Answers with the exit code. */
+async function lookInto({ state, repair }: Settings): Promise<number> {
+  if (!existsSync(state)) throw new Error(`there is nothing in ${state}`)
+  takeState(state)
+  // What is damaged after it is told by the check.
+  if (repair) for (const done of await repairState(state)) say(done)
   const problems = await checkState(state)
   for (const problem of problems) complain(problem)
   if (problems.length === 0) say('the stores are whole')
