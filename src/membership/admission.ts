@@ -9,8 +9,9 @@ import { EtcdError } from '../etcd/errors.ts'
 import type { Revocation } from './cluster-files.ts'
 import { type Issuers, issuersIn, numbersOf } from './authorities.ts'
 import { type Certified, certifiedUntil, certify, type Requests, revocationOf } from './foundation.ts'
+import { makeRoom } from './first-start.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
-import type { Member, Members, Voter } from './members.ts'
+import type { Member, Members } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
@@ -83,7 +84,7 @@ export async function admit(
     .all()
     .filter((one) => one.id !== id)
     .map(clientUrl)
-  await inTime({ clock, wait }, () => addToEtcd(etcd, member))
+  await inTime({ clock, wait }, () => makeRoom(etcd, member))
   const { clusterId } = own
   const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position, now_ms)
@@ -130,13 +131,6 @@ export const changing = (): ApiError =>
     'JOB_IN_PROGRESS',
     'The cluster changes its certificates or its version just now; join again in a minute',
   )
-
-/** As one that follows without a vote: who never starts must not cost the others their quorum. */
-export async function addToEtcd(etcd: JoinedCluster['etcd'], member: Voter): Promise<void> {
-  const listed = await etcd.members.list()
-  if (listed.some(({ peerUrls }) => peerUrls.includes(peerUrl(member)))) return
-  await etcd.members.add([peerUrl(member)], { isLearner: true })
-}
 
 /** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
 export async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {

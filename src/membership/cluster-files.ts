@@ -212,6 +212,11 @@ export class ClusterFiles {
   /** What it has of its member of etcd goes, and with it what that is started with. */
   async wipeEtcd(): Promise<void> {
     await rm(join(this.folder, ETCD_FILE), { force: true })
+    await this.wipeData()
+  }
+
+  /** It can be started again as before. */
+  async wipeData(): Promise<void> {
     await rm(this.dataFolder, { recursive: true, force: true })
   }
 

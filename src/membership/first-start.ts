@@ -2,17 +2,24 @@ import { ApiError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import type { Member as EtcdMember } from '../etcd/members.ts'
-import type { ClusterFiles } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
-export interface FirstStartParts extends Waiting {
-  readonly own: NodeAddress
-  readonly etcd: { readonly members: Pick<EtcdClient['members'], 'list'> }
-  readonly files: Pick<ClusterFiles, 'wipeEtcd'>
-  readonly service: Pick<EtcdService, 'start' | 'stop'>
-  readonly log: Log
+/**
+ * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, as
+ * whoever never starts must not cost the others their quorum. What is listed there goes first: once a member has
+ * answered the leader, etcd sends it only what comes behind, and where it has lost what it had it panics at each start.
+ */
+export async function makeRoom(
+  { members }: { readonly members: Pick<EtcdClient['members'], 'list' | 'add' | 'remove'> },
+  { id, ...place }: NodeAddress & { readonly id: string },
+): Promise<void> {
+  const url = peerUrl(place)
+  const isLost = ({ name, peerUrls }: EtcdMember) => peerUrls.includes(url) && (name === '' || name === id)
+  const lost = (await members.list()).find(isLost)
+  if (lost !== undefined) await members.remove(lost.id)
+  await members.add([url], { isLearner: true })
 }
 
 /** What etcd says when who it asks lists other members than it was started with, and when none answers it in time. */
@@ -38,7 +45,7 @@ const SAID_MS = 1_000
 /**
  * A new member of etcd takes its id from what another one lists, who was there earlier included; so whoever joins where
  * a node has just left may take that one's id, and nobody talks to it. It can be told by the list: it has no name
- * there. Without a name it has no vote, and nothing that anybody counts on, so it begins anew.
+ * there. Without a name it has no vote, and nothing that anybody counts on, so it is replaced.
  */
 export class Unnamed {
   readonly #clock: Waiting['clock']
@@ -49,10 +56,10 @@ export class Unnamed {
     this.#clock = clock
   }
 
-  /** Whether this member is so for too long. `listed`: as a majority knows them. */
-  isLate(listed: readonly EtcdMember[], member: NodeAddress): boolean {
+  /** Whether a member is so for too long, if it is so now. */
+  isLate(isSo: boolean): boolean {
     const now_ms = this.#clock.monotonic_ms()
-    if (!isUnnamed(listed, member)) this.#since_ms = undefined
+    if (!isSo) this.#since_ms = undefined
     else if (now_ms - (this.#since_ms ??= now_ms) >= this.#patience_ms) {
       this.#since_ms = undefined
       this.#patience_ms *= 2
@@ -67,6 +74,13 @@ function isUnnamed(listed: readonly EtcdMember[], member: NodeAddress): boolean 
   return listed.some(({ name, isLearner, peerUrls }) => name === '' && isLearner && peerUrls.includes(url))
 }
 
+export interface FirstStartParts extends Waiting {
+  readonly own: NodeAddress
+  readonly etcd: { readonly members: Pick<EtcdClient['members'], 'list'> }
+  readonly service: Pick<EtcdService, 'start' | 'stop'>
+  readonly log: Log
+}
+
 /** The same of the member beside this daemon. */
 export class FirstStart {
   readonly #parts: FirstStartParts
@@ -77,17 +91,17 @@ export class FirstStart {
     this.#unnamed = new Unnamed(parts.clock)
   }
 
-  async look(listed: readonly EtcdMember[]): Promise<void> {
-    const { own, service, etcd, files, log, wait } = this.#parts
-    if (!this.#unnamed.isLate(listed, own)) return
+  /** `listed`: as a majority knows them. Answers whether this member does not come up; it has ended then. */
+  async isInVain(listed: readonly EtcdMember[]): Promise<boolean> {
+    const { own, service, etcd, log, wait } = this.#parts
+    if (!this.#unnamed.isLate(isUnnamed(listed, own))) return false
     await service.stop()
     await wait(SAID_MS)
-    try {
-      if (!isUnnamed(await etcd.members.list(), own)) return
-      log.warn('the member of etcd of this node does not come up, and begins anew')
-      await files.wipeEtcd()
-    } finally {
-      await service.start()
+    if (isUnnamed(await etcd.members.list(), own)) {
+      log.warn('the member of etcd of this node does not come up, and is replaced')
+      return true
     }
+    await service.start()
+    return false
   }
 }

@@ -326,7 +326,7 @@ export class JoinedCluster {
     const isApart = await this.succession.look(listed)
     if (listed === undefined) return await this.#askStanding()
     if (isApart) return
-    await this.#firstStart.look(listed)
+    if (await this.#firstStart.isInVain(listed)) return await this.succession.replaceMember()
     const isReachable = (id: string) => this.isReachable(id)
     const { own, etcd, peers } = this
     await promote({ own, etcd, peers, members: this.#parts.members, isReachable }, listed)

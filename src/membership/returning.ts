@@ -1,14 +1,13 @@
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { EtcdClient } from '../etcd/client.ts'
-import type { Member as EtcdMember } from '../etcd/members.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
+import { makeRoom } from './first-start.ts'
 import type { Members } from './members.ts'
-import { peerUrl } from './node-address.ts'
 
 export interface ReturningParts {
   readonly own: OwnMembership
-  readonly etcd: { readonly members: Pick<EtcdClient['members'], 'list' | 'add'> }
+  readonly etcd: { readonly members: Pick<EtcdClient['members'], 'list' | 'add' | 'remove'> }
   readonly members: Pick<Members, 'epoch'>
   readonly files: Pick<ClusterFiles, 'change' | 'keepArguments'>
   readonly service: Pick<EtcdService, 'argumentsOf'>
@@ -33,16 +32,11 @@ export async function startOver(
  * Gives a node that comes back a new member of etcd, as one that follows without a vote, like a node that joins. What
  * it had of the old one is away by now, so from the start on nothing may be wiped any more: that it returns is over
  * before. Whoever asks starts it, and has to know by then that it has a member: a start that fails is tried again, and
- * nothing goes for it. `listed`: the members as the others know them, this node's not among them or not started.
+ * nothing goes for it.
  */
-export async function comeBack(
-  { own, etcd, members, files, service }: ReturningParts,
-  listed: readonly EtcdMember[],
-): Promise<void> {
-  const url = peerUrl(own)
-  const isAdded = listed.some(({ peerUrls }) => peerUrls.includes(url))
-  if (!isAdded) await etcd.members.add([url], { isLearner: true })
-  const known = isAdded ? listed : await etcd.members.list()
+export async function comeBack({ own, etcd, members, files, service }: ReturningParts): Promise<void> {
+  await makeRoom(etcd, { ...own, id: own.nodeId })
+  const known = await etcd.members.list()
   const urls = Object.fromEntries(known.map(({ name, peerUrls }) => [name === '' ? own.nodeId : name, peerUrls]))
   await files.keepArguments(service.argumentsOf(own, urls, 'existing'))
   await files.change({ isReturning: undefined, vote: undefined, epoch: members.epoch })

@@ -64,8 +64,7 @@ export class SteppingAside {
     const self = listed.find(({ name }) => name === this.#parts.own.nodeId)
     if (this.isOut) {
       // One that is being started has no name yet.
-      if (isSame && this.#parts.members.get(this.#parts.own.nodeId)?.maintenance === undefined)
-        await this.#comeBack(listed)
+      if (isSame && this.#parts.members.get(this.#parts.own.nodeId)?.maintenance === undefined) await this.#comeBack()
     } else if (self === undefined) {
       // What has happened to it was begun here, before a crash.
       const [other] = listed
@@ -113,11 +112,11 @@ export class SteppingAside {
   }
 
   /** What its old member had is of no use: etcd takes nobody back. */
-  async #comeBack(listed: readonly EtcdMember[]): Promise<void> {
+  async #comeBack(): Promise<void> {
     const { files, service, messages } = this.#parts
     await service.stop()
     await files.wipeEtcd()
-    await comeBack(this.#parts, listed)
+    await comeBack(this.#parts)
     this.#vote = undefined
     await service.start()
     messages.info('this node gets its vote back when it has caught up')

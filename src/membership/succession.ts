@@ -116,7 +116,7 @@ export class Succession {
     const isFit = !this.#isFollower && this.#parts.log.halted === undefined
     if (isFit) await this.#automatic.look(listed !== undefined)
     if (this.#isReturning) {
-      if (listed !== undefined) await this.#comeBack(listed)
+      if (listed !== undefined) await this.#comeBack()
       return true
     }
     const isSame = await this.histories.look(listed)
@@ -164,10 +164,18 @@ export class Succession {
     return this.#isReturning || this.aside.mayBeOut
   }
 
-  async #comeBack(listed: readonly EtcdMember[]): Promise<void> {
+  /** Its member of etcd has ended, and nothing that it had counts: the next looks give it a new one. */
+  async replaceMember(): Promise<void> {
+    const { files } = this.#parts
+    await files.change({ isReturning: true })
+    this.#isReturning = true
+    await files.wipeEtcd()
+  }
+
+  async #comeBack(): Promise<void> {
     // Before it has what the others have, it does not know whose history its member will be part of.
     if (!this.#hasCaughtUp) return
-    await comeBack(this.#parts, listed)
+    await comeBack(this.#parts)
     this.#isReturning = false
     await this.#parts.service.start()
   }

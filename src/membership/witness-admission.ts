@@ -2,8 +2,9 @@ import type { MachineClock } from '../base/clock.ts'
 import { ApiError, problemIn } from '../base/errors.ts'
 import { WITNESS_LEVEL } from '../cluster/levels.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
-import { addToEtcd, changing, inTime, isSameAs, type Newcomer, peersOf, refuseTaken } from './admission.ts'
+import { changing, inTime, isSameAs, type Newcomer, peersOf, refuseTaken } from './admission.ts'
 import { issuersIn, numbersOf } from './authorities.ts'
+import { makeRoom } from './first-start.ts'
 import { certifiedUntilOf, certifyWitness, type Certified } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members, Voter } from './members.ts'
@@ -72,7 +73,7 @@ export async function admitWitness(
     return isSameAs(members, issuers) ? witness : undefined
   })
   if (!isIn) throw changing()
-  await inTime({ clock, wait }, () => addToEtcd(etcd, witness))
+  await inTime({ clock, wait }, () => makeRoom(etcd, witness))
   const trust = await trustFor({ members, position: log.position, now_ms }, issuers, witness)
   const { clusterId } = own
   return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: peersOf(members) }

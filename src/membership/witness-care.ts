@@ -12,7 +12,7 @@ import type { PeerCredentials } from '../peers/peer-tls.ts'
 import { issuersIn, issuingPair, numbersOf } from './authorities.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import { inEtcdTurn } from './etcd-turn.ts'
-import { Unnamed } from './first-start.ts'
+import { makeRoom, Unnamed } from './first-start.ts'
 import { certifiedUntilOf, certifyWitness, revokedOf } from './foundation.ts'
 import type { Members, Voter } from './members.ts'
 import { askNode } from './questions.ts'
@@ -21,7 +21,7 @@ import { nodesFor, trustFor, WITNESS, type WitnessOrders, type WitnessState } fr
 
 export interface WitnessCareParts {
   readonly own: Pick<OwnMembership, 'nodeId'>
-  readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'leases'>
+  readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'leases' | 'members'>
   readonly keys: ClusterKeys
   readonly members: Members
   readonly files: Pick<ClusterFiles, 'certificates'>
@@ -87,7 +87,7 @@ export class WitnessCare {
     // One that does not answer is asked again; that it is away is told elsewhere.
     const told = await this.#ask({}).catch(() => undefined)
     if (told === undefined) return
-    if (this.#unnamed.isLate(listed, witness)) await this.#tell({ isUnnamed: true }, RESTART_MS)
+    if (this.#unnamed.isLate(!isNamed(listed, witness))) await this.#replaceMember(witness)
     await this.#bringTrust(witness, told)
     await this.#renew(witness, told)
     const nodes = nodesFor(members)
@@ -127,6 +127,13 @@ export class WitnessCare {
       this.#parts.log.warn('the witness does not do what it is told', { reason: String(error) })
       return undefined
     }
+  }
+
+  async #replaceMember(witness: Voter): Promise<void> {
+    const { etcd } = this.#parts
+    if (isNamed(await etcd.members.list(), witness)) return
+    await makeRoom(etcd, witness)
+    await this.#tell({ isReplaced: true }, RESTART_MS)
   }
 
   async #bringTrust(witness: Voter, told: WitnessState): Promise<void> {
@@ -181,3 +188,6 @@ export class WitnessCare {
     if (free !== undefined) await this.#tell({ leader: free.id })
   }
 }
+
+/** Its member of etcd has come up. */
+const isNamed = (listed: readonly EtcdMember[], { id }: Voter): boolean => listed.some(({ name }) => name === id)

@@ -28,8 +28,8 @@ export interface WitnessOrders {
   readonly certified?: Certified
   /** Its member of etcd leads: this one shall. */
   readonly leader?: string
-  /** Its member of etcd has not come up for long, and begins anew unless it follows by now. */
-  readonly isUnnamed?: boolean
+  /** Its member of etcd did not come up, and there is room for a new one at its place. */
+  readonly isReplaced?: boolean
   /** It shall ask for another certificate. */
   readonly isRequested?: boolean
 }

@@ -165,7 +165,7 @@ export class Witness {
     return this.#inTurn(() => this.#obey(asked as WitnessOrders))
   }
 
-  async #obey({ nodes, trust, certified, leader, isRequested, isUnnamed }: WitnessOrders): Promise<WitnessState> {
+  async #obey({ nodes, trust, certified, leader, isRequested, isReplaced }: WitnessOrders): Promise<WitnessState> {
     const files = this.#files
     if (this.#own === undefined) throw new Error('it is the witness of no cluster')
     if (nodes !== undefined) {
@@ -176,7 +176,7 @@ export class Witness {
     if (trust !== undefined) await files.keepTrust(trust, false)
     if (certified !== undefined || trust !== undefined) this.#server?.present(files.credentials())
     if (trust !== undefined) await this.#putInForce()
-    if (isUnnamed === true && !follows(await this.#status())) await this.#beginAnew()
+    if (isReplaced === true) await this.#beginAnew()
     if (leader !== undefined) await this.#etcd.maintenance.moveLeader(leader)
     const { serials, authorities, isInForce } = files.cluster.trust()
     const { notAfter_ms, key } = files.credentials()
@@ -193,7 +193,7 @@ export class Witness {
   /** It has no vote yet, and what it has counts for nobody. */
   async #beginAnew(): Promise<void> {
     await this.#service.stop()
-    await this.#files.cluster.wipeEtcd()
+    await this.#files.cluster.wipeData()
     await this.#service.start()
     this.#parts.log.warn('the member of etcd of this witness did not come up, and begins anew')
   }

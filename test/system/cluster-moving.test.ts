@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { ClusterDaemons } from '../fixtures/cluster-daemons.ts'
-import { addRip, etcdAt, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, asked, die, etcdAt, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
@@ -100,6 +100,25 @@ t.test('a node with another name and another address', async (t) => {
     await third.daemon.kill('SIGTERM')
     await addRip(first, 'with two')
     t.equal((await ripsOf(first)).length, 3)
+  })
+
+  await t.test('gets another member of etcd in the place of one that nobody knows, and its vote', async (t) => {
+    const { daemon } = third
+    await die(third)
+    const { members } = etcdAt(t, first, new ClusterFiles(first.daemon.state))
+    const old = (await members.list()).find(({ name }) => name === daemon.node)!
+    await asked(() => members.remove(old.id))
+    // Its address is that of another one by now, as for a newcomer whose etcd asked one that was only just reading.
+    const lost = await asked(() => members.add(old.peerUrls, { isLearner: true }))
+    await daemon.start()
+    await allVote(first, 3)
+    const found = (await members.list()).filter(({ peerUrls }) => peerUrls.join() === old.peerUrls.join())
+    t.match(found, [{ name: daemon.node, isLearner: false }])
+    t.notOk([old.id, lost.id].includes(found[0]?.id ?? ''))
+    t.match(daemon.stderr, /does not come up, and is replaced/)
+    await daemon.login()
+    await addRip(third, 'behind it')
+    t.equal((await ripsOf(first)).length, 4)
   })
   return undefined
 })

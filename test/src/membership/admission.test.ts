@@ -18,10 +18,15 @@ async function begun(test: Test) {
   const added: (readonly string[])[] = []
   const client = new EtcdInMemory().client()
   await founded(store, client, keys, clock.now_ms())
+  const removed: string[] = []
   const etcd = Object.assign(client, {
     members: {
-      list: async () => added.map((peerUrls) => ({ peerUrls })),
+      list: async () => added.map((peerUrls) => ({ id: peerUrls.join(), name: '', peerUrls })),
       add: async (peerUrls: readonly string[]) => void added.push(peerUrls),
+      remove: async (id: string) => {
+        added.splice(0, 1)
+        removed.push(id)
+      },
     },
   })
   const members = new Members(store.members)
@@ -65,11 +70,11 @@ async function begun(test: Test) {
   }
   const take = (one: Applicant) =>
     admit({ own, etcd, keys, log: { position: 1 } } as never, { members, store }, one, clock, async () => undefined)
-  return { store, members, added, applicant, take, keys }
+  return { store, members, added, removed, applicant, take, keys }
 }
 
 t.test('a node is known to all before it is given anything, and votes later', async (t) => {
-  const { members, added, applicant, take, keys } = await begun(t)
+  const { members, added, removed, applicant, take, keys } = await begun(t)
   const one = await applicant()
   const welcome = await take(one)
   t.same(added, [['https://192.0.2.2:9446']])
@@ -84,6 +89,7 @@ t.test('a node is known to all before it is given anything, and votes later', as
   t.same(Object.keys(welcome.members), ['node-1', 'node-2'])
   await take(one)
   t.equal(added.length, 1, 'once, however often it asks')
+  t.same(removed, added[0], 'what it had may be gone')
   t.equal(members.get('node-2')?.serials.length, 4, 'every certificate can be taken away again')
 })
 

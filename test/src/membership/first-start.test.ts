@@ -1,12 +1,17 @@
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { parseAddress } from '../../../src/membership/node-address.ts'
 import { FirstStart, startNewcomer } from '../../../src/membership/first-start.ts'
-import { EtcdCluster, until } from '../../fixtures/etcd.ts'
+import { ClusterFiles } from '../../../src/membership/cluster-files.ts'
+import type { Waiting } from '../../../src/membership/patience.ts'
+import { comeBack } from '../../../src/membership/returning.ts'
+import { asked } from '../../fixtures/cluster-sight.ts'
+import { EtcdCluster, type EtcdMember, until } from '../../fixtures/etcd.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
 /** Real members: one that took the id of a member that is gone, and one that only takes its time. */
@@ -15,56 +20,80 @@ t.setTimeout(600_000)
 const programs = await etcdPrograms()
 const skip = typeof programs === 'string' ? programs : false
 
-t.test('a member that took the id of one that is gone begins anew', { skip }, async (test) => {
+/** The node whose etcd this is, which lists what `first` knows, and what becomes of its member. */
+async function nodeOf(test: Test, cluster: EtcdCluster, newcomer: EtcdMember, clock: Waiting['clock'] = systemClock) {
+  const etcd = cluster.client()
+  const place = parseAddress(new URL(newcomer.peerUrl).host, 0)!
+  const own = { clusterId: 'c', name: 'site', nodeId: newcomer.name, epoch: 1, keys: [] as never, ...place }
+  const self = { ...own, port: place.port - 2 }
+  const service = { stop: () => newcomer.kill(), start: () => newcomer.start(), argumentsOf: () => ['--name=x'] }
+  const firstStart = new FirstStart({ own: self, etcd, service, clock, wait: async () => undefined, log: silentLog })
+  const files = new ClusterFiles(temporaryFolder(test, 'state'))
+  mkdirSync(files.folder)
+  await files.commit(self)
+  return {
+    look: async () => firstStart.isInVain(await etcd.members.list()),
+    /** Its data is gone, and it comes back. */
+    replace: async () => {
+      rmSync(newcomer.settings.dataFolder, { recursive: true, force: true })
+      await asked(() => comeBack({ own: self, etcd, members: { epoch: 1 }, files, service }))
+      await newcomer.start()
+    },
+    /** Of the learner, when it is there. */
+    id: () =>
+      until(
+        'it is one of them',
+        async () => (await etcd.members.list()).find(({ name }) => name === newcomer.name)?.id,
+      ),
+  }
+}
+
+t.test('a member that took the id of one that is gone is replaced', { skip }, async (test) => {
   if (typeof programs === 'string') return
   const cluster = await EtcdCluster.start(test, programs, 1)
-  const [first, etcd] = [cluster.member(0), cluster.client()]
+  const etcd = cluster.client()
   const newcomer = await cluster.prepare('newcomer')
-  const add = () =>
-    until('room for it', () => etcd.members.add([newcomer.peerUrl], { isLearner: true }).catch(() => undefined))
-  const listed = async (id: string) => (await etcd.members.list()).find((one) => one.id === id)
+  let now_ms = 0
+  const node = await nodeOf(test, cluster, newcomer, { monotonic_ms: () => now_ms })
+  const add = () => asked(() => etcd.members.add([newcomer.peerUrl], { isLearner: true }))
   // As if it had asked a member that was just reading of the one before.
   const gone = await add()
   await newcomer.start()
-  await until('it is one of them', async () => ((await listed(gone.id))?.name === 'newcomer' ? true : undefined))
-  await until('it is removed', () =>
-    etcd.members.remove(gone.id).then(
-      () => true,
-      () => undefined,
-    ),
-  )
+  test.equal(await node.id(), gone.id)
+  await asked(() => etcd.members.remove(gone.id))
   await newcomer.kill()
   const { id } = await add()
   await newcomer.start()
 
-  let [now_ms, wipes] = [0, 0]
-  const place = parseAddress(new URL(newcomer.peerUrl).host, 0)!
-  const firstStart = new FirstStart({
-    own: { host: place.host, port: place.port - 2 },
-    etcd: { members: { list: () => cluster.alone(first, (client) => client.members.list()) } },
-    files: {
-      wipeEtcd: async () => {
-        wipes += 1
-        rmSync(newcomer.settings.dataFolder, { recursive: true })
-      },
-    },
-    service: { stop: () => newcomer.kill(), start: () => newcomer.start() },
-    clock: { ...systemClock, monotonic_ms: () => now_ms },
-    wait: async () => undefined,
-    log: silentLog,
-  })
-  const look = async () => firstStart.look(await cluster.alone(first, (client) => client.members.list()))
-  await look()
+  test.equal(await node.look(), false)
   now_ms = 9_000
-  await look()
-  test.equal(wipes, 0, 'it may only be slow')
+  test.equal(await node.look(), false, 'it may only be slow')
   now_ms = 11_000
-  await look()
-  test.equal(wipes, 1)
-  await until('it is there', async () => ((await listed(id))?.name === 'newcomer' ? true : undefined))
+  test.equal(await node.look(), true)
+  await node.replace()
+  test.not(await node.id(), id)
   now_ms = 60_000
-  await look()
-  test.equal(wipes, 1, 'what is there is left alone')
+  test.equal(await node.look(), false, 'what is there is left alone')
+})
+
+t.test('a member that has lost what it had gets another id, and its vote', { skip }, async (test) => {
+  if (typeof programs === 'string') return
+  const cluster = await EtcdCluster.start(test, programs, 1)
+  const etcd = cluster.client()
+  const newcomer = await cluster.prepare('newcomer')
+  const node = await nodeOf(test, cluster, newcomer)
+  await etcd.members.add([newcomer.peerUrl], { isLearner: true })
+  await newcomer.start()
+  const id = await node.id()
+  await newcomer.kill()
+  rmSync(newcomer.settings.dataFolder, { recursive: true })
+  await newcomer.start()
+  await newcomer.ended()
+  test.match(newcomer.log, /is out of range \[lastIndex\(0\)\]/, 'why it cannot be the same one')
+  await node.replace()
+  const other = await node.id()
+  test.not(other, id)
+  await asked(() => etcd.members.promote(other))
 })
 
 /** How often it was started; `mend` makes room for the second time. */

@@ -3,18 +3,34 @@ import { comeBack, startOver } from '../../../src/membership/returning.ts'
 
 const PLACE = { host: '192.0.2.2', port: 9444 } as const
 const URL = 'https://192.0.2.2:9446'
-const OTHER = { id: '1', name: 'a', peerUrls: ['https://192.0.2.1:9446'], clientUrls: [], isLearner: false }
-const SELF = { id: '2', name: '', peerUrls: [URL], clientUrls: [], isLearner: true }
+const member = (id: string, name: string, url: string) => ({
+  id,
+  name,
+  peerUrls: [url],
+  clientUrls: [],
+  isLearner: name === '',
+})
+const OTHER = member('1', 'a', 'https://192.0.2.1:9446')
 
-function returning() {
+function returning(...more: readonly ReturnType<typeof member>[]) {
   const done: unknown[] = []
+  let listed = [OTHER, ...more]
   const tell = (what: unknown) => async () => void done.push(what)
   const parts = {
     own: { clusterId: 'c', name: 'site', nodeId: 'b', epoch: 1, keys: [] as never, isReturning: true, ...PLACE },
     etcd: {
       members: {
-        list: async () => [OTHER, SELF],
-        add: async (urls: readonly string[], how: object = {}) => (await tell({ add: urls, ...how })(), SELF),
+        list: async () => listed,
+        remove: async (id: string) => {
+          listed = listed.filter((one) => one.id !== id)
+          done.push({ remove: id })
+        },
+        add: async (urls: readonly string[], how: object = {}) => {
+          await tell({ add: urls, ...how })()
+          const added = member('3', '', URL)
+          listed = [...listed, added]
+          return added
+        },
       },
     },
     members: { epoch: 2 },
@@ -30,18 +46,24 @@ function returning() {
 }
 
 const ARGUMENTS = ['existing', JSON.stringify({ a: OTHER.peerUrls, b: [URL] })]
+const ADD = { add: [URL], isLearner: true }
 const OVER = { isReturning: undefined, vote: undefined, epoch: 2 }
 
 t.test('a node comes back as a learner, and is no longer returning when its etcd starts', async (t) => {
   const { parts, done } = returning()
-  await comeBack(parts, [OTHER])
-  t.same(done, [{ add: [URL], isLearner: true }, ARGUMENTS, OVER])
+  await comeBack(parts)
+  t.same(done, [ADD, ARGUMENTS, OVER])
 })
 
-t.test('one that was added before a crash is not added twice', async (t) => {
-  const { parts, done } = returning()
-  await comeBack(parts, [OTHER, SELF])
-  t.same(done, [ARGUMENTS, OVER])
+t.test('one that was there before may have answered already, and goes first', async (t) => {
+  for (const name of ['', 'b']) {
+    const { parts, done } = returning(member('2', name, URL))
+    await comeBack(parts)
+    t.same(done, [{ remove: '2' }, ADD, ARGUMENTS, OVER])
+  }
+  const { parts, done } = returning(member('2', 'c', URL))
+  await comeBack(parts)
+  t.same(done[0], ADD, 'of another node nothing is removed: etcd refuses the address')
 })
 
 t.test('what it had of etcd goes when that has ended', async (t) => {

@@ -145,18 +145,23 @@ for (const [how, end] of [
     t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
   })
 
-t.test('a member of etcd that does not come up begins anew, and one that follows goes on', async (t) => {
+t.test('a member of etcd that does not come up is replaced, and one that has come up goes on', async (t) => {
   const clock = manualClock(Date.now())
-  const { etcd, look, files, listed } = await joined(t, clock)
-  t.equal(listed[2]?.name, '', 'etcd does not know it yet')
+  const { etcd, look, files, listed, removed, id } = await joined(t, clock)
+  const [, , newcomer] = listed
+  t.equal(newcomer?.name, '', 'etcd does not know it yet')
   mkdirSync(files.cluster.dataFolder)
   await look()
   clock.advance(11_000)
   await look()
-  t.same([etcd.asked.at(-1), existsSync(files.cluster.dataFolder)], ['start', true], 'it follows by now')
-  etcd.leader = '0'
+  t.same([etcd.asked.slice(-2), existsSync(files.cluster.dataFolder)], [['stop', 'start'], false])
+  t.same(removed, [newcomer?.peerUrls], 'no member of etcd is wiped and goes on as the same one')
+  t.same(listed[2], newcomer, 'there is room for another one')
+  t.ok(files.cluster.hasArgument('--initial-cluster-state=existing'), 'it can be started')
+  listed[2] = { ...listed[2]!, name: id }
+  mkdirSync(files.cluster.dataFolder)
   await look()
   clock.advance(21_000)
   await look()
-  t.same([etcd.asked.slice(-2), existsSync(files.cluster.dataFolder)], [['stop', 'start'], false])
+  t.same([removed.length, existsSync(files.cluster.dataFolder)], [1, true])
 })
