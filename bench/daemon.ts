@@ -112,6 +112,10 @@ export function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
+/** Processor milliseconds of the first thread of a process, which is the one that answers; to the nanosecond. */
+export const mainThreadOf_ms = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+
 /** Resident and private memory of a process in megabytes. */
 export function memoryOf(pid: number): { readonly rss_mb: number; readonly anonymous_mb: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
