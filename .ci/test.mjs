@@ -28,8 +28,8 @@ const LONGEST = `system/package system/rolling-update system/failover-faults sys
   system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving
   system/haproxy-hangs system/cluster-log system/power system/updates system/cluster-history-1
   system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache system/observe-reloads
-  system/apply-under-load system/network attack/injection attack/injection-layer4 bench/peers bench/configuration
-  bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
+  system/apply-under-load system/network attack/injection-1 attack/injection-2 attack/injection-layer4
+  bench/peers bench/configuration bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 

@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { type Caller, ETH0 } from '../fixtures/appliance.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { freePort } from '../fixtures/traffic.ts'
 import { PASSWORD } from './attack-fixture.ts'
 
 /** A request that changes something, with a value in every field. */
@@ -141,7 +142,8 @@ export async function wholeNode(test: Test, call: Caller, node: string): Promise
     }),
     change('dateTime.ntp', `/${node}/system/datetime/ntp`, { ntpEnabled: true, ntp: ['ntp1.example', 'ntp2.example'] }),
     change('userInterface.update', `/${node}/system/userinterface`, {
-      apiPort: 9443,
+      // Whoever runs the tests may have a daemon of their own at the usual one.
+      apiPort: await freePort(),
       sshEnabled: true,
       sshPort: 2222,
       consoleEnabled: true,
