@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Takeover } from '../../storage/config/entry.ts'
@@ -75,9 +75,13 @@ const HAPROXY = 'haproxy.json'
 const PARTS = { key: 'key.pem', certificate: 'certificate.pem', ca: 'authority.pem', crl: 'revoked.crl' } as const
 const ROLES = ['peer', 'client'] as const
 
+const OWNER_ONLY = 0o600
+const GROUP_READS = 0o640
+const GROUP_ENTERS = 0o010
+
 /**
- * The folder of a node's cluster, for the daemon's eyes and those of etcd only. That the node is in a cluster is said
- * by one file, which is written when everything else is there.
+ * The folder of a node's cluster, for the daemon's eyes; etcd reads its certificates and lists there, and nothing else.
+ * That the node is in a cluster is said by one file, which is written when everything else is there.
  */
 export class ClusterFiles {
   readonly folder: string
@@ -117,9 +121,9 @@ export class ClusterFiles {
     return join(this.folder, 'etcd')
   }
 
-  /** Of the etcd of a witness, where its daemon asks it. */
+  /** Of the etcd of a witness, where its daemon asks it. It has a folder of its own, as etcd writes in no other. */
   get socket(): string {
-    return join(this.folder, 'etcd.sock')
+    return join(this.folder, 'socket', 'etcd.sock')
   }
 
   /** It says that this is no node but the witness of a cluster. */
@@ -132,12 +136,20 @@ export class ClusterFiles {
     await this.remove()
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     for (const role of ROLES) {
-      for (const part of ['key', 'certificate', 'ca'] as const)
-        await this.#replace(this.path(role, part), certificates[role][part])
+      for (const part of ['key', 'certificate', 'ca'] as const) await this.keep(role, part, certificates[role][part])
     }
     // Nobody was connected yet.
     await this.keepRevocation(revocation, true)
     await this.keepArguments(etcd)
+  }
+
+  /**
+   * What etcd reads as well. On an appliance it runs by an account of its own, to whose group its unit has given the
+   * folder, and with that what is made inside: the group may enter it, so it may read this, and no other file.
+   */
+  keep(role: (typeof ROLES)[number], part: keyof typeof PARTS, content: string | Uint8Array): Promise<void> {
+    const isShared = (statSync(this.folder).mode & GROUP_ENTERS) !== 0
+    return this.#replace(this.path(role, part), content, isShared ? GROUP_READS : OWNER_ONLY)
   }
 
   /** Of the keys that are there. Both sides of etcd read them anew for each connection. */
@@ -145,8 +157,8 @@ export class ClusterFiles {
     certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate' | 'ca'>>>,
   ): Promise<void> {
     for (const role of ROLES) {
-      await this.#replace(this.path(role, 'certificate'), certified[role].certificate)
-      await this.#replace(this.path(role, 'ca'), certified[role].ca)
+      await this.keep(role, 'certificate', certified[role].certificate)
+      await this.keep(role, 'ca', certified[role].ca)
     }
   }
 
@@ -201,8 +213,8 @@ export class ClusterFiles {
     taken?: Readonly<Record<AuthorityRole, string>>,
   ): Promise<TrustHere> {
     for (const role of ROLES) {
-      await this.#replace(this.path(role, 'crl'), derOf(lists[role]))
-      if (taken !== undefined) await this.#replace(this.path(role, 'ca'), taken[role])
+      await this.keep(role, 'crl', derOf(lists[role]))
+      if (taken !== undefined) await this.keep(role, 'ca', taken[role])
     }
     const here = { ...trust, isInForce }
     await this.keepTrust(here)

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { replaceFile } from '../base/replaced-file.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import { ClusterFiles, type NodeCredentials, type TrustHere } from '../membership/cluster-files.ts'
@@ -65,10 +65,16 @@ export class WitnessFiles {
   /** What etcd needs to start. */
   async prepare({ key }: Applying, certified: Certified, trust: TrustOrder, etcd: readonly string[]): Promise<void> {
     await rm(this.cluster.dataFolder, { recursive: true, force: true })
-    await replaceFile(this.cluster.path('peer', 'key'), key)
+    await this.cluster.keep('peer', 'key', key)
     await this.keepCertified(certified)
     // Nobody was connected yet.
     await this.keepTrust(trust, true)
+    await this.keepArguments(etcd)
+  }
+
+  /** What etcd is started with, and the folder of the socket that it makes. */
+  async keepArguments(etcd: readonly string[]): Promise<void> {
+    await mkdir(dirname(this.cluster.socket), { recursive: true, mode: 0o700 })
     await this.cluster.keepArguments(etcd)
   }
 
@@ -79,8 +85,8 @@ export class WitnessFiles {
 
   /** Of the key that is there. */
   async keepCertified({ certificate, ca }: Certified): Promise<void> {
-    await replaceFile(this.cluster.path('peer', 'certificate'), certificate)
-    await replaceFile(this.cluster.path('peer', 'ca'), ca)
+    await this.cluster.keep('peer', 'certificate', certificate)
+    await this.cluster.keep('peer', 'ca', ca)
   }
 
   keepTrust({ revocation, taken }: TrustOrder, isInForce: boolean): Promise<TrustHere> {

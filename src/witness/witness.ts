@@ -10,7 +10,7 @@ import { socketUrl } from '../etcd/member.ts'
 import type { EtcdGround } from '../membership/etcd-ground.ts'
 import { EtcdService } from '../membership/etcd-service.ts'
 import { EtcdSpace } from '../membership/etcd-space.ts'
-import type { NodeAddress } from '../membership/node-address.ts'
+import { type NodeAddress, peerUrl } from '../membership/node-address.ts'
 import { answering } from '../membership/questions.ts'
 import { WITNESS, type WitnessOrders, type WitnessState } from '../membership/witness-orders.ts'
 import { PeerServer } from '../peers/peer-server.ts'
@@ -96,6 +96,7 @@ export class Witness {
       throw new Error(
         `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
       )
+    await this.#settle(own)
     // Also by the start that follows a crash.
     await this.#files.dropApplying()
     this.#token.remove()
@@ -105,6 +106,14 @@ export class Witness {
     const memberOf = (_pin: string, nodeId: string) => nodeId
     this.#server = await PeerServer.open({ address: peer, credentials, memberOf, handle, log })
     this.#own = own
+  }
+
+  /** Versions before asked etcd at another socket: it is stopped, and started by the next look at the one of now. */
+  async #settle(own: OwnWitness): Promise<void> {
+    const { cluster } = this.#files
+    if (cluster.hasArgument(`--listen-client-urls=${socketUrl(cluster)}`)) return
+    await this.#service.stop()
+    await this.#files.keepArguments(this.#service.witnessArgumentsOf(own, { [own.nodeId]: [peerUrl(own)] }))
   }
 
   async #look(): Promise<void> {

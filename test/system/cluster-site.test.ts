@@ -1,5 +1,6 @@
 import t from 'tap'
 import { API, until } from './api-client.ts'
+import { assertHeldBack } from './etcd-account.ts'
 import { namespace } from './network-namespace.ts'
 import { done, join, type Machine, type Seen, seenBy, siteObstacle, startMachine, whole } from './site-machines.ts'
 
@@ -36,6 +37,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     const started = () => first.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState,MainPID')
     const before = await started()
     t.match(before, /ActiveState=active/)
+    await assertHeldBack(t, first.machine)
     t.equal((await first.machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
     t.equal(await started(), before)
     await join(second, 'lb2', first)
@@ -130,4 +132,20 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     await done(third, 'POST', '/ipvsDirector/rips', { name: 'alone', ip: '192.0.2.1', port: 80 })
     await done(third, 'PUT', '/services/apply')
   })
+
+  await site.test(
+    'members of etcd go by new lists, authorities and certificates, and read no more than those',
+    async (t) => {
+      for (const { machine, output } of [first, await spare]) {
+        // Two were removed, and behind each removal there are other authorities.
+        const isSettled = async () =>
+          /^(?=.*"authorities":\[3\])(?=.*"isInForce":true)/.test(
+            await output('cat', '/var/lib/fulcrum/cluster/trust.json'),
+          )
+        await until('new authorities', isSettled)
+        await assertHeldBack(t, machine)
+      }
+      await whole(first, 2)
+    },
+  )
 })

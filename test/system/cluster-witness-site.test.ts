@@ -1,5 +1,6 @@
 import t from 'tap'
 import { until } from './api-client.ts'
+import { assertHeldBack } from './etcd-account.ts'
 import { namespace } from './network-namespace.ts'
 import { done, join, type Machine, seenBy, siteObstacle, startMachine, whole } from './site-machines.ts'
 
@@ -31,6 +32,7 @@ t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) 
   await until('its word', isSaid)
   const before = await shown('fulcrum-etcd', 'ActiveState', 'MainPID')
   t.match(before, /ActiveState=active/)
+  await assertHeldBack(t, witness.machine, { isWitness: true })
   t.equal((await witness.machine.run('systemctl', 'restart', 'fulcrum')).exitCode, 0)
   t.equal(await shown('fulcrum-etcd', 'ActiveState', 'MainPID'), before, 'its etcd outlives the daemon as well')
   t.match(

