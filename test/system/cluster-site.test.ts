@@ -125,6 +125,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
       return status === 200 && data === null
     })
     t.notMatch(await third.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState'), /=active/)
+    t.equal((await third.machine.run('test', '-e', '/var/lib/fulcrum/cluster')).exitCode, 1, 'nothing of it is left')
     t.match(
       await toldBy(first),
       /node joined.*lb2[^]*node joined.*lb3[^]*node unreachable.*lb3[^]*node reached.*lb3[^]*node removed.*lb2[^]*node joined.*lb2[^]*node removed.*lb3/,

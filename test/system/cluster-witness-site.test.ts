@@ -42,4 +42,6 @@ t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) 
   )
   await done(first, 'DELETE', `/cluster/nodes/${(await seen())?.id}`)
   await until('its end', async () => /=inactive/.test(await shown('fulcrum-etcd', 'ActiveState')))
+  const isForgotten = async () => (await witness.machine.run('test', '-e', '/var/lib/fulcrum/cluster')).exitCode === 1
+  await until('nothing that is left', isForgotten)
 })

@@ -12,16 +12,27 @@ export async function buildPackage(version: string, folder: string): Promise<str
   return join(folder, `fulcrum_${version}_amd64.deb`)
 }
 
+/** Changes a file of a package by its path there. */
+type Change = (path: string, from: RegExp, to: string) => void
+
 /** That package under another version, which costs a fifth of building it. Answers the file beside it. */
-export async function renumbered(file: string, version: string): Promise<string> {
+export async function renumbered(
+  file: string,
+  version: string,
+  more: (change: Change) => void = () => undefined,
+): Promise<string> {
   const tree = mkdtempSync(join(tmpdir(), 'fulcrum-renumbered-'))
   const target = join(dirname(file), `fulcrum_${version}_amd64.deb`)
   try {
     await run('dpkg-deb', '--raw-extract', file, tree)
-    const change = (path: string, from: RegExp, to: string) =>
-      writeFileSync(join(tree, path), readFileSync(join(tree, path), 'utf8').replace(from, to))
+    const change: Change = (path, from, to) => {
+      const before = readFileSync(join(tree, path), 'utf8')
+      if (!from.test(before)) throw new Error(`no ${String(from)} in ${path}`)
+      writeFileSync(join(tree, path), before.replace(from, to))
+    }
     change('DEBIAN/control', /^Version: .*$/m, `Version: ${version}`)
     change('opt/fulcrum/package.json', /"version": "[^"]*"/, `"version": "${version}"`)
+    more(change)
     await run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z1', '--build', tree, target)
   } finally {
     rmSync(tree, { recursive: true, force: true })

@@ -19,6 +19,7 @@ const BETWEEN_REQUESTS_MS = 50
 const FIRST_PASSWORD = '/var/lib/fulcrum/first-password'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
+const ACCOUNTS = ['fulcrum-check', 'fulcrum-etcd'] as const
 /** What is there before; what the package depends on is only offered. */
 const PRESENT = ['systemd', 'systemd-sysv', 'dbus', 'apt'] as const
 const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'openssl', 'passwd', 'procps'] as const
@@ -139,6 +140,8 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     t.notOk(await exists(FIRST_PASSWORD), 'gone with the first login')
     t.equal((await api.request('GET', '/docs')).status, 200)
     t.equal(await output('dpkg', '--verify', 'fulcrum'), '')
+    for (const account of ACCOUNTS)
+      t.match(await output('getent', 'passwd', account), /:\/nonexistent:\/usr\/sbin\/nologin$/)
   })
   if (!(await answers())) return t.fail(await shell('journalctl --no-pager | tail -n 50'))
 
@@ -204,6 +207,7 @@ t.test('the package on a machine', { skip: containerObstacle() ?? false }, async
     await apt('purge', 'fulcrum')
     t.equal(await ours(), '')
     t.equal(await fetched(), 'origin', 'what was configured in HAProxy stays')
+    t.equal((await machine.run('getent', 'passwd', ...ACCOUNTS)).exitCode, 0, 'and no other account gets their ids')
     // systemd remembers the name of a unit that was just asked about for a moment.
     const units = () => shell('systemctl list-units --all --plain --no-legend "fulcrum*"')
     await until('end of the units', async () => (await units()) === '')

