@@ -48,6 +48,14 @@ export class ApplyEngine {
     return this.#machine.busy
   }
 
+  /**
+   * Whether the machine may be about to have, or have, something else than running says: also while an apply took
+   * effect here that the nodes have not decided on.
+   */
+  get isUnsettled(): boolean {
+    return this.busy || this.#parts.store.underWay() !== undefined
+  }
+
   /** Unlike `busy`, false while the daemon only makes the machine what running says. */
   get isApplying(): boolean {
     return this.#machine.isCalled

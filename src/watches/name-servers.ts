@@ -12,7 +12,7 @@ export interface NameServersHere {
 }
 
 export interface NameServersParts {
-  readonly engine: Pick<ApplyEngine, 'busy' | 'converge'>
+  readonly engine: Pick<ApplyEngine, 'isUnsettled' | 'converge'>
   readonly here: NameServersHere
   readonly read: () => Promise<readonly string[]>
   /** Whether HAProxy is this daemon's to change, and asks them for anything. */
@@ -49,7 +49,7 @@ export class NameServers {
     this.#isLooking = true
     try {
       const [before, now] = [here.current, await read()]
-      if (engine.busy || now.join() === before.join()) return
+      if (engine.isUnsettled || now.join() === before.join()) return
       here.current = now
       if (!isAsked()) return
       const { ok } = await engine.converge(({ name }) => name === HAPROXY)

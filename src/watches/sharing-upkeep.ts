@@ -19,7 +19,7 @@ export interface SharingHere {
 }
 
 export interface SharingUpkeepParts {
-  readonly engine: Pick<ApplyEngine, 'busy' | 'converge'>
+  readonly engine: Pick<ApplyEngine, 'isUnsettled' | 'converge'>
   readonly here: SharingHere
   readonly wanted: () => Promise<Sharing | undefined>
   /** Of what runs: with the first stick table HAProxy begins to share. */
@@ -73,7 +73,7 @@ export class SharingUpkeep {
     this.#isLooking = true
     try {
       const now = await wanted()
-      if (this.#isClosed || engine.busy) return
+      if (this.#isClosed || engine.isUnsettled) return
       const before = here.current
       if (!this.#isTime(before, now)) return
       here.current = now

@@ -6,12 +6,12 @@ import { NameServers, type NameServersHere } from '../../../src/watches/name-ser
 
 function fixture() {
   const here: NameServersHere = { current: ['192.0.2.1:53'] }
-  const machine = { now: ['192.0.2.1:53'], ok: true, busy: false, isAsked: true }
+  const machine = { now: ['192.0.2.1:53'], ok: true, isUnsettled: false, isAsked: true }
   /** Whom HAProxy was told of, by each reload. */
   const reloads: string[] = []
   const engine = {
-    get busy() {
-      return machine.busy
+    get isUnsettled() {
+      return machine.isUnsettled
     },
     converge: async (select: Parameters<ApplyEngine['converge']>[0]) => {
       // Sound: it looks at names.
@@ -49,10 +49,10 @@ t.test('nothing is reloaded where no name is asked for, but the next plan knows'
 t.test('an apply is not disturbed, and what failed is tried again', async (test) => {
   const { watch, here, machine, reloads } = fixture()
   machine.now = ['192.0.2.2:53']
-  machine.busy = true
+  machine.isUnsettled = true
   await watch.look()
   test.same([reloads, here.current], [[], ['192.0.2.1:53']])
-  Object.assign(machine, { busy: false, ok: false })
+  Object.assign(machine, { isUnsettled: false, ok: false })
   await watch.look()
   test.same(here.current, ['192.0.2.1:53'])
   machine.ok = true

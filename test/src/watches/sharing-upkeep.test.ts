@@ -20,10 +20,10 @@ function fixture() {
   const here: SharingHere = { current: undefined }
   /** Whom HAProxy was told of, by each reload. */
   const reloads: (string | undefined)[] = []
-  const machine = { ok: true, busy: false, isOurs: true, revision: 1 }
+  const machine = { ok: true, isUnsettled: false, isOurs: true, revision: 1 }
   const engine = {
-    get busy() {
-      return machine.busy
+    get isUnsettled() {
+      return machine.isUnsettled
     },
     converge: async (select: Parameters<ApplyEngine['converge']>[0]) => {
       // Sound: it looks at names.
@@ -105,10 +105,10 @@ t.test('what failed is tried again, and until then plans are made with what HAPr
 t.test('an apply is not disturbed, nor a HAProxy that is not ours', async (t) => {
   const { upkeep, here, reloads, machine, state } = fixture()
   state.wanted = sharingWith('b')
-  machine.busy = true
+  machine.isUnsettled = true
   await upkeep.look()
   t.same([reloads, here.current], [[], undefined])
-  machine.busy = false
+  machine.isUnsettled = false
   machine.isOurs = false
   await upkeep.look()
   t.same([reloads, here.current], [[], sharingWith('b')], 'the first apply is made with it')

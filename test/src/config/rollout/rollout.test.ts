@@ -184,11 +184,13 @@ t.test('while another node applies, nothing else is done to this machine, and th
   await reached
   await refuses(test, 'APPLY_IN_PROGRESS', b.engine.run([]))
   test.equal(b.engine.state.state, 'applying')
+  test.same([b.engine.busy, b.engine.isUnsettled], [false, true], 'it has what it does not know to be running yet')
   await b.engine.converge(() => true)
   test.equal(b.machine, 'one', 'whoever looks after programs does not take it back')
   go()
   await applying
   test.equal(await nodes.settled(), 'one')
+  test.notOk(b.engine.isUnsettled)
   await b.engine.run([])
 })
 
