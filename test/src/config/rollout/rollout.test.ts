@@ -184,7 +184,7 @@ t.test('while another node applies, nothing else is done to this machine, and th
   await reached
   await refuses(test, 'APPLY_IN_PROGRESS', b.engine.run([]))
   test.equal(b.engine.state.state, 'applying')
-  test.same([b.engine.busy, b.engine.isUnsettled], [false, true], 'it has what it does not know to be running yet')
+  test.ok(b.engine.isUnsettled, 'it has, or is about to have, what is not running yet')
   await b.engine.converge(() => true)
   test.equal(b.machine, 'one', 'whoever looks after programs does not take it back')
   go()
