@@ -1,12 +1,11 @@
-/** Staging one change, and plan and apply of 10,000 real servers beside HAProxy's own check of the same file. */
+/** Staging one change, applies of very many and of few real servers, and how long others wait for them. */
 import autocannon from 'autocannon'
-import { createReals, runTime, startDaemon } from './daemon.ts'
+import { applies } from './applies.ts'
+import { createReals, startDaemon } from './daemon.ts'
 import { spread, table, timed, whole } from './measure.ts'
 import { stretches } from './stretches.ts'
-import { freePort } from '../test/fixtures/traffic.ts'
 import { scaled } from './scale.ts'
 
-const REALS = scaled(10_000, 20)
 const ROUNDS = scaled(7, 1)
 const SECONDS = scaled(4, 1)
 
@@ -40,49 +39,10 @@ export async function run(): Promise<void> {
     const token = await daemon.login()
     const staged = [await stageLoad(plainPort, token, 1), await stageLoad(plainPort, token, 8)]
     table('Staging (each answer is on disk)', ['request', 'requests/s', 'p50 ms', 'p99 ms'], staged)
-    await daemon.data('DELETE', '/services/pending')
-
-    const rips = await createReals(daemon, REALS)
-    const reals = rips.map((ripId) => ({ ripId }))
-    const backend = { name: 'big', mode: 'http', reals, healthCheck: { type: 'none' } }
-    const id = (await daemon.data('POST', '/layer7proxy/backends', backend)).id
-    const frontend = {
-      name: 'fe',
-      mode: 'http',
-      ip: '127.0.0.1',
-      ports: String(await freePort()),
-      defaultBackendId: id,
-    }
-    const frontendId = (await daemon.data('POST', '/layer7proxy/frontends', frontend)).id
-    const first_ms = await timed(() => daemon.data('PUT', '/services/apply'))
-    const check_ms: number[] = []
-    const reload_ms: number[] = []
-    const runtime_ms: number[] = []
-    const plan_ms: number[] = []
-    for (let i = 0; i < ROUNDS; i += 1) {
-      check_ms.push(await runTime(['haproxy', '-c', '-f', `${daemon.state}/haproxy/haproxy.cfg`]))
-      await daemon.data('PUT', `/layer7proxy/frontends/${frontendId}`, { timeoutClient: 40 + i })
-      plan_ms.push(await timed(() => daemon.data('GET', '/services/pending')))
-      reload_ms.push(await timed(() => daemon.data('PUT', '/services/apply')))
-      await daemon.data('PUT', `/ipvsDirector/rips/${rips[i]}`, { port: 8000, weight: 7 + i })
-      runtime_ms.push(await timed(() => daemon.data('PUT', '/services/apply')))
-    }
-    const ratio = reload_ms.map((value, i) => value / (check_ms[i] ?? value))
-    table(
-      `${whole(REALS)} real servers in one backend, ${ROUNDS} rounds`,
-      ['what', 'ms (range)'],
-      [
-        ['`haproxy -c` of the same file', spread(check_ms)],
-        ['review of one pending change', spread(plan_ms)],
-        ['apply of a change that reloads', spread(reload_ms)],
-        ['the same as a multiple of `haproxy -c`', spread(ratio, 2)],
-        ['apply of a change at run time', spread(runtime_ms)],
-        ['first apply of all of them', first_ms.toFixed(0)],
-      ],
-    )
   } finally {
     await bench.stop()
   }
+  await applies()
   await small()
   await stretches()
 }

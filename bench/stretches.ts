@@ -1,5 +1,5 @@
 /**
- * The longest time that configuring keeps the thread which answers pollers: with 2,000 and 10,000 real servers in one
+ * The longest time that configuring keeps the thread which answers pollers: with 2,000 to 100,000 real servers in one
  * process.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,8 @@ import type { PlanExecutor } from '../src/config/enactor.ts'
 import type { Draft } from '../src/config/draft.ts'
 import { Editing } from '../src/config/editing.ts'
 import { PendingChanges } from '../src/config/pending.ts'
-import { verifyReferences } from '../src/rules/references.ts'
+import { namesInTurns } from '../src/rules/names.ts'
+import { referencesInTurns } from '../src/rules/references.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { PlanResult } from '../src/drivers/driver.ts'
 import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
@@ -23,7 +24,9 @@ import { backend, frontend, realServer } from '../test/fixtures/config.ts'
 import { spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
-const SIZES = scaled([2_000, 10_000], [100])
+const SIZES = scaled([2_000, 10_000, 100_000], [100])
+/** A backend holds 20,000 at the most. */
+const PER_BACKEND = 10_000
 const ROUNDS = scaled(12, 1)
 const WARM_UP = scaled(3, 0)
 
@@ -61,7 +64,7 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
   const store = new LmdbConfigStore(folder)
   const worker = receivingWorker()
   const drivers = createDrivers({ haproxy: supervisedPaths(folder), stateFolder: folder }, 'node')
-  const parts = { store, drivers, executor: worker.executor, rules: [verifyReferences], nodeId: 'node' }
+  const parts = { store, drivers, executor: worker.executor, rules: [referencesInTurns, namesInTurns], nodeId: 'node' }
   const engine = new ApplyEngine({
     ...parts,
     clock: systemClock,
@@ -93,11 +96,15 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
       changeId: newId(),
     }))
     await store.write({ op: 'stage', origin, writes, discards: [] })
-    const all = backend(
-      newId(),
-      reals.map(({ id }) => id),
-    )
-    await edit((draft) => draft.section('l7Backends').create(all))
+    const backends = Array.from({ length: Math.ceil(count / PER_BACKEND) }, (_, at) => {
+      const some = reals.slice(at * PER_BACKEND, (at + 1) * PER_BACKEND)
+      return backend(
+        newId(),
+        some.map(({ id }) => id),
+      )
+    })
+    for (const one of backends) await edit((draft) => draft.section('l7Backends').create(one))
+    const [all = backend(newId(), [])] = backends
     const entry = frontend(newId(), all.id)
     await edit((draft) => draft.section('l7Frontends').create(entry))
     await measure('first apply of all of them', apply)

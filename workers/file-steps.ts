@@ -11,6 +11,7 @@ import type { Host } from '../src/drivers/host.ts'
 import { withInterfaceNames } from '../src/drivers/interface-names.ts'
 import {
   aboutToChange,
+  captureBeside,
   type Failure,
   failureOf,
   forgetFound,
@@ -48,6 +49,7 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   } catch (error) {
     return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
+  captureBeside(run)
   const verdict = await run.host.run(wordsOf(run, step.argv), step.timeout_ms, step.outside)
   const failure = failureOf(verdict)
   if (failure !== undefined) {

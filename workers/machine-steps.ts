@@ -11,7 +11,7 @@ import type {
 } from '../src/drivers/driver.ts'
 import { type RunResult, settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
-import { lineProblem, rowProblem } from './read-back.ts'
+import { beginProblem, lineProblem, rowProblem } from './read-back.ts'
 import { type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
@@ -138,7 +138,7 @@ export async function unit(run: Run, step: UnitStep): Promise<Failure | undefine
   if (await isLeftAlone(run, step)) return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
-  if (step.endsCounting === true) await run.capture()
+  if (step.endsCounting === true) await ((verb === 'reload' ? run.captured : undefined) ?? run.capture())
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {
@@ -200,9 +200,12 @@ async function unlike(
   expected: readonly ReadBack[],
   left_ms: () => number,
 ): Promise<string | undefined> {
-  for (const { request, rows, lines } of expected) {
+  for (const { request, rows, lines, begins } of expected) {
     const answer = await host.socket(path, request, left_ms())
-    const problem = (rows && rowProblem(answer, rows)) ?? (lines && lineProblem(answer, lines))
+    const problem =
+      (rows && rowProblem(answer, rows)) ??
+      (lines && lineProblem(answer, lines)) ??
+      (begins && beginProblem(answer, begins))
     if (problem !== undefined) return `${request}: ${problem}`
   }
   return undefined

@@ -30,6 +30,10 @@ export interface Run {
   readonly inPlace: Map<string, string>
   /** Reads what was counted until now, before it is taken away. */
   readonly capture: () => Promise<void>
+  /** The same, begun while the file of a reload is checked; undefined where nothing was begun. */
+  captured: Promise<void> | undefined
+  /** What follows the checks is a reload that ends counting: see `captureBeside`. */
+  readonly isReload: boolean
 }
 
 export const startRun = (
@@ -44,7 +48,17 @@ export const startRun = (
   unread: steps.find((step) => step.kind === 'unit')?.unread,
   inPlace: new Map(),
   capture,
+  captured: undefined,
+  isReload: steps.some((step) => step.kind === 'unit' && step.verb === 'reload' && step.endsCounting === true),
 })
+
+/**
+ * Before a reload the figures are read while its file is checked: with very many servers both take HAProxy long. What
+ * the old worker counts from then on it tells itself, before it ends.
+ */
+export function captureBeside(run: Run): void {
+  if (run.isReload) run.captured ??= run.capture()
+}
 
 /** Before a file is changed that a program of this plan reads. */
 export async function aboutToChange(run: Run): Promise<void> {

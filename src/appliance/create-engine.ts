@@ -4,8 +4,8 @@ import { verifyAdministrators } from '../rules/administrators.ts'
 import { verifyAddresses } from '../rules/addresses.ts'
 import type { ApplyParts } from '../config/apply-parts.ts'
 import { ApplyEngine } from '../config/apply.ts'
-import { verifyNames } from '../rules/names.ts'
-import { verifyReferences } from '../rules/references.ts'
+import { namesInTurns } from '../rules/names.ts'
+import { referencesInTurns } from '../rules/references.ts'
 import { verifySignIn } from '../rules/sign-in.ts'
 import { cutOffGuard } from '../listeners/cut-off.ts'
 import { leftBehindGuard } from '../listeners/left-behind.ts'
@@ -46,8 +46,8 @@ export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeAp
     },
     own: [listeners],
     rules: [
-      verifyReferences,
-      verifyNames,
+      referencesInTurns,
+      namesInTurns,
       verifyAddresses,
       verifySignIn,
       (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),

@@ -42,12 +42,15 @@ export interface ApplyOutcome {
   readonly reason?: string
 }
 
+/** What it finds wrong; at an undefined in between, others may have their turn. */
+export type Rule = (desired: ConfigView, running: ConfigView) => Iterable<Problem | undefined>
+
 export interface ApplyParts extends EnactorParts {
   /** Of the cluster; without them this node is the only one. */
   readonly others?: OtherNodes | undefined
   readonly waves?: Waves | undefined
   /** Rules over the whole configuration that belong to no driver. */
-  readonly rules: readonly ((desired: ConfigView, running: ConfigView) => readonly Problem[])[]
+  readonly rules: readonly Rule[]
   readonly clock: MachineClock
   /** Why the change would cut this caller off; undefined when it would not. */
   readonly wouldCut: (running: ConfigView, desired: ConfigView, address: string) => Promise<string | undefined>

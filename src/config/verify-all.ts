@@ -3,7 +3,7 @@ import type { Problem } from '../model/problem.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { configInvalid } from './apply-refusals.ts'
 import type { ApplyParts } from './apply-parts.ts'
-import { turn } from '../base/turns.ts'
+import { inTurns, turn } from '../base/turns.ts'
 import { configView } from './views.ts'
 
 /** Refuses what any driver, rule or part of the daemon finds wrong, with all that was found. Changes nothing. */
@@ -14,7 +14,9 @@ export async function verifyAll(
   const running = configView(store.running)
   const problems: Problem[] = []
   for (const rule of [...drivers.map((driver) => driver.verify.bind(driver)), ...rules]) {
-    problems.push(...rule(desired, running))
+    await inTurns(rule(desired, running), (problem) => {
+      if (problem !== undefined) problems.push(problem)
+    })
     await turn()
   }
   for (const part of own) problems.push(...(await part.verify(running, desired)))

@@ -6,6 +6,7 @@ import type {
   RecordKey,
   RecordReader,
   Revision,
+  StoredRecord,
 } from '../../storage/config/config-store.ts'
 import { applyPatch } from '../../storage/config/amendment.ts'
 import { changesNothing } from '../../storage/config/mirror.ts'
@@ -31,10 +32,20 @@ export function configView(reader: RecordReader): ConfigView {
       const stored = reader.get(section, CLUSTER, id)
       return stored === undefined ? undefined : asRecord(section, stored.value)
     },
-    list(section) {
-      return reader.list(section, CLUSTER).map((stored) => asRecord(section, stored.value))
-    },
+    list: (section) => recordsIn(section, reader.list(section, CLUSTER)),
   }
+}
+
+/** Kept with the list that they are in, which is another one when any of them is. */
+const recordsByList = new WeakMap<readonly StoredRecord[], readonly unknown[]>()
+
+function recordsIn<N extends SectionName>(section: N, list: readonly StoredRecord[]): readonly SectionRecords[N][] {
+  const known = recordsByList.get(list)
+  // Sound: a list of stored records is of one section.
+  if (known !== undefined) return known as readonly SectionRecords[N][]
+  const records = list.map(({ value }) => asRecord(section, value))
+  recordsByList.set(list, records)
+  return records
 }
 
 /**
@@ -48,15 +59,23 @@ export function frozenView(running: RecordReader, changes: readonly Change[]): C
     if (ofSection === undefined) frozen.set(change.section, new Map([[change.key, change]]))
     else ofSection.set(change.key, change)
   }
+  const merged = new Map<SectionName, { readonly from: Iterable<unknown>; readonly records: readonly unknown[] }>()
   return {
     get(section, id) {
       const change = frozen.get(section)?.get(id)
       return change === undefined ? base.get(section, id) : changedTo(section, change)
     },
-    list(section) {
-      const changed = [...(frozen.get(section)?.values() ?? [])]
-      const records = new Map(changed.map((change) => [change.key, changedTo(section, change)]))
-      return mergeSorted([...base.list(section)], (record) => record.id, records)
+    list<N extends SectionName>(section: N): Iterable<SectionRecords[N]> {
+      const from = base.list(section)
+      const changed = frozen.get(section)
+      if (changed === undefined) return from
+      const known = merged.get(section)
+      // Sound: they were merged for this section.
+      if (known?.from === from) return known.records as readonly SectionRecords[N][]
+      const after = new Map([...changed.values()].map((change) => [change.key, changedTo(section, change)]))
+      const records = mergeSorted([...from], (record) => record.id, after)
+      merged.set(section, { from, records })
+      return records
     },
   }
 }

@@ -21,15 +21,18 @@ export function servicePortProblems({ ip, port }: Pick<RealServer, 'ip' | 'port'
   return [problemIn('port', `is said by the SRV records of ${ip}: give null`)]
 }
 
-/** Why a Layer 7 backend cannot have these ports of some of its members. */
+/** Why a Layer 7 backend cannot have these ports of some of its members, the first of which is its member `from`. */
 export function memberPortProblems(
   { reals }: Pick<L7Backend, 'reals'>,
   find: (ripId: string) => RealServer | undefined,
+  from = 0,
 ): readonly FieldProblem[] {
   return reals.flatMap(({ ripId, port }, at) => {
     const real = port === undefined || port === null ? undefined : find(ripId)
     if (real === undefined || !isService(real.ip)) return []
-    return [problemIn(`reals.${at}.port`, `is said by the SRV records of the ${nameRecord('realServers', real)}`)]
+    return [
+      problemIn(`reals.${from + at}.port`, `is said by the SRV records of the ${nameRecord('realServers', real)}`),
+    ]
   })
 }
 

@@ -29,27 +29,37 @@ export function verifyNames(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => nameProblems(desired, section))
 }
 
+/** The same; at an undefined in between, others may have their turn. */
+export function* namesInTurns(desired: ConfigView): Generator<Problem | undefined> {
+  for (const section of SECTION_NAMES)
+    for (const shared of sharedIn(desired, section)) yield shared && problemOf(section, shared)
+}
+
 /** The same for one section. */
-export function nameProblems(view: ConfigView, section: SectionName): readonly Problem[] {
+export const nameProblems = (view: ConfigView, section: SectionName): readonly Problem[] =>
+  sharedNames(view, section).map((shared) => problemOf(section, shared))
+
+function problemOf(section: SectionName, { id, name }: Named): Problem {
   const { label, nameField } = SECTIONS[section]
-  return sharedNames(view, section).map(({ id, name }) => {
-    const message = `another ${label} than ${id} is named ${name}; rename or delete one of them`
-    return { section, id, field: nameField, message }
-  })
+  const message = `another ${label} than ${id} is named ${name}; rename or delete one of them`
+  return { section, id, field: nameField, message }
 }
 
 /** The records whose name, whatever its case, one before them has. */
-export function sharedNames<N extends SectionName>(
-  view: ConfigView,
-  section: N,
-): readonly { readonly id: string; readonly name: string }[] {
+export const sharedNames = (view: ConfigView, section: SectionName): readonly Named[] =>
+  [...sharedIn(view, section)].filter((shared) => shared !== undefined)
+
+/** Records that are looked at between two turns. */
+const PORTION = 500
+
+function* sharedIn<N extends SectionName>(view: ConfigView, section: N): Generator<Named | undefined> {
   const { nameField } = SECTIONS[section]
   const seen = new Set<string>()
-  const shared: { readonly id: string; readonly name: string }[] = []
   for (const record of view.list(section)) {
     const name = String(record[nameField])
-    if (seen.has(name.toLowerCase())) shared.push({ id: record.id, name })
-    seen.add(name.toLowerCase())
+    const known = name.toLowerCase()
+    if (seen.has(known)) yield { id: record.id, name }
+    seen.add(known)
+    if (seen.size % PORTION === 0) yield undefined
   }
-  return shared
 }

@@ -25,34 +25,47 @@ export function verifyReferences(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => referenceProblems(desired, section))
 }
 
+/** The same in portions, between which others may have their turn: there may be 100,000 references. */
+export function* referencesInTurns(desired: ConfigView): Generator<Problem | undefined> {
+  for (const section of SECTION_NAMES) {
+    for (const found of danglingIn(desired, section)) {
+      yield found && problemOf(found)
+    }
+  }
+}
+
 /** The same for one section. */
 export function referenceProblems(desired: ConfigView, of: SectionName): readonly Problem[] {
-  return danglingOf(desired, of).map(({ section, id, name, field, refersTo }) => {
-    const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
-    const next = `discard the pending change of this ${label}, or create the ${missing} again`
-    const message = `${field} of the ${nameRecord(section, { id, name })} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
-    return { section, id, field, message }
-  })
+  return danglingOf(desired, of).map(problemOf)
+}
+
+function problemOf({ section, id, name, field, refersTo }: Dangling): Problem {
+  const [label, missing] = [SECTIONS[section].label, SECTIONS[refersTo.section].label]
+  const next = `discard the pending change of this ${label}, or create the ${missing} again`
+  const message = `${field} of the ${nameRecord(section, { id, name })} names the ${missing} ${refersTo.id}, which does not exist: ${next}`
+  return { section, id, field, message }
 }
 
 export function danglingReferences(view: ConfigView): readonly Dangling[] {
   return SECTION_NAMES.flatMap((section) => danglingOf(view, section))
 }
 
-function danglingOf<N extends SectionName>(view: ConfigView, section: N): readonly Dangling[] {
+const danglingOf = (view: ConfigView, section: SectionName): readonly Dangling[] =>
+  [...danglingIn(view, section)].filter((found) => found !== undefined)
+
+/** References that are looked up between two turns. */
+const PORTION = 500
+
+/** Those that point nowhere, and undefined after each portion. */
+function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Generator<Dangling | undefined> {
   const { references, nameField } = SECTIONS[section]
-  const found: Dangling[] = []
+  let looked = 0
   for (const record of view.list(section)) {
     for (const reference of references(record)) {
+      if (++looked % PORTION === 0) yield undefined
       if (resolveReference(view, reference) !== undefined) continue
-      found.push({
-        section,
-        id: record.id,
-        name: String(record[nameField]),
-        field: reference.field,
-        refersTo: { section: reference.section, id: reference.id },
-      })
+      const { section: missing, id, field } = reference
+      yield { section, id: record.id, name: String(record[nameField]), field, refersTo: { section: missing, id } }
     }
   }
-  return found
 }

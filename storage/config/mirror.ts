@@ -18,7 +18,7 @@ export class Mirror {
   /** What runs on every node that is not ahead of the others. */
   readonly agreed: RecordReader = {
     get: (section, scope, key) => this.#running.get(section)?.get(scope)?.byKey.get(key)?.stored,
-    list: (section, scope) => this.#runningList(section, scope).map(({ stored }) => stored),
+    list: (section, scope) => storedIn(this.#runningList(section, scope)),
   }
 
   /** What runs on this node. */
@@ -39,6 +39,7 @@ export class Mirror {
       },
       list: (section, scope) => {
         const overlay = over().get(section)?.get(scope)?.list() ?? []
+        if (overlay.length === 0) return this.agreed.list(section, scope)
         const changes = new Map(
           overlay.map(({ key, stored }) => [key, stored === undefined ? stored : { key, stored }]),
         )
@@ -48,7 +49,7 @@ export class Mirror {
   }
 
   #runningList(section: string, scope: string): readonly RunningEntry[] {
-    return this.#running.get(section)?.get(scope)?.list() ?? []
+    return this.#running.get(section)?.get(scope)?.list() ?? NO_ENTRIES
   }
 
   overlayEntry({ section, scope, key }: RecordKey): OverlayEntry | undefined {
@@ -144,6 +145,17 @@ export class Mirror {
     }))
     return [...this.staged(), ...takenBack]
   }
+}
+
+const NO_ENTRIES: readonly RunningEntry[] = []
+
+/** The same list as long as nothing in it is another: whoever has looked at all of it need not do so again. */
+const storedByList = new WeakMap<readonly RunningEntry[], readonly StoredRecord[]>()
+
+function storedIn(list: readonly RunningEntry[]): readonly StoredRecord[] {
+  let stored = storedByList.get(list)
+  if (stored === undefined) storedByList.set(list, (stored = list.map((entry) => entry.stored)))
+  return stored
 }
 
 function inOrder(entries: OverlayEntry[]): readonly OverlayEntry[] {

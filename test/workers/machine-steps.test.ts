@@ -177,6 +177,25 @@ t.test('what was counted is read right before a unit that ends counting, when it
   t.strictSame([read, units()], [[1], 2], 'it runs, and is left alone')
 })
 
+t.test('before a reload what was counted is read while its file is checked, once', async (t) => {
+  const order: string[] = []
+  const host = new RecordingHost({
+    answerRun: () => {
+      order.push('check')
+      return { exitCode: 0, output: '' }
+    },
+  })
+  const capture = async () => void order.push('read')
+  const check = { ...basics, kind: 'check', path: '/c', content: 'x', mode: 0o600, argv: ['haproxy', '-c'] } as const
+  const unit = { ...basics, kind: 'unit', unit: 'layer7proxy', undo: 'none', whenUnchanged: 'act' } as const
+  await executePlan(host, [check, check, { ...unit, verb: 'reload', endsCounting: true }], { capture })
+  t.strictSame(order.splice(0), ['read', 'check', 'check'])
+  await executePlan(host, [check, { ...unit, verb: 'restart', endsCounting: true }], { capture })
+  t.strictSame(order.splice(0), ['check', 'read'], 'a restart takes away what is counted until the last moment')
+  await executePlan(host, [check, { ...unit, verb: 'reload' }], { capture })
+  t.strictSame(order, ['check'])
+})
+
 t.test('what is to come about is waited for, within the time of the step', async (t) => {
   const outputs = ['', 'LISTEN users:(("sshd",pid=7))']
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 0, output: outputs.shift() ?? 'nothing' }) })

@@ -49,11 +49,31 @@ export function nameServersOf(resolvConf: string): readonly string[] {
 }
 const LOCAL = [`127.0.0.1:${DNS_PORT}`] as const
 
-/** Whether some real server has a name that is resolved then. */
-export function hasNames(view: ConfigView, at: 'start' | 'live'): boolean {
-  for (const real of view.list('realServers')) if (resolvedAt(real) === at) return true
-  return false
+interface Names {
+  readonly at: ReadonlySet<'start' | 'live'>
+  readonly used: ReadonlySet<Resolvers>
 }
+const namesByList = new WeakMap<Iterable<RealServer>, Names>()
+
+/** Of all real servers; looked for once as long as a view has the same list. */
+function namesOf(view: ConfigView): Names {
+  const list = view.list('realServers')
+  const known = namesByList.get(list)
+  if (known !== undefined) return known
+  const at = new Set<'start' | 'live'>()
+  const used = new Set<Resolvers>()
+  for (const real of list) {
+    const resolved = resolvedAt(real)
+    if (resolved !== undefined) at.add(resolved)
+    if (resolved === 'live') used.add(sectionOf(real))
+  }
+  const names = { at, used }
+  namesByList.set(list, names)
+  return names
+}
+
+/** Whether some real server has a name that is resolved then. */
+export const hasNames = (view: ConfigView, at: 'start' | 'live'): boolean => namesOf(view).at.has(at)
 
 /** One silent name holds up the start, and each check of the file, for two seconds instead of twenty. */
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
@@ -64,8 +84,7 @@ export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
  * server out, but for a service that was not answered within its tries after a reload.
  */
 export function resolversLines(view: ConfigView, nameServers: readonly string[] = LOCAL): readonly string[] {
-  const used = new Set<Resolvers>()
-  for (const real of view.list('realServers')) if (resolvedAt(real) === 'live') used.add(sectionOf(real))
+  const { used } = namesOf(view)
   return RESOLVERS.filter(([name]) => used.has(name)).flatMap(([name, tries]) => [
     '',
     `resolvers ${name}`,

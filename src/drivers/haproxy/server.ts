@@ -57,14 +57,16 @@ const PORTION = 100
 interface Resolved {
   readonly optionsOf: (member: L7Real) => string
   readonly divisor: number
-  readonly portions: Portion[]
+  portions: readonly Portion[]
+  /** The real servers that these are all of: nobody needs to be looked up as long as a view has the same list. */
+  of: Iterable<RealServer> | undefined
 }
 const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
 
 function resolvedOf(backend: L7Backend): Resolved {
   let resolved = resolvedByBackend.get(backend)
   if (resolved === undefined) {
-    resolved = { optionsOf: serverOptions(backend), divisor: weightDivisor(backend), portions: [] }
+    resolved = { optionsOf: serverOptions(backend), divisor: weightDivisor(backend), portions: [], of: undefined }
     resolvedByBackend.set(backend, resolved)
   }
   return resolved
@@ -77,13 +79,24 @@ function resolvedOf(backend: L7Backend): Resolved {
  */
 export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Portion, undefined> {
   const resolved = resolvedOf(backend)
+  const all = view.list('realServers')
+  if (resolved.of === all) {
+    yield* resolved.portions
+    return
+  }
+  // Those that are known stay as they are until all are found: somebody may be half through another view.
+  const found: Portion[] = []
   for (let index = 0; index * PORTION < backend.reals.length; index++) {
     const members = backend.reals.slice(index * PORTION, (index + 1) * PORTION)
     const known = resolved.portions[index]
     const reals = members.map(({ ripId }) => view.get('realServers', ripId))
-    if (known !== undefined && reals.every((real, at) => real === known.reals[at])) yield known
-    else yield (resolved.portions[index] = portion(members, reals, resolved))
+    const isKnown = known !== undefined && reals.every((real, at) => real === known.reals[at])
+    const right = isKnown ? known : portion(members, reals, resolved)
+    found.push(right)
+    yield right
   }
+  resolved.portions = found
+  resolved.of = all
 }
 
 function portion(members: readonly L7Real[], reals: readonly (RealServer | undefined)[], resolved: Resolved): Portion {

@@ -1,6 +1,7 @@
+import type { FieldError, FieldProblem } from '../../base/errors.ts'
 import { checkProblems } from '../../health-checks/rules.ts'
 import type { L7Backend, L7Frontend, L7Real } from '../../model/layer7.ts'
-import { isService } from '../../model/real-server.ts'
+import { isService, type RealServer } from '../../model/real-server.ts'
 import type { ConfigView, SectionName } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 import { backendProblems as ownProblems, frontendProblems as ownFrontendProblems } from '../../rules/layer7.ts'
@@ -11,6 +12,7 @@ import { FALLBACK } from './backend.ts'
 import { type HaproxyPaths, SOCKET_PATH_MAX } from './paths.ts'
 import { portClashes } from './port-clashes.ts'
 import { servedFrontends } from './resting.ts'
+import { type Portion, portionsOf } from './server.ts'
 import { certificateProblems, cipherListProblems } from './verify-certificates.ts'
 import { tlsProblems } from './verify-tls.ts'
 
@@ -75,7 +77,7 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   const add = (field: string, message: string): void => {
     problems.push(problem('l7Backends', backend.id, field, message))
   }
-  for (const { field, message } of ownProblems(backend)) {
+  for (const { field, message } of knownOwnProblems(backend)) {
     const member = backend.reals[Number(/^reals\.(\d+)\./.exec(field)?.[1])]
     const name = member === undefined ? undefined : (view.get('realServers', member.ripId)?.name ?? '')
     const whose = name === undefined ? '' : `, real server ${name} (${member?.ripId})`
@@ -84,26 +86,55 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
   for (const { field, message } of checkProblems(backend.healthCheck, 'layer-7', view)) {
     add(field, `Backend ${backend.name}: ${field} ${message}`)
   }
-  for (const { field, message } of memberPortProblems(backend, (id) => view.get('realServers', id)))
-    add(field, `Backend ${backend.name}: ${field} ${message}`)
-  for (const [index, member] of backend.reals.entries()) memberProblems(member, index, backend, view, add)
+  let from = 0
+  for (const portion of portionsOf(backend, view)) {
+    for (const { field, message } of problemsIn(portion, from, backend)) add(field, message)
+    from += portion.reals.length
+  }
+  return problems
+}
+
+const ownByBackend = new WeakMap<L7Backend, readonly FieldProblem[]>()
+
+/** Of each record once: it may have 20,000 members, and most applies change others. */
+function knownOwnProblems(backend: L7Backend): readonly FieldProblem[] {
+  let problems = ownByBackend.get(backend)
+  if (problems === undefined) ownByBackend.set(backend, (problems = ownProblems(backend)))
+  return problems
+}
+
+type Found = Pick<FieldError, 'field' | 'message'>
+const foundInPortion = new WeakMap<Portion, readonly Found[]>()
+
+/** The same of members: a portion is another one when its backend or any of its real servers is. */
+function problemsIn(portion: Portion, from: number, backend: L7Backend): readonly Found[] {
+  const known = foundInPortion.get(portion)
+  if (known !== undefined) return known
+  const members = backend.reals.slice(from, from + portion.reals.length)
+  const reals = new Map(members.map(({ ripId }, at) => [ripId, portion.reals[at]]))
+  const ofPorts = memberPortProblems({ reals: members }, (id) => reals.get(id), from)
+  const problems = [
+    ...ofPorts.map(({ field, message }) => ({ field, message: `Backend ${backend.name}: ${field} ${message}` })),
+    ...members.flatMap((member, at) => memberProblems(member, `reals.${from + at}`, backend, portion.reals[at])),
+  ]
+  foundInPortion.set(portion, problems)
   return problems
 }
 
 function memberProblems(
   member: L7Real,
-  index: number,
-  backend: L7Backend,
-  view: ConfigView,
-  add: (field: string, message: string) => void,
-): void {
-  const real = view.get('realServers', member.ripId)
-  if (real === undefined) {
-    add(`reals.${index}.ripId`, `Backend ${backend.name}: there is no real server ${member.ripId}`)
-    return
+  place: string,
+  { name, healthCheck }: L7Backend,
+  real: RealServer | undefined,
+): readonly Found[] {
+  if (real === undefined)
+    return [{ field: `${place}.ripId`, message: `Backend ${name}: there is no real server ${member.ripId}` }]
+  const problems: Found[] = []
+  if (member.ripId === FALLBACK)
+    problems.push({ field: `${place}.ripId`, message: `The id ${FALLBACK} is kept for the fallback server` })
+  if (healthCheck.type !== 'none' && (member.port ?? real.port) === null && !isService(real.ip)) {
+    const message = `Real server ${real.name} has no port of its own, so its health cannot be checked`
+    problems.push({ field: `${place}.port`, message })
   }
-  if (member.ripId === FALLBACK) add(`reals.${index}.ripId`, `The id ${FALLBACK} is kept for the fallback server`)
-  if (backend.healthCheck.type !== 'none' && (member.port ?? real.port) === null && !isService(real.ip)) {
-    add(`reals.${index}.port`, `Real server ${real.name} has no port of its own, so its health cannot be checked`)
-  }
+  return problems
 }

@@ -11,7 +11,7 @@ t.test('all that any rule or part of the daemon finds wrong is told at once', as
     { section: undefined, id: undefined, field: undefined, message },
   ]
   const own = [{ verify: async () => found('own'), enact: async () => undefined }]
-  const parts = { store, drivers: [], rules: [() => found('rule'), () => []], own }
+  const parts = { store, drivers: [], rules: [() => found('rule'), () => [undefined]], own }
   const { details } = await refuses(test, 'CONFIG_INVALID', verifyAll(parts, view))
   test.match(details.errors, [{ message: 'rule' }, { message: 'own' }])
   await verifyAll({ ...parts, rules: [], own: [] }, view)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nameRecord, nameUsers, verifyNames } from '../../../src/rules/names.ts'
+import { namesInTurns, nameRecord, nameUsers, verifyNames } from '../../../src/rules/names.ts'
 import { realServer, user } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -19,4 +19,12 @@ t.test('a record is called by kind and name, with its id beside them', async (te
     { resource: 'another', id: 'x', name: 'this', field: 'y' },
   ]
   test.equal(nameUsers(usage), 'user ann@corp.example (u), this')
+})
+
+t.test('long lists are looked through with pauses', async (test) => {
+  const view = viewOf({
+    realServers: Array.from({ length: 1200 }, (_, at) => realServer(`r${at}`, { name: `n${at}` })),
+  })
+  test.same([...namesInTurns(view)], [undefined, undefined])
+  test.same(verifyNames(view), [])
 })

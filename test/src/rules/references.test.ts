@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
-import { verifyReferences } from '../../../src/rules/references.ts'
+import { referencesInTurns, verifyReferences } from '../../../src/rules/references.ts'
 import { configView } from '../../../src/config/views.ts'
 import type { SectionName } from '../../../src/model/sections.ts'
 import { backend, configFixture, frontend, openStore, realServer, user } from '../../fixtures/config.ts'
+import { viewOf } from '../../fixtures/view.ts'
 import { stageIn } from '../../fixtures/entries.ts'
 
 /** Problems of records that were written past the drafts, which would refuse them. */
@@ -63,4 +64,16 @@ t.test('an id of another section is no match', async (test) => {
     ['realServers', realServer('same')],
   ])
   test.match(found, [{ section: 'l7Frontends', id: 'same', field: 'defaultBackendId' }])
+})
+
+t.test('long lists are looked through with pauses', (t) => {
+  const ids = Array.from({ length: 1200 }, (_, at) => `r${at}`)
+  const view = viewOf({ realServers: ids.slice(1).map((id) => realServer(id)), l7Backends: [backend('b', ids)] })
+  const found = [...referencesInTurns(view)]
+  t.strictSame(
+    found.map((problem) => problem?.field),
+    ['reals.0.ripId', undefined, undefined],
+  )
+  t.strictSame(verifyReferences(view), found.slice(0, 1))
+  t.end()
 })

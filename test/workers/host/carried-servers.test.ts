@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { NO_STATE } from '../../../src/drivers/haproxy/carried-state.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
@@ -40,4 +40,15 @@ t.test('a reload goes on where nobody answers', async (test) => {
   const carried = new CarriedServers({ masterSocket: `${folder}/nobody`, configFile: `${folder}/none`, stateFile })
   test.equal(await carried.over(async () => 'reloaded'), 'reloaded')
   test.equal(readFileSync(stateFile, 'utf8'), NO_STATE)
+})
+
+t.test('nobody is asked about servers that are neither checked nor named, and old news go', async (test) => {
+  const { apply, paths } = haproxyFixture(test)
+  const view = viewOf({ realServers: [realServer('r1')], l7Backends: [backend('b', ['r1'])] })
+  test.match(await apply(undefined, view), { ok: true })
+  writeFileSync(paths.stateFile, 'what a killed reload left')
+  // Were it asked, this would take as long as nobody answers.
+  const carried = new CarriedServers({ ...paths, masterSocket: `${paths.masterSocket}.nobody` })
+  await carried.over(async () => test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE))
+  test.equal(readFileSync(paths.stateFile, 'utf8'), NO_STATE)
 })

@@ -1,6 +1,14 @@
 import t from 'tap'
-import { hashes, memberOf, serverOf, serversOf } from '../../../../src/drivers/haproxy/server.ts'
+import {
+  hashes,
+  memberOf,
+  type Portion,
+  portionsOf,
+  serverOf,
+  serversOf,
+} from '../../../../src/drivers/haproxy/server.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
+import type { ConfigView } from '../../../../src/model/sections.ts'
 import { backend, realServer } from '../../../fixtures/config.ts'
 import { viewOf } from './records.ts'
 
@@ -109,5 +117,30 @@ t.test('a server is worked out again when its record changes', (t) => {
   const before = serversOf(group, view)[0]
   t.equal(serversOf(group, view)[0], before, 'the same object while nothing changes')
   t.match(serversOf(group, viewOf({ realServers: [realServer('r1', { weight: 9 })] }))[0], { weight: 9 })
+  t.end()
+})
+
+t.test('portions are of the real servers of their view, also when two views take turns', (t) => {
+  const ids = Array.from({ length: 250 }, (_, index) => `r${String(index).padStart(3, '0')}`)
+  const group = backend('b', ids)
+  const realServers = ids.map((id) => realServer(id))
+  /** As the store's views are: the list is the same one as long as nothing in it is another. */
+  const viewWith = (records: typeof realServers): ConfigView => {
+    const { get } = viewOf({ realServers: records })
+    return { get, list: (section) => (section === 'realServers' ? (records as never) : []) }
+  }
+  const before = viewWith(realServers)
+  const after = viewWith(realServers.map((real, at) => (at === 120 ? { ...real, weight: 1 } : real)))
+  const weightIn = (portions: readonly Portion[]) => portions[1]?.servers[20]?.weight
+  t.equal(weightIn([...portionsOf(group, before)]), 100)
+  const slow = portionsOf(group, after)
+  const found = [slow.next().value, slow.next().value].filter((portion) => portion !== undefined)
+  t.equal(weightIn([...portionsOf(group, before)]), 100, 'half way through another view')
+  for (const portion of slow) found.push(portion)
+  t.equal(weightIn(found), 1)
+  t.equal(weightIn([...portionsOf(group, after)]), 1, 'known by now')
+  t.equal(weightIn([...portionsOf(group, before)]), 100)
+  const [kept] = portionsOf(group, after)
+  t.equal(kept, found[0], 'the same object where nothing changed')
   t.end()
 })

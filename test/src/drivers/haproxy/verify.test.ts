@@ -121,3 +121,16 @@ t.test('a state folder whose sockets would have too long a name', (t) => {
   t.match(found[0], { section: undefined, message: /too long for a socket.*shorter state folder/ })
   t.end()
 })
+
+t.test('members are numbered through, however many there are', (t) => {
+  const ids = Array.from({ length: 250 }, (_, at) => `m${at}`)
+  const many = ids.filter((id) => id !== 'm120').map((id) => realServer(id, id === 'm240' ? { port: null } : {}))
+  const healthCheck = { type: 'tcp' } as const
+  const l7Backends = [backend('b', ids, { healthCheck })]
+  const expected = [{ field: 'reals.120.ripId' }, { field: 'reals.240.port' }]
+  t.match(problems({ realServers: many, l7Backends }), expected)
+  t.match(problems({ realServers: many, l7Backends }), expected, 'the same records again')
+  const whole = ids.map((id) => realServer(id))
+  t.strictSame(problems({ realServers: whole, l7Backends }), [], 'others of the same backend')
+  t.end()
+})
