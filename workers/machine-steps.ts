@@ -11,7 +11,7 @@ import type {
 } from '../src/drivers/driver.ts'
 import { type RunResult, settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
-import { beginProblem, lineProblem, rowProblem } from './read-back.ts'
+import { lineProblem, rowProblem } from './read-back.ts'
 import { type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
@@ -200,12 +200,9 @@ async function unlike(
   expected: readonly ReadBack[],
   left_ms: () => number,
 ): Promise<string | undefined> {
-  for (const { request, rows, lines, begins } of expected) {
+  for (const { request, rows, lines } of expected) {
     const answer = await host.socket(path, request, left_ms())
-    const problem =
-      (rows && rowProblem(answer, rows)) ??
-      (lines && lineProblem(answer, lines)) ??
-      (begins && beginProblem(answer, begins))
+    const problem = (rows && rowProblem(answer, rows)) ?? (lines && lineProblem(answer, lines))
     if (problem !== undefined) return `${request}: ${problem}`
   }
   return undefined

@@ -31,11 +31,6 @@ export function lineProblem(answer: string, lines: readonly string[]): string | 
   return missing === undefined ? undefined : `there is no line "${missing}"`
 }
 
-/** What an answer begins with instead; undefined when it begins as it must. */
-export function beginProblem(answer: string, begins: string): string | undefined {
-  return answer.startsWith(begins) ? undefined : `"${answer.split('\n', 1)[0]?.trim()}" does not begin with "${begins}"`
-}
-
 function cellProblem(
   row: ReadonlyMap<string | undefined, string> | undefined,
   label: string,

@@ -148,8 +148,6 @@ export interface ReadBack {
   readonly rows?: readonly RowExpectation[]
   /** Lines that the answer has to hold. */
   readonly lines?: readonly string[]
-  /** What the answer has to begin with. */
-  readonly begins?: string
 }
 /** Commands for a control socket, in order, then a read-back. Undo: `undo`, or a reload by the engine. */
 export interface SocketStep extends StepBase {

@@ -1,6 +1,6 @@
 import type { ReadBack, RowExpectation, SocketCommand, SocketStep } from '../driver.ts'
 import { printedIps } from './address.ts'
-import { same, type ServerChange } from './changes.ts'
+import type { ServerChange } from './changes.ts'
 import { command, toWorker } from './cli.ts'
 import type { Server } from './server.ts'
 import { endpointText } from './statement.ts'
@@ -91,29 +91,17 @@ function alterationOf(target: string, before: Server, after: Server): readonly S
   return commands
 }
 
-/** So many servers are asked for one by one: the table of all costs as much as 50 of them, for 10,000 servers. */
-const ONE_BY_ONE_MAX = 10
-
 function readBacks(changes: readonly ServerChange[]): readonly ReadBack[] {
-  const byBackend = new Map<string, ServerChange[]>()
+  const byBackend = new Map<string, RowExpectation[]>()
   for (const change of changes) {
-    const ofBackend = byBackend.get(change.backendId)
-    if (ofBackend === undefined) byBackend.set(change.backendId, [change])
-    else ofBackend.push(change)
+    const rows = byBackend.get(change.backendId) ?? []
+    rows.push(rowExpectation(change))
+    byBackend.set(change.backendId, rows)
   }
-  return [...byBackend].flatMap(([backendId, some]) => {
-    const weights = some.flatMap(weightBack)
-    if (weights.length === some.length && weights.length <= ONE_BY_ONE_MAX) return weights
-    const request = toWorker('current', command('show', 'servers', 'state', backendId))
-    return [{ request, rows: some.map(rowExpectation) }]
-  })
-}
-
-/** Of one that is the same but for its weight. HAProxy adds the weight that it started with. */
-function weightBack({ backendId, before, after }: ServerChange): readonly ReadBack[] {
-  if (before === undefined || after === undefined || !same({ ...before, weight: after.weight }, after)) return []
-  const request = toWorker('current', command('get', 'weight', `${backendId}/${after.id}`))
-  return [{ request, begins: `${after.weight} (` }]
+  return [...byBackend].map(([backendId, rows]) => ({
+    request: toWorker('current', command('show', 'servers', 'state', backendId)),
+    rows,
+  }))
 }
 
 /** Of `show stat`: the type of its rows, and of those which. */

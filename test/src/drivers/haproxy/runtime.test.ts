@@ -127,19 +127,6 @@ t.test('the time for commands is seconds, and more for many', (t) => {
   t.end()
 })
 
-t.test('few other weights are read back one by one, and no table of thousands', (t) => {
-  t.strictSame(stepFor([server], [{ ...server, weight: 7 }]).readBack, [
-    { request: '@1 get weight b/r1', begins: '7 (' },
-  ])
-  const some = (count: number) => Array.from({ length: count }, (_, index) => realServer(`m${index}`))
-  const halved = (count: number) => some(count).map((real) => ({ ...real, weight: 50 }))
-  t.equal(stepFor(some(10), halved(10)).readBack.length, 10)
-  t.match(stepFor(some(11), halved(11)).readBack, [{ request: '@1 show servers state b' }])
-  const { readBack } = stepFor([server, realServer('r2')], [{ ...server, weight: 7 }, realServer('r2', { port: 1 })])
-  t.match(readBack, [{ request: '@1 show servers state b', rows: [{}, {}] }], 'one of them has another port')
-  t.end()
-})
-
 t.test('what is read back', (t) => {
   const view = viewOf({ realServers: [{ ...server, state: 'halted' }] })
   const [halted] = serversOf(backend('b', ['r1']), view)
