@@ -12,7 +12,7 @@ import type {
 import { type RunResult, settingKey } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
-import { type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
+import { captureBefore, type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
@@ -138,7 +138,7 @@ export async function unit(run: Run, step: UnitStep): Promise<Failure | undefine
   if (await isLeftAlone(run, step)) return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
   const ranBefore = isAsked && (await host.unitState(name)) === 'running'
-  if (step.endsCounting === true) await ((verb === 'reload' ? run.captured : undefined) ?? run.capture())
+  if (step.endsCounting === true) await captureBefore(run, verb)
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')
   if (undo !== 'none' && !untouched) {

@@ -1,4 +1,4 @@
-import type { Step } from '../src/drivers/driver.ts'
+import type { Step, UnitStep } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
 
 const UNREAD_MODE = 0o600
@@ -59,6 +59,10 @@ export const startRun = (
 export function captureBeside(run: Run): void {
   if (run.isReload) run.captured ??= run.capture()
 }
+
+/** Before a verb that ends counting: what was read beside the check does for a reload only. */
+export const captureBefore = (run: Run, verb: UnitStep['verb']): Promise<void> =>
+  (verb === 'reload' ? run.captured : undefined) ?? run.capture()
 
 /** Before a file is changed that a program of this plan reads. */
 export async function aboutToChange(run: Run): Promise<void> {

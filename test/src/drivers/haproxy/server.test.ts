@@ -126,8 +126,11 @@ t.test('portions are of the real servers of their view, also when two views take
   const realServers = ids.map((id) => realServer(id))
   /** As the store's views are: the list is the same one as long as nothing in it is another. */
   const viewWith = (records: typeof realServers): ConfigView => {
-    const { get } = viewOf({ realServers: records })
-    return { get, list: (section) => (section === 'realServers' ? (records as never) : []) }
+    const whole = viewOf({ realServers: records })
+    return {
+      get: (section, id) => whole.get(section, id),
+      list: (section) => (section === 'realServers' ? (records as never) : []),
+    }
   }
   const before = viewWith(realServers)
   const after = viewWith(realServers.map((real, at) => (at === 120 ? { ...real, weight: 1 } : real)))
