@@ -14,10 +14,16 @@ export const RING_SLAB_OBJECTS = 256
 /** Objects per row of the crash tail: the core metrics of it still fit into one LMDB page, however busy they are. */
 export const TAIL_BLOCK_OBJECTS = 125
 /**
- * Seconds kept in the crash tail: the longest time between two chunks of one object, and some more. A restart reads all
- * of it.
+ * Seconds kept in the crash tail before those that are in chunks: the longest time between two chunks of one object,
+ * and some more. A restart reads all of it.
  */
 export const TAIL_KEPT_S = 130
+/**
+ * Seconds that stand in the crash tail alone at most, until LMDB gets their chunks in one transaction; fewer where it
+ * would have more to do at once than with so many seconds of objects. The ring must still hold their open chunks.
+ */
+export const CHUNKS_EVERY_S = 60
+export const CHUNKS_AT_ONCE = 20_000
 /** Seconds between two stored copies of the same counters; must be well below TAIL_KEPT_S. */
 export const BASELINE_EVERY_S = 60
 /** Seconds written in one transaction of the archive at most; a longer time without commits takes several. */

@@ -27,6 +27,9 @@ export function makeLockFile(directory: string): void {
   }
 }
 
+/** What a write beside LMDB was refused with. */
+export const noRoom = (error: unknown): NoRoomError => new NoRoomError(refusalOf(error), { cause: error })
+
 /**
  * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk
  * half-way leaves its environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk

@@ -38,6 +38,12 @@ export class ByteSink {
     this.bytes[this.length++] = rest
   }
 
+  append(bytes: Uint8Array): void {
+    this.reserve(bytes.length)
+    this.bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
   take(): Uint8Array {
     return this.bytes.slice(0, this.length)
   }

@@ -1,21 +1,28 @@
-import { TAIL_BLOCK_OBJECTS, TAIL_KEPT_S } from '../limits.ts'
+import { TAIL_BLOCK_OBJECTS } from '../limits.ts'
 import { ByteSource } from './bytes.ts'
 import { objectKey } from './catalog.ts'
 import { decodeBaseChunk, decodeCoarseChunk, readHead } from './chunk.ts'
 import { decodeColumns } from './codec.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
-import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA } from './databases.ts'
-import { openArchiveDatabases, UNSEALED_SCHEMA } from './databases.ts'
+import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA, openArchiveDatabases } from './databases.ts'
+import { readTailPlace, SCHEMA_VERSION, TAIL_INSIDE_SCHEMA, UNSEALED_SCHEMA } from './databases.ts'
 import { chunkEndAfter, chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
 import { readCatalog } from './reader.ts'
-import { readProgress, SCHEMA_VERSION } from './recover.ts'
+import { damageOf, readProgress } from './recover.ts'
 import type { RingView } from './ring.ts'
 import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
+import { type FoundTail, readTail, type TailPart } from './tail-file.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 
 /** Broken archives can break in thousands of places; the first ones tell enough. */
 const PROBLEMS_MAX = 100
+
+const NO_TAIL: FoundTail = {
+  records: [],
+  damaged: [],
+  next: { file: 0, at: 0, sequence: 1, first_s: undefined },
+}
 
 /** A ring that knows nothing: the check reads only what is stored. */
 const NO_RING: RingView = { hwm: () => 0, oldest: () => Number.MAX_SAFE_INTEGER, copy: () => true }
@@ -23,6 +30,8 @@ const NO_RING: RingView = { hwm: () => 0, oldest: () => Number.MAX_SAFE_INTEGER,
 class Checker {
   readonly problems: string[] = []
   readonly #databases: ArchiveDatabases
+  readonly #tail: FoundTail
+  /** Up to where chunks are stored. */
   readonly #hwm_s: number
   readonly #reader: TierReader
   readonly #values: Float64Array
@@ -35,7 +44,9 @@ class Checker {
 
   constructor(databases: ArchiveDatabases) {
     this.#databases = databases
-    this.#hwm_s = readProgress(databases).hwm_s
+    const place = readTailPlace(databases)
+    this.#tail = place === undefined ? NO_TAIL : readTail(databases.directory, place)
+    this.#hwm_s = readProgress(databases, this.#tail).stored_s
     this.#reader = new TierReader(databases.table, chunkLookup(databases), NO_RING)
     this.#values = new Float64Array(METRIC_COUNT * Math.max(...databases.table.slice(0, 2).map(span_s)))
   }
@@ -47,11 +58,11 @@ class Checker {
   run(): void {
     const schema = this.#databases.schema.get(META_SCHEMA)
     if (schema === undefined) return this.#problem('meta: no schema')
-    if (![SCHEMA_VERSION, UNSEALED_SCHEMA].includes(keyFirst(schema)))
+    if (![SCHEMA_VERSION, TAIL_INSIDE_SCHEMA, UNSEALED_SCHEMA].includes(keyFirst(schema)))
       return this.#problem(`meta: schema ${keyFirst(schema)}`)
     this.#catalog()
-    this.#tail()
-    this.#baselines()
+    if (keyFirst(schema) === SCHEMA_VERSION) this.#tailFiles()
+    else this.#formerTail()
     for (const [index, tier] of this.#databases.table.entries()) {
       this.#tier(index, tier)
       this.#noteDamage(index, tier.database)
@@ -71,27 +82,34 @@ class Checker {
     this.#ids = new Set(objects.map((object) => object.id))
   }
 
-  #tail(): void {
+  #tailFiles(): void {
+    for (const place of damageOf(this.#tail, this.#hwm_s)) this.#databases.damage.report(place)
     const blocks = new Set([...this.#ids].map(blockOf))
-    const row = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
-    for (const { key, value } of this.#databases.tail.getRange()) {
-      const where = `tail ${keyFirst(key)}/${keySecond(key)}`
-      if (keyFirst(key) >= this.#hwm_s) this.#problem(`${where}: not before the high-water mark ${this.#hwm_s}`)
-      if (keyFirst(key) < this.#hwm_s - TAIL_KEPT_S) this.#problem(`${where}: older than the tail`)
-      if (!blocks.has(keySecond(key))) this.#problem(`${where}: no object of this block in the catalog`)
-      const source = new ByteSource(value)
-      decodeBlock(source, row, METRIC_COUNT)
-      if (source.at !== value.length) this.#problem(`${where}: ${value.length} bytes, ${source.at} read`)
-      this.#integers(where, row)
+    for (const record of this.#tail.records) {
+      for (const part of record.parts())
+        this.#readable(`tail ${part.second}/${part.block}`, () => this.#part(part, record.to_s, blocks))
     }
   }
 
-  #baselines(): void {
+  #part({ kind, second, block, bytes }: TailPart, to_s: number, blocks: ReadonlySet<number>): void {
+    const where = `tail ${second}/${block}`
     const row = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
-    for (const { key, value } of this.#databases.baseline.getRange()) {
-      const head = decodeBaseline(value, row)
-      if (head.second > this.#hwm_s) this.#problem(`baseline ${keySecond(key)}: of the future`)
+    if (!blocks.has(block)) this.#problem(`${where}: no object of this block in the catalog`)
+    if (kind === 'baseline') {
+      if (decodeBaseline(bytes, row).second > to_s) this.#problem(`${where}: counters of the future`)
+      return
     }
+    if (second >= to_s) this.#problem(`${where}: not before the high-water mark ${to_s}`)
+    const source = new ByteSource(bytes)
+    decodeBlock(source, row, METRIC_COUNT)
+    if (source.at !== bytes.length) this.#problem(`${where}: ${bytes.length} bytes, ${source.at} read`)
+    this.#integers(where, row)
+  }
+
+  /** Before an archive of an earlier version is taken over; the rows tell of damage while they are read. */
+  #formerTail(): void {
+    const { formerTail, formerBaseline } = this.#databases
+    for (const rows of [formerTail, formerBaseline]) for (const { key } of rows.getRange()) rows.get(key)
   }
 
   #integers(where: string, values: Float64Array): void {

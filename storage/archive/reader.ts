@@ -108,7 +108,7 @@ export class ArchiveReader {
   }
 }
 
-export function readCatalog(databases: ArchiveDatabases): readonly ArchiveObject[] {
+export function readCatalog(databases: Pick<ArchiveDatabases, 'catalog'>): readonly ArchiveObject[] {
   const objects: ArchiveObject[] = []
   for (const { key, value } of databases.catalog.getRange()) {
     const object = decodeObject(keySecond(key), value)

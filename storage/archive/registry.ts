@@ -88,14 +88,14 @@ export class ObjectRegistry {
     this.#changes.added.push(object)
   }
 
-  /** Notes which objects have a sample in [from, to). */
-  noteSeen(from_s: number, to_s: number): void {
+  /** Notes which objects have a sample in [from, to) of a ring. */
+  noteSeen(ring: RingWriter, from_s: number, to_s: number): void {
     for (const object of this.active()) {
       // An object of an earlier run that has not come back counts from now on.
       if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
       if (object.slot < 0) continue
       for (let second = to_s - 1; second >= from_s; second--) {
-        if (Number.isNaN(this.#ring.get(object.slot, second, 0))) continue
+        if (Number.isNaN(ring.get(object.slot, second, 0))) continue
         object.seen_s = second + 1
         break
       }
@@ -139,6 +139,11 @@ export class ObjectRegistry {
       this.#changes.forgotten.push(id)
     }
     this.objects = this.objects.filter(({ id }) => !this.expired.has(id))
+  }
+
+  /** Whether the catalog is not what the registry is. */
+  get hasUnsaved(): boolean {
+    return this.unsaved.size + this.expired.size > 0
   }
 
   /** Inside a transaction: makes the catalog what the registry is. */

@@ -1,7 +1,17 @@
-import { type ArchiveDatabases, openArchiveDatabases } from './databases.ts'
-import { keySecond } from './layout.ts'
+import {
+  type ArchiveDatabases,
+  META_SCHEMA,
+  newTailPlace,
+  openArchiveDatabases,
+  readTailPlace,
+  SCHEMA_VERSION,
+  writeTailPlace,
+} from './databases.ts'
+import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
+import { damageOf, readProgress, writeTail } from './recover.ts'
 import { blockOf } from './tail.ts'
+import { readTail, removeTail } from './tail-file.ts'
 
 /**
  * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was.
@@ -11,25 +21,23 @@ import { blockOf } from './tail.ts'
  */
 export async function repairArchive(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)
-  const { environment, catalog, meta, baseline, tail, tiers } = databases
+  const { environment, catalog, meta, formerBaseline, formerTail, tiers } = databases
   try {
     const places: string[] = []
     environment.transactionSync(() => {
-      for (const rows of [catalog, meta, baseline, tail]) places.push(...rows.mend('remove'))
+      for (const rows of [catalog, meta, formerBaseline, formerTail]) places.push(...rows.mend('remove'))
       for (const rows of tiers) places.push(...rows.mend('mark'))
       places.push(...removeOrphans(databases))
     })
-    return places
+    return [...places, ...mendTail(databases)]
   } finally {
     await environment.close()
   }
 }
 
 /** Inside a transaction. */
-function removeOrphans(databases: ArchiveDatabases): readonly string[] {
-  const { tail, tiers } = databases
-  const ids = new Set(readCatalog(databases).map(({ id }) => id))
-  const blocks = new Set([...ids].map(blockOf))
+function removeOrphans({ catalog, tiers }: ArchiveDatabases): readonly string[] {
+  const ids = new Set(readCatalog({ catalog }).map(({ id }) => id))
   const orphans = new Set<number>()
   for (const rows of tiers) {
     for (const key of [...rows.getKeys()].filter((one) => !ids.has(keySecond(one)))) {
@@ -37,6 +45,28 @@ function removeOrphans(databases: ArchiveDatabases): readonly string[] {
       rows.removeSync(key)
     }
   }
-  for (const key of [...tail.getKeys()].filter((one) => !blocks.has(keySecond(one)))) tail.removeSync(key)
   return [...orphans].map((id) => `what was stored of object ${id}, which the catalog lost,`)
+}
+
+/** What can be believed of the crash tail is written anew beside it, and takes its place in one transaction. */
+function mendTail(databases: ArchiveDatabases): readonly string[] {
+  const { directory, environment, schema } = databases
+  if (keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) !== SCHEMA_VERSION) return []
+  const place = readTailPlace(databases)
+  const tail = place === undefined ? undefined : readTail(directory, place)
+  const { stored_s, hwm_s, sampled_s } = readProgress(databases, tail ?? { records: [] })
+  const damaged = tail === undefined ? ['tail'] : damageOf(tail, stored_s)
+  const blocks = new Set(readCatalog(databases).map(({ id }) => blockOf(id)))
+  const records = (tail?.records ?? []).map(({ to_s, sampled_s: read_s, parts }) => ({
+    to_s,
+    sampled_s: read_s,
+    parts: [...parts()].filter(({ block }) => blocks.has(block)),
+  }))
+  const lost = (tail?.records ?? []).some((record) => [...record.parts()].some(({ block }) => !blocks.has(block)))
+  if (damaged.length === 0 && !lost) return []
+  const next = newTailPlace(databases)
+  writeTail(databases, next, [...records, { to_s: hwm_s, sampled_s, parts: [] }])
+  environment.transactionSync(() => writeTailPlace(databases, next))
+  removeTail(directory, 1 - next.pair)
+  return damaged
 }

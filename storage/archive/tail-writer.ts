@@ -1,11 +1,9 @@
-import { BASELINE_EVERY_S, TAIL_BLOCK_OBJECTS } from '../limits.ts'
-import { removeRange } from '../env.ts'
+import { BASELINE_EVERY_S, RING_ROWS, TAIL_BLOCK_OBJECTS } from '../limits.ts'
 import { ByteSink, ByteSource } from './bytes.ts'
 import type { ArchiveObject } from './catalog.ts'
-import type { ArchiveDatabases } from './databases.ts'
-import { makeKey } from './layout.ts'
 import type { RingWriter } from './ring.ts'
 import { blockOf, decodeBlock, encodeBaseline, encodeBlock, placeInBlock } from './tail.ts'
+import { RecordSink, type TailFile, type TailRecord } from './tail-file.ts'
 import { COUNTER_COUNT, METRIC_COUNT } from './tiers.ts'
 
 /** The counters of the source as of the poll that is being committed. */
@@ -22,17 +20,38 @@ export interface Baseline {
   }
 }
 
-/** The crash tail: one self-contained row per second and block of objects, and the baselines that go with it. */
+/** What a commit brings: the rows [from, to) of the ring, and counters with the last of them. */
+export interface Seconds {
+  readonly from_s: number
+  readonly to_s: number
+  /** Seconds of them from this one on have no row. */
+  readonly rowsTo_s: number
+  readonly sampled_s: number
+  readonly baseline?: Baseline | undefined
+}
+
+/** Makes records of the crash tail: self-contained rows per second and block of objects, and counters with them. */
 export class TailWriter {
-  readonly #databases: Pick<ArchiveDatabases, 'tail' | 'baseline'>
+  readonly #record = new RecordSink()
   readonly #sink = new ByteSink()
   readonly #values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
 
-  constructor(databases: Pick<ArchiveDatabases, 'tail' | 'baseline'>) {
-    this.#databases = databases
+  /** One durable record. What is needed no more ends at `needless_s`. */
+  append(
+    file: TailFile,
+    ring: RingWriter,
+    objects: readonly ArchiveObject[],
+    seconds: Seconds,
+    needless_s: number,
+  ): void {
+    const { from_s, to_s, rowsTo_s, sampled_s, baseline } = seconds
+    this.#record.begin(to_s)
+    for (let second = from_s; second < rowsTo_s; second++) this.#addSecond(ring, second, objects)
+    if (baseline !== undefined) this.#addBaseline(to_s, objects, baseline)
+    file.append(this.#record, sampled_s, to_s, needless_s)
   }
 
-  storeSecond(ring: RingWriter, second: number, objects: readonly ArchiveObject[]): void {
+  #addSecond(ring: RingWriter, second: number, objects: readonly ArchiveObject[]): void {
     let at = 0
     while (at < objects.length) {
       const block = blockOf(objects[at]?.id ?? 0)
@@ -53,38 +72,12 @@ export class TailWriter {
       if (!known) continue
       this.#sink.length = 0
       encodeBlock(this.#sink, this.#values, METRIC_COUNT)
-      this.#databases.tail.putSync(makeKey(second, block), this.#sink.take(), { append: true })
+      this.#record.add('row', second, block, this.#sink.bytes.subarray(0, this.#sink.length))
     }
   }
 
-  /** Fills the rows [from, to) of a ring from the stored tail. */
-  restore(ring: RingWriter, from_s: number, to_s: number, objects: readonly ArchiveObject[]): void {
-    for (let second = from_s; second < to_s; second++) {
-      ring.beginSecond(second)
-      this.#restoreSecond(ring, second, objects)
-    }
-  }
-
-  #restoreSecond(ring: RingWriter, second: number, objects: readonly ArchiveObject[]): void {
-    let block = -1
-    let found = false
-    for (const object of objects) {
-      if (blockOf(object.id) !== block) {
-        block = blockOf(object.id)
-        const bytes = this.#databases.tail.getFast(makeKey(second, block))
-        found = bytes !== undefined
-        if (bytes !== undefined) decodeBlock(new ByteSource(bytes), this.#values, METRIC_COUNT)
-      }
-      if (!found || object.slot < 0) continue
-      const place = placeInBlock(object.id)
-      for (let metric = 0; metric < METRIC_COUNT; metric++) {
-        ring.set(object.slot, second, metric, this.#values[metric * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
-      }
-    }
-  }
-
-  /** Stores the baselines of the blocks whose turn it is, and of those that changed in a way increments do not tell. */
-  storeBaseline(second: number, objects: readonly ArchiveObject[], baseline: Baseline): void {
+  /** Adds the counters of the blocks whose turn it is, and of those that changed in a way increments do not tell. */
+  #addBaseline(second: number, objects: readonly ArchiveObject[], baseline: Baseline): void {
     const { pid, counters, changed } = baseline
     let at = 0
     while (at < objects.length) {
@@ -100,14 +93,44 @@ export class TailWriter {
           values[counter * TAIL_BLOCK_OBJECTS + placeInBlock(object.id)] = counters.valueNow(object.slot, counter)
         }
       }
-      if (due) {
-        this.#databases.baseline.putSync(makeKey(0, block), encodeBaseline(this.#sink, { second, pid }, values))
+      if (due) this.#record.add('baseline', second, block, encodeBaseline(this.#sink, { second, pid }, values))
+    }
+  }
+}
+
+/** Fills the rows [from, to) of a ring from the crash tail, the latest ones of them when they are more than it has. */
+export function restoreRows(
+  records: readonly TailRecord[],
+  ring: RingWriter,
+  from_s: number,
+  to_s: number,
+  objects: readonly ArchiveObject[],
+): void {
+  const byBlock = groupByBlock(objects.filter(({ slot }) => slot >= 0))
+  const values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
+  const first_s = Math.max(from_s, to_s - RING_ROWS)
+  for (let second = from_s; second < to_s; second++) ring.beginSecond(second)
+  for (const record of records) {
+    if (record.to_s <= first_s) continue
+    for (const { kind, second, block, bytes } of record.parts()) {
+      const members = byBlock.get(block)
+      if (kind !== 'row' || second < first_s || second >= to_s || members === undefined) continue
+      decodeBlock(new ByteSource(bytes), values, METRIC_COUNT)
+      for (const object of members) {
+        const place = placeInBlock(object.id)
+        for (let metric = 0; metric < METRIC_COUNT; metric++)
+          ring.set(object.slot, second, metric, values[metric * TAIL_BLOCK_OBJECTS + place] ?? Number.NaN)
       }
     }
   }
+}
 
-  trim(before_s: number): void {
-    if (before_s <= 0) return
-    removeRange(this.#databases.tail, { end: makeKey(before_s, 0) })
+export function groupByBlock(objects: readonly ArchiveObject[]): ReadonlyMap<number, readonly ArchiveObject[]> {
+  const groups = new Map<number, ArchiveObject[]>()
+  for (const object of objects) {
+    const group = groups.get(blockOf(object.id))
+    if (group === undefined) groups.set(blockOf(object.id), [object])
+    else group.push(object)
   }
+  return groups
 }

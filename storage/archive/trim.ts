@@ -40,14 +40,8 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
 }
 
 /** Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. */
-export function forgetFrom(
-  { table, tiers, tail, baseline, meta }: ArchiveDatabases,
-  hwm_s: number,
-  to_s: number,
-): void {
+export function forgetFrom({ table, tiers, meta }: ArchiveDatabases, hwm_s: number, to_s: number): void {
   for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
-  removeRange(tail, {})
-  removeRange(baseline, {})
   // What was trimmed already does not come back with the time.
   for (const tier of table) tier.floor_s = Math.max(tier.floor_s, coverageStart(tier, hwm_s), 0)
   writeTable(meta, table)

@@ -1,24 +1,33 @@
-import { RING_SERVED_S, ROOM_BYTES_MIN, ROOM_BYTES_PER_OBJECT, SECONDS_PER_COMMIT } from '../limits.ts'
+import {
+  CHUNKS_AT_ONCE,
+  CHUNKS_EVERY_S,
+  RING_SERVED_S,
+  ROOM_BYTES_MIN,
+  ROOM_BYTES_PER_OBJECT,
+  SECONDS_PER_COMMIT,
+} from '../limits.ts'
 import { TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
 import { usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
 import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
+import { newTailPlace, writeTailPlace } from './databases.ts'
 import { coverageStart, makeKey } from './layout.ts'
 import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
 import { rewindRing } from './rewind-ring.ts'
 import { RingWriter } from './ring.ts'
-import { type Baseline, TailWriter } from './tail-writer.ts'
+import { readTail, removeTail, TailFile, type TailPlace } from './tail-file.ts'
+import { type Baseline, restoreRows, TailWriter } from './tail-writer.ts'
 import { span_s, type Tier, tierAt, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 import { forgetFrom, RELIEF_BYTES, relieve, trimTier } from './trim.ts'
 
 /**
- * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one LMDB
- * transaction with the tail rows, the chunks that are due in every tier, the trimming and the high-water mark.
+ * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one record of the
+ * crash tail, and now and then one LMDB transaction with the chunks that have become due since the last one.
  */
 export class ArchiveWriter {
   readonly ring: RingWriter
@@ -28,12 +37,19 @@ export class ArchiveWriter {
   #held: string | undefined
   #hwm_s: number
   #sampled_s: number
+  /** Of the seconds before this one, chunks are stored when they are due; of later ones there is the crash tail. */
+  #stored_s: number
+  /** The same before the last transaction: after a power cut, LMDB may come back with the one before. */
+  #storedBefore_s: number
   /**
-   * What the ring held at the last commit: without these rows an open chunk would lose what is already answered for.
+   * What the ring held at the last transaction: without these rows an open chunk would lose what is already answered
+   * for.
    */
   #needed_s: number
   readonly #reader: TierReader
-  readonly #tail: TailWriter
+  readonly #tail = new TailWriter()
+  #tailFile: TailFile
+  #tailPlace: TailPlace
   readonly #chunks = new ChunkWriter()
 
   /**
@@ -44,22 +60,26 @@ export class ArchiveWriter {
     const opened = openArchiveDatabases(directory)
     this.ring = new RingWriter()
     this.#room = new FileRoom(directory, () => usedBytes(opened.environment))
-    this.#tail = new TailWriter(opened)
     const found = recover(opened, now_s, this.#room)
     this.#hwm_s = found.hwm_s
+    this.#stored_s = found.stored_s
+    this.#storedBefore_s = found.stored_s
     this.#sampled_s = found.sampled_s
     this.#needed_s = found.ringOldest_s
+    this.#tailPlace = found.place
+    this.#tailFile = new TailFile(directory, found.place, found.tail.next)
+    removeTail(directory, 1 - found.place.pair)
     this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
     for (const object of found.objects) {
       // One that is gone gets a place when it is back: the way there also says that it lives.
       if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
     }
-    this.#tail.restore(this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
-    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.hwm_s, this.#room)
+    restoreRows(found.tail.records, this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
+    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.stored_s, this.#room)
     this.#reader = this.#readerOf(this.ring)
     this.#publishFloors()
-    this.ring.publish(found.hwm_s, found.hwm_s)
+    this.ring.publish(found.hwm_s, found.stored_s)
   }
 
   /** Keeps commits from the disk until `undefined` is given: they fail with this reason, and all goes on in memory. */
@@ -97,36 +117,59 @@ export class ArchiveWriter {
   }
 
   /**
-   * Stores all seconds before `to_s` that are not stored yet. The ring must hold their rows; seconds without a row are
-   * unknown. `sampled` says that the source was read at `to_s`. Throws when LMDB refuses: the rows stay in the ring,
-   * are served from there and go with the next commit that succeeds.
+   * Keeps all seconds before `to_s` that are not kept yet. The ring must hold their rows; seconds without a row are
+   * unknown. `sampled` says that the source was read at `to_s`. Throws when the disk refuses: the rows stay in the
+   * ring, are served from there and go with the next commit that succeeds.
    */
   commit(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     try {
-      this.#store(to_s, sampled, baseline)
+      this.#keep(to_s, sampled, baseline)
     } catch (error) {
       this.#advance(to_s)
-      this.ring.publish(Math.max(this.#hwm_s, this.ring.written()), this.#hwm_s)
+      this.ring.publish(Math.max(this.#hwm_s, this.ring.written()), this.#stored_s)
       throw error
     }
-    this.#needed_s = this.ring.oldest()
-    this.ring.publish(this.#hwm_s, this.#hwm_s)
+    this.ring.publish(this.#hwm_s, this.#stored_s)
   }
 
-  #store(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
+  #keep(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     const { ring } = this
-    const lostRows = ring.oldest() > Math.max(this.#needed_s, this.#hwm_s - span_s(this.#base) + 1)
-    if (lostRows) this.#storeFromTail(Math.min(to_s, Math.max(ring.oldest(), this.#hwm_s + span_s(this.#base))))
+    if (this.#lacksRows(this.#hwm_s)) this.#giveUpRows(to_s)
     if (to_s - this.#hwm_s >= RING_SERVED_S && ring.written() <= this.#hwm_s) {
-      this.#storeRange(this.#hwm_s, to_s, { rowsTo_s: this.#hwm_s, sampled: false, reader: this.#reader })
+      this.#passGap(to_s)
       ring.reset(to_s)
+      this.#needed_s = to_s
     }
     while (this.#hwm_s < to_s) {
       const until = Math.min(to_s, this.#hwm_s + SECONDS_PER_COMMIT)
       for (let second = ring.written(); second < until; second++) ring.beginSecond(second)
-      const now = until === to_s ? { sampled, baseline } : { sampled: false }
-      this.#storeRange(this.#hwm_s, until, { rowsTo_s: until, ...now, reader: this.#reader })
+      this.#append(until, until, until === to_s && sampled, until === to_s ? baseline : undefined)
+      if (this.#isTime()) this.#storeAll()
     }
+  }
+
+  /** Whether it is time for a transaction: so rarely that it costs little, and so often that it takes no long time. */
+  #isTime(): boolean {
+    const seconds = this.#hwm_s - this.#stored_s
+    return seconds >= CHUNKS_EVERY_S || seconds * this.registry.active().length >= CHUNKS_AT_ONCE
+  }
+
+  /** The seconds from the last record to `to_s` in one record; those from `rowsTo_s` on have no rows. */
+  #append(to_s: number, rowsTo_s: number, sampled: boolean, baseline?: Baseline): void {
+    this.#ensureRoom()
+    // A row that outlives its object's entry would be another object's, which got its number.
+    if (this.registry.hasUnsaved) this.#saveObjects()
+    const sampled_s = sampled ? to_s : this.#sampled_s
+    const seconds = { from_s: this.#hwm_s, to_s, rowsTo_s, sampled_s, baseline }
+    const objects = this.registry.active()
+    this.#tail.append(this.#tailFile, this.ring, objects, seconds, this.#storedBefore_s - TAIL_KEPT_S)
+    this.#hwm_s = to_s
+    this.#sampled_s = sampled_s
+  }
+
+  #saveObjects(): void {
+    this.databases.environment.transactionSync(() => this.registry.store(this.databases))
+    this.registry.saved()
   }
 
   get #base(): Tier {
@@ -149,55 +192,87 @@ export class ArchiveWriter {
     else for (let second = ring.written(); second < to_s; second++) ring.beginSecond(second)
   }
 
-  /**
-   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them
-   * is in the crash tail; what was not, up to `to_s`, is lost.
-   */
-  #storeFromTail(to_s: number): void {
-    // Reading the tail is dear, and on a full disk it would be in vain, each second.
-    this.#ensureRoom()
-    const ring = new RingWriter()
-    const from_s = this.#hwm_s - TAIL_KEPT_S
-    for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
-    ring.reset(from_s)
-    this.#tail.restore(ring, from_s, this.#hwm_s, this.registry.objects)
-    this.#storeRange(this.#hwm_s, to_s, { rowsTo_s: this.#hwm_s, sampled: false, reader: this.#readerOf(ring) })
-    // A tier must not know less of a second than the next finer one.
-    this.ring.forgetBefore(to_s)
+  /** Whether the ring has moved past rows that chunks need which are open at this second. */
+  #lacksRows(at_s: number): boolean {
+    return this.ring.oldest() > Math.max(this.#needed_s, at_s - span_s(this.#base) + 1)
   }
 
-  /** One transaction. Of the seconds [from, to) those before `rowsTo_s` have rows. */
-  #storeRange(
-    from_s: number,
-    to_s: number,
-    how: { rowsTo_s: number; sampled: boolean; reader: TierReader; baseline?: Baseline | undefined },
-  ): void {
-    const sampled_s = how.sampled ? to_s : this.#sampled_s
-    const objects = this.registry.active()
+  /** Whatever is in the crash tail alone. Of what the ring has lost meanwhile, it has the rows. */
+  #storeAll(): void {
+    while (this.#stored_s < this.#hwm_s) {
+      if (!this.#lacksRows(this.#stored_s)) return this.#store(this.#hwm_s)
+      const until = Math.min(this.#hwm_s, this.#stored_s + span_s(this.#base))
+      this.#store(until, this.#ringFromTail(until))
+    }
+  }
+
+  /**
+   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them
+   * is in the crash tail; what was not, is lost.
+   */
+  #giveUpRows(to_s: number): void {
+    // Reading the tail is dear, and on a full disk it would be in vain, each second.
     this.#ensureRoom()
-    this.registry.noteSeen(from_s, how.rowsTo_s)
+    this.#storeAll()
+    const until = Math.min(to_s, Math.max(this.ring.oldest(), this.#hwm_s + span_s(this.#base)))
+    this.#passGap(until, this.#ringFromTail(this.#hwm_s))
+    // A tier must not know less of a second than the next finer one.
+    this.ring.forgetBefore(until)
+    this.#needed_s = this.ring.oldest()
+  }
+
+  /** Rows of the seconds before `to_s`, as many as open chunks can need. */
+  #ringFromTail(to_s: number): RingWriter {
+    const ring = new RingWriter()
+    const from_s = this.#stored_s - TAIL_KEPT_S
+    for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
+    ring.reset(from_s)
+    const { records } = readTail(this.databases.directory, this.#tailPlace)
+    restoreRows(records, ring, from_s, to_s, this.registry.objects)
+    return ring
+  }
+
+  /** Of the seconds up to `to_s` nothing is known. Longer than a chunk, they are passed over in one transaction. */
+  #passGap(to_s: number, ring = this.ring): void {
+    this.#storeAll()
+    const rowsTo_s = this.#hwm_s
+    this.#append(to_s, rowsTo_s, false)
+    this.#store(to_s, ring, rowsTo_s)
+  }
+
+  /** One transaction with the chunks that are due up to `to_s`. Of its seconds those before `rowsTo_s` have rows. */
+  #store(to_s: number, ring = this.ring, rowsTo_s = to_s): void {
+    const from_s = this.#stored_s
+    const objects = this.registry.active()
+    const reader = ring === this.ring ? this.#reader : this.#readerOf(ring)
+    this.registry.noteSeen(ring, from_s, rowsTo_s)
     this.databases.environment.transactionSync(() => {
       // First, so that the pages it frees are written again by what follows instead of once as garbage.
-      this.#tail.trim(to_s - TAIL_KEPT_S)
-      // As of the last commit: after a long silence what is due now is still made from what has expired since.
-      trimTier(this.databases, to_s % this.databases.table.length, from_s, TRIM_KEYS_MAX)
-      this.registry.store(this.databases)
-      for (let second = from_s; second < how.rowsTo_s; second++) this.#tail.storeSecond(this.ring, second, objects)
+      this.#trim(from_s, to_s)
       for (const [index, tier] of this.databases.table.entries()) {
         const database = this.databases.tiers[index]
-        const source = this.#source(how.reader, index, from_s)
+        const source = this.#source(reader, index, from_s)
         // After a gap longer than a chunk, each object has one chunk with data at most: the one that was open.
         const last = Math.min(to_s, from_s + span_s(tier))
         if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
       }
-      if (how.baseline !== undefined) this.#tail.storeBaseline(to_s, objects, how.baseline)
-      this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, sampled_s))
+      this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, this.#sampled_s))
     })
-    this.registry.saved()
-    this.#hwm_s = to_s
-    this.#sampled_s = sampled_s
+    this.#storedBefore_s = from_s
+    this.#stored_s = to_s
+    if (ring === this.ring) this.#needed_s = this.ring.oldest()
     // Once a minute is often enough to look for objects that are gone.
-    if (how.sampled && to_s % 60 === 0) this.#lookForGone(to_s)
+    if (this.#sampled_s === this.#hwm_s && isCrossed(from_s, to_s, 60)) this.#lookForGone(from_s, to_s)
+  }
+
+  /**
+   * Inside a transaction: one tier for each second, so that its head is not cut each time. As of the last transaction:
+   * after a long silence what is due now is still made from what has expired since.
+   */
+  #trim(from_s: number, to_s: number): void {
+    const { length } = this.databases.table
+    for (let second = Math.max(from_s, to_s - length) + 1; second <= to_s; second++)
+      trimTier(this.databases, second % length, from_s, TRIM_KEYS_MAX)
   }
 
   /** Before anything is changed for a transaction. */
@@ -206,11 +281,11 @@ export class ArchiveWriter {
     this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.active().length)
   }
 
-  #lookForGone(now_s: number): void {
+  #lookForGone(before_s: number, now_s: number): void {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
     // Their last chunk ended later than they did, and is trimmed in its turn.
-    if (now_s % 3_600 === 0) this.registry.expire(coverageStart(coarsest, now_s) - 2 * span_s(coarsest))
+    if (isCrossed(before_s, now_s, 3_600)) this.registry.expire(coverageStart(coarsest, now_s) - 2 * span_s(coarsest))
     this.databases.environment.readerCheck() // Else a killed process that read the file pins its pages for ever.
   }
 
@@ -231,26 +306,60 @@ export class ArchiveWriter {
 
   /**
    * The clock was set back by more than can be slewed: throws away what lies at or after `to_s`, so that no second has
-   * two values. What was not yet in a chunk before `to_s` is kept in the ring and the tail.
+   * two values. What was not yet in a chunk before `to_s` is kept in the ring and the tail, which begins anew: until
+   * LMDB knows of the new one, the old one holds.
    */
   stepBack(to_s: number): void {
     const { points } = this.#base
     this.#ensureRoom()
+    this.#storeAll()
     this.registry.stepBack(to_s, points)
-    rewindRing(this.ring, this.registry.objects, this.#reader, this.#hwm_s, to_s - points, to_s)
+    if (this.registry.hasUnsaved) this.#saveObjects()
+    rewindRing(this.ring, this.registry.objects, this.#reader, this.#stored_s, to_s - points, to_s)
+    const place = newTailPlace(this.databases)
+    const file = this.#beginTail(place, to_s - points, to_s)
     this.databases.environment.transactionSync(() => {
       forgetFrom(this.databases, this.#hwm_s, to_s)
-      for (let i = 0; i < points; i++) this.#tail.storeSecond(this.ring, to_s - points + i, this.registry.objects)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, 0))
+      writeTailPlace(this.databases, place)
     })
+    this.#tailFile.close()
+    removeTail(this.databases.directory, this.#tailPlace.pair)
+    this.#tailFile = file
+    this.#tailPlace = place
     this.#hwm_s = to_s
+    this.#stored_s = to_s
+    this.#storedBefore_s = to_s
     this.#sampled_s = 0
     this.#needed_s = this.ring.oldest()
     this.#publishFloors()
     this.ring.publish(to_s, to_s)
   }
 
+  /** A crash tail with the rows [from, to) of the ring. */
+  #beginTail(place: TailPlace, from_s: number, to_s: number): TailFile {
+    removeTail(this.databases.directory, place.pair)
+    const file = new TailFile(this.databases.directory, place)
+    try {
+      for (let at = from_s; at < to_s; at += SECONDS_PER_COMMIT) {
+        const until = Math.min(to_s, at + SECONDS_PER_COMMIT)
+        const seconds = { from_s: at, to_s: until, rowsTo_s: until, sampled_s: 0 }
+        this.#tail.append(file, this.ring, this.registry.objects, seconds, 0)
+      }
+      return file
+    } catch (error) {
+      file.close()
+      throw error
+    }
+  }
+
   async close(): Promise<void> {
+    this.#tailFile.close()
     await this.databases.environment.close()
   }
+}
+
+/** Whether a multiple of `step_s` lies in (from, to]. */
+function isCrossed(from_s: number, to_s: number, step_s: number): boolean {
+  return Math.floor(to_s / step_s) > Math.floor(from_s / step_s)
 }

@@ -181,11 +181,12 @@ t.test('a first start on a full disk says so', { skip: noSmallDisk }, async (t) 
   t.throws(() => new LmdbConfigStore(join(directory, 'config')), /the disk is full/)
 })
 
-/** Runs the child with one kind of fault in the calls that write its data file; answers the last second it reported. */
+/** Runs the child with one kind of fault in the calls that write its files; answers the last second it reported. */
 async function runWithFaults(directory: string, fault: string): Promise<{ reported: number; failed: number }> {
   const script = new URL('../storage/archive/fault-child.ts', import.meta.url).pathname
   const calls = 'pwrite64,writev,pwritev,fdatasync,fsync,msync'
-  const trace = ['-f', '-qq', '-o', '/dev/null', '-P', join(directory, 'data.mdb'), '-e', `trace=${calls}`]
+  const files = ['data.mdb', 'tail-0', 'tail-1'].flatMap((name) => ['-P', join(directory, name)])
+  const trace = ['-f', '-qq', '-o', '/dev/null', ...files, '-e', `trace=${calls}`]
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, directory, '150']
   const child = spawn('strace', [...trace, '-e', `inject=${fault}`, ...node], { stdio: ['ignore', 'pipe', 'ignore'] })
   const exited = once(child, 'exit')

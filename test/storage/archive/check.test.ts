@@ -1,7 +1,11 @@
 import t from 'tap'
 import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/check.ts'
-import { META_NEXT_ID } from '../../../storage/archive/databases.ts'
+import { ByteSink } from '../../../storage/archive/bytes.ts'
+import { META_NEXT_ID, readTailPlace, writeTailPlace } from '../../../storage/archive/databases.ts'
 import { makeKey } from '../../../storage/archive/layout.ts'
+import { writeTail } from '../../../storage/archive/recover.ts'
+import { encodeBaseline } from '../../../storage/archive/tail.ts'
+import type { TailPart } from '../../../storage/archive/tail-file.ts'
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
@@ -22,11 +26,7 @@ t.test('every kind of damage is named', async (t) => {
   writeSeconds(writer, 'fe', 700, (metric, second) => (second % 7) * metric)
   const { databases } = writer
   const found = (): string => checkArchive(databases).join('\n')
-  const damage = (
-    database: keyof typeof databases & ('tail' | 'catalog' | 'meta' | 'baseline'),
-    key: Uint8Array,
-    value: Uint8Array,
-  ) => {
+  const damage = (database: keyof typeof databases & ('catalog' | 'meta'), key: Uint8Array, value: Uint8Array) => {
     const before = databases[database].get(key)
     databases[database].putSync(key, value)
     const text = found()
@@ -34,13 +34,6 @@ t.test('every kind of damage is named', async (t) => {
     else databases[database].putSync(key, before)
     return text
   }
-  t.match(damage('tail', makeKey(writer.hwm_s + 5, 0), new Uint8Array([0, 0, 0, 0])), /not before the high-water mark/)
-  t.match(damage('tail', makeKey(writer.hwm_s - 1, 9), new Uint8Array([0, 0, 0, 0])), /no object of this block/)
-  t.match(damage('tail', makeKey(S - 9_000, 0), new Uint8Array([0, 0, 0, 0])), /older than the tail/)
-  t.match(
-    damage('tail', makeKey(writer.hwm_s - 1, 0), new Uint8Array([...new Uint8Array(METRIC_COUNT), 9])),
-    /16 bytes, 15 read/,
-  )
   t.match(
     damage('catalog', makeKey(0, 50), Buffer.from('{"kind":"frontend","name":"x","backend":"","born_s":1}')),
     /not below the next number/,
@@ -59,5 +52,29 @@ t.test('every kind of damage is named', async (t) => {
   t.match(found(), /the finer tier says|sum .* minimum/)
   tier.putSync(entry.key, entry.value)
   t.strictSame(checkArchive(databases), [])
+  await writer.close()
+})
+
+t.test('what does not belong into the crash tail is named', async (t) => {
+  const directory = temporaryFolder(t)
+  const writer = new ArchiveWriter(directory, S)
+  writeSeconds(writer, 'fe', 200, () => 1)
+  const { databases, hwm_s } = writer
+  const before = readTailPlace(databases) ?? { mark: 0, pair: 0 }
+  const place = { mark: 77, pair: 1 - before.pair }
+  const bad = (part: TailPart) => {
+    writeTail(databases, place, [{ to_s: hwm_s, sampled_s: 0, parts: [part] }])
+    databases.environment.transactionSync(() => writeTailPlace(databases, place))
+    return checkArchive(databases).join('\n')
+  }
+  const row = { kind: 'row', second: hwm_s - 1, block: 0, bytes: new Uint8Array(METRIC_COUNT) } as const
+  t.equal(bad(row), '')
+  t.match(bad({ ...row, second: hwm_s }), /not before the high-water mark/)
+  t.match(bad({ ...row, block: 9 }), /no object of this block/)
+  t.match(bad({ ...row, bytes: new Uint8Array([...row.bytes, 9]) }), /16 bytes, 15 read/)
+  const counters = encodeBaseline(new ByteSink(), { second: hwm_s + 1, pid: 1 }, new Float64Array(10 * 125))
+  t.match(bad({ ...row, kind: 'baseline', bytes: counters }), /counters of the future/)
+  writeTail(databases, place, [{ to_s: hwm_s - 150, sampled_s: 0, parts: [] }])
+  t.match(checkArchive(databases).join('\n'), new RegExp(`tail from ${hwm_s - 150} to [0-9]+: damaged`))
   await writer.close()
 })

@@ -32,7 +32,7 @@ t.test('an object that is gone gives up its place and gets one again when it is 
   const later = S + OBJECT_GONE_AFTER_S
   ring.beginSecond(later - 1)
   ring.set(b?.slot ?? -1, later - 1, 0, 1)
-  registry.noteSeen(later - 1, later)
+  registry.noteSeen(ring, later - 1, later)
   registry.retire(later, 86_400)
   t.strictSame([a?.slot, a?.died_s, b?.died_s], [-1, S, undefined])
   t.strictSame(registry.takeChanges().removed, [1])

@@ -1,3 +1,5 @@
+import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { checkArchiveDirectory } from '../../../storage/archive/check.ts'
 import { META_PROGRESS, META_SCHEMA, openArchiveDatabases } from '../../../storage/archive/databases.ts'
@@ -6,13 +8,14 @@ import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { repairArchive } from '../../../storage/archive/repair.ts'
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { CHUNKS_EVERY_S } from '../../../storage/limits.ts'
 import { openBinaryDatabase } from '../../../storage/env.ts'
 import { seededRandom } from './reference-model.ts'
 import { memoryFolder, writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 const SECONDS = 900
-const TABLES = ['catalog', 'meta', 'baseline', 'tail', 't0', 't1', 't2', 't3', 't4']
+const TABLES = ['catalog', 'meta', 't0', 't1', 't2', 't3', 't4']
 
 async function filled(directory: string, seconds = SECONDS): Promise<void> {
   const writer = new ArchiveWriter(directory, S)
@@ -117,6 +120,77 @@ t.test('an object that the catalog lost: a repair takes out what was stored of i
   writeSeconds(writer, 'fe', SECONDS, () => 2)
   await writer.close()
   t.strictSame(await checkArchiveDirectory(directory), [], 'and under its name it begins anew')
+})
+
+t.test(
+  'every flipped bit of the crash tail is found; its second is unknown, and a repair makes it whole',
+  async (t) => {
+    const random = seededRandom(29)
+    for (let round = 0; round < 12; round++) {
+      const directory = memoryFolder(t)
+      await filled(directory, 100)
+      const path = join(directory, 'tail-0')
+      const bytes = readFileSync(path)
+      const last = bytes.lastIndexOf('FTAI')
+      const bit = Math.floor(random() * last * 8)
+      bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      writeFileSync(path, bytes)
+      t.match((await checkArchiveDirectory(directory)).join('\n'), /^tail-0 at byte [0-9]+: damaged/)
+      if (round % 2 === 0) {
+        t.match(await repairArchive(directory), [/^tail-0 at byte/])
+        t.strictSame(await checkArchiveDirectory(directory), [])
+      }
+      const writer = new ArchiveWriter(directory, S + 100)
+      t.equal(writer.hwm_s, S + 95, 'the seconds behind it are there')
+      if (round % 2 === 1) t.match(writer.databases.damage.take(), [/^tail-0 at byte/])
+      const reader = new ArchiveReader(directory, writer.ring.header, writer.ring.slabs)
+      const object = writer.objects().find(({ name }) => name === 'fe')
+      const values = new Float64Array(100 * METRIC_COUNT)
+      reader.readBase(object ?? { id: 0, slot: -1 }, S - 5, S + 95, values)
+      const known = values.subarray(0, 100).filter((one) => one === one).length
+      t.ok(known >= 99, `${known} of 100 seconds are known`)
+      writeSeconds(writer, 'fe', 200, () => 1)
+      await reader.close()
+      await writer.close()
+    }
+  },
+)
+
+t.test('a crash tail that is gone: what is in chunks is there, the rest is unknown and told', async (t) => {
+  for (const isRepaired of [false, true]) {
+    const directory = memoryFolder(t)
+    await filled(directory, 400)
+    for (const name of ['tail-0', 'tail-1']) rmSync(join(directory, name), { force: true })
+    t.match((await checkArchiveDirectory(directory)).join('\n'), /^tail from 0 to [0-9]+: damaged$/)
+    if (isRepaired) {
+      t.match(await repairArchive(directory), [/^tail from 0 to/])
+      t.strictSame(await checkArchiveDirectory(directory), [])
+      t.strictSame(await repairArchive(directory), [])
+    }
+    const writer = new ArchiveWriter(directory, S + 400)
+    t.ok(writer.hwm_s > S + 395 - CHUNKS_EVERY_S && writer.hwm_s <= S + 395, 'up to the last transaction')
+    writeSeconds(writer, 'fe', 300, () => 1)
+    await writer.close()
+    t.strictSame(await checkArchiveDirectory(directory), [])
+  }
+})
+
+t.test('the crash tail of another archive, and an archive that was made anew beside an old tail', async (t) => {
+  const [directory, other] = [memoryFolder(t), memoryFolder(t)]
+  await filled(directory, 300)
+  await filled(other, 100)
+  for (const name of ['tail-0', 'tail-1']) {
+    rmSync(join(directory, name), { force: true })
+    if (existsSync(join(other, name))) copyFileSync(join(other, name), join(directory, name))
+  }
+  t.match((await checkArchiveDirectory(directory)).join('\n'), /^tail from 0 to/)
+  rmSync(join(other, 'data.mdb'))
+  rmSync(join(other, 'lock.mdb'))
+  const writer = new ArchiveWriter(other, S + 1_000)
+  t.equal(writer.hwm_s, S + 995)
+  t.strictSame(writer.objects(), [])
+  await writer.close()
+  t.strictSame(await checkArchiveDirectory(other), [])
 })
 
 t.test('an archive without seals is taken over, its chunks as they are', async (t) => {

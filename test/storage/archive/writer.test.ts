@@ -1,13 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { checkArchive, checkArchiveDirectory } from '../../../storage/archive/check.ts'
 import { Points } from '../../../storage/archive/consolidate.ts'
+import { META_PROGRESS } from '../../../storage/archive/databases.ts'
 import { coverageStart, floorTo, keyFirst } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { CORE_COUNT, METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
+import { CHUNKS_AT_ONCE, CHUNKS_EVERY_S } from '../../../storage/limits.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
 const START = 1_700_000_003
@@ -130,13 +132,9 @@ t.test(
   async (t) => {
     const simulation = begin(t, 9)
     for (let i = 0; i < 400; i++) second(simulation)
-    const { environment } = simulation.writer.databases
-    const works = environment.transactionSync.bind(environment)
-    environment.transactionSync = () => {
-      throw new Error('Input/output error')
-    }
+    simulation.writer.hold('the disk fails')
     const stuck = simulation.writer.hwm_s
-    for (let i = 0; i < 200; i++) t.throws(() => second(simulation))
+    for (let i = 0; i < 200; i++) t.throws(() => second(simulation), /the disk fails/)
     t.strictSame(
       [simulation.writer.hwm_s, simulation.writer.ring.hwm()],
       [stuck, stuck + 200],
@@ -144,16 +142,14 @@ t.test(
     )
     const during = new ArchiveReader(simulation.directory, simulation.writer.ring.header, simulation.writer.ring.slabs)
     t.ok(compareTier(t, simulation, during, 0, START) > 0, 'also the seconds that are not stored')
-    environment.transactionSync = works
+    simulation.writer.hold(undefined)
     second(simulation)
     compareAll(t, simulation, START)
     // Longer than the ring: the oldest seconds are lost, and nothing else is.
-    environment.transactionSync = () => {
-      throw new Error('Input/output error')
-    }
+    simulation.writer.hold('the disk fails')
     const before = simulation.writer.hwm_s
     for (let i = 0; i < 400; i++) t.throws(() => second(simulation))
-    environment.transactionSync = works
+    simulation.writer.hold(undefined)
     second(simulation)
     const kept = simulation.writer.ring.oldest()
     t.ok(kept <= before + 401 - 200, 'the last 200 seconds at least are kept')
@@ -168,6 +164,104 @@ t.test(
     await simulation.writer.close()
   },
 )
+
+/** LMDB refuses every transaction until the function that is answered is called. */
+function refusingLmdb({ writer: { databases } }: Simulation): () => void {
+  const { environment } = databases
+  const works = environment.transactionSync.bind(environment)
+  environment.transactionSync = () => {
+    throw new Error('Input/output error')
+  }
+  return () => {
+    environment.transactionSync = works
+  }
+}
+
+/** Seconds of which the commit threw. */
+function failedSeconds(simulation: Simulation, seconds: number): number {
+  let failed = 0
+  for (let i = 0; i < seconds; i++) {
+    try {
+      second(simulation)
+    } catch {
+      failed++
+    }
+  }
+  return failed
+}
+
+t.test(
+  'LMDB alone refuses, for longer than the ring lasts: the crash tail has it all, also after a kill',
+  async (t) => {
+    for (const isKilled of [false, true]) {
+      const simulation = begin(t, 15)
+      for (let i = 0; i < 700; i++) second(simulation)
+      const letWork = refusingLmdb(simulation)
+      const before = simulation.writer.hwm_s
+      const failed = failedSeconds(simulation, 500)
+      t.ok(failed >= 500 - CHUNKS_EVERY_S && failed < 500, `told ${failed} times`)
+      t.equal(simulation.writer.hwm_s, before + 500, 'every second is on the disk')
+      letWork()
+      if (isKilled) {
+        await simulation.writer.close()
+        simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+        t.equal(simulation.writer.hwm_s, before + 500)
+      }
+      second(simulation)
+      compareAll(t, simulation, START)
+      for (let i = 0; i < 200; i++) second(simulation)
+      compareAll(t, simulation, START)
+      await simulation.writer.close()
+    }
+  },
+)
+
+t.test('a step back that LMDB refuses, or that is killed before it, changes nothing', async (t) => {
+  const simulation = begin(t, 4)
+  for (let i = 0; i < 700; i++) second(simulation)
+  const { environment } = simulation.writer.databases
+  const works = environment.transactionSync.bind(environment)
+  let left = 1
+  // The first transaction brings the chunks up to date.
+  environment.transactionSync = (work) => {
+    if (left-- > 0) return works(work)
+    throw new Error('killed')
+  }
+  t.throws(() => simulation.writer.stepBack(simulation.now - 300), /killed/)
+  t.ok(readdirSync(simulation.directory).filter((name) => name.startsWith('tail-')).length > 2, 'both tails are there')
+  await simulation.writer.close()
+  simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+  t.equal(simulation.writer.hwm_s, simulation.now)
+  compareAll(t, simulation, START)
+  t.ok(readdirSync(simulation.directory).filter((name) => name.startsWith('tail-')).length <= 2, 'one of them is gone')
+  for (let i = 0; i < 200; i++) second(simulation)
+  compareAll(t, simulation, START)
+  await simulation.writer.close()
+  t.strictSame(await checkArchiveDirectory(simulation.directory), [])
+})
+
+t.test('few objects: a transaction a minute; many: as often as before', async (t) => {
+  const simulation = begin(t, 6)
+  for (let i = 0; i < 200; i++) second(simulation)
+  let transactions = 0
+  const { environment } = simulation.writer.databases
+  const works = environment.transactionSync.bind(environment)
+  environment.transactionSync = (work) => {
+    transactions++
+    return works(work)
+  }
+  const [object] = simulation.writer.objects()
+  const stored = () => keyFirst(simulation.writer.databases.meta.get(META_PROGRESS) ?? new Uint8Array(8))
+  t.ok(simulation.writer.hwm_s - stored() < CHUNKS_EVERY_S)
+  for (let i = 0; i < CHUNKS_EVERY_S; i++) second(simulation)
+  t.ok(transactions <= 2, `${transactions} for ${CHUNKS_EVERY_S} seconds of ${object?.name} and others`)
+  for (let n = 0; n < CHUNKS_AT_ONCE / 2; n++) simulation.writer.ensure('server', `many ${n}`, 'be')
+  second(simulation)
+  transactions = 0
+  for (let i = 0; i < 10; i++) second(simulation)
+  t.equal(transactions, 5, 'every other second')
+  await simulation.writer.close()
+})
 
 t.test('the clock is set back by an hour: no second has two values, what was before stays', async (t) => {
   const simulation = begin(t, 3)
@@ -191,7 +285,7 @@ t.test('expired chunks are trimmed, and a gone object gives up its place', async
   const simulation = begin(t, 5)
   for (let i = 0; i < 300; i++) second(simulation)
   gap(simulation, 3 * 3_600)
-  for (let i = 0; i < 20; i++) second(simulation)
+  for (let i = 0; i < CHUNKS_EVERY_S; i++) second(simulation)
   const oldest = Array.from(simulation.writer.databases.tiers[0]?.getKeys({ limit: 1 }) ?? [], keyFirst)[0] ?? 0
   t.ok(oldest === 0 || oldest > simulation.writer.hwm_s - 7_200, 'nothing older than the nominal ring')
   await simulation.writer.close()

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { readTailPlace } from '../../../storage/archive/databases.ts'
+import { readTail } from '../../../storage/archive/tail-file.ts'
 import { decodeBaseline } from '../../../storage/archive/tail.ts'
 import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
@@ -23,8 +25,9 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
     seconds.close(START_S + passed_s, time(passed_s), 1, COUNTERS)
   }
   const storedAt_s = () => {
-    const [row] = writer.databases.baseline.getRange()
-    return row && decodeBaseline(row.value, new Float64Array(COUNTER_COUNT * TAIL_BLOCK_OBJECTS)).second
+    const { records } = readTail(writer.databases.directory, readTailPlace(writer.databases) ?? { mark: 0, pair: 0 })
+    const row = records.flatMap(({ parts }) => [...parts()]).findLast(({ kind }) => kind === 'baseline')
+    return row && decodeBaseline(row.bytes, new Float64Array(COUNTER_COUNT * TAIL_BLOCK_OBJECTS)).second
   }
   t.equal(seconds.hasSample, false)
   poll(1, 5)
