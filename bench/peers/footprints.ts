@@ -93,7 +93,7 @@ export async function printFed(programs: Programs, end_s: number): Promise<reado
     rows,
   )
   console.log(
-    '\nSimulated seconds, one transaction each in Fulcrum, whose write calls are counted; rrdcached is flushed every 300 of them; what Prometheus and VictoriaMetrics do by real time (compaction, merges) happens less often than live.',
+    '\nSimulated seconds, a flush each in Fulcrum, whose write calls are counted once its finest tier is full; rrdcached is flushed every 300 of them; what Prometheus and VictoriaMetrics do by real time (compaction, merges) happens less often than live.',
   )
   return ratios
 }

@@ -62,10 +62,10 @@ const MAGIC = 0x46_54_41_49
 const HEAD_BYTES = 28
 const CRC_AT = 24
 /**
- * Records for which a file gets room at once, so that a disk that is full later does not matter: as many as it holds of
+ * Seconds for which a file gets room at once, so that a disk that is full later does not matter: as many as it holds of
  * few objects. Of many it gets no more than so many bytes in one second.
  */
-const RECORDS_AHEAD = 260
+const SECONDS_AHEAD = 260
 const BYTES_AHEAD_MAX = 4 * 1_024 * 1_024
 const ZEROS = new Uint8Array(64 * 1_024)
 const MARK_AT = 4
@@ -82,13 +82,21 @@ function tailPath(directory: string, pair: number, file: number): string {
 export class RecordSink {
   readonly #sink = new ByteSink()
   #to_s = 0
+  #from_s = 0
 
   begin(to_s: number): void {
     this.#sink.length = HEAD_BYTES
     this.#to_s = to_s
+    this.#from_s = to_s
+  }
+
+  /** Bytes of one second, for all that is known. */
+  get pace(): number {
+    return Math.ceil(this.#sink.length / Math.max(1, this.#to_s - this.#from_s))
   }
 
   add(kind: TailPart['kind'], second: number, block: number, bytes: Uint8Array): void {
+    this.#from_s = Math.min(this.#from_s, second)
     this.#sink.varint(block * 2 + (kind === 'row' ? 0 : 1))
     this.#sink.varint(this.#to_s - second)
     this.#sink.varint(bytes.length)
@@ -150,7 +158,7 @@ export class TailFile {
     const open = this.#opened(end.file)
     const { descriptor } = open
     try {
-      if (open.size < end.at + bytes.length) this.#reserve(open, end.at, bytes.length)
+      if (open.size < end.at + bytes.length) this.#reserve(open, end.at + bytes.length, record.pace)
       let written = 0
       while (written < bytes.length)
         written += writeSync(descriptor, bytes, written, bytes.length - written, end.at + written)
@@ -183,9 +191,9 @@ export class TailFile {
   }
 
   /** Room for this record and for those that follow, as far as there is any; also where the turn after this one is. */
-  #reserve(open: OpenFile, at: number, length: number): void {
-    const ahead = Math.max(length, Math.min(BYTES_AHEAD_MAX, RECORDS_AHEAD * length))
-    open.size = extended(open.descriptor, open.size, at + ahead)
+  #reserve(open: OpenFile, end: number, pace: number): void {
+    const ahead = Math.min(BYTES_AHEAD_MAX, SECONDS_AHEAD * pace)
+    open.size = extended(open.descriptor, open.size, end + ahead)
     const other = openSync(
       tailPath(this.#directory, this.#place.pair, 1 - open.file),
       constants.O_RDWR | constants.O_CREAT,

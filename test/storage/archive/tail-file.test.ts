@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type FoundTail, readTail, RecordSink, removeTail, TailFile } from '../../../storage/archive/tail-file.ts'
@@ -143,6 +143,21 @@ t.test('a disk that refuses: the record takes the same place when it does not', 
   t.strictSame(secondsOf(readTail(directory, PLACE)), [0])
   file.close()
   t.throws(() => write(new TailFile(join(directory, 'none'), PLACE), FIRST_S), NoRoomError)
+})
+
+t.test('both files get room for minutes at once: of one second, however many a record has', async (t) => {
+  for (const seconds of [1, 100]) {
+    const directory = memoryFolder(t)
+    const file = new TailFile(directory, PLACE)
+    sink.begin(FIRST_S + seconds)
+    for (let n = 0; n < seconds; n++) sink.add('row', FIRST_S + n, 0, new Uint8Array(1_000))
+    file.append(sink, FIRST_S, FIRST_S + seconds, 0)
+    file.close()
+    for (const name of ['tail-0', 'tail-1']) {
+      const { size } = statSync(join(directory, name))
+      t.ok(size >= 200 * 1_000 && size < 500 * 1_000, `${size} bytes`)
+    }
+  }
 })
 
 t.test('a file that was lost or put back from a copy: the rest is read, and what is missing is told', async (t) => {
