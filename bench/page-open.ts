@@ -6,12 +6,12 @@ import { spread, table } from './measure.ts'
 import { publish, SITES, sizeOf, withPage } from './page-site.ts'
 import { scaled } from './scale.ts'
 
-const ROUNDS = scaled(4, 1)
-const OPEN_S = scaled(20, 1)
+const ROUNDS = scaled(3, 1)
+const OPEN_S = scaled(30, 1)
 /** What is there when a page is. */
 const PAGES = { overview: '.columns tbody tr', servers: 'main tbody tr:nth-child(9)' } as const
-/** What it asks for when it is opened is no matter of how long it stays. */
-const SETTLE_MS = scaled(5_000, 0)
+/** What it asks for when it is opened is no matter of how long it stays; memory of that is collected for some while. */
+const SETTLE_MS = scaled(30_000, 0)
 
 /** Processor time a second, in percent of one core: of the thread that answers, and of the daemon. */
 interface Share {
@@ -39,10 +39,10 @@ export const run = (): Promise<void> =>
     await other.goto('about:blank')
     for (const services of SITES) {
       await publish(daemon, services, await freePort())
-      await wait(SETTLE_MS)
       const alone: Share[] = []
       const open: Record<keyof typeof PAGES, Share[]> = { overview: [], servers: [] }
       for (let round = 0; round < ROUNDS; round++) {
+        await wait(SETTLE_MS)
         alone.push(await shareOf(daemon.pid))
         for (const [name, there] of Object.entries(PAGES)) {
           const page = await context.newPage()
