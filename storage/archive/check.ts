@@ -11,18 +11,12 @@ import { readCatalog } from './reader.ts'
 import { damageOf, readProgress } from './recover.ts'
 import type { RingView } from './ring.ts'
 import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
-import { type FoundTail, readTail, type TailPart } from './tail-file.ts'
+import { type FoundTail, NO_TAIL, readTail, type TailPart } from './tail-file.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 
 /** Broken archives can break in thousands of places; the first ones tell enough. */
 const PROBLEMS_MAX = 100
-
-const NO_TAIL: FoundTail = {
-  records: [],
-  damaged: [],
-  next: { file: 0, at: 0, sequence: 1, first_s: undefined },
-}
 
 /** A ring that knows nothing: the check reads only what is stored. */
 const NO_RING: RingView = { hwm: () => 0, oldest: () => Number.MAX_SAFE_INTEGER, copy: () => true }

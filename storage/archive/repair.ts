@@ -11,7 +11,7 @@ import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { damageOf, readProgress, writeTail } from './recover.ts'
 import { blockOf } from './tail.ts'
-import { readTail, removeTail } from './tail-file.ts'
+import { NO_TAIL, readTail, removeTail } from './tail-file.ts'
 
 /**
  * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was.
@@ -53,17 +53,18 @@ function mendTail(databases: ArchiveDatabases): readonly string[] {
   const { directory, environment, schema } = databases
   if (keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) !== SCHEMA_VERSION) return []
   const place = readTailPlace(databases)
-  const tail = place === undefined ? undefined : readTail(directory, place)
-  const { stored_s, hwm_s, sampled_s } = readProgress(databases, tail ?? { records: [] })
-  const damaged = tail === undefined ? ['tail'] : damageOf(tail, stored_s)
+  const tail = place === undefined ? NO_TAIL : readTail(directory, place)
+  const { stored_s, hwm_s, sampled_s } = readProgress(databases, tail)
+  const damaged = place === undefined ? ['tail'] : damageOf(tail, stored_s)
   const blocks = new Set(readCatalog(databases).map(({ id }) => blockOf(id)))
-  const records = (tail?.records ?? []).map(({ to_s, sampled_s: read_s, parts }) => ({
-    to_s,
-    sampled_s: read_s,
-    parts: [...parts()].filter(({ block }) => blocks.has(block)),
-  }))
-  const lost = (tail?.records ?? []).some((record) => [...record.parts()].some(({ block }) => !blocks.has(block)))
-  if (damaged.length === 0 && !lost) return []
+  let hasOrphans = false
+  const records = tail.records.map(({ to_s, sampled_s: read_s, parts }) => {
+    const all = [...parts()]
+    const known = all.filter(({ block }) => blocks.has(block))
+    hasOrphans ||= known.length < all.length
+    return { to_s, sampled_s: read_s, parts: known }
+  })
+  if (damaged.length === 0 && !hasOrphans) return []
   const next = newTailPlace(databases)
   writeTail(databases, next, [...records, { to_s: hwm_s, sampled_s, parts: [] }])
   environment.transactionSync(() => writeTailPlace(databases, next))

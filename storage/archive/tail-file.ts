@@ -58,6 +58,10 @@ export interface TailEnd {
   readonly first_s: number | undefined
 }
 
+/** Of a tail that is new. */
+const BEGINNING: TailEnd = { file: 0, at: 0, sequence: 1, first_s: undefined }
+export const NO_TAIL: FoundTail = { records: [], damaged: [], next: BEGINNING }
+
 const MAGIC = 0x46_54_41_49
 const HEAD_BYTES = 28
 const CRC_AT = 24
@@ -139,7 +143,7 @@ export class TailFile {
   #open: OpenFile | undefined
 
   /** Goes on where `end` is; a tail that is new begins. */
-  constructor(directory: string, place: TailPlace, end: TailEnd = { file: 0, at: 0, sequence: 1, first_s: undefined }) {
+  constructor(directory: string, place: TailPlace, end = BEGINNING) {
     this.#directory = directory
     this.#place = place
     this.#end = end
