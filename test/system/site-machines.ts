@@ -96,8 +96,8 @@ export async function join(joining: Machine, nodeName: string, member: Machine, 
   })
 }
 
-/** A node that has formed or joined a cluster puts itself together anew; who asks it before is cut off. */
-async function begunAnew({ output }: Machine, nodeName: string, work: () => Promise<unknown>): Promise<void> {
+/** A node that has formed, joined or left a cluster puts itself together anew; who asks it before is sent away. */
+export async function begunAnew({ output }: Machine, nodeName: string, work: () => Promise<unknown>): Promise<void> {
   const greetings = async () =>
     (await output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
   const before = await greetings()
