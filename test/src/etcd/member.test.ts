@@ -41,6 +41,7 @@ t.test('what a member is started with', async (test) => {
     '--peer-trusted-ca-file=/etc/cluster/peer-ca.crt',
     '--peer-client-cert-auth=true',
     '--peer-crl-file=/etc/cluster/peer.crl',
+    '--experimental-peer-skip-client-san-verification=true',
     '--tls-min-version=TLS1.3',
     '--quota-backend-bytes=536870912',
     '--auto-compaction-mode=periodic',

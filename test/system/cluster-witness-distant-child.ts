@@ -1,0 +1,145 @@
+import { networkInterfaces } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { ClusterFiles } from '../../src/membership/cluster-files.ts'
+import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, die, etcdAt, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
+import { distantCable } from '../labs/distant-cable.ts'
+import { finished } from './debian-tree.ts'
+import { namespace } from './network-namespace.ts'
+
+/**
+ * Two nodes at one site and a witness at another one: what is sent there takes 50 ms, and its answer as long. The nodes
+ * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from.
+ */
+
+t.setTimeout(240_000)
+
+const NETWORK = '10.80.0'
+const DELAY_MS = 50
+const WITNESS = 3
+/** Whoever hears nothing waits for one or two seconds before it wants to be elected. */
+const CALM_MS = 4_000
+const EDITS = 20
+
+async function output(program: string, ...words: readonly string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await finished(program, words)
+  if (exitCode !== 0) throw new Error(`${program} ${words.join(' ')}: ${stderr}`)
+  return stdout
+}
+
+const rounded = (ms: number) => `${Math.round(ms)} ms`
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began_ms = performance.now()
+  await work()
+  return performance.now() - began_ms
+}
+
+t.test('the site', async (t) => {
+  const daemons = await ClusterDaemons.begin(t, { network: NETWORK })
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  if (Object.keys(networkInterfaces()).length > 0) throw new Error('it needs a network of its own: unshare --net')
+  const there = await namespace(t, 'witness')
+  await distantCable(t, 'site', there, 'wan', DELAY_MS)
+  await output('ip', 'link', 'set', 'lo', 'up')
+  await output('ip', 'link', 'set', 'site', 'up')
+  for (const node of [1, 2]) await output('ip', 'address', 'add', `${NETWORK}.${node}/24`, 'dev', 'site')
+  await there.ip('link set wan up', `address add ${NETWORK}.${WITNESS}/24 dev wan`)
+  const [, least = ''] = /= ([\d.]+)\//.exec(await output('ping', '-qc', '3', `${NETWORK}.${WITNESS}`)) ?? []
+  t.ok(Number(least) >= 2 * DELAY_MS, `${least} ms there and back`)
+
+  const [left, right] = [await daemons.start(), await daemons.start()]
+  const witness = daemons.witness(['nsenter', `--net=/run/netns/${there.name}`])
+  await form(left, 'left')
+  t.equal((await join(right, 'right', left)).status, 200)
+  await allVote(left, 2)
+  witness.start()
+  await witness.says(/waits for a token/)
+  await witness.hand(String((await left.daemon.data('POST', '/cluster/tokens', { role: 'witness' })).token))
+  const votes = (node: ClusterDaemon) =>
+    until(
+      'a witness that votes',
+      () => seenBy(node),
+      ({ witness: seen }) => seen?.isVoter === true && seen.state === 'online',
+    )
+  const { witness: shown } = await votes(left)
+  const etcdOn = (node: ClusterDaemon) => etcdAt(t, node, new ClusterFiles(node.daemon.state))
+  const termOf = async (node: ClusterDaemon) => {
+    const etcd = etcdOn(node)
+    const [at = ''] = (await etcd.members.list()).find(({ name }) => name === node.daemon.node)?.clientUrls ?? []
+    return (await etcd.maintenance.status({ at })).raftTerm
+  }
+  const leads = (node: ClusterDaemon) =>
+    until(
+      'a node that leads',
+      () => seenBy(node),
+      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
+    )
+
+  await t.test('edits do not wait for the witness', async (t) => {
+    await leads(left)
+    const took: number[] = []
+    for (let n = 0; n < EDITS; n++) took.push(await timed(() => addRip(n % 2 === 0 ? left : right, `near-${n}`)))
+    const sorted = took.toSorted((a, b) => a - b)
+    t.comment(`an edit takes ${rounded(sorted[EDITS / 2] ?? 0)} (up to ${rounded(sorted.at(-1) ?? 0)})`)
+    t.equal((await ripsOf(right)).length, EDITS)
+  })
+
+  await t.test('nobody is elected while nothing happens', async (t) => {
+    const before = await termOf(left)
+    await sleep(CALM_MS)
+    t.equal(await termOf(left), before)
+    t.match(await seenBy(left), { witness: { isLeader: false }, quorum: true, spareVotes: 1 })
+  })
+
+  await t.test('a node that leads is killed: the other one goes on with the vote of the witness', async (t) => {
+    const { nodes } = await leads(left)
+    const [leader, other] = nodes[0].isLeader === true ? [left, right] : [right, left]
+    await die(leader)
+    const first_ms = await timed(() =>
+      until(
+        'an edit that is answered',
+        () => other.daemon.call('POST', '/ipvsDirector/rips', { body: { name: 'alone', ip: '192.0.2.1', port: 80 } }),
+        ({ status }) => status === 201,
+      ),
+    )
+    const next_ms = await timed(() => addRip(other, 'alone too'))
+    t.comment(`an edit is answered ${rounded(first_ms)} later, the next one takes ${rounded(next_ms)}`)
+    t.ok(next_ms >= 2 * DELAY_MS, 'the witness has to have it as well')
+    // The witness may have been elected, and hands that on.
+    await leads(other)
+    const before = await termOf(other)
+    await sleep(CALM_MS)
+    t.equal(await termOf(other), before, 'nobody is elected anew')
+    t.match(await seenBy(other), { epoch: 1, spareVotes: 0, quorum: true })
+    await leader.daemon.start()
+    await leader.daemon.login()
+    await allVote(other, 2)
+    t.equal((await ripsOf(leader)).length, EDITS + 2)
+  })
+
+  await t.test('the witness hands leadership on', async (t) => {
+    await leads(left)
+    const etcd = etcdOn((await seenBy(left)).nodes[0].isLeader === true ? left : right)
+    const listed = await etcd.members.list()
+    await etcd.maintenance.moveLeader(listed.find(({ name }) => name === shown.id)?.id ?? '').catch(() => undefined)
+    t.equal((await leads(left)).witness.isLeader, false)
+  })
+
+  await t.test('the cable is cut and mended: nobody notices but of the witness', async (t) => {
+    await there.ip('link set wan down')
+    await until(
+      'a witness that is away',
+      () => seenBy(left),
+      ({ witness: seen }) => seen.state !== 'online',
+    )
+    await addRip(left, 'cut off')
+    t.match(await seenBy(left), { quorum: true, spareVotes: 0, epoch: 1 })
+    await there.ip('link set wan up')
+    await votes(left)
+    await votes(right)
+  })
+  return undefined
+})
