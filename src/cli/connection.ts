@@ -2,6 +2,7 @@ import { Agent, request as send } from 'node:https'
 import type { Agent as PlainAgent, IncomingMessage, RequestOptions } from 'node:http'
 import { createConnection, isIP, type NetConnectOpts, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
+import { checkServerIdentity } from '../base/server-identity.ts'
 import { http } from '../base/http.ts'
 import type { Answer } from '../client/answer.ts'
 import { follow, isRefused, type StreamEvent } from '../client/events.ts'
@@ -303,6 +304,7 @@ function connected(url: string): Promise<TLSSocket> {
       port,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       rejectUnauthorized: false,
+      checkServerIdentity,
     })
     socket.setTimeout(CONNECT_MS_MAX, () => socket.destroy(new Error('no TLS within 20 seconds')))
     socket.once('secureConnect', () => {

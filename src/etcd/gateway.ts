@@ -2,6 +2,7 @@ import type { Agent as SocketAgent, ClientRequest, IncomingMessage } from 'node:
 import { Agent, type AgentOptions, request as httpsRequest } from 'node:https'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
+import { checkServerIdentity } from '../base/server-identity.ts'
 import { after } from '../base/after.ts'
 import { http } from '../base/http.ts'
 import { broken, EtcdError, lost, refusal, unanswered, unreadable } from './errors.ts'
@@ -66,7 +67,7 @@ export class Gateway {
     if (!this.#isSocket && this.#url.protocol !== 'https:')
       throw new Error(`${url} is not the address of a gateway: https is needed`)
     this.address = this.#isSocket ? this.#url.pathname : this.#url.host
-    const tls = { ca, cert: certificate, key, minVersion: 'TLSv1.3' as const }
+    const tls = { ca, cert: certificate, key, minVersion: 'TLSv1.3' as const, checkServerIdentity }
     const agent = (options: AgentOptions) =>
       this.#isSocket ? new http.Agent(options) : new Agent({ ...tls, ...options })
     this.#agent = agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_CONNECTIONS_MAX })

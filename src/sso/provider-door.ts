@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import { checkServerIdentity } from '../base/server-identity.ts'
 import { outwardPlace } from '../base/outward-place.ts'
 import { VERSION } from '../base/version.ts'
 
@@ -53,6 +54,7 @@ async function ask(url: URL, { method, headers, body }: ProviderAsked, rules: Do
       signal,
       lookup,
       minVersion: 'TLSv1.2',
+      checkServerIdentity,
       ...(rules.caCertificate === '' ? {} : { ca: rules.caCertificate }),
     } as const
     request(url, options, resolve).on('error', reject).end(sent)

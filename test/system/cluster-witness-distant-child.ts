@@ -11,12 +11,13 @@ import { namespace } from './network-namespace.ts'
 
 /**
  * Two nodes at one site and a witness at another one: what is sent there takes 50 ms, and its answer as long. The nodes
- * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from.
+ * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from. All of
+ * it is over IPv6.
  */
 
 t.setTimeout(240_000)
 
-const NETWORK = '10.80.0'
+const addressOf = (number: number) => `fd00:80::${number}`
 const DELAY_MS = 50
 const WITNESS = 3
 /** Whoever hears nothing waits for one or two seconds before it wants to be elected. */
@@ -38,16 +39,18 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 t.test('the site', async (t) => {
-  const daemons = await ClusterDaemons.begin(t, { network: NETWORK })
+  const daemons = await ClusterDaemons.begin(t, { addressOf: (number) => `[${addressOf(number)}]` })
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
   if (Object.keys(networkInterfaces()).length > 0) throw new Error('it needs a network of its own: unshare --net')
   const there = await namespace(t, 'witness')
   await distantCable(t, 'site', there, 'wan', DELAY_MS)
   await output('ip', 'link', 'set', 'lo', 'up')
   await output('ip', 'link', 'set', 'site', 'up')
-  for (const node of [1, 2]) await output('ip', 'address', 'add', `${NETWORK}.${node}/24`, 'dev', 'site')
-  await there.ip('link set wan up', `address add ${NETWORK}.${WITNESS}/24 dev wan`)
-  const [, least = ''] = /= ([\d.]+)\//.exec(await output('ping', '-qc', '3', `${NETWORK}.${WITNESS}`)) ?? []
+  for (const node of [1, 2]) await output('ip', 'address', 'add', `${addressOf(node)}/64`, 'dev', 'site', 'nodad')
+  // An address of IPv6 goes with the link.
+  const plugIn = () => there.ip6('link set wan up', `address add ${addressOf(WITNESS)}/64 dev wan nodad`)
+  await plugIn()
+  const [, least = ''] = /= ([\d.]+)\//.exec(await output('ping', '-qc', '3', addressOf(WITNESS))) ?? []
   t.ok(Number(least) >= 2 * DELAY_MS, `${least} ms there and back`)
 
   const [left, right] = [await daemons.start(), await daemons.start()]
@@ -137,7 +140,7 @@ t.test('the site', async (t) => {
     )
     await addRip(left, 'cut off')
     t.match(await seenBy(left), { quorum: true, spareVotes: 0, epoch: 1 })
-    await there.ip('link set wan up')
+    await plugIn()
     await votes(left)
     await votes(right)
   })

@@ -3,6 +3,7 @@ import { type LookupAddress, lookup, type LookupOptions } from 'node:dns'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { isIP } from 'node:net'
+import { checkServerIdentity } from '../../src/base/server-identity.ts'
 import { isInward } from '../../src/base/inward-address.ts'
 
 const ANSWER_WITHIN_MS = 20_000
@@ -48,8 +49,10 @@ export async function askCa({ method, url, headers, body }: Asked): Promise<Answ
   if (isIP(host) !== 0) refuseInward(host, door)
   const signal = AbortSignal.timeout(ANSWER_WITHIN_MS)
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const options = { method, headers, agent: false, ca: door.caCertificate, signal, lookup: lookupFor(door) } as const
-    request(url, options, resolve).on('error', reject).end(body)
+    const way = { agent: false, ca: door.caCertificate, signal, lookup: lookupFor(door), checkServerIdentity } as const
+    request(url, { method, headers, ...way }, resolve)
+      .on('error', reject)
+      .end(body)
   })
   const answered = { status: answer.statusCode ?? 0, headers: answer.headers, text: await textOf(answer) }
   note(door, answered)

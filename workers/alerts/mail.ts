@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from 'node:net'
 import { createTransport } from 'nodemailer'
+import { checkServerIdentity } from '../../src/base/server-identity.ts'
 import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
 import type { Found } from '../../src/base/outward-place.ts'
 import { Failed, placeOf, reasonOf, type Way } from './attempt.ts'
@@ -45,6 +46,7 @@ function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarge
     ...(username === undefined ? {} : { auth: { user: username, pass: password ?? '' } }),
     tls: {
       minVersion: 'TLSv1.2',
+      checkServerIdentity,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(caCertificate === undefined ? {} : { ca: caCertificate }),
     },

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
+import { checkServerIdentity } from '../../src/base/server-identity.ts'
 import type { AlertMessage, AlertTarget, Sending } from '../../src/model/alerts.ts'
 import { VERSION } from '../../src/base/version.ts'
 import { Failed, placeOf, reasonOf, type Way } from './attempt.ts'
@@ -31,6 +32,7 @@ async function post(message: AlertMessage, sending: Sending): Promise<void> {
     signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     ca: target.caCertificate,
     minVersion: 'TLSv1.2',
+    checkServerIdentity,
     lookup,
   } as const
   let answer: IncomingMessage

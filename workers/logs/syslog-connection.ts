@@ -1,5 +1,6 @@
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { checkServerIdentity } from '../../src/base/server-identity.ts'
 
 const CONNECT_MS = 10_000
 /** A server that takes nothing for so long is down. */
@@ -165,6 +166,7 @@ function open({ host, port, tls, lookup }: SyslogAddress, connected: () => void)
       host,
       port,
       minVersion: 'TLSv1.2',
+      checkServerIdentity,
       ...own,
       ...(isIP(host) === 0 ? { servername: host } : {}),
       ...(tls.ca === undefined ? {} : { ca: tls.ca }),
