@@ -11,8 +11,8 @@ import { namespace } from './network-namespace.ts'
 
 /**
  * Two nodes at one site and a witness at another one: what is sent there takes 50 ms, and its answer as long. The nodes
- * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from. All of
- * it is over IPv6.
+ * are on one machine, so each is called from its own address by the other: no peer is told by where it comes from. All
+ * of it is over IPv6.
  */
 
 t.setTimeout(240_000)
