@@ -12,6 +12,13 @@ export interface Finished {
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
+/** What is built once on a machine, as it takes long. Only root uses it, and nobody else may look into it. */
+export function testCache(): string {
+  const cache = join(tmpdir(), 'fulcrum-test-cache')
+  mkdirSync(cache, { recursive: true, mode: 0o700 })
+  return cache
+}
+
 /** The longest that a tree is awaited: half for whoever builds the same one, half to build it. */
 export const TREE_MS_MAX = 1_800_000
 /** Who had to wait finds it built. What a build left that was killed is no tree. */
@@ -44,10 +51,8 @@ export async function debianTree(
     ...(offered.length === 0 ? [] : ['--skip=cleanup/apt', `--customize-hook=${download}`]),
     suite,
   ]
-  const cache = join(tmpdir(), 'fulcrum-test-cache')
-  const tree = join(cache, `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
+  const tree = join(testCache(), `debian-${createHash('sha256').update(recipe.join('\n')).digest('hex').slice(0, 16)}`)
   if (existsSync(tree)) return tree
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
   const patience_s = String(TREE_MS_MAX / 2000)
   const locked = ['-w', patience_s, `${tree}.lock`, 'timeout', patience_s]
   const build = ['sh', '-c', BUILD, 'sh', tree, `${tree}.building`, ...recipe]

@@ -2,15 +2,59 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { finished } from './debian-tree.ts'
+import { finished, testCache } from './debian-tree.ts'
 
-export const BUILDER = fileURLToPath(new URL('../../systemd/package/build.mjs', import.meta.url))
+const PROJECT = fileURLToPath(new URL('../../', import.meta.url))
+export const BUILDER = join(PROJECT, 'systemd/package/build.mjs')
+
+/** The version of the package that is kept, and one before it. */
+export const [OLDER, KEPT] = ['0.1.0~1', '0.1.0~2']
+
+/** The longest that somebody waits for another build, and that one takes. */
+const KEEP_SECONDS_MAX = 900
+/**
+ * Copies the kept package, which is built first if there is none of this state: of the content of what git has or would
+ * add, of what is installed in `node_modules`, of the time of the commit and of the interpreter. The builder reads
+ * nothing else. What was built while that changed is nobody's package, and is built again. Older ones are removed.
+ */
+const KEEP = `
+set -e
+cd "$1"
+kept=$2 folder=$3
+shift 3
+state() {
+  {
+    git log -1 --format=%ct
+    echo "$SOURCE_DATE_EPOCH"
+    "$1" --version
+    git ls-files -z --cached --others --exclude-standard -- . ':!test' ':!bench' | xargs -0 sha256sum 2>&1
+    find node_modules -path 'node_modules/.*' ! -name .package-lock.json -prune -o -printf '%p %s %T@ %l\\n' | sort
+  } | sha256sum | cut -d ' ' -f 1
+}
+while now=$(state "$1"); ! test -e "$kept/$now"; do
+  rm -rf "$kept"
+  "$@" --output "$kept/building"
+  test "$now" != "$(state "$1")" || mv "$kept/building" "$kept/$now"
+done
+cp "$kept/$now/"*.deb "$folder"
+`
 
 /** What `npm run package` makes of the working copy, packed in haste. Answers the file. */
 export async function buildPackage(version: string, folder: string): Promise<string> {
-  await run(process.execPath, BUILDER, '--output', folder, '--version', version, '--level', '1')
-  return join(folder, `fulcrum_${version}_amd64.deb`)
+  await run(...builderOf(version), '--output', folder)
+  return fileOf(version, folder)
 }
+
+/** The same of one version, built once for all tests that find the working copy as it was then. */
+export async function keptPackage(folder: string): Promise<string> {
+  const kept = join(testCache(), 'package')
+  const locked = ['-w', `${KEEP_SECONDS_MAX}`, `${kept}.lock`, 'timeout', `${KEEP_SECONDS_MAX}`]
+  await run('flock', ...locked, 'sh', '-c', KEEP, 'sh', PROJECT, kept, folder, ...builderOf(KEPT))
+  return fileOf(KEPT, folder)
+}
+
+const builderOf = (version: string) => [process.execPath, BUILDER, '--version', version, '--level', '1'] as const
+const fileOf = (version: string, folder: string) => join(folder, `fulcrum_${version}_amd64.deb`)
 
 /** Changes a file of a package by its path there. */
 type Change = (path: string, from: RegExp, to: string) => void
@@ -22,7 +66,7 @@ export async function renumbered(
   more: (change: Change) => void = () => undefined,
 ): Promise<string> {
   const tree = mkdtempSync(join(tmpdir(), 'fulcrum-renumbered-'))
-  const target = join(dirname(file), `fulcrum_${version}_amd64.deb`)
+  const target = fileOf(version, dirname(file))
   try {
     await run('dpkg-deb', '--raw-extract', file, tree)
     const change: Change = (path, from, to) => {

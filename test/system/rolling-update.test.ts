@@ -12,8 +12,9 @@ import { publish } from './apt-repository.ts'
 import { type Container, containerObstacle, movingTree, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 import { assertHeldBack } from './etcd-account.ts'
-import { buildPackage, renumbered } from './fulcrum-package.ts'
+import { KEPT as NEW, keptPackage, OLDER as OLD, renumbered } from './fulcrum-package.ts'
 import { namespace, type Namespace, namespaceObstacle } from './network-namespace.ts'
+import { UNSAFE_DPKG } from './packaged-machine.ts'
 
 /**
  * Two nodes from their packages, under systemd: the cluster, an update of both while a client asks through the floating
@@ -23,7 +24,6 @@ import { namespace, type Namespace, namespaceObstacle } from './network-namespac
 
 const NODES = Number(process.env['FULCRUM_TEST_ROLLING_NODES'] ?? 2)
 
-const [OLD, NEW] = ['0.1.0~1', '0.1.0~2']
 const FLOATING = '10.79.0.100'
 const ASK_EVERY_MS = 1_000 / Number(process.env['FULCRUM_TEST_ROLLING_RATE'] ?? 50)
 /** Whoever is told nothing tries again after a second, as kernels do, and is answered. */
@@ -109,10 +109,8 @@ async function startNode(test: Test, { lan, folder, files, etcd }: Ground, numbe
   await lan.ip(`link set port${number} master br0 up`)
   const api = apiClient((...argv) => machine.inNetwork(...argv))
   const node = { machine, api, ip, name, id: '', password: '' }
-  await shell(
-    node,
-    'systemctl disable --now haproxy etcd; echo "deb [trusted=yes] file:/srv/repository one main" > /etc/apt/sources.list',
-  )
+  await shell(node, `${UNSAFE_DPKG}; systemctl disable --now haproxy etcd`)
+  await shell(node, 'echo "deb [trusted=yes] file:/srv/repository one main" > /etc/apt/sources.list')
   await files
   const { exitCode, stdout, stderr } = await machine.run('dpkg', '-i', `/srv/repository/fulcrum_${OLD}_amd64.deb`)
   if (exitCode !== 0) throw new Error(stdout + stderr)
@@ -230,7 +228,7 @@ t.test('two nodes from their packages', { skip: obstacle ?? false }, async (t) =
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-rolling-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
-  const files = buildPackage(NEW, folder).then(async (file) => [await etcdOfRoot(file, OLD), file])
+  const files = keptPackage(folder).then(async (file) => [await etcdOfRoot(file, OLD), file])
   const lan = await namespace(t, 'lan')
   await lan.ip('link add br0 type bridge', 'link set br0 up', 'address add 10.79.0.254/24 dev br0')
   const ground = { lan, folder, files, etcd: dirname(programs.etcd) }

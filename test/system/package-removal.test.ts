@@ -1,0 +1,50 @@
+import t from 'tap'
+import { until } from './api-client.ts'
+import { containerObstacle, movingTree } from './container.ts'
+import { startPackagedMachine } from './packaged-machine.ts'
+
+/** The Debian package, taken from a machine that serves a site, with its data or without, and put there again. */
+
+const ACCOUNTS = ['fulcrum-check', 'fulcrum-etcd'] as const
+
+t.setTimeout(1_800_000)
+
+// What it depends on is there: that it comes along is seen where it is installed.
+t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, async (t) => {
+  const it = await startPackagedMachine(t, movingTree)
+  const { machine, api, shell, apt, install, ours, exists, answers, fetched, logIn, serve } = it
+  await install()
+  if (!(await answers())) return t.fail(await it.journal())
+  await logIn()
+  await serve()
+
+  await t.test('a removal keeps data and traffic; the next installation goes on with them', async (t) => {
+    await apt('remove', 'fulcrum')
+    t.notOk(await answers())
+    t.equal(await fetched(), 'origin')
+    t.ok(await exists('/var/lib/fulcrum/config'))
+    t.notOk(await exists('/opt/fulcrum/src'))
+    await install()
+    t.match((await api.request('GET', '/layer7proxy/frontends')).data, [{ name: 'web' }])
+  })
+
+  await t.test('a purge leaves nothing of ours, and traffic', async (t) => {
+    const node = (await api.request('GET', '/ping')).status
+    t.equal(node, 200)
+    await apt('purge', 'fulcrum')
+    t.equal(await ours(), '')
+    t.equal(await fetched(), 'origin', 'what was configured in HAProxy stays')
+    t.equal((await machine.run('getent', 'passwd', ...ACCOUNTS)).exitCode, 0, 'and no other account gets their ids')
+    // systemd remembers the name of a unit that was just asked about for a moment.
+    const units = () => shell('systemctl list-units --all --plain --no-legend "fulcrum*"')
+    await until('end of the units', async () => (await units()) === '')
+  })
+
+  await t.test('an installation after a purge is a first one', async (t) => {
+    await install()
+    t.ok(await answers())
+    await logIn()
+    t.same((await api.request('GET', '/layer7proxy/frontends')).data, [])
+  })
+  return undefined
+})
