@@ -1,10 +1,3 @@
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy(
-  'haproxy-reload',
-  'haproxy-runtime',
-  'certificate-replacement',
-  'main-job',
-  'observe-reloads',
-  'haproxy-http3',
-)
+await onNextHaproxy('haproxy-reload', 'haproxy-runtime', 'certificate-replacement')

@@ -1,12 +1,3 @@
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy(
-  'haproxy-adoption',
-  'haproxy-balancing',
-  'reload-accounting',
-  'preloaded-counters',
-  'health-check-haproxy',
-  'haproxy-sharing',
-  'haproxy-rules',
-  'haproxy-history',
-)
+await onNextHaproxy('main-job', 'observe-reloads', 'haproxy-http3')

@@ -1,3 +1,3 @@
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('haproxy-answers', 'haproxy-maps', 'operators-day')
+await onNextHaproxy('haproxy-adoption', 'haproxy-balancing', 'reload-accounting', 'haproxy-sharing', 'haproxy-rules')

@@ -1,3 +1,3 @@
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('acme-tls-alpn', 'acme-passing', 'srv-names')
+await onNextHaproxy('haproxy-answers', 'haproxy-maps', 'operators-day')

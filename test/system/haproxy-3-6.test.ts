@@ -1,0 +1,3 @@
+import { onNextHaproxy } from './next-haproxy.ts'
+
+await onNextHaproxy('host-names', 'host-names-daemon')

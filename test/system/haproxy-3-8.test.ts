@@ -1,0 +1,3 @@
+import { onNextHaproxy } from './next-haproxy.ts'
+
+await onNextHaproxy('acme-tls-alpn')
