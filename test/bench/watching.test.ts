@@ -1,5 +1,4 @@
 import t from 'tap'
 import { smoke } from '../fixtures/bench.ts'
 
-for (const name of ['metrics', 'streams', 'fleet', 'page', 'page-open'])
-  t.test(`${name} runs`, (test) => smoke(test, name))
+for (const name of ['metrics', 'streams', 'fleet']) t.test(`${name} runs`, (test) => smoke(test, name))
