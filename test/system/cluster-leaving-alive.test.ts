@@ -1,6 +1,6 @@
 import t from 'tap'
 import { begunAnew, ClusterDaemons } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, idsOf, remove, removes, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, idsOf, removes, ripsOf, seenBy, threeNodes } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
@@ -56,39 +56,6 @@ t.test('nodes that are there when they are removed', async (t) => {
     t.ok(await removes(first, node))
     await begunAnew(node, 2)
     t.equal(daemon.node, old, 'it keeps the id')
-  })
-
-  await t.test('what would leave too few is refused', async (t) => {
-    await die(third)
-    const refused = await remove(first, third)
-    t.match([refused.status, refused.json.code], [503, 'NO_QUORUM'])
-    await third.daemon.start()
-    await until(
-      'quorum',
-      () => seenBy(first),
-      ({ quorum }) => quorum === true,
-    )
-  })
-
-  await t.test('a node leaves by itself, and the last one only when it is forced', async (t) => {
-    await until(
-      'quorum',
-      () => seenBy(third),
-      ({ quorum }) => quorum === true,
-    )
-    t.ok(await removes(third, third))
-    await until(
-      'its end',
-      () => seenBy(first),
-      ({ nodes }) => nodes.length === 1,
-    )
-    await addRip(first, 'alone')
-    const refused = await remove(first, first)
-    t.match([refused.status, refused.json.code], [409, 'IN_USE'])
-    t.equal((await remove(first, first, '?force=true')).status, 200)
-    await begunAnew(first, 2)
-    t.equal(await seenBy(first), null)
-    t.ok((await ripsOf(first)).includes('alone'))
   })
   return undefined
 })

@@ -32,16 +32,3 @@ t.test('while a worker hangs an apply is made, and says what was killed', async 
   await daemon.data('PUT', '/services/apply')
   await served()
 })
-
-t.test('a restart ends what hangs, and a new daemon replaces what it finds hanging', async (test) => {
-  const { daemon, served } = await serving(test)
-  await hungWorker(daemon)
-  const restarted = await daemon.call('PUT', '/services/layer7proxy/restart')
-  test.equal(restarted.status, 200, restarted.text)
-  await served()
-  await daemon.kill('SIGKILL')
-  const worker = await hungWorker(daemon)
-  await daemon.start()
-  await served()
-  await gone(worker)
-})

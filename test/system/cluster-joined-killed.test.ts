@@ -1,0 +1,44 @@
+import t from 'tap'
+import { beginningsOf, begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { isIn, killedAt, STEPS } from './killed-beginnings.ts'
+
+/** A node that is killed while it joins a cluster. */
+
+t.setTimeout(600_000)
+
+t.test('killed in the middle', async (t) => {
+  const daemons = await ClusterDaemons.begin(t)
+  if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
+  const [first, second] = [await daemons.start(), await daemons.start()]
+  await addRip(first, 'ours')
+  await addRip(second, 'theirs')
+  await form(first, 'left')
+  for (const step of Object.keys(STEPS)) {
+    await t.test(`of joining, when ${step}: a single node, or one of the cluster`, async (t) => {
+      const { daemon, address } = second
+      const { token } = await first.daemon.data('POST', '/cluster/tokens', {})
+      const asked = daemon.call('POST', '/cluster/join', { body: { token, address, nodeName: 'right' } })
+      await killedAt(second, step, asked)
+      const isMember = await isIn(t, second)
+      t.comment(isMember ? 'one of the cluster' : 'a single node')
+      if (isMember) await allVote(first, 2)
+      t.same(await ripsOf(second), isMember ? ['ours'] : ['theirs'], 'what the cluster has, or what it had')
+      t.equal((await seenBy(first)).quorum, true)
+      await removed(first, second)
+    })
+  }
+  const joined = await join(second, 'right', first)
+  t.equal(joined.status, 200, joined.text)
+  await allVote(first, 2)
+  return undefined
+})
+
+/** One that the cluster has let in and that never came up, or did. */
+async function removed(member: ClusterDaemon, node: ClusterDaemon): Promise<void> {
+  const [{ nodes }, before] = [await seenBy(member), beginningsOf(node)]
+  const isListed = nodes.some(({ id }: { readonly id: string }) => id === node.daemon.node)
+  const isThere = (await seenBy(node)) !== null
+  if (isListed) await member.daemon.data('DELETE', `/cluster/nodes/${node.daemon.node}`)
+  if (isThere) await begunAnew(node, before)
+}
