@@ -19,8 +19,9 @@ const TOGETHER = [
   { files: /^test\/attack\//, max: 7 },
   { files: /^test\/system\//, max: 3 },
 ]
-// What is broad and quick comes first, then what takes longest, so that no processor waits for it at the end.
-const ORDER = ['contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
+// What others would wait for comes first, then what is broad and quick, and then what takes longest, so that no processor
+// waits for it at the end.
+const ORDER = ['trees', 'contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
 const LONGEST = `system/package-content system/package-removal system/package-install system/rolling-update
   system/failover-faults system/cluster-begun-killed system/cluster-joined-killed
   system/cluster-leaving-alive system/cluster-leaving-last system/haproxy-3-1 system/haproxy-3-2 system/haproxy-3-3

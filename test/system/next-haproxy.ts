@@ -15,6 +15,9 @@ const PACKAGES = [
   'curl',
   'rsyslog-openssl',
 ]
+/** Root folder of the next Debian, with what these tests need. */
+export const nextTree = (): Promise<string> => debianTree('trixie', PACKAGES)
+
 /** They wait more than they compute. */
 const AT_ONCE = 3
 /** As `.ci/test.mjs` starts them. */
@@ -45,7 +48,7 @@ const skip = containerObstacle() ?? false
 export async function onNextHaproxy(...files: readonly string[]): Promise<void> {
   // The limit of a file is that of its root. It is another while a tree is built, which happens once on a machine.
   t.setTimeout(TREE_MS_MAX)
-  const tree = skip === false ? await debianTree('trixie', PACKAGES) : ''
+  const tree = skip === false ? await nextTree() : ''
   t.setTimeout(RUN_MS_MAX)
   await t.test('on the HAProxy of the next Debian', { timeout: RUN_MS_MAX, skip }, async (test) => {
     const enter = (...argv: readonly string[]) =>

@@ -54,12 +54,12 @@ export async function startPackagedMachine(t: Test, tree: () => Promise<string>,
     exists: async (path: string) => (await machine.run('test', '-e', path)).exitCode === 0,
     answers: async () => (await api.request('GET', '/ping')).status === 200,
     journal: () => shell('journalctl --no-pager | tail -n 50'),
-    async logIn() {
+    logIn: async () => {
       const { status } = await api.logIn('admin@localhost', await output('cat', FIRST_PASSWORD))
       t.equal(status, 200, 'the password of the file is the administrator’s')
     },
     /** HAProxy is told to serve a site. */
-    async serve() {
+    serve: async () => {
       machine.start(NODE, '-e', ORIGIN)
       const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
       const backend = { name: 'web', mode: 'http', reals: [{ ripId }] }

@@ -1,0 +1,4 @@
+import { containerTree } from '../system/container.ts'
+import { build } from './build.ts'
+
+build(containerTree, 'haproxy', '-v')

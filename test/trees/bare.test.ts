@@ -1,0 +1,5 @@
+import { bareTree } from '../system/packaged-machine.ts'
+import { build } from './build.ts'
+
+// What is offered is there to be installed. apt itself would write into the tree.
+build(bareTree, 'sh', '-c', 'ls /var/cache/apt/archives/haproxy_*.deb')

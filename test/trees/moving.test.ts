@@ -1,0 +1,4 @@
+import { movingTree } from '../system/container.ts'
+import { build } from './build.ts'
+
+build(movingTree, 'keepalived', '--version')
