@@ -8,11 +8,12 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { cable, type Namespace, namespace } from '../system/network-namespace.ts'
 import { FLOATING, REAL_SERVER, soon } from './directors.ts'
+import { startSshd } from './ssh-session.ts'
 
-/** What goes on while machines fail: a session, a download, and questions over HTTP. */
+/** What goes on while machines fail: a session of SSH, a download, and questions over HTTP. */
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-const [SERVER, DOWNLOADS, SESSION] = ['l4-server.mjs', 'download-server.mjs', 'l4-client.mjs'].map(pathOf)
+const [SERVER, DOWNLOADS] = ['l4-server.mjs', 'download-server.mjs'].map(pathOf)
 const ASKS = pathOf('../labs/vrrp-client.ts')
 const ASK_EVERY_MS = 50
 /** Emulated machines are late with many an answer. */
@@ -27,42 +28,25 @@ function run(test: Test, space: Namespace, program: string | undefined, ...args:
   return child
 }
 
-interface Held {
-  readonly answered: number
-  readonly ended: string
-}
-
 /** A real server in the network of the clients, which answers them itself; the directors only send it their packets. */
 export async function startClients(test: Test, space: Namespace) {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-failover-'))
   test.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const [finish, received, state] = ['finish', 'received', 'state'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [finish, received] = ['finish', 'received'].map((name) => join(folder, name)) as [string, string]
   const rs = await namespace(test, 'rs')
   await cable(rs, 'eth0', space, 'rs0', 9)
   await space.ip('link set rs0 master lan')
   await rs.output('sysctl', '-qw', 'net.ipv4.conf.all.arp_ignore=1', 'net.ipv4.conf.all.arp_announce=2')
   await rs.ip(`address add ${REAL_SERVER}/24 dev eth0`, `address add ${FLOATING}/32 dev lo`)
-  run(test, rs, SERVER, 'rs1', folder, '8088', '2222')
+  run(test, rs, SERVER, 'rs1', folder, '8088')
   run(test, rs, DOWNLOADS, finish, '8090')
+  const session = await startSshd(test, rs, FLOATING)
   const listening = async () => new Set((await rs.output('ss', '-Hltn')).match(/(?<=:)(2222|8088|8090)(?= )/g))
   await soon('its servers', async () => (await listening()).size === 3)
 
   return {
-    /** A connection with a question and its answer ten times a second, as somebody who types. */
-    session() {
-      run(test, space, SESSION, 'hold', FLOATING, '2222', state, '100')
-      return (): Held => {
-        try {
-          return JSON.parse(readFileSync(state, 'utf8')) as Held
-        } catch {
-          return { answered: -1, ended: '' }
-        }
-      }
-    },
+    /** A login by SSH with a question and its answer ten times a second, as somebody who types. */
+    session: () => session(space),
     download() {
       const enter = `--net=/run/netns/${space.name}`
       const child = spawn('nsenter', [enter, 'curl', '-sS', '--no-buffer', '-o', received, `http://${FLOATING}:8090/`])

@@ -22,14 +22,14 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
       await sleep(1_500)
       await begin()
       await soon(`the address at ${to.name}`, () => to.holds())
-      const [{ answered }, bytes] = [session(), download.bytes()]
-      const isOn = async () => session().answered > answered + SOME && download.bytes() > bytes
+      const [answered, bytes] = [session.answered(), download.bytes()]
+      const isOn = async () => session.answered() > answered + SOME && download.bytes() > bytes
       await soon(`answers through ${to.name}`, isOn)
     })
     t.comment(`${what}: HTTP ${Math.round(longest_ms)} ms without an answer, ${failed} of ${answers + failed} failed`)
-    t.equal(session().ended, '', 'the session goes on')
+    t.equal(session.ended(), '', 'the session goes on')
   }
-  await soon('answers', async () => session().answered > SOME && download.bytes() > 0)
+  await soon('answers', async () => session.answered() > SOME && download.bytes() > 0)
 
   await t.test('a planned move', async (t) => {
     await goesOn(t, 'planned move', right, () => left.may(false))
@@ -71,8 +71,11 @@ t.test('clients of two directors', { skip: guestObstacle() ?? (await namespaceOb
     t.notOk(await right.holds())
   })
 
-  const { exitCode, bytes, isWhole } = await download.end()
-  t.equal(exitCode, 0)
-  t.ok(isWhole, `a download of ${bytes} bytes, each where it should be`)
-  t.comment(`session: ${session().answered} answers; download: ${bytes} bytes`)
+  const { asked, lines } = await session.end()
+  t.equal(session.ended(), 'exit code 0')
+  t.ok(lines.length === asked && lines.every((line, at) => line === `${at}`), `${asked} lines came back, each once`)
+  const received = await download.end()
+  t.equal(received.exitCode, 0)
+  t.ok(received.isWhole, `a download of ${received.bytes} bytes, each where it should be`)
+  t.comment(`session: ${lines.length} of ${asked} lines came back; download: ${received.bytes} bytes`)
 })

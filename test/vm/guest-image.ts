@@ -110,6 +110,9 @@ export interface GuestImage {
   readonly folder: string
 }
 
+/** Root folder of what a guest is made of. Nobody changes it. */
+export const guestTree = (): Promise<string> => debianTree(SUITE, PACKAGES)
+
 /** Built once and kept under a name that its recipe decides. */
 export async function guestImage(): Promise<GuestImage> {
   const emulator = await debianTree(EMULATOR.suite, EMULATOR.packages)
@@ -117,7 +120,7 @@ export async function guestImage(): Promise<GuestImage> {
   const cache = join(tmpdir(), 'fulcrum-test-cache')
   const folder = join(cache, `guest-${createHash('sha256').update(recipe).digest('hex').slice(0, 16)}`)
   if (existsSync(folder)) return { emulator, folder }
-  const tree = await debianTree(SUITE, PACKAGES)
+  const tree = await guestTree()
   const building = mkdtempSync(join(cache, 'building-'))
   try {
     const root = join(building, 'root')
