@@ -50,7 +50,8 @@ t.test('an appliance without power in the middle of commits', { skip: guestObsta
       const all = [...Array.from({ length: WRITERS }, write), apply()]
       await soon('edits and an apply', async () => answered.length >= before + EDITS && applied.length > before)
       const boot = await guest.bootId()
-      await shell('(sleep 0.2; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
+      // Its answer is not awaited: on a busy machine the power fails before it comes.
+      void shell('(sleep 0.2; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
       await guest.upAgain(boot)
       isOn = false
       end(CUT)
