@@ -136,7 +136,8 @@ t.test('an appliance and what it lives through', { skip: guestObstacle() ?? fals
     await shell('rm /run/probe-waits /run/probe-goes-on')
     const update = await begin('PUT', '/system/update')
     await soon('the update in the middle', () => has('/run/probe-waits'))
-    await shell('(sleep 1; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
+    // Its answer is not awaited: on a busy machine the power fails before it comes.
+    void shell('(sleep 1; echo b > /proc/sysrq-trigger) > /dev/null 2>&1 &')
     await guest.upAgain(before)
     await startOrigin()
     t.equal(await logIn(), node)
