@@ -35,6 +35,24 @@ t.test(
   },
 )
 
+t.test(
+  'a server is reached at an address of IPv6, if its certificate names that',
+  { skip: noSmtpServer },
+  async (test) => {
+    const { pair } = certificateMaker(test)
+    for (const [names, taken] of [
+      ['IP:::1', 1],
+      ['IP:::2', 0],
+    ] as const)
+      for (const way of ['tls', 'starttls'] as const) {
+        const own = pair({ name: 'mail', names })
+        const { port } = await smtpServer(test, { way, own, host: '::1' })
+        const target = { ...MAIL, host: '::1', port, transport: way, caCertificate: own.cert }
+        test.match(await deliver(sendingTo(target)), { taken }, `${way}, ${names}`)
+      }
+  },
+)
+
 t.test('names end no header, and are read as they were written', { skip: noSmtpServer }, async (test) => {
   const own = certificateMaker(test).pair({ name: 'localhost' })
   const server = await smtpServer(test, { way: 'tcp', own })

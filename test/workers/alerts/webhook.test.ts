@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { deliver } from '../../../workers/alerts.ts'
 import { alertMessage, isSigned, sendingTo, webhookReceiver } from '../../fixtures/alert-targets.ts'
@@ -29,6 +32,22 @@ t.test('what is posted is signed, and has the headers that were asked for', asyn
   await deliver(sendingTo({ ...target, headers, secret: base64 }))
   test.ok(isSigned(receiver.posts[2] ?? first, KEY), 'as libraries for Standard Webhooks have it')
   return undefined
+})
+
+t.test('a receiver is reached at an address of IPv6, if its certificate names that', async (test) => {
+  const { pair } = certificateMaker(test)
+  for (const [names, taken] of [
+    ['IP:::1', 1],
+    ['IP:::2', 0],
+  ] as const) {
+    const own = pair({ name: 'receiver', names })
+    const server = createServer(own, (_, response) => void response.end())
+    server.listen(0, '::1')
+    test.teardown(() => server.close())
+    await once(server, 'listening')
+    const url = `https://[::1]:${(server.address() as AddressInfo).port}/`
+    test.match(await deliver(sendingTo({ type: 'webhook', url, caCertificate: own.cert })), { taken }, names)
+  }
 })
 
 t.test('what is answered says whether it is tried again, and when', async (test) => {
