@@ -25,16 +25,15 @@ const ORDER = ['trees', 'contract', 'modules', 'longest', 'attack', 'system', 'o
 const LONGEST = `system/package-content system/package-removal system/package-install system/rolling-update
   system/failover-faults system/cluster-begun-killed system/cluster-joined-killed system/cluster-leaving-alive
   system/cluster-leaving-last system/haproxy-3-1 system/haproxy-3-2 system/haproxy-3-3 system/haproxy-3-4
-  system/haproxy-3-5 system/haproxy-3-6 system/haproxy-3-7 system/haproxy-3-8 system/haproxy-3-9 system/mixed-versions
-  system/nodes system/cluster-sharing system/cluster-pair-maintenance system/cluster-witness-removed
-  system/cluster-witness-distant system/cluster-pair system/cluster-restoring system/cluster-leaving
-  system/cluster-leaving-killed system/cluster-site system/cluster-joining system/cluster-moving system/haproxy-hangs
-  system/haproxy-hangs-restarted system/cluster-log system/power system/updates system/cluster-history-1
-  system/cluster-history-2 system/snmp system/crash system/backup-crash system/code-cache system/observe-reloads
-  system/apply-under-load system/network attack/injection-1 attack/injection-2 attack/injection-layer4 bench/cluster
-  bench/takeover bench/peers bench/configuration bench/interference bench/http system/sshd system/systemd system/start`.split(
-  /\s+/,
-)
+  system/haproxy-3-5 system/haproxy-3-6 system/haproxy-3-7 system/haproxy-3-8 system/haproxy-3-9
+  system/mixed-versions system/nodes system/cluster-sharing system/cluster-pair-maintenance
+  system/cluster-witness-removed system/cluster-witness-distant system/cluster-pair system/cluster-restoring
+  system/cluster-leaving system/cluster-leaving-killed system/cluster-site system/cluster-joining
+  system/cluster-moving system/haproxy-hangs system/haproxy-hangs-restarted system/cluster-log system/power
+  system/updates system/cluster-history-1 system/cluster-history-2 system/snmp system/crash system/backup-crash
+  system/code-cache system/observe-reloads system/apply-under-load system/network attack/injection-1
+  attack/injection-2 attack/injection-layer4 bench/cluster bench/takeover bench/peers bench/configuration
+  bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ClusterFiles } from '../../src/membership/cluster-files.ts'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, die, etcdAt, idsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, die, etcdAt, idsOf, nodeLeads, seenBy, seesWitness } from '../fixtures/cluster-sight.ts'
 import { until } from '../fixtures/daemon.ts'
 import { unlessRefused } from '../fixtures/etcd.ts'
 
@@ -11,14 +11,6 @@ t.setTimeout(240_000)
 
 const witnessToken = async ({ daemon }: ClusterDaemon) =>
   String((await daemon.data('POST', '/cluster/tokens', { role: 'witness' })).token)
-
-/** Resolves when the witness is so, as this node sees it. */
-const sees = (node: ClusterDaemon, isThere: boolean) =>
-  until(
-    isThere ? 'a witness that votes' : 'a witness that is away',
-    () => seenBy(node),
-    ({ witness }) => witness !== null && witness.isVoter && (witness.state === 'online') === isThere,
-  )
 
 t.test('two nodes and a witness', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
@@ -38,7 +30,7 @@ t.test('two nodes and a witness', async (t) => {
     await witness.says(/waits for a token/)
     await witness.hand(await witnessToken(left))
     await witness.says(/votes in the cluster site/)
-    t.match(await sees(left, true), { nodes: { length: 2 }, spareVotes: 1 })
+    t.match(await seesWitness(left, true), { nodes: { length: 2 }, spareVotes: 1 })
     await addRip(left, 'plainly-named')
   })
 
@@ -73,35 +65,27 @@ t.test('two nodes and a witness', async (t) => {
   })
 
   await t.test('leadership of its etcd goes back to a node', async (t) => {
-    const led = await until(
-      'a leader',
-      () => seenBy(left),
-      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
-    )
+    const led = await nodeLeads(left)
     const leader = led.nodes[0].isLeader === true ? left : right
     const etcd = etcdAt(t, leader, new ClusterFiles(leader.daemon.state))
     const listed = await etcd.members.list()
     // etcd looks now and then whether the witness leads, and may miss it: then it answers that it does not know.
     const moved = etcd.maintenance.moveLeader(listed.find(({ name }) => name === led.witness.id)?.id ?? '')
     await unlessRefused(moved)
-    const back = await until(
-      'a node that leads',
-      () => seenBy(left),
-      ({ nodes }) => nodes.some(({ isLeader }: { isLeader: boolean }) => isLeader),
-    )
+    const back = await nodeLeads(left)
     t.equal(back.witness.isLeader, false)
   })
 
   await t.test('the witness is killed: the nodes go on, and it comes back', async (t) => {
     await witness.die()
-    await sees(left, false)
+    await seesWitness(left, false)
     await addRip(right, 'without witness')
     t.match(await seenBy(right), { spareVotes: 0, quorum: true })
     const before = witness.stdout.length
     witness.start()
     await witness.says(/votes in the cluster site/, before)
-    await sees(left, true)
-    await sees(right, true)
+    await seesWitness(left, true)
+    await seesWitness(right, true)
   })
 
   await t.test('where two of three are gone nobody takes over, whatever a person says', async (t) => {
