@@ -42,7 +42,11 @@ export type Placement = 'here' | 'moves' | 'elsewhere'
 
 /** Of those that no node is preferred for. */
 const ALL = 'all'
-const PRIORITY_FIRST = 200
+/**
+ * The highest there is: who waits for the one that has the address waits (256 - priority) / 256 of an advertisement's
+ * interval longer (RFC 5798 §6.1).
+ */
+const PRIORITY_FIRST = 254
 const PRIORITY_STEP = 10
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>

@@ -62,12 +62,12 @@ t.test('the first node comes first, unless another is preferred', async (test) =
   const one = { name: 'lan.4.all', syncGroup: 'all' }
   const two = { name: 'lan.4.of-node-2', syncGroup: 'of-node-2' }
   test.same(shown('node'), [
-    { ...one, priority: 200, own: '10.0.0.5', others: ['10.0.0.6'] },
-    { ...two, priority: 190, own: '10.0.0.5', others: ['10.0.0.6'] },
+    { ...one, priority: 254, own: '10.0.0.5', others: ['10.0.0.6'] },
+    { ...two, priority: 244, own: '10.0.0.5', others: ['10.0.0.6'] },
   ])
   test.same(shown('node-2'), [
-    { ...one, priority: 190, own: '10.0.0.6', others: ['10.0.0.5'] },
-    { ...two, priority: 200, own: '10.0.0.6', others: ['10.0.0.5'] },
+    { ...one, priority: 244, own: '10.0.0.6', others: ['10.0.0.5'] },
+    { ...two, priority: 254, own: '10.0.0.6', others: ['10.0.0.5'] },
   ])
 })
 
