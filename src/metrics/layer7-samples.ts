@@ -10,7 +10,7 @@ import { type ColumnFamily, LAYER_7, LAYER_7_SERVER_STATE } from './layer7-famil
 import { TakenColumns } from './taken-columns.ts'
 
 export interface Layer7Parts {
-  readonly live: Pick<LiveAnswers, 'bytes'>
+  readonly live: Pick<LiveAnswers, 'bytes' | 'hold'>
   readonly names: ObjectNames
 }
 
@@ -47,9 +47,14 @@ export class Layer7Samples {
   /** Everything is of one answer, although others have turns in between. Nothing while HAProxy does not answer. */
   *write(out: Exposition): Generator<void> {
     const { bytes } = this.#parts.live
+    const letGo = this.#parts.live.hold()
     this.#written.clear()
-    if (bytes === undefined) this.#texts.clear()
-    else for (const kind of KINDS) yield* this.#kind(out, kind, bytes)
+    try {
+      if (bytes === undefined) this.#texts.clear()
+      else for (const kind of KINDS) yield* this.#kind(out, kind, bytes)
+    } finally {
+      letGo()
+    }
   }
 
   /** What was written last stands in this document. */

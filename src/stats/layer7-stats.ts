@@ -68,7 +68,8 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     }
     if (storage === undefined && this.#state.storage !== undefined) log.info('the archive is stored again')
     this.#state = { up, since_ms, reason, storage }
-    this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason })
+    const free = csv && (() => void csv.buffer.transfer(0))
+    this.live.update({ sequence: ++this.#sequence, csv, rows, layout, since_ms, reason, free })
     this.#nextTick()
   }
 

@@ -32,6 +32,8 @@ export interface LiveTick {
   readonly layout: number
   readonly since_ms: number
   readonly reason: string | undefined
+  /** Gives the memory of `csv` back, when nobody reads it any more. */
+  readonly free?: (() => void) | undefined
 }
 
 interface PreparedField {
@@ -63,6 +65,8 @@ export class LiveAnswers implements FrameSource {
   /** The one before, while somebody compares them. */
   #before: LiveTick | undefined
   #isCompared = false
+  /** Those that somebody reads over several turns, and by how many. */
+  readonly #holders = new Map<LiveTick, number>()
   readonly #rows = new LiveRows()
   #header = ''
   #scan: { readonly of: readonly Watched[]; readonly header: string; readonly plan: ScanPlan } | undefined
@@ -84,10 +88,37 @@ export class LiveAnswers implements FrameSource {
   update(tick: LiveTick): void {
     this.counting.met(tick.layout)
     this.#kept.drop(this.#tick.sequence)
-    this.#before = this.#isCompared ? this.#tick : undefined
+    const [before, last] = [this.#before, this.#tick]
+    this.#before = this.#isCompared ? last : undefined
     this.#isCompared = false
     this.#tick = tick
     if (tick.csv === undefined) this.#rows.forget()
+    this.#free(before)
+    this.#free(last)
+  }
+
+  /** The last answer stays as it is until this is let go: for who reads it while others have turns. */
+  hold(): () => void {
+    const tick = this.#tick
+    this.#holders.set(tick, (this.#holders.get(tick) ?? 0) + 1)
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      const others = (this.#holders.get(tick) ?? 0) - 1
+      if (others > 0) return void this.#holders.set(tick, others)
+      this.#holders.delete(tick)
+      this.#free(tick)
+    }
+  }
+
+  /**
+   * Some megabytes come each second. Left to the collector they would pile up until it marks everything that there is,
+   * again and again.
+   */
+  #free(tick: LiveTick | undefined): void {
+    if (tick === this.#tick || tick === this.#before || tick === undefined || this.#holders.has(tick)) return
+    tick.free?.()
   }
 
   render(view: LiveView): Rendered<Uint8Array> | undefined {

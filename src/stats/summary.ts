@@ -8,8 +8,8 @@ import { rowKey } from './live-plan.ts'
 import { skipFields } from './live-rows.ts'
 import { numberAt } from './live-scan.ts'
 import type { LiveAnswers } from './live.ts'
-import type { NamedBackend, NamedReal } from './names.ts'
-import type { PlacedObjects } from './placed-objects.ts'
+import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
+import type { PlacedObjects, Places } from './placed-objects.ts'
 
 /** A backend that serves nobody, or a real server of one that is down. */
 export interface DownObject {
@@ -25,7 +25,7 @@ export interface Summary {
   readonly down: readonly DownObject[]
 }
 
-type Layer7 = Pick<LiveAnswers, 'bytes' | 'problem'>
+type Layer7 = Pick<LiveAnswers, 'bytes' | 'hold' | 'problem'>
 type Layer4 = Pick<Layer4Live, 'layout' | 'row' | 'valueAt' | 'healthIn' | 'realsUp' | 'problem'>
 
 const NO_LAYOUT = -1
@@ -79,10 +79,22 @@ class Counts {
 
 /** Layer 7 at a glance, from HAProxy's last answer. Others have turns in between. */
 export async function summarizeLayer7(live: Layer7, placed: PlacedObjects): Promise<Summary> {
-  const { names } = placed
   const layout = () => live.bytes?.layout ?? NO_LAYOUT
-  const { frontends, members, rows } = await placed.at({ layout, row: (key) => live.bytes?.index.get(key) })
-  const said = new LastAnswer(live.bytes)
+  const places = await placed.at({ layout, row: (key) => live.bytes?.index.get(key) })
+  const letGo = live.hold()
+  try {
+    const counts = await countLayer7(new LastAnswer(live.bytes), placed.names, places)
+    return counts.summary(live.problem)
+  } finally {
+    letGo()
+  }
+}
+
+async function countLayer7(
+  said: LastAnswer,
+  names: ObjectNames,
+  { frontends, members, rows }: Places,
+): Promise<Counts> {
   const counts = new Counts()
   await each(frontends.length, (at) => {
     const row = frontends[at] ?? -1
@@ -108,7 +120,7 @@ export async function summarizeLayer7(live: Layer7, placed: PlacedObjects): Prom
     const isUp = text === '' ? undefined : text.startsWith('UP')
     return counts.backend(backend, isUp)
   })
-  return counts.summary(live.problem)
+  return counts
 }
 
 /** Layer 4 at a glance, from the last reading of the kernel's table. */
@@ -189,7 +201,7 @@ class LastAnswer {
 
 function isSameField(csv: Uint8Array, a: number, b: number): boolean {
   let i = 0
-  for (; csv[a + i] !== COMMA; i++) if (csv[a + i] !== csv[b + i]) return false
+  for (; csv[a + i] !== COMMA && a + i < csv.length; i++) if (csv[a + i] !== csv[b + i]) return false
   return csv[b + i] === COMMA
 }
 

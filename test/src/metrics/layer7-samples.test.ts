@@ -10,7 +10,7 @@ import { namesOf } from '../stats/names-fixture.ts'
 const P = '0198c0de-0000-7000-8000-00000000000'
 const FIXTURE = new Uint8Array(readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url)))
 
-function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layout = 1): void {
+function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layout = 1, free?: () => void): void {
   if (csv === undefined) {
     live.update({ sequence, csv, rows: undefined, layout: 0, since_ms: 1, reason: 'gone' })
     return
@@ -18,7 +18,7 @@ function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layo
   const rows = createStatRows()
   const header = scanStats(csv, rows)
   const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-  live.update({ sequence, csv, rows: starts, layout, since_ms: 1, reason: undefined })
+  live.update({ sequence, csv, rows: starts, layout, since_ms: 1, reason: undefined, free })
 }
 
 function documentOf(samples: Layer7Samples, out: Exposition): string {
@@ -61,6 +61,22 @@ t.test('figures of HAProxy 2.6 with names beside ids', async (test) => {
     'nobody checks these servers',
   )
   test.ok(lines.some((line) => line.startsWith('fulcrum_layer7_server_state{') && line.endsWith(' 1')))
+})
+
+t.test('an answer stays as it is while a document is made of it', async (test) => {
+  const names = namesOf([{ id: `${P}f`, name: 'Shop' }], [])
+  const live = new LiveAnswers(names, 'n')
+  const csv = Uint8Array.from(FIXTURE)
+  feed(live, csv, 1, 1, () => void csv.buffer.transfer(0))
+  const whole = fresh(live, names)
+  const out = new Exposition('prometheus')
+  const portions = new Layer7Samples({ live, names }).write(out)
+  portions.next()
+  feed(live, FIXTURE, 2)
+  test.equal(csv.length, FIXTURE.length)
+  for (const _ of portions);
+  test.equal(out.end().toString(), whole)
+  test.equal(csv.length, 0, 'and no longer')
 })
 
 t.test('no samples while HAProxy does not answer, and all of them when it does again', async (test) => {

@@ -213,3 +213,33 @@ t.test('rows that move, columns that move, texts that need escaping', async (t) 
     sessionRate: null,
   })
 })
+
+t.test('the memory of an answer is given back when nobody reads it any more', async (test) => {
+  const live = new LiveAnswers(names(), 'n')
+  const freed: number[] = []
+  const update = (sequence: number) =>
+    live.update({ ...tickOf(fixture, sequence), free: () => void freed.push(sequence) })
+  update(1)
+  test.same(freed, [])
+  update(2)
+  test.same(freed, [1])
+
+  live.since(1)
+  update(3)
+  test.same(freed, [1], 'the one before stays while somebody compares')
+  update(4)
+  test.same(freed, [1, 2, 3])
+
+  const [first, second] = [live.hold(), live.hold()]
+  update(5)
+  first()
+  first()
+  test.same(freed, [1, 2, 3], 'somebody still reads it')
+  second()
+  test.same(freed, [1, 2, 3, 4])
+  const last = live.hold()
+  last()
+  test.same(freed, [1, 2, 3, 4], 'it is the last answer')
+  update(6)
+  test.same(freed, [1, 2, 3, 4, 5], 'once each')
+})

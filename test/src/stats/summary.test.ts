@@ -1,4 +1,5 @@
 import t from 'tap'
+import { turn } from '../../../src/base/turns.ts'
 import { rowKey } from '../../../src/stats/live-plan.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
 import { PlacedObjects } from '../../../src/stats/placed-objects.ts'
@@ -25,12 +26,12 @@ const row = (proxy: string, server: string, scur: string, status: string, type: 
   [proxy, server, scur, status, type, rate, requests].join(',')
 
 /** HAProxy's answer as the archive thread hands it on. */
-function liveOf(lines: readonly string[]): LiveAnswers {
+function liveOf(lines: readonly string[], live = new LiveAnswers(names, 'n')) {
   const csv = new TextEncoder().encode(`# ${[COLUMNS.join(','), ...lines].join('\n')}\n\n`)
   const starts = [0]
   for (let at = csv.indexOf(10) + 1; at < csv.length - 1; at = csv.indexOf(10, at) + 1) starts.push(at)
-  const live = new LiveAnswers(names, 'n')
-  live.update({ sequence: 1, csv, rows: Uint32Array.from(starts), layout: 1, since_ms: 1, reason: undefined })
+  const more = { since_ms: 1, reason: undefined, free: () => void csv.buffer.transfer(0) }
+  live.update({ sequence: 1, csv, rows: Uint32Array.from(starts), layout: 1, ...more })
   return live
 }
 
@@ -60,6 +61,24 @@ t.test('layer 7: who is chosen to rest is not down, and a backend that nobody se
     { kind: 'backend', id: 'b2', name: 'blog' },
   ])
   test.same((await summarizeLayer7(live, placed)).layer, layer)
+})
+
+t.test('layer 7: all of one answer, although another one comes meanwhile', async (test) => {
+  const ids = Array.from({ length: 50_000 }, (_, at) => `r${at}`)
+  const many = namesOf([], [{ id: 'b1', name: 'shop', reals: ids.map(real) }])
+  const live = new LiveAnswers(many, 'n')
+  liveOf(
+    ids.map((id) => row('b1', id, '0', 'UP', 2)),
+    live,
+  )
+  const placed = new PlacedObjects(many)
+  test.match((await summarizeLayer7(live, placed)).layer.reals, { total: 50_000, up: 50_000 })
+  let isOver = false
+  const summary = summarizeLayer7(live, placed).finally(() => (isOver = true))
+  await turn()
+  liveOf([row('b1', 'r0', '0', 'DOWN', 2)], live)
+  test.notOk(isOver, 'others have turns')
+  test.match((await summary).layer.reals, { total: 50_000, up: 50_000 })
 })
 
 t.test('layer 7 of a HAProxy that somebody else configures: what is in maintenance is halted', async (test) => {
