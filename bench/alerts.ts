@@ -6,10 +6,10 @@ import { readFileSync } from 'node:fs'
 import { AlertBook } from '../src/alerts/alert-book.ts'
 import { LiveConditions } from '../src/alerts/live-conditions.ts'
 import type { AlertRule } from '../src/model/alerts.ts'
-import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { alertRule } from '../test/fixtures/alerts.ts'
+import { tickOf } from '../test/fixtures/live-tick.ts'
 import { namesOf } from '../test/src/stats/names-fixture.ts'
 import { spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
@@ -39,11 +39,7 @@ function figures(): LiveAnswers {
     reals: reals(at),
   }))
   const live = new LiveAnswers(namesOf([], backends), 'bench')
-  const csv = answer()
-  const rows = createStatRows()
-  const header = scanStats(csv, rows)
-  const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-  live.update({ sequence: 1, csv, rows: starts, layout: 1, since_ms: 1, reason: undefined })
+  live.update(tickOf(answer()))
   return live
 }
 

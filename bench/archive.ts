@@ -15,6 +15,7 @@ import { ArchiveReader } from '../storage/archive/reader.ts'
 import { METRIC_COUNT, tierAt } from '../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../storage/archive/writer.ts'
 import { Collector } from '../workers/archive/collector.ts'
+import { tickOf } from '../test/fixtures/live-tick.ts'
 import { Farm, uuid } from './farm.ts'
 import { processorTime_ms } from './measure.ts'
 import { scaled } from './scale.ts'
@@ -128,22 +129,21 @@ async function measureAnswers(directory: string, objects: number): Promise<void>
   const writer = new ArchiveWriter(directory, START_S)
   const collector = new Collector(writer)
   let csv = farm.csv()
-  let starts = new Uint32Array(0)
   for (let i = 0; i < SECONDS; i++) {
     if (i % 60 === 0) csv = farm.csv()
     const time = { archive_s: START_S + i + 0.05, monotonic_s: i }
-    const absorbed = collector.absorb(
+    collector.absorb(
       { ok: true, current: { pid: 1, uptime_s: 9_000 + i, bytes: csv, from: 0 }, old: [], oldPids: [] },
       time,
     )
-    starts = absorbed?.starts ?? starts
     collector.close(START_S + i, time)
   }
   const live = new LiveAnswers(farm.names, 'bench')
   const liveTimes: number[] = []
+  const tick = tickOf(csv)
   let size = 0
   for (let sequence = 1; sequence <= 500; sequence++) {
-    live.update({ sequence, csv, rows: starts, layout: 1, since_ms: 1, reason: undefined })
+    live.update({ ...tick, sequence })
     timed(liveTimes, () => {
       size = live.render({ kind: 'all' })?.body.length ?? 0
     })

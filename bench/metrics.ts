@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
+import { tickOf } from '../test/fixtures/live-tick.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { Farm } from './farm.ts'
 import { latencyAt } from './load.ts'
@@ -32,11 +32,7 @@ async function rendered(objects: number): Promise<readonly string[]> {
   const [cpu_ms, live_ms]: [number[], number[]] = [[], []]
   let body: Uint8Array | string = ''
   for (let second = 1; second <= WARM + RENDERS; second++) {
-    const csv = farm.csv()
-    const rows = createStatRows()
-    const header = scanStats(csv, rows)
-    const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-    live.update({ sequence: second, csv, rows: starts, layout: 1, since_ms: 1, reason: undefined })
+    live.update(tickOf(farm.csv(), second))
     now_ms += 1_000
     const began_ms = processorTime_ms()
     ;({ body } = await metrics.answer('application/openmetrics-text'))

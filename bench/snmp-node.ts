@@ -1,12 +1,12 @@
 /** A daemon whose HAProxy has as many servers as its argument says, in a process of its own. */
 import { mkdirSync } from 'node:fs'
 import { createAppliance } from '../src/appliance/appliance.ts'
-import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { silentLog } from '../src/base/log.ts'
 import { SNMP_OFF } from '../src/model/snmp.ts'
 import { FulcrumAgent } from '../src/snmp/fulcrum-agent.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
 import { recordingMachine, testSettings } from '../test/fixtures/appliance.ts'
+import { tickOf } from '../test/fixtures/live-tick.ts'
 import { namesOf } from '../test/src/stats/names-fixture.ts'
 import { viewOf } from '../test/fixtures/view.ts'
 
@@ -37,13 +37,7 @@ function csvAt(second: number): Uint8Array {
 }
 
 const live = new LiveAnswers(names, 'bench')
-{
-  const csv = csvAt(1000)
-  const rows = createStatRows()
-  const header = scanStats(csv, rows)
-  const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-  live.update({ sequence: 1, csv, rows: starts, layout: 1, since_ms: 1, reason: undefined })
-}
+live.update(tickOf(csvAt(1000)))
 
 mkdirSync(folder, { recursive: true })
 const settings = testSettings(folder, { http: { host: '127.0.0.1', port: Number(port) } })

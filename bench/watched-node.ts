@@ -2,12 +2,12 @@
  * A server whose HAProxy has as many objects as its argument says, each second with other figures, in a process of its
  * own: live answers of a frontend, and the metrics.
  */
-import { createStatRows, scanStats } from '../src/drivers/haproxy/stats-csv.ts'
 import { silentLog } from '../src/base/log.ts'
 import { metricsOnly } from '../src/http/metrics-only.ts'
 import { negotiate, wantedOf } from '../src/http/prepared.ts'
 import { listen, requestIds } from '../src/http/server.ts'
 import { LiveAnswers } from '../src/stats/live.ts'
+import { tickOf } from '../test/fixtures/live-tick.ts'
 import { Farm } from './farm.ts'
 import { metricsOf } from './metrics-of.ts'
 
@@ -19,18 +19,10 @@ const seconds = farm.rows.length > 1_000 ? Array.from({ length: 4 }, () => farm.
 const [frontend] = farm.names.frontends()
 
 const metrics = metricsOnly(metricsOf({ live, names: farm.names }), silentLog)
-const scanned = (csv: Uint8Array<ArrayBuffer>) => {
-  const rows = createStatRows()
-  const header = scanStats(csv, rows)
-  return { csv, rows: Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)]) }
-}
 // The scan belongs to the archive thread: it is done before anything is measured.
-const ticks = seconds?.map(scanned)
+const ticks = seconds?.map((csv) => tickOf(csv))
 let sequence = 0
-const tick = () => {
-  const { csv, rows } = ticks?.[sequence % ticks.length] ?? scanned(farm.csv())
-  live.update({ sequence: ++sequence, csv, rows, layout: 1, since_ms: 1, reason: undefined })
-}
+const tick = () => live.update({ ...(ticks?.[sequence % ticks.length] ?? tickOf(farm.csv())), sequence: ++sequence })
 tick()
 setInterval(tick, 1_000)
 const view = { kind: 'frontend', id: frontend?.id ?? '' } as const

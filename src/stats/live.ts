@@ -29,11 +29,18 @@ export interface LiveTick {
   readonly csv: Uint8Array | undefined
   /** Offset of the header row, then of every row that counts. */
   readonly rows: Uint32Array | undefined
+  /** Where the status of each row but the header stands; 0 where it has none. */
+  readonly statuses: Uint32Array | undefined
   readonly layout: number
   readonly since_ms: number
   readonly reason: string | undefined
   /** Gives the memory of `csv` back, when nobody reads it any more. */
   readonly free?: (() => void) | undefined
+}
+
+interface LastBytes extends LiveBytes {
+  readonly statuses: Uint32Array
+  readonly index: Pick<LiveRows, 'get' | 'columns'>
 }
 
 interface PreparedField {
@@ -61,7 +68,15 @@ export class LiveAnswers implements FrameSource {
   readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
   readonly #kept: KeptAnswers
-  #tick: LiveTick = { sequence: 0, csv: undefined, rows: undefined, layout: -1, since_ms: 0, reason: undefined }
+  #tick: LiveTick = {
+    sequence: 0,
+    csv: undefined,
+    rows: undefined,
+    statuses: undefined,
+    layout: -1,
+    since_ms: 0,
+    reason: undefined,
+  }
   /** The one before, while somebody compares them. */
   #before: LiveTick | undefined
   #isCompared = false
@@ -106,8 +121,8 @@ export class LiveAnswers implements FrameSource {
       if (!isHeld) return
       isHeld = false
       const others = (this.#holders.get(tick) ?? 0) - 1
-      if (others > 0) return void this.#holders.set(tick, others)
-      this.#holders.delete(tick)
+      if (others > 0) this.#holders.set(tick, others)
+      else this.#holders.delete(tick)
       this.#free(tick)
     }
   }
@@ -164,11 +179,11 @@ export class LiveAnswers implements FrameSource {
   }
 
   /** HAProxy's last answer, and which rows are whose; undefined while it does not answer. */
-  get bytes(): (LiveBytes & { readonly index: Pick<LiveRows, 'get' | 'columns'> }) | undefined {
-    const { csv, rows, layout } = this.#tick
-    if (csv === undefined || rows === undefined) return undefined
+  get bytes(): LastBytes | undefined {
+    const { csv, rows, statuses, layout } = this.#tick
+    if (csv === undefined || rows === undefined || statuses === undefined) return undefined
     if (this.#rows.follow({ csv, rows, layout })) this.#prepareFields(this.#rows.columns)
-    return { csv, rows, layout, index: this.#rows }
+    return { csv, rows, statuses, layout, index: this.#rows }
   }
 
   /** Finds the figures that are beyond a bound, all in one pass. Answers whether HAProxy has told any. */

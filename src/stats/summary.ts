@@ -169,20 +169,17 @@ interface Status {
 /** What HAProxy has said. Most rows have the status of the row before, so that its text is not made again. */
 class LastAnswer {
   readonly #bytes: Layer7['bytes']
-  readonly #column: number
   #status: Status = UNSAID
   #at = -1
 
   constructor(bytes: Layer7['bytes']) {
     this.#bytes = bytes
-    this.#column = bytes?.index.columns.get('status') ?? -1
   }
 
   status(row: number): Status {
-    const start = this.#bytes?.rows[row]
-    if (this.#bytes === undefined || start === undefined || this.#column < 0) return UNSAID
+    const at = this.#bytes?.statuses[row - 1] ?? 0
+    if (this.#bytes === undefined || at === 0) return UNSAID
     const { csv } = this.#bytes
-    const at = skipFields(csv, start, this.#column)
     if (this.#at < 0 || !isSameField(csv, at, this.#at)) {
       const text = fieldText(csv, at)
       this.#status = { text, health: healthOf([text]) }

@@ -73,6 +73,8 @@ export interface HaproxyTick {
    * first.
    */
   readonly rows: Uint32Array<ArrayBuffer> | undefined
+  /** Where the status of each of them stands, but of the header; 0 where there is none. */
+  readonly statuses: Uint32Array<ArrayBuffer> | undefined
   /** Changes when the set or the order of the rows changes. */
   readonly layout: number
   /** Servers that went up or down; absent when none did. */

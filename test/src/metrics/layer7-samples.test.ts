@@ -1,24 +1,19 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
 import { Exposition } from '../../../src/metrics/exposition.ts'
 import { Layer7Samples } from '../../../src/metrics/layer7-samples.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
 import type { ObjectNames } from '../../../src/stats/names.ts'
+import { tickOf } from '../../fixtures/live-tick.ts'
 import { namesOf } from '../stats/names-fixture.ts'
 
 const P = '0198c0de-0000-7000-8000-00000000000'
 const FIXTURE = new Uint8Array(readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url)))
 
 function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layout = 1, free?: () => void): void {
-  if (csv === undefined) {
-    live.update({ sequence, csv, rows: undefined, layout: 0, since_ms: 1, reason: 'gone' })
-    return
-  }
-  const rows = createStatRows()
-  const header = scanStats(csv, rows)
-  const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-  live.update({ sequence, csv, rows: starts, layout, since_ms: 1, reason: undefined, free })
+  if (csv !== undefined) return live.update({ ...tickOf(csv, sequence, layout), free })
+  const nothing = { csv, rows: undefined, statuses: undefined }
+  return live.update({ sequence, ...nothing, layout: 0, since_ms: 1, reason: 'gone' })
 }
 
 function documentOf(samples: Layer7Samples, out: Exposition): string {

@@ -18,6 +18,7 @@ t.test(
     const bytes = {
       csv,
       rows: Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)]),
+      statuses: rows.statuses,
       layout: 1,
       index: { get: () => undefined, columns: header?.columns ?? new Map() },
     }

@@ -1,19 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
 import { LIVE_FIELDS } from '../../../src/stats/live-fields.ts'
-import { LiveAnswers, type LiveTick } from '../../../src/stats/live.ts'
+import { LiveAnswers } from '../../../src/stats/live.ts'
+import { tickOf } from '../../fixtures/live-tick.ts'
 import { namesOf } from './names-fixture.ts'
 
 const P = '0198c0de-0000-7000-8000-00000000000'
 const fixture = new Uint8Array(readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url)))
-
-function tickOf(csv: Uint8Array, sequence = 1, layout = 1): LiveTick {
-  const rows = createStatRows()
-  const header = scanStats(csv, rows)
-  const starts = Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)])
-  return { sequence, csv, rows: starts, layout, since_ms: 1, reason: undefined }
-}
 
 function names() {
   return {
@@ -161,6 +154,7 @@ t.test(
       sequence: 2,
       csv: undefined,
       rows: undefined,
+      statuses: undefined,
       layout: 0,
       since_ms: 1_700_000_000_000,
       reason: 'its socket does not exist',
@@ -182,7 +176,15 @@ t.test('after a silence the rows are looked at anew, whatever number their layou
   const csv = Buffer.from(fixture)
   live.update(tickOf(fixture, 1))
   const before = parse(live.render({ kind: 'rips' })?.body).data
-  live.update({ sequence: 2, csv: undefined, rows: undefined, layout: -1, since_ms: 1, reason: 'the thread failed' })
+  live.update({
+    sequence: 2,
+    csv: undefined,
+    rows: undefined,
+    statuses: undefined,
+    layout: -1,
+    since_ms: 1,
+    reason: 'the thread failed',
+  })
   live.render({ kind: 'rips' })
   // A frontend more at the top moves every row behind it.
   const header = csv.indexOf('\n') + 1

@@ -4,6 +4,7 @@ import { rowKey } from '../../../src/stats/live-plan.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
 import { PlacedObjects } from '../../../src/stats/placed-objects.ts'
 import { summarizeLayer4, summarizeLayer7 } from '../../../src/stats/summary.ts'
+import { tickOf } from '../../fixtures/live-tick.ts'
 import { namesOf } from './names-fixture.ts'
 
 const real = (ripId: string) => ({ ripId, name: `n ${ripId}` })
@@ -21,17 +22,14 @@ const names = {
   state: (id: string) => (id === 'drained' || id === 'halted' ? id : ('online' as const)),
 }
 
-const COLUMNS = ['pxname', 'svname', 'scur', 'status', 'type', 'rate', 'req_rate']
+const COLUMNS = ['pxname', 'svname', 'scur', 'stot', 'bin', 'bout', 'status', 'type', 'rate', 'req_rate']
 const row = (proxy: string, server: string, scur: string, status: string, type: number, rate = '', requests = '') =>
-  [proxy, server, scur, status, type, rate, requests].join(',')
+  [proxy, server, scur, 0, 0, 0, status, type, rate, requests].join(',')
 
 /** HAProxy's answer as the archive thread hands it on. */
 function liveOf(lines: readonly string[], live = new LiveAnswers(names, 'n')) {
   const csv = new TextEncoder().encode(`# ${[COLUMNS.join(','), ...lines].join('\n')}\n\n`)
-  const starts = [0]
-  for (let at = csv.indexOf(10) + 1; at < csv.length - 1; at = csv.indexOf(10, at) + 1) starts.push(at)
-  const more = { since_ms: 1, reason: undefined, free: () => void csv.buffer.transfer(0) }
-  live.update({ sequence: 1, csv, rows: Uint32Array.from(starts), layout: 1, ...more })
+  live.update({ ...tickOf(csv), free: () => void csv.buffer.transfer(0) })
   return live
 }
 
