@@ -46,7 +46,7 @@ export async function run(): Promise<void> {
   try {
     const file = (name: string) => join(daemon.state, 'tls', name)
     const shown = { key: file('api-key.pem'), certificate: file('api-certificate.pem') }
-    const [barePlain, bareTls] = [await startBare(ANSWER), await startBare(ANSWER, shown)]
+    const [barePlain, bareTls] = [await startBare(ANSWER), await startBare(ANSWER, { tls: shown })]
     bares.push(barePlain, bareTls)
     for (const [name, load] of CASES) {
       const [ours, bare]: [Rate[], Rate[]] = [[], []]

@@ -1,7 +1,7 @@
 /** Requests per second and p99 of the front, beside a bare uWebSockets.js server that answers the same bytes. */
 import { latencyAt } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
-import { besideBare, ratios, startPolled } from './polled.ts'
+import { besideBare, type Rate, ratios, startPolled } from './polled.ts'
 import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(4, 1)
@@ -17,12 +17,14 @@ export async function run(): Promise<void> {
       polled.cases.filter((_, at) => [1, 4, 6].includes(at)),
     )
     for (const asked of cases) {
-      const { ours, bare, target, bytes } = await besideBare(polled, asked, { rounds: ROUNDS, seconds: SECONDS })
-      const [rates, limits] = [ours, bare].map((each) => each.map(({ perSecond }) => perSecond)) as [number[], number[]]
-      const [cost, least] = [ours, bare].map((each) => each.map(({ processor_us }) => processor_us)) as [
-        number[],
-        number[],
-      ]
+      const { ours, bare, reading, target, bytes } = await besideBare(polled, asked, {
+        rounds: ROUNDS,
+        seconds: SECONDS,
+        reads: true,
+      })
+      const ratesOf = (each: readonly Rate[]) => each.map(({ perSecond }) => perSecond)
+      const costsOf = (each: readonly Rate[]) => each.map(({ processor_us }) => processor_us)
+      const [rates, limits, costs] = [ratesOf(ours), ratesOf(bare), costsOf(ours)]
       const half = median(rates) / 2
       const p99_ms = await latencyAt(target, half, SECONDS)
       rows.push([
@@ -31,7 +33,8 @@ export async function run(): Promise<void> {
         whole(median(rates)),
         whole(median(limits)),
         spread(ratios(rates, limits), 2),
-        `${spread(cost)} / ${median(least).toFixed(1)}`,
+        `${median(costs).toFixed(1)} / ${median(costsOf(bare)).toFixed(1)}`,
+        reading.length === 0 ? '–' : spread(ratios(costs, costsOf(reading)), 2),
         `${p99_ms.toFixed(2)} at ${whole(half)}/s`,
       ])
     }
@@ -40,7 +43,16 @@ export async function run(): Promise<void> {
   }
   table(
     `Front: ${ROUNDS} interleaved rounds of ${SECONDS} s, wrk -t1 -c32, token and role check on`,
-    ['request', 'bytes', 'requests/s', 'bare uWebSockets.js', 'ratio (range)', 'processor µs / bare', 'p99 ms'],
+    [
+      'request',
+      'bytes',
+      'requests/s',
+      'bare uWebSockets.js',
+      'ratio (range)',
+      'processor µs / bare',
+      'of one that reads',
+      'p99 ms',
+    ],
     rows,
   )
 }

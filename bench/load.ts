@@ -65,16 +65,19 @@ export interface BareServer {
   stop(): void
 }
 
+interface Bare {
+  readonly tls?: { readonly key: string; readonly certificate: string }
+  /** It reads the request, and sends headers as the daemon does. */
+  readonly reads?: boolean
+}
+
 /** A bare uWebSockets.js server in a process of its own that answers these bytes from memory. */
-export async function startBare(
-  body: Uint8Array,
-  tls?: { readonly key: string; readonly certificate: string },
-): Promise<BareServer> {
+export async function startBare(body: Uint8Array, { tls, reads = false }: Bare = {}): Promise<BareServer> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const file = join(folder, 'body')
   writeFileSync(file, body)
   const program = fileURLToPath(new URL('bare-server.ts', import.meta.url))
-  const shown = tls === undefined ? [] : [tls.key, tls.certificate]
+  const shown = [...(tls === undefined ? [] : [tls.key, tls.certificate]), ...(reads ? ['--reads'] : [])]
   const server = spawn(process.execPath, [program, file, ...shown], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [line] = await once(createInterface({ input: server.stdout }), 'line')
   return {

@@ -142,29 +142,40 @@ export async function rateOf(pid: number, seconds: number, load: () => Promise<n
   return { perSecond, processor_us: ((cpuOf(pid) - before_s) * 1e6) / (perSecond * seconds) }
 }
 
-/** In turn with a bare server that answers the same bytes. */
+/**
+ * In turn with a bare server that answers the same bytes and, with `reads`, with one that reads the same request before
+ * it does; not with that one where each request is another.
+ */
 export async function besideBare(
   polled: Polled,
   asked: Asked,
-  { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
+  { rounds, seconds, reads = false }: { readonly rounds: number; readonly seconds: number; readonly reads?: boolean },
 ): Promise<{
   readonly ours: readonly Rate[]
   readonly bare: readonly Rate[]
+  readonly reading: readonly Rate[]
   readonly target: Target
   readonly bytes: number
 }> {
   const { target, body } = await polled.target(asked)
   const limit = await startBare(body)
-  const [ours, bare]: [Rate[], Rate[]] = [[], []]
+  const reader = reads && target.script === undefined ? await startBare(body, { reads: true }) : undefined
+  const rates = (pid: number, of: Target) => rateOf(pid, seconds, () => throughput(of, seconds))
+  const [ours, bare, reading]: [Rate[], Rate[], Rate[]] = [[], [], []]
   try {
     for (let round = 0; round < rounds; round += 1) {
-      bare.push(await rateOf(limit.pid, seconds, () => throughput({ url: limit.url, headers: {} }, seconds)))
-      ours.push(await rateOf(polled.pid, seconds, () => throughput(target, seconds)))
+      bare.push(await rates(limit.pid, { url: limit.url, headers: {} }))
+      ours.push(await rates(polled.pid, target))
+      if (reader === undefined) continue
+      const { pathname, search } = new URL(target.url)
+      const { href: url } = new URL(`${pathname}${search}`, reader.url)
+      reading.push(await rates(reader.pid, { url, headers: target.headers }))
     }
   } finally {
     limit.stop()
+    reader?.stop()
   }
-  return { ours, bare, target, bytes: body.length }
+  return { ours, bare, reading, target, bytes: body.length }
 }
 
 /** One of these divided by the other, round by round. */
