@@ -28,12 +28,13 @@ export function createMetrics(
   here: AddressesParts['here'],
   cluster: () => Promise<ClusterState | undefined>,
 ): Metrics {
-  const { layer7, layer4, names, clock } = node
+  const { layer7, layer4, names, clock, machine } = node
   const slow = new KeptAnswer({ ask: () => readSlow(node), kept_ms: SLOW_MS, clock })
   return new Metrics({
     layer7: { live: layer7.live, names: names.layer7 },
     layer4: { live: layer4.live, names: names.layer4 },
     node: async () => nodeFigures(node, here, await slow.get(), await cluster()),
+    pack: (packing, body) => machine.packing.run('pack', { packing, body }),
     clock,
   })
 }

@@ -19,6 +19,9 @@ export type Stream = (sink: StreamSink) => () => void
 /** Called in the turn in which the bytes are had; answers what lets them go. */
 export type Hold = () => () => void
 
+/** Compresses bytes beside the thread that answers; they stay as they are until it has. */
+export type Pack = (packing: 'gzip' | 'br', body: Uint8Array) => Promise<Uint8Array>
+
 /** Bytes that were rendered beforehand: the whole answer, envelope included. */
 export interface Rendered<Body extends Uint8Array | string = Uint8Array | string> {
   /** 200, or where else the answer is: its header Location says it. */
@@ -30,6 +33,8 @@ export interface Rendered<Body extends Uint8Array | string = Uint8Array | string
   readonly hold?: Hold
   /** The same bytes, compressed beforehand; without them they are compressed when somebody wants that. */
   readonly encoded?: { readonly br: Uint8Array; readonly gzip: Uint8Array }
+  /** Who compresses them when somebody wants that, unless it is the common pool of threads. */
+  readonly pack?: Pack
   /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
   readonly slices?: () => Slices
   /** Instead of `body`: an answer without an end. */

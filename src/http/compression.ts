@@ -1,16 +1,6 @@
-import {
-  brotliCompress,
-  type BrotliOptions,
-  brotliCompressSync,
-  constants,
-  gzip,
-  gzipSync,
-  type ZlibOptions,
-} from 'node:zlib'
-import type { Rendered } from '../context/rendered.ts'
-import type { Encoding } from './encoding.ts'
-
-export type Compressed = Exclude<Encoding, 'identity'>
+import { brotliCompress, gzip } from 'node:zlib'
+import { BROTLI, GZIP, packHere, type Packing } from '../base/packing.ts'
+import type { Pack, Rendered } from '../context/rendered.ts'
 
 /** What fits into one packet with its headers arrives no sooner when it is smaller. */
 export const COMPRESS_MIN_BYTES = 1_200
@@ -20,10 +10,6 @@ export const COMPRESS_AT_ONCE_BYTES = 16 * 1_024
 const RUNNING_MAX = 2
 /** Answers that wait for them; whoever comes after that gets the plain bytes, which every client understands. */
 const WAITING_MAX = 32
-
-/** The fastest levels: the next ones take two to five times as long for a tenth less. */
-const GZIP: ZlibOptions = { level: 1 }
-const BROTLI: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml|openmetrics-text)|image\/svg)/
 
@@ -40,32 +26,36 @@ const waiting: (() => void)[] = []
  * `undefined` when too many are being compressed.
  */
 export function compress(
-  encoding: Compressed,
+  encoding: Packing,
   body: Uint8Array,
-  { isTransient, hold }: Pick<Rendered, 'isTransient' | 'hold'>,
+  { isTransient, hold, pack }: Pick<Rendered, 'isTransient' | 'hold' | 'pack'>,
 ): Uint8Array | Promise<Uint8Array> | undefined {
   if (body.length <= COMPRESS_AT_ONCE_BYTES) {
-    return encoding === 'gzip' ? gzipSync(body, GZIP) : brotliCompressSync(body, BROTLI)
+    return packHere(encoding, body)
   }
   if (running >= RUNNING_MAX && waiting.length >= WAITING_MAX) return undefined
   const letGo = hold?.()
   const stays = letGo !== undefined || isTransient !== true
-  return compressBeside(encoding, stays ? body : Buffer.from(body)).finally(letGo)
+  return beside(encoding, stays ? body : Buffer.from(body), pack ?? packInPool).finally(letGo)
 }
 
-async function compressBeside(encoding: Compressed, body: Uint8Array): Promise<Uint8Array> {
+async function beside(encoding: Packing, body: Uint8Array, pack: Pack): Promise<Uint8Array> {
   if (running >= RUNNING_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
   else running++
   try {
-    return await new Promise<Uint8Array>((resolve, reject) => {
-      const done = (error: Error | null, result: Uint8Array) => (error === null ? resolve(result) : reject(error))
-      if (encoding === 'gzip') gzip(body, GZIP, done)
-      else brotliCompress(body, BROTLI, done)
-    })
+    return await pack(encoding, body)
   } finally {
     // The place goes to the next in line, so that it is never counted twice.
     const next = waiting.shift()
     if (next === undefined) running--
     else next()
   }
+}
+
+function packInPool(encoding: Packing, body: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, result: Uint8Array) => (error === null ? resolve(result) : reject(error))
+    if (encoding === 'gzip') gzip(body, GZIP, done)
+    else brotliCompress(body, BROTLI, done)
+  })
 }

@@ -1,7 +1,8 @@
 import { weightsOf } from '../api/accept.ts'
+import type { Packing } from '../base/packing.ts'
 
 /** How the bytes of an answer are sent. */
-export type Encoding = 'identity' | 'gzip' | 'br'
+export type Encoding = 'identity' | Packing
 
 /** Brotli at its fast level is as quick as gzip at its own and smaller; what is plain comes last. */
 const PREFERRED: readonly Encoding[] = ['br', 'gzip', 'identity']

@@ -1,5 +1,6 @@
+import type { Packing } from '../base/packing.ts'
 import type { Rendered } from '../context/rendered.ts'
-import { compress, type Compressed, isCompressible } from './compression.ts'
+import { compress, isCompressible } from './compression.ts'
 import { chooseEncoding, type Encoding } from './encoding.ts'
 import { type Answer, headOf, JSON_TYPE } from './envelope.ts'
 import type { Incoming } from './incoming.ts'
@@ -112,7 +113,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
   }
 }
 
-function compressed(ready: Rendered, encoding: Compressed, forms: Forms): Form {
+function compressed(ready: Rendered, encoding: Packing, forms: Forms): Form {
   const bytes = typeof ready.body === 'string' ? Buffer.from(ready.body) : ready.body
   const result = ready.encoded?.[encoding] ?? compress(encoding, bytes, ready)
   // Too much is being compressed: the plain form is right for everybody, and the next request may be luckier.

@@ -24,6 +24,8 @@ import {
   type ComputePool,
   computePool,
   intakePool,
+  type PackingPool,
+  packingPool,
   probePool,
   systemPool,
 } from '../threads/worker-pool.ts'
@@ -45,6 +47,8 @@ export interface Machine {
   readonly touchesPackages: boolean
   readonly facts: MachineFacts
   readonly compute: ComputePool
+  /** What compresses at a lower priority. */
+  readonly packing: PackingPool
   /** What speaks with CAs. */
   readonly acme: AcmePool
   /** What tells alert targets. */
@@ -73,6 +77,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
+  const packing = packingPool()
   const acme = acmePool()
   const alerts = alertPool()
   const nothing = async (steps: readonly unknown[]) => {
@@ -89,12 +94,13 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     touchesPackages: false,
     facts: machineFacts(probes, checks),
     compute,
+    packing,
     acme,
     alerts,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes.close(), checks.close(), compute.close(), acme.close(), alerts.close()])
+      await Promise.all([probes, checks, compute, packing, acme, alerts].map((each) => each.close()))
     },
   }
 }
@@ -137,6 +143,7 @@ export function createMachine(settings: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
+  const packing = packingPool()
   const acme = acmePool()
   const alerts = alertPool()
   const intake = intakePool()
@@ -159,6 +166,7 @@ export function createMachine(settings: Settings): Machine {
     touchesPackages: !supervised,
     facts: machineFacts(probes, checks),
     compute,
+    packing,
     acme,
     alerts,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
@@ -179,7 +187,7 @@ export function createMachine(settings: Settings): Machine {
       return stopped.ok ? undefined : stopped.output
     },
     async close() {
-      await Promise.all([pool, probes, checks, compute, acme, intake].map((each) => each.close()))
+      await Promise.all([pool, probes, checks, compute, packing, acme, intake].map((each) => each.close()))
     },
   }
 }

@@ -6,6 +6,9 @@ interface Lent {
   holders: number
 }
 
+/** Memory that the thread which compresses reads without a copy. */
+export const sharedMemory = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes))
+
 const SMALLEST = 64 * 1_024
 /** Memory that is this much larger than what is written in it is given back. */
 const LARGER_MAX = 4
@@ -25,7 +28,7 @@ export class DocumentMemory {
     const length = this.#last?.length ?? 0
     const fits = before !== undefined && before.memory.length <= Math.max(SMALLEST, length * LARGER_MAX)
     if (fits && before.holders === 0 && before.memory.length >= length) return before.memory
-    return Buffer.allocUnsafeSlow(Math.max(SMALLEST, length + (length >> 4)))
+    return sharedMemory(Math.max(SMALLEST, length + (length >> 4)))
   }
 
   /** This one is read from now on. */

@@ -1,6 +1,7 @@
 import { weightsOf } from '../api/accept.ts'
 import type { MetricsFormat } from '../context/metrics.ts'
 import { ascii, JsonBuffer } from '../stats/json-buffer.ts'
+import { sharedMemory } from './document-memory.ts'
 import { type Family, sampleName, unitOf } from './family.ts'
 
 export const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
@@ -43,7 +44,7 @@ const LINE = 0x0a
 
 /** Text that scrapers read, written family by family. A family without samples leaves nothing. */
 export class Exposition {
-  readonly out = new JsonBuffer()
+  readonly out = new JsonBuffer(sharedMemory)
   readonly #isOpenMetrics: boolean
   #name: Uint8Array = SPACE
   #labels: readonly string[] = []

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { KeptAnswer } from '../base/kept-answer.ts'
 import { inTurns } from '../base/turns.ts'
 import type { MetricsFormat, MetricsReader } from '../context/metrics.ts'
-import type { Rendered } from '../context/rendered.ts'
+import type { Pack, Rendered } from '../context/rendered.ts'
 import { DocumentMemory } from './document-memory.ts'
 import { CONTENT_TYPES, Exposition, formatFor } from './exposition.ts'
 import type { Family } from './family.ts'
@@ -18,11 +18,15 @@ export interface MetricsParts {
   readonly layer7: Layer7Parts
   readonly layer4: Layer4Parts
   readonly node: () => Promise<NodeFigures>
+  /** Compresses what is large, at a lower priority. */
+  readonly pack?: Pack
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
 /** However many scrapers there are, each form is made once in this time. */
 const KEPT_MS = 1_000
+/** Smaller ones are compressed in some milliseconds: nobody notices them. */
+const LARGE_BYTES = 1_000_000
 
 /** One form of the figures: each document is made of the one before it. */
 class Documents {
@@ -75,7 +79,9 @@ export class Metrics implements MetricsReader {
     this.#documents.delete(format)
     const document = await documents.make()
     this.#documents.set(format, documents)
+    const { pack } = this.#parts
+    const apart = pack !== undefined && document.body.length >= LARGE_BYTES ? { pack } : {}
     const contentType = CONTENT_TYPES[format]
-    return { ...document, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
+    return { ...document, ...apart, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
   }
 }

@@ -20,10 +20,19 @@ const PAIRS = Uint8Array.from(
 
 const encoder = new TextEncoder()
 
+const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes)
+
 /** Growing byte output for answers. One is reused for many; `take` copies what was written. */
 export class JsonBuffer {
-  #bytes: Buffer = Buffer.allocUnsafeSlow(SMALLEST)
+  readonly #allocate: (bytes: number) => Buffer
+  #bytes: Buffer
   #length = 0
+
+  /** Of memory that is this thread's alone, unless it is told otherwise. */
+  constructor(allocate: (bytes: number) => Buffer = ownMemory) {
+    this.#allocate = allocate
+    this.#bytes = allocate(SMALLEST)
+  }
 
   get length(): number {
     return this.#length
@@ -43,7 +52,7 @@ export class JsonBuffer {
   /** What was written, to keep, without a copy: what is written next has bytes of its own. */
   give(): Buffer {
     const given = this.view()
-    this.use(Buffer.allocUnsafeSlow(SMALLEST))
+    this.use(this.#allocate(SMALLEST))
     return given
   }
 
@@ -67,7 +76,7 @@ export class JsonBuffer {
   reserve(more: number): void {
     const wanted = this.#length + more
     if (wanted <= this.#bytes.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, wanted))
+    const grown = this.#allocate(Math.max(this.#bytes.length * 2, wanted))
     this.#bytes.copy(grown, 0, 0, this.#length)
     this.#bytes = grown
   }

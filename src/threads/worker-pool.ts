@@ -4,6 +4,7 @@ import type * as AcmeTasks from '../../workers/acme.ts'
 import type * as AlertTasks from '../../workers/alerts.ts'
 import type * as ComputeTasks from '../../workers/compute.ts'
 import type * as IntakeTasks from '../../workers/intake.ts'
+import type * as PackingTasks from '../../workers/packing.ts'
 import type * as ProbeTasks from '../../workers/probe.ts'
 import type * as SystemTasks from '../../workers/system.ts'
 import type { HostSettings } from '../../workers/host/host-settings.ts'
@@ -206,6 +207,20 @@ export function intakePool(): IntakePool {
     threads: 1,
     idle_ms: 10_000,
     queue_max: 4,
+    workerData: undefined,
+  })
+}
+
+export type PackingPool = Pool<typeof PackingTasks>
+
+/** Compresses what is large and not urgent, at a lower priority. The thread outlives a scrape each minute. */
+export function packingPool(): PackingPool {
+  return new WorkerPool<typeof PackingTasks>(new URL('../../workers/packing.ts', import.meta.url), {
+    threads: 1,
+    idle_ms: 70_000,
+    // Two forms of the metrics, each packed in two ways.
+    queue_max: 4,
+    isCutOff: true,
     workerData: undefined,
   })
 }

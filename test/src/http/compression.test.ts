@@ -40,6 +40,25 @@ t.test('bytes that can be held are held until they are compressed, instead of co
   test.equal(held, 0, 'what is compressed at once')
 })
 
+t.test('what somebody else compresses is left to him, and held until then', async (test) => {
+  let held = 0
+  const hold = () => {
+    held += 1
+    return () => void (held -= 1)
+  }
+  const asked: unknown[] = []
+  const pack = async (packing: string, bytes: Uint8Array) => {
+    asked.push([packing, bytes.length, held])
+    return Buffer.from('packed')
+  }
+  test.same(await compress('br', body(100_000), { hold, pack }), Buffer.from('packed'))
+  test.same([asked, held], [[['br', 100_000, 1]], 0])
+  test.ok(compress('gzip', body(1_000), { hold, pack }) instanceof Uint8Array, 'a small one is not worth it')
+  const refuse = () => Promise.reject(new Error('ended'))
+  await test.rejects(async () => compress('gzip', body(100_000), { hold, pack: refuse }), { message: 'ended' })
+  test.equal(held, 0)
+})
+
 t.test('who finds a long line gets nothing, and later all is as before', async (test) => {
   const all = Array.from({ length: 60 }, () => compress('gzip', body(100_000), { isTransient: true }))
   const accepted = all.filter((one) => one !== undefined)

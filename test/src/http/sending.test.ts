@@ -9,6 +9,7 @@ import type { Incoming } from '../../../src/http/incoming.ts'
 import { negotiate, wantedOf } from '../../../src/http/prepared.ts'
 import { STATUS_LINES } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
+import { sharedMemory } from '../../../src/metrics/document-memory.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
@@ -25,8 +26,8 @@ const prepared = { body: Buffer.alloc(2 * MIB, 'p'), etag: '"p"', cacheControl: 
 /** Answers of every kind; counts what it was asked. */
 async function fixture(test: Test, kind: 'plain' | 'tls' = 'plain') {
   const seen = { asked: 0, held: 0 }
-  // More than sockets hold for a reader.
-  const lent = Buffer.alloc(16 * MIB)
+  // More than sockets hold for a reader, in memory such as the metrics stand in.
+  const lent = sharedMemory(16 * MIB)
   const hold = () => {
     seen.held += 1
     let isHeld = true
