@@ -48,3 +48,22 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   test.ok(Number(seconds) > 600, 'as the daemon counts')
   test.same(faults, [])
 })
+
+t.test('services that run until the next apply', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  const { id } = (await daemon.data('GET', '/layer7proxy/frontends'))[0]
+  await daemon.data('DELETE', `/layer7proxy/frontends/${id}`)
+  const saysSo = 'main .empty:has-text("Nothing is balanced after the next apply."):has-text("goes on: 1 service")'
+  await page.waitForSelector(saysSo)
+  for (const name of ['services', 'traffic']) {
+    await page.goto(`https://127.0.0.1:${daemon.port}/#/${name}`)
+    await page.waitForSelector(saysSo)
+  }
+  await page.click('main .empty button:has-text("Show")')
+  await page.click('dialog button:has-text("Apply all")')
+  await page.waitForSelector('main .empty:has-text("Nothing is balanced yet.")')
+  test.same(faults, [])
+})

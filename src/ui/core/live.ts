@@ -78,6 +78,10 @@ export interface Overview {
 }
 
 export const overview = signal<Overview | undefined>(undefined)
+
+/** Those that run, whatever waits; they are told before the records of thousands come. */
+export const frontendsOf = ({ layer7, layer4 }: Pick<Overview, 'layer7' | 'layer4'>): number =>
+  layer7.frontends.total + layer4.frontends.total
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
 export const stream = signal<StreamState>('waiting')

@@ -1,12 +1,12 @@
-import { type Attention, type Happened, type Layer, type Overview, overview, type Revision } from '../core/live.ts'
+import { type Attention, frontendsOf, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
+import { Badge, Button, Card, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { isPendingOpen } from '../parts/pending.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
-import { type Service, ServicesTable, useServices } from '../parts/services-table.tsx'
+import { NoServices, type Service, ServicesTable, useServices } from '../parts/services-table.tsx'
 
 const TONES: Readonly<Record<string, Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 const PAGES: Readonly<Record<string, string>> = {
@@ -115,8 +115,6 @@ function firstOf(services: readonly Service[], attention: readonly Attention[]):
 }
 
 const up = ({ reals }: Layer): number => reals.up
-/** The records of thousands come later. */
-const frontendsOf = ({ layer7, layer4 }: Overview): number => layer7.frontends.total + layer4.frontends.total
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
 
@@ -150,7 +148,7 @@ function Shown({ kind, resource }: Pick<Attention, 'kind' | 'resource'>) {
 }
 
 const FirstSteps = () => (
-  <Empty title={t('Nothing is balanced yet.')}>
+  <NoServices>
     {may('POST /config/plan') ? (
       <p>
         {t(
@@ -161,7 +159,7 @@ const FirstSteps = () => (
     <Button kind="main" icon="plus" needs="POST /config/plan" onClick={() => (isPublishOpen.value = true)}>
       {t('Publish a service')}
     </Button>
-  </Empty>
+  </NoServices>
 )
 
 const Revisions = ({ revisions }: { readonly revisions: readonly Revision[] }) => (

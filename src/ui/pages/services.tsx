@@ -13,6 +13,7 @@ import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import {
   type BackendRecord,
   idsOf,
+  NoServices,
   type Service,
   ServicesTable,
   standingOf,
@@ -49,7 +50,7 @@ export function ServicesPage() {
             {isLoading ? (
               <Loading />
             ) : services.length === 0 ? (
-              <Empty title={t('Nothing is balanced yet.')} />
+              <NoServices />
             ) : shown.length === 0 ? (
               <Empty title={t('Nothing is called that.')} />
             ) : (

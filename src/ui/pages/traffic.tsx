@@ -5,7 +5,7 @@ import { self } from '../core/live.ts'
 import { clock, number, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, PageHead, Problem, type Tone } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
-import { useServices } from '../parts/services-table.tsx'
+import { NoServices, useServices } from '../parts/services-table.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 /** What comes and goes: charts of a service, and its requests one by one. */
@@ -29,7 +29,7 @@ export function TrafficPage() {
         </select>
       </PageHead>
       {one === undefined ? (
-        <Empty title={t('Nothing is balanced yet.')} />
+        <NoServices />
       ) : (
         <History key={one.id} layer={one.layer} kind="frontends" id={one.id} name={one.name} />
       )}

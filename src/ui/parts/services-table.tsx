@@ -1,10 +1,12 @@
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { type Figure, figureOf, hasFigures, type LayerName, ringOf, tick } from '../core/live.ts'
+import { type Figure, figureOf, frontendsOf, hasFigures, type LayerName, overview, ringOf, tick } from '../core/live.ts'
 import { type Listed, useRecords } from '../core/records.ts'
 import { hrefOf } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
-import { Badge, type Tone } from './basic.tsx'
+import { Badge, Button, Empty, type Tone } from './basic.tsx'
+import { isPendingOpen } from './pending.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { type Column, Table } from './table.tsx'
 
@@ -189,5 +191,19 @@ export function ServicesTable({ services }: { readonly services: readonly Servic
       keyOf={({ id }) => id}
       hrefOf={({ layer, id }) => hrefOf('services', layer, id)}
     />
+  )
+}
+
+/** Lists are of what is to be: what runs until the next apply is in none of them. */
+export function NoServices({ children }: { readonly children?: ComponentChildren }) {
+  const running = overview.value === undefined ? 0 : frontendsOf(overview.value)
+  if (running === 0) return <Empty title={t('Nothing is balanced yet.')}>{children}</Empty>
+  return (
+    <Empty title={t('Nothing is balanced after the next apply.')}>
+      <p>{t('Until then this goes on: {count:service|services}.', { count: running })}</p>
+      <Button needs="GET /services/pending" onClick={() => (isPendingOpen.value = true)}>
+        {t('Show')}
+      </Button>
+    </Empty>
   )
 }

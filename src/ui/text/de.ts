@@ -1,6 +1,6 @@
 import { germanOfClusters } from './de-cluster.ts'
 
-/** German texts by their English ones. `test/src/ui/text.test.ts` holds them against what the page says. */
+/** German texts by their English ones. `test/src/ui/text/de.test.ts` holds them against what the page says. */
 export const german: Readonly<Record<string, string>> = {
   'A client stays with its server (cookie)': 'Ein Client bleibt bei seinem Server (Cookie)',
   'API tokens': 'API-Tokens',
@@ -137,6 +137,7 @@ export const german: Readonly<Record<string, string>> = {
   'Nothing fires.': 'Nichts schlägt an.',
   'Nothing here.': 'Nichts hier.',
   'Nothing in the last 1,000 entries of the audit log.': 'Nichts in den letzten 1.000 Einträgen des Protokolls.',
+  'Nothing is balanced after the next apply.': 'Nach dem nächsten Anwenden wird nichts mehr verteilt.',
   'Nothing is balanced yet.': 'Noch wird nichts verteilt.',
   'Nothing is called that.': 'Nichts heißt so.',
   'Nothing is ordered.': 'Nichts ist bestellt.',
@@ -159,6 +160,7 @@ export const german: Readonly<Record<string, string>> = {
   Programs: 'Programme',
   Proxy: 'Proxy',
   'Publish a service': 'Dienst veröffentlichen',
+  'Until then this goes on: {count:service|services}.': 'Bis dahin läuft weiter: {count:Dienst|Dienste}.',
   'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.':
     'Veröffentlichen Sie einen Dienst: eine Adresse für Clients und die Server dahinter. Nichts wird wirksam, bevor Sie es gesehen haben.',
   'Put back': 'Zurückholen',
