@@ -40,8 +40,8 @@ type Interfaces = ContextOf['stage']['interfaces']
 type Subnet = Parameters<typeof subnetOf>[0]
 
 /**
- * Interfaces by id; each node once, and only interfaces that are there. What a node that is away has is taken from who
- * sends it: the apply looks at it.
+ * Interfaces by id; each node once, and only interfaces that are there. The id of one of a node that is away is taken
+ * from who sends it: the apply looks at it.
  */
 async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   const problems: FieldProblem[] = []
@@ -56,9 +56,9 @@ async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
     else if (sent.findIndex((other) => other.nodeId === nodeId) < index) about('nodeId', 'has an interface already')
     const there = found.get(nodeId)
     if (there === undefined) away.push(nodeId)
-    const id = there && interfaceIdOf(interfaceId, there)
-    if (there !== undefined && id === undefined)
-      about('interfaceId', `there is no interface ${interfaceId} on that node`)
+    const id = interfaceIdOf(interfaceId, there)
+    const why = there === undefined ? 'that node is away: send the id of its' : 'there is on that node no'
+    if (found.has(nodeId) && id === undefined) about('interfaceId', `${why} interface ${interfaceId}`)
     return { nodeId, interfaceId: id ?? interfaceId }
   })
   return { assigned, problems, away }

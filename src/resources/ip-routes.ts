@@ -45,14 +45,12 @@ async function routeFrom(
 ): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
   const wanted = sent.interface ?? ''
   const found = wanted === '' ? undefined : await interfaces.of(nodeId)
-  // That of a node which is away is looked at by the apply.
-  const interfaceId = found === undefined ? wanted : interfaceIdOf(wanted, found)
+  // The id of one of a node which is away is looked at by the apply.
+  const interfaceId = wanted === '' ? '' : interfaceIdOf(wanted, found)
+  const unknown = found === undefined ? `${wanted}: that node is away, send the id` : `is none of that node: ${wanted}`
   const link = sent.interface === undefined ? {} : { interface: interfaceId ?? wanted }
   const route = { ...EMPTY, ...stored, ...sent, ...link }
-  refuseFields([
-    ...routeProblems(route),
-    ...(interfaceId === undefined ? [problemIn('interface', `is none of that node: ${wanted}`)] : []),
-  ])
+  refuseFields([...routeProblems(route), ...(interfaceId === undefined ? [problemIn('interface', unknown)] : [])])
   return route
 }
 

@@ -1,4 +1,5 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { isId } from '../base/ids.ts'
 import type { NetworkInterface } from '../model/machine-facts.ts'
 import type { IpGroup, IpRoute } from '../model/network.ts'
 import {
@@ -150,8 +151,9 @@ function sameFamily({ destination, source }: RouteFields, via: Network | undefin
   return [problemIn(other.field, `is IPv${other.family}, but ${first.field} is IPv${first.family}`)]
 }
 
-/** The id of an interface that is named by id or by name. */
-export function interfaceIdOf(text: string, interfaces: readonly NetworkInterface[]): string | undefined {
+/** The id of an interface that is named by id or by name; by its id where nobody can look at the interfaces. */
+export function interfaceIdOf(text: string, interfaces: readonly NetworkInterface[] | undefined): string | undefined {
+  if (interfaces === undefined) return isId(text) ? text : undefined
   return interfaces.find(({ id, name }) => id === text || name === text)?.id
 }
 

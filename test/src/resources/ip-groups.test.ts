@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { Tokens } from '../../../src/auth/token.ts'
+import { nameBasedId } from '../../../src/base/ids.ts'
 import { Members } from '../../../src/membership/members.ts'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { ETH0, ETH1 } from '../../fixtures/appliance.ts'
@@ -178,26 +179,33 @@ t.test('INVALID_BODY: every problem of a group is named at once', async (test) =
   test.same((await call('GET', '/ipgroups')).json.data, [], 'and nothing is stored')
 })
 
-t.test(
-  'the interface of a node that is away is taken as it is sent, and each node is one of the cluster',
-  async (test) => {
-    const prepare = async (state: string) => {
-      const tokenKey = new Tokens(join(state, 'token-key.pem')).publicKey
-      const store = new LmdbConfigStore(join(state, 'config'))
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of a member, only this is looked at
-      await new Members(store.members).add(() => ({ id: 'lb2', name: 'lb2', tokenKey, since: '' }) as never)
-      await store.close()
-    }
-    const { call } = await ownAppliance(test, { prepare })
-    const assigned = (nodeId: string, interfaceId = 'card') => ({ assignedInterfaces: [{ nodeId, interfaceId }] })
-    const answer = await call('POST', '/ipgroups', { body: { name: 'lan', ...LAN, ...assigned('lb2') } })
-    test.match([answer.status, answer.json.message], [201, /node lb2 is away/])
-    const { id } = answer.json.data
-    const read = (await call('GET', `/ipgroups/${id}`)).json.data
-    test.match(read, assigned('lb2'))
-    test.match((await call('PUT', `/ipgroups/${id}`, { body: read })).json, { status: 'success', data: { id } })
-    test.same(problems(await call('POST', '/ipgroups', { body: { name: 'wan', ...assigned('lb3', '') } })), [
-      'assignedInterfaces.0.nodeId',
-    ])
-  },
-)
+t.test('the id of an interface of a node that is away is taken as it is sent, and a name is not', async (test) => {
+  const prepare = async (state: string) => {
+    const tokenKey = new Tokens(join(state, 'token-key.pem')).publicKey
+    const store = new LmdbConfigStore(join(state, 'config'))
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of a member, only this is looked at
+    await new Members(store.members).add(() => ({ id: 'lb2', name: 'lb2', tokenKey, since: '' }) as never)
+    await store.close()
+  }
+  const { call } = await ownAppliance(test, { prepare })
+  const assigned = (nodeId: string, interfaceId = nameBasedId('a card')) => ({
+    assignedInterfaces: [{ nodeId, interfaceId }],
+  })
+  const answer = await call('POST', '/ipgroups', { body: { name: 'lan', ...LAN, ...assigned('lb2') } })
+  test.match([answer.status, answer.json.message], [201, /node lb2 is away/])
+  const { id } = answer.json.data
+  const read = (await call('GET', `/ipgroups/${id}`)).json.data
+  test.match(read, assigned('lb2'))
+  test.match((await call('PUT', `/ipgroups/${id}`, { body: read })).json, { status: 'success', data: { id } })
+  test.same(problems(await call('POST', '/ipgroups', { body: { name: 'wan', ...assigned('lb3', '') } })), [
+    'assignedInterfaces.0.nodeId',
+  ])
+  // It would be taken for the id of an interface that is never there, and the addresses would wait for it.
+  test.same(problems(await call('POST', '/ipgroups', { body: { name: 'wan', ...assigned('lb2', 'eth0') } })), [
+    'assignedInterfaces.0.interfaceId',
+  ])
+  const route = { name: 'out', type: 'default', interface: 'eth0' }
+  test.same(problems(await call('POST', '/lb2/routes', { body: route })), ['interface'])
+  const kept = await call('POST', '/lb2/routes', { body: { ...route, interface: nameBasedId('a card') } })
+  test.equal(kept.status, 201, kept.text)
+})
