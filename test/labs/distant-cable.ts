@@ -16,8 +16,8 @@ export const cableObstacle = !existsSync('/dev/net/tun')
     : 'needs python3'
 
 /**
- * A cable from the network of this process, where its end has the name `here`, to a namespace, where it has the name
- * `there`: each way takes so many milliseconds.
+ * A cable from a namespace, or the network of this process, where its end has the name `here`, to a namespace, where it
+ * has the name `there`: each way takes so many milliseconds.
  */
 export async function distantCable(
   test: Ending,
@@ -25,9 +25,11 @@ export async function distantCable(
   to: Namespace,
   there: string,
   delay_ms: number,
+  from?: Namespace,
 ): Promise<void> {
-  const argv = [PROGRAM, here, to.name, there, String(delay_ms)]
-  const child = spawn('python3', argv, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const enter = from === undefined ? [] : ['nsenter', `--net=/run/netns/${from.name}`]
+  const [program, ...argv] = [...enter, 'python3', PROGRAM, here, to.name, there, String(delay_ms)]
+  const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   test.teardown(async () => {
     child.kill()

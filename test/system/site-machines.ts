@@ -19,14 +19,18 @@ export interface Machine extends Appliance {
   readonly port: string
 }
 
+/** What is asked of one, whatever kind of machine it is. */
+export type Node = Pick<Machine, 'api' | 'ip' | 'output' | 'password'>
+
 export interface Seen {
   readonly quorum: boolean
-  readonly witness: { readonly id: string; readonly isVoter: boolean } | null
+  readonly witness: { readonly id: string; readonly isVoter: boolean; readonly state: string } | null
   readonly nodes: readonly {
     readonly id: string
     readonly name: string
     readonly state: string
     readonly isVoter: boolean
+    readonly isLeader: boolean | null
   }[]
 }
 
@@ -73,16 +77,16 @@ export async function startMachine(
   return { ...appliance, ip, port }
 }
 
-export async function done({ api }: Machine, method: string, path: string, body?: unknown) {
+export async function done({ api }: Node, method: string, path: string, body?: unknown) {
   const { status, data, text } = await api.request(method, path, body)
   if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
   return data
 }
 
-export const seenBy = async ({ api }: Machine) => (await api.request('GET', '/cluster')).data as Seen | undefined
+export const seenBy = async ({ api }: Node) => (await api.request('GET', '/cluster')).data as Seen | undefined
 
 /** Begun anew with the users of the cluster, it is asked by its own administrator no more. */
-export async function join(joining: Machine, nodeName: string, member: Machine, as?: string): Promise<void> {
+export async function join(joining: Node, nodeName: string, member: Node, as?: string): Promise<void> {
   const { token } = (await done(member, 'POST', '/cluster/tokens', {})) as { token: string }
   const body = { token, address: `${joining.ip}:9444`, nodeName, ...(as === undefined ? {} : { as }) }
   const { reachable } = (await done(joining, 'POST', '/cluster/join', { ...body, dryRun: true })) as {
@@ -97,7 +101,7 @@ export async function join(joining: Machine, nodeName: string, member: Machine, 
 }
 
 /** A node that has formed, joined or left a cluster puts itself together anew; who asks it before is sent away. */
-export async function begunAnew({ output }: Machine, nodeName: string, work: () => Promise<unknown>): Promise<void> {
+export async function begunAnew({ output }: Node, nodeName: string, work: () => Promise<unknown>): Promise<void> {
   const greetings = async () =>
     (await output('journalctl', '-u', 'fulcrum', '-o', 'cat', '--no-pager')).split('Documentation').length
   const before = await greetings()
@@ -106,14 +110,14 @@ export async function begunAnew({ output }: Machine, nodeName: string, work: () 
 }
 
 /** Of one node, which others can join. */
-export async function form(machine: Machine, nodeName: string): Promise<void> {
+export async function form(machine: Node, nodeName: string): Promise<void> {
   const body = { name: 'site', address: `${machine.ip}:9444`, nodeName }
   await begunAnew(machine, nodeName, () => done(machine, 'POST', '/cluster', body))
   await until(`a node in ${nodeName}`, async () => (await seenBy(machine))?.quorum === true)
 }
 
 /** So many are in it, and each is reached and votes. */
-export const whole = (machine: Machine, count: number) =>
+export const whole = (machine: Node, count: number) =>
   until(`${count} voters`, async () => {
     const nodes = (await seenBy(machine))?.nodes ?? []
     return nodes.length === count && nodes.every(({ isVoter, state }) => isVoter && state === 'online')

@@ -19,7 +19,7 @@ import { type Guest, startMachine } from './guest.ts'
 /**
  * Two directors with kernels, disks, cards and power of their own: what the drivers write, the unit of floating IPs and
  * Debian's keepalived. Networks: `lan` with the clients and a real server, `sync` between the two kernels. There is no
- * daemon and no etcd: emulated three times on one machine they are too slow for their own deadlines.
+ * daemon and no etcd, which would take the processors from what is measured.
  */
 
 const NETWORKS = { lan: '10.79.0', sync: '10.77.0' } as const
@@ -121,7 +121,7 @@ async function start(t: Test, space: Namespace, folder: string, name: Id): Promi
     const port = cards[at]?.port ?? ''
     await space.ip(`tuntap add ${port} mode tap`, `link set ${port} master ${network} up`)
   }
-  const guest = await startMachine({ memory_mib: MEMORY_MIB, payload: folder, space: space.name, cards })
+  const guest = await startMachine({ memory_mib: MEMORY_MIB, processors: 2, payload: folder, space: space.name, cards })
   t.teardown(() => guest.stop())
   const shell = async (script: string) => {
     const { exitCode, stdout, stderr } = await guest.run('sh', '-c', script)

@@ -173,6 +173,21 @@ export async function payloadDisk(fill: (folder: string) => Promise<void>, targe
   }
 }
 
+/** Nothing of that root runs meanwhile. */
+const IN_DISK = `set -e
+disk="$1" files="$2" offset="$3" script="$4"
+root="$disk.root"; mkdir "$root"
+mount -o "loop,offset=$offset" "$disk" "$root"
+mount --bind "$files" "$root/mnt"; mount --rbind /dev "$root/dev"; mount -t proc proc "$root/proc"
+chroot "$root" sh -ec "$script"
+umount -R "$root"; rmdir "$root"
+`
+
+/** Runs a script in the root of a disk, as when an image is made; it finds the files of a folder in /mnt. */
+export async function inDisk(disk: string, files: string, script: string): Promise<void> {
+  await must('unshare', '-m', 'sh', '-c', IN_DISK, 'sh', disk, files, `${OFFSET_BYTES}`, script)
+}
+
 /** With the files of a folder; nothing is mounted for it. */
 async function fileSystem(folder: string, label: string, size: string, target: string, offset = 0): Promise<void> {
   const options = `offset=${offset},lazy_itable_init=1`

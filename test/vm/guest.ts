@@ -31,15 +31,18 @@ export interface Guest {
 /** Of a machine of several: its disk is its own, and behind the first card, eth0, it has others. */
 export interface Hardware {
   readonly memory_mib: number
+  readonly processors: number
   /** Folder with a payload disk that several read. */
   readonly payload: string
   /** A network namespace that has these ports. */
   readonly space: string
   readonly cards: readonly { readonly port: string; readonly mac: string }[]
+  /** Puts more on its disk before it starts. */
+  readonly prepare?: (disk: string) => Promise<void>
 }
 
 const PROGRAMS = ['mmdebstrap', 'mke2fs', 'unshare', 'setpriv', 'chroot', 'systemctl', 'losetup', 'dpkg-deb'] as const
-const BOOT_MS_MAX = 300_000
+const BOOT_MS_MAX = 600_000
 // The emulator runs in a Debian tree of its own; the folders that it needs are mounted where only it sees them.
 const IN_TREE = `set -e
 tree="$4"
@@ -49,7 +52,7 @@ shift 4
 exec chroot "$tree" "$@"
 `
 const MACHINE = [
-  '-M q35 -accel tcg,thread=multi -cpu max -smp 2',
+  '-M q35 -accel tcg,thread=multi -cpu max',
   '-display none -nodefaults -serial file:/mnt/console.log -monitor unix:/mnt/monitor,server=on,wait=off',
   '-kernel /media/vmlinuz -initrd /media/initrd.img',
   '-drive file=/srv/payload.img,if=virtio,format=raw,readonly=on',
@@ -101,6 +104,7 @@ export async function startMachine(hardware: Hardware): Promise<Guest> {
   const image = await guestImage()
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-guest-'))
   await must('cp', '--sparse=always', '--reflink=auto', join(image.folder, 'disk.img'), folder)
+  await hardware.prepare?.(join(folder, 'disk.img'))
   return started(image, folder, hardware)
 }
 
@@ -180,7 +184,15 @@ function startEmulator({ emulator, folder: image }: GuestImage, folder: string, 
     '-device',
     `virtio-net-pci,netdev=net${at + 1},mac=${mac},romfile=`,
   ])
-  const more = ['-m', `${own?.memory_mib ?? 1024}`, '-drive', `if=virtio,format=raw,file=${disk}`, ...cards]
+  const more = [
+    '-m',
+    `${own?.memory_mib ?? 1024}`,
+    '-smp',
+    `${own?.processors ?? 2}`,
+    '-drive',
+    `if=virtio,format=raw,file=${disk}`,
+    ...cards,
+  ]
   const within = own === undefined ? [] : ['nsenter', `--net=/run/netns/${own.space}`]
   const mounts = [image, folder, own?.payload ?? folder, emulator]
   const argv = ['unshare', '-m', 'sh', '-c', IN_TREE, 'sh', ...mounts, ...EMULATOR, ...more]
