@@ -147,7 +147,7 @@ ${['a', 'b']
     interface eth0
     virtual_router_id 51
     priority ${200 - 10 * at}
-    advert_int 0.2
+    advert_int 0.19
     unicast_src_ip ${name === 'a' ? `10.0.0.${11 + at}` : `fd00::${11 + at}`}
     unicast_peer {
         ${name === 'a' ? `10.0.0.${12 - at}` : `fd00::${12 - at}`}

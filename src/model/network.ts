@@ -43,7 +43,7 @@ export const IpGroup = closed({
       minimum: 0.1,
       maximum: 1,
       description:
-        'Seconds between two signs of life of the node that has its floating IPs, 0.1 to 1; without it 0.2. After three that are missing another node takes over.',
+        'Seconds between two signs of life of the node that has its floating IPs, 0.1 to 1; without it 0.19. After three that are missing another node takes over.',
     }),
   ),
   preempt: Type.Optional(

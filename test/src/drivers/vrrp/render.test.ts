@@ -23,8 +23,8 @@ t.test('addresses stay where they are, or go back after a minute', async (test) 
   test.match(renderVrrp(instances({ group: { preempt: true } }), []), /^ {4}preempt_delay 60$/m)
 })
 
-t.test('signs of life come five times a second unless the group says otherwise', async (test) => {
-  test.match(renderVrrp(instances(), []), /^ {4}advert_int 0\.20$/m)
+t.test('three signs of life take less than 0.6 s unless the group says otherwise', async (test) => {
+  test.match(renderVrrp(instances(), []), /^ {4}advert_int 0\.19$/m)
   test.match(renderVrrp(instances({ group: { advertInterval: 1 } }), []), /^ {4}advert_int 1\.00$/m)
 })
 
