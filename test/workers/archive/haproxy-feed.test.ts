@@ -25,6 +25,9 @@ t.test('an answer with its rows, told with its objects once; no answer with the 
   t.match(await tick(), { message: { type: 'tick', listed: undefined } }, 'the same rows')
   answer = answer.slice(0, -10)
   t.equal(await tick(), 'its answer was cut off')
-  t.match(feed.message(undefined, STATE), { message: { csv: undefined, rows: undefined, statuses: undefined }, transfer: [] })
+  t.match(feed.message(undefined, STATE), {
+    message: { csv: undefined, rows: undefined, statuses: undefined },
+    transfer: [],
+  })
   await writer.close()
 })
