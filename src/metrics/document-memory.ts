@@ -1,9 +1,10 @@
+import { Holders } from '../base/holders.ts'
 import type { Hold } from '../context/rendered.ts'
 
 interface Lent {
   readonly memory: Buffer
   readonly length: number
-  holders: number
+  readonly holders: Holders
 }
 
 /** Memory that the thread which compresses reads without a copy. */
@@ -27,22 +28,15 @@ export class DocumentMemory {
     this.#before = undefined
     const length = this.#last?.length ?? 0
     const fits = before !== undefined && before.memory.length <= Math.max(SMALLEST, length * LARGER_MAX)
-    if (fits && before.holders === 0 && before.memory.length >= length) return before.memory
+    if (fits && !before.holders.areThere && before.memory.length >= length) return before.memory
     return sharedMemory(Math.max(SMALLEST, length + (length >> 4)))
   }
 
   /** This one is read from now on. */
   lend(document: Buffer): Hold {
-    const lent: Lent = { memory: Buffer.from(document.buffer), length: document.length, holders: 0 }
+    const lent: Lent = { memory: Buffer.from(document.buffer), length: document.length, holders: new Holders() }
     this.#before = this.#last
     this.#last = lent
-    return () => {
-      lent.holders += 1
-      let isHeld = true
-      return () => {
-        if (isHeld) lent.holders -= 1
-        isHeld = false
-      }
-    }
+    return () => lent.holders.hold()
   }
 }

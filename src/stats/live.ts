@@ -1,3 +1,4 @@
+import { Holders } from '../base/holders.ts'
 import type { LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { Health } from '../model/real-server.ts'
@@ -80,8 +81,8 @@ export class LiveAnswers implements FrameSource {
   /** The one before, while somebody compares them. */
   #before: LiveTick | undefined
   #isCompared = false
-  /** Those that somebody reads over several turns, and by how many. */
-  readonly #holders = new Map<LiveTick, number>()
+  /** Of those that somebody reads over several turns. */
+  readonly #holders = new Map<LiveTick, Holders>()
   readonly #rows = new LiveRows()
   #header = ''
   #scan: { readonly of: readonly Watched[]; readonly header: string; readonly plan: ScanPlan } | undefined
@@ -115,16 +116,12 @@ export class LiveAnswers implements FrameSource {
   /** The last answer stays as it is until this is let go: for who reads it while others have turns. */
   hold(): () => void {
     const tick = this.#tick
-    this.#holders.set(tick, (this.#holders.get(tick) ?? 0) + 1)
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      const others = (this.#holders.get(tick) ?? 0) - 1
-      if (others > 0) this.#holders.set(tick, others)
-      else this.#holders.delete(tick)
+    const holders = this.#holders.get(tick) ?? new Holders()
+    this.#holders.set(tick, holders)
+    return holders.hold(() => {
+      this.#holders.delete(tick)
       this.#free(tick)
-    }
+    })
   }
 
   /**

@@ -160,7 +160,6 @@ export const german: Readonly<Record<string, string>> = {
   Programs: 'Programme',
   Proxy: 'Proxy',
   'Publish a service': 'Dienst veröffentlichen',
-  'Until then this goes on: {count:service|services}.': 'Bis dahin läuft weiter: {count:Dienst|Dienste}.',
   'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.':
     'Veröffentlichen Sie einen Dienst: eine Adresse für Clients und die Server dahinter. Nichts wird wirksam, bevor Sie es gesehen haben.',
   'Put back': 'Zurückholen',
@@ -255,6 +254,7 @@ export const german: Readonly<Record<string, string>> = {
   'Time zone': 'Zeitzone',
   'To the content': 'Zum Inhalt',
   Traffic: 'Verkehr',
+  'Until then this goes on: {count:service|services}.': 'Bis dahin läuft weiter: {count:Dienst|Dienste}.',
   Update: 'Aktualisieren',
   Updates: 'Aktualisierungen',
   Upload: 'Hochladen',
