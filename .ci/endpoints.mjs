@@ -1,7 +1,7 @@
 // Writes what follows from tables in the sources (`npm run docs`): docs/endpoints.md, and the metrics in docs/metrics.md.
 // Tests keep them equal.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { sampleName } from '../src/metrics/family.ts'
+import { sampleName } from '../src/exposition/family.ts'
 import { FAMILIES } from '../src/metrics/metrics.ts'
 import { endpoints } from '../src/resources/index.ts'
 

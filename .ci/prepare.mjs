@@ -25,7 +25,7 @@ const MAKES_MAX = 4
 const ENTRIES = [
   'src/main.ts',
   'src/cli/fulcrum.ts',
-  ...['archive', 'compute', 'demo', 'detached', 'intake', 'packing', 'probe', 'restore-network', 'system'].map(
+  ...['archive', 'compute', 'demo', 'detached', 'exposition', 'intake', 'probe', 'restore-network', 'system'].map(
     (name) => `workers/${name}.ts`,
   ),
 ]

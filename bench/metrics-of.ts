@@ -1,17 +1,16 @@
-import type { Layer7Parts } from '../src/metrics/layer7-samples.ts'
+import type { Layer7Parts } from '../src/metrics/layer7-source.ts'
 import { Metrics } from '../src/metrics/metrics.ts'
-import { packingPool } from '../src/threads/worker-pool.ts'
+import { expositionPool } from '../src/threads/worker-pool.ts'
 import { STILL } from '../test/fixtures/metrics.ts'
 
 /** The metrics of a node of which only Layer 7 says something. */
 export function metricsOf(layer7: Layer7Parts, monotonic_ms = () => performance.now()): Metrics {
   const nothing = { hasFigures: false, figure: () => undefined, realsUp: () => undefined }
-  const packing = packingPool()
   return new Metrics({
     layer7,
     layer4: { live: { ...nothing, healthIn: () => 'unknown' }, names: layer7.names },
     node: async () => STILL,
-    pack: (how, body) => packing.run('pack', { packing: how, body }),
+    pool: expositionPool(),
     clock: { monotonic_ms },
   })
 }

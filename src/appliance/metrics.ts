@@ -34,7 +34,7 @@ export function createMetrics(
     layer7: { live: layer7.live, names: names.layer7 },
     layer4: { live: layer4.live, names: names.layer4 },
     node: async () => nodeFigures(node, here, await slow.get(), await cluster()),
-    pack: (packing, body) => machine.packing.run('pack', { packing, body }),
+    pool: machine.exposition,
     clock,
   })
 }

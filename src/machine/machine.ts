@@ -24,8 +24,8 @@ import {
   type ComputePool,
   computePool,
   intakePool,
-  type PackingPool,
-  packingPool,
+  type ExpositionPool,
+  expositionPool,
   probePool,
   systemPool,
 } from '../threads/worker-pool.ts'
@@ -48,7 +48,7 @@ export interface Machine {
   readonly facts: MachineFacts
   readonly compute: ComputePool
   /** What compresses at a lower priority. */
-  readonly packing: PackingPool
+  readonly exposition: ExpositionPool
   /** What speaks with CAs. */
   readonly acme: AcmePool
   /** What tells alert targets. */
@@ -77,7 +77,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
-  const packing = packingPool()
+  const exposition = expositionPool()
   const acme = acmePool()
   const alerts = alertPool()
   const nothing = async (steps: readonly unknown[]) => {
@@ -94,13 +94,13 @@ function untouchedMachine({ profile, state }: Settings): Machine {
     touchesPackages: false,
     facts: machineFacts(probes, checks),
     compute,
-    packing,
+    exposition,
     acme,
     alerts,
     keepPackage: async () => ({ problem: 'is not kept by a daemon that only observes' }),
     stopSupervised: async () => undefined,
     async close() {
-      await Promise.all([probes, checks, compute, packing, acme, alerts].map((each) => each.close()))
+      await Promise.all([probes, checks, compute, exposition, acme, alerts].map((each) => each.close()))
     },
   }
 }
@@ -143,7 +143,7 @@ export function createMachine(settings: Settings): Machine {
   const probes = probePool(host)
   const checks = checkPool(host)
   const compute = computePool()
-  const packing = packingPool()
+  const exposition = expositionPool()
   const acme = acmePool()
   const alerts = alertPool()
   const intake = intakePool()
@@ -166,7 +166,7 @@ export function createMachine(settings: Settings): Machine {
     touchesPackages: !supervised,
     facts: machineFacts(probes, checks),
     compute,
-    packing,
+    exposition,
     acme,
     alerts,
     keepPackage: (text) => intake.run('keepPackage', { text, folder: uploadsFolder(state), files_max: UPLOADS_MAX }),
@@ -187,7 +187,7 @@ export function createMachine(settings: Settings): Machine {
       return stopped.ok ? undefined : stopped.output
     },
     async close() {
-      await Promise.all([pool, probes, checks, compute, packing, acme, intake].map((each) => each.close()))
+      await Promise.all([pool, probes, checks, compute, exposition, acme, intake].map((each) => each.close()))
     },
   }
 }

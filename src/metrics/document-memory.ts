@@ -1,14 +1,12 @@
 import { Holders } from '../base/holders.ts'
 import type { Hold } from '../context/rendered.ts'
+import { sharedMemory } from '../exposition/shared-memory.ts'
 
 interface Lent {
   readonly memory: Buffer
   readonly length: number
   readonly holders: Holders
 }
-
-/** Memory that the thread which compresses reads without a copy. */
-export const sharedMemory = (bytes: number): Buffer => Buffer.from(new SharedArrayBuffer(bytes))
 
 const SMALLEST = 64 * 1_024
 /** Memory that is this much larger than what is written in it is given back. */

@@ -1,10 +1,10 @@
 import type { LiveKind } from '../stats/live-fields.ts'
-import { ascii } from '../stats/json-buffer.ts'
+import { ascii } from '../base/json-buffer.ts'
 import type { Layer4Live } from '../stats/layer4-live.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { ObjectNames } from '../stats/names.ts'
-import { type Exposition, labelText } from './exposition.ts'
-import { counter, type Family, gauge } from './family.ts'
+import { type Exposition, labelText } from '../exposition/exposition.ts'
+import { counter, type Family, gauge } from '../exposition/family.ts'
 
 export interface Layer4Parts {
   readonly live: Pick<Layer4Live, 'figure' | 'healthIn' | 'realsUp' | 'hasFigures'>

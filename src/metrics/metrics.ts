@@ -1,14 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { KeptAnswer } from '../base/kept-answer.ts'
 import { inTurns } from '../base/turns.ts'
 import type { MetricsFormat, MetricsReader } from '../context/metrics.ts'
-import type { Pack, Rendered } from '../context/rendered.ts'
+import type { Rendered } from '../context/rendered.ts'
+import { type DocumentParts, DocumentWriter } from '../exposition/document-writer.ts'
+import { Exposition } from '../exposition/exposition.ts'
+import type { Family } from '../exposition/family.ts'
+import { LAYER_7_FAMILIES } from '../exposition/layer7-families.ts'
+import type { ExpositionPool } from '../threads/worker-pool.ts'
 import { DocumentMemory } from './document-memory.ts'
-import { CONTENT_TYPES, Exposition, formatFor } from './exposition.ts'
-import type { Family } from './family.ts'
+import { CONTENT_TYPES, formatFor } from './formats.ts'
 import { LAYER_4_FAMILIES, type Layer4Parts, Layer4Samples } from './layer4-samples.ts'
-import { LAYER_7_FAMILIES } from './layer7-families.ts'
-import { type Layer7Parts, Layer7Samples } from './layer7-samples.ts'
+import { type Layer7Parts, Layer7Source } from './layer7-source.ts'
 import { NODE_FAMILIES } from './node-families.ts'
 import { type NodeFigures, writeNode } from './node-samples.ts'
 
@@ -18,41 +22,66 @@ export interface MetricsParts {
   readonly layer7: Layer7Parts
   readonly layer4: Layer4Parts
   readonly node: () => Promise<NodeFigures>
-  /** Compresses what is large, at a lower priority. */
-  readonly pack?: Pack
+  /** Its thread has a lower priority. Without it everything is done on the thread that answers. */
+  readonly pool?: ExpositionPool
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
 /** However many scrapers there are, each form is made once in this time. */
 const KEPT_MS = 1_000
-/** Smaller ones are compressed in some milliseconds: nobody notices them. */
+/** What is smaller is written and compressed in some milliseconds on the thread that answers: nobody notices them. */
 const LARGE_BYTES = 1_000_000
+const MANY_OBJECTS = 300
 
 /** One form of the figures: each document is made of the one before it. */
 class Documents {
   readonly #parts: MetricsParts
+  readonly #format: MetricsFormat
+  readonly #series = randomUUID()
   readonly #out: Exposition
-  readonly #layer7: Layer7Samples
+  readonly #layer7: Layer7Source
   readonly #layer4: Layer4Samples
+  readonly #writer: DocumentWriter
   readonly #memory = new DocumentMemory()
 
   constructor(parts: MetricsParts, format: MetricsFormat) {
     this.#parts = parts
+    this.#format = format
     this.#out = new Exposition(format)
-    this.#layer7 = new Layer7Samples(parts.layer7)
+    this.#layer7 = new Layer7Source(parts.layer7)
     this.#layer4 = new Layer4Samples(parts.layer4)
+    this.#writer = new DocumentWriter(format)
   }
 
   /** Who polls has turns in between. */
-  async make(): Promise<Required<Pick<Rendered, 'body' | 'isTransient' | 'hold'>>> {
+  async make(): Promise<Rendered> {
     const node = await this.#parts.node()
-    this.#out.start(this.#memory.next())
     writeNode(this.#out, node)
-    await inTurns(this.#layer7.write(this.#out))
+    const before = this.#out.part()
     await inTurns(this.#layer4.write(this.#out))
-    const document = this.#out.end()
-    this.#layer7.keep(document)
-    return { body: document, isTransient: true, hold: this.#memory.lend(document) }
+    const after = this.#out.part()
+    const { pool } = this.#parts
+    const writer = this.#layer7.count < MANY_OBJECTS ? undefined : pool
+    const letGo = this.#parts.layer7.live.hold()
+    try {
+      const layer7 = await this.#layer7.read({ isShared: writer !== undefined })
+      const body = await this.#written({ before, layer7, after, memory: this.#memory.next() }, writer)
+      const document = { body, isTransient: true as const, hold: this.#memory.lend(body) }
+      if (pool === undefined || body.length < LARGE_BYTES) return document
+      return { ...document, pack: (packing, whole) => pool.run('pack', { packing, body: whole }) }
+    } finally {
+      letGo()
+    }
+  }
+
+  async #written(parts: DocumentParts, pool: ExpositionPool | undefined): Promise<Buffer> {
+    if (pool !== undefined) {
+      const input = { format: this.#format, series: this.#series, parts }
+      const { length, grown = parts.memory } = await pool.run('write', input)
+      return Buffer.from(grown.buffer, grown.byteOffset, length)
+    }
+    await inTurns(this.#writer.write(parts))
+    return this.#writer.end()
   }
 }
 
@@ -79,9 +108,7 @@ export class Metrics implements MetricsReader {
     this.#documents.delete(format)
     const document = await documents.make()
     this.#documents.set(format, documents)
-    const { pack } = this.#parts
-    const apart = pack !== undefined && document.body.length >= LARGE_BYTES ? { pack } : {}
     const contentType = CONTENT_TYPES[format]
-    return { ...document, ...apart, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
+    return { ...document, contentType, cacheControl: 'no-store', vary: 'Accept, Accept-Encoding' }
   }
 }

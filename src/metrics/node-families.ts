@@ -1,4 +1,4 @@
-import { counter, type Family, gauge, info } from './family.ts'
+import { counter, type Family, gauge, info } from '../exposition/family.ts'
 import { INTERFACE_FIGURES } from './machine-figures.ts'
 
 const IN_CLUSTER = ['node_id', 'node'] as const

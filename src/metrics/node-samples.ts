@@ -1,7 +1,7 @@
 import type { ApplyState } from '../context/applying.ts'
 import type { ClusterState } from '../context/cluster.ts'
 import type { Job } from '../model/job.ts'
-import type { Exposition } from './exposition.ts'
+import type { Exposition } from '../exposition/exposition.ts'
 import type { MachineFigures } from './machine-figures.ts'
 import { INTERFACES, NODE } from './node-families.ts'
 

@@ -1,5 +1,5 @@
 import { FlatMembers, sameBytes } from './flat-json.ts'
-import { ascii, JsonBuffer } from './json-buffer.ts'
+import { ascii, JsonBuffer } from '../base/json-buffer.ts'
 import type { LiveElement, ObjectLists } from './live-plan.ts'
 
 const LISTS = ['frontends', 'backends', 'reals'] as const satisfies readonly (keyof ObjectLists)[]

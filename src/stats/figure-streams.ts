@@ -5,7 +5,7 @@ import { turn } from '../base/turns.ts'
 import type { FigureStreamsReader } from '../context/figure-streams.ts'
 import type { Stream, StreamSink } from '../context/rendered.ts'
 import { FigureFrames, type FrameSource } from './figure-frames.ts'
-import { JsonBuffer } from './json-buffer.ts'
+import { JsonBuffer } from '../base/json-buffer.ts'
 
 export interface FigureStreamsParts {
   readonly layer7: FrameSource

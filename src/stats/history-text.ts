@@ -2,7 +2,7 @@ import type { HistoryQuery } from '../context/figures.ts'
 import type { Arrangement, Subject } from './arrangement.ts'
 import { CORE_METRICS, METRICS, type Metric } from '../model/metrics.ts'
 import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
-import type { JsonBuffer } from './json-buffer.ts'
+import type { JsonBuffer } from '../base/json-buffer.ts'
 import type { ArchiveObjects } from './objects.ts'
 import {
   BLOCK_BUCKETS,

@@ -1,6 +1,6 @@
 import type { LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
-import type { JsonBuffer } from './json-buffer.ts'
+import type { JsonBuffer } from '../base/json-buffer.ts'
 import type { LivePiece } from './live-plan.ts'
 
 /** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */

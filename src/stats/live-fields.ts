@@ -1,4 +1,4 @@
-import { ascii } from './json-buffer.ts'
+import { ascii } from '../base/json-buffer.ts'
 
 /** One live figure: its name in answers, HAProxy's column, and whether the column is text. */
 export interface LiveField {

@@ -1,5 +1,5 @@
 import type { LiveView } from '../context/figures.ts'
-import { ascii } from './json-buffer.ts'
+import { ascii } from '../base/json-buffer.ts'
 import type { LiveKind } from './live-fields.ts'
 import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
 

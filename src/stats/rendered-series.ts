@@ -2,7 +2,7 @@ import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import { ARCHIVE_TIERS_MAX } from '../../storage/limits.ts'
 import { CONSOLIDATIONS, type Consolidation } from '../model/metrics.ts'
-import { JsonBuffer } from './json-buffer.ts'
+import { JsonBuffer } from '../base/json-buffer.ts'
 import { type Columns, Series, type SeriesWindow, type WindowReader } from './series.ts'
 
 /**

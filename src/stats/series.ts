@@ -1,7 +1,7 @@
 import { Points } from '../../storage/archive/consolidate.ts'
 import { CORE_COUNT, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
-import type { JsonBuffer } from './json-buffer.ts'
+import type { JsonBuffer } from '../base/json-buffer.ts'
 import type { Consolidation } from '../model/metrics.ts'
 
 /** What a window is read from. ArchiveReader in the daemon. */

@@ -3,8 +3,8 @@ import { Piscina } from 'piscina'
 import type * as AcmeTasks from '../../workers/acme.ts'
 import type * as AlertTasks from '../../workers/alerts.ts'
 import type * as ComputeTasks from '../../workers/compute.ts'
+import type * as ExpositionTasks from '../../workers/exposition.ts'
 import type * as IntakeTasks from '../../workers/intake.ts'
-import type * as PackingTasks from '../../workers/packing.ts'
 import type * as ProbeTasks from '../../workers/probe.ts'
 import type * as SystemTasks from '../../workers/system.ts'
 import type { HostSettings } from '../../workers/host/host-settings.ts'
@@ -211,11 +211,11 @@ export function intakePool(): IntakePool {
   })
 }
 
-export type PackingPool = Pool<typeof PackingTasks>
+export type ExpositionPool = Pool<typeof ExpositionTasks>
 
-/** Compresses what is large and not urgent, at a lower priority. The thread outlives a scrape each minute. */
-export function packingPool(): PackingPool {
-  return new WorkerPool<typeof PackingTasks>(new URL('../../workers/packing.ts', import.meta.url), {
+/** Writes and compresses large metrics, at a lower priority. The thread outlives a scrape each minute. */
+export function expositionPool(): ExpositionPool {
+  return new WorkerPool<typeof ExpositionTasks>(new URL('../../workers/exposition.ts', import.meta.url), {
     threads: 1,
     idle_ms: 70_000,
     // Two forms of the metrics, each packed in two ways.

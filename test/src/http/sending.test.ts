@@ -9,7 +9,7 @@ import type { Incoming } from '../../../src/http/incoming.ts'
 import { negotiate, wantedOf } from '../../../src/http/prepared.ts'
 import { STATUS_LINES } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
-import { sharedMemory } from '../../../src/metrics/document-memory.ts'
+import { sharedMemory } from '../../../src/exposition/shared-memory.ts'
 import { ensureCertificate } from '../../../src/listeners/own-certificate.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Exposition } from '../../../src/metrics/exposition.ts'
+import { Exposition } from '../../../src/exposition/exposition.ts'
 import { Layer4Samples } from '../../../src/metrics/layer4-samples.ts'
 import { rowKey } from '../../../src/stats/live-plan.ts'
 import { namesOf } from '../stats/names-fixture.ts'

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { FAMILIES, Metrics } from '../../../src/metrics/metrics.ts'
-import type { Family } from '../../../src/metrics/family.ts'
+import type { Family } from '../../../src/exposition/family.ts'
 import type { NodeFigures } from '../../../src/metrics/node-samples.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
-import { sampleName } from '../../../src/metrics/family.ts'
+import { sampleName } from '../../../src/exposition/family.ts'
+import { expositionPool } from '../../../src/threads/worker-pool.ts'
+import { tickOf } from '../../fixtures/live-tick.ts'
 import { STILL } from '../../fixtures/metrics.ts'
 import { namesOf } from '../stats/names-fixture.ts'
 
@@ -63,6 +65,50 @@ t.test('what is still being sent stays as it is, and its memory is used again wh
   const memoryOf = ({ body }: typeof first) => (body instanceof Uint8Array ? body.buffer : undefined)
   test.not(memoryOf(third), memoryOf(first))
   test.equal(memoryOf(fourth), memoryOf(second))
+})
+
+t.test('of many objects a thread makes it, as it would be made here', async (test) => {
+  const reals = Array.from({ length: 400 }, (_, at) => ({ ripId: `s${at}`, name: `n${at}` }))
+  const names = namesOf([], [{ id: 'b', name: 'B', reals }])
+  const live = new LiveAnswers(names, 'n')
+  const layer4 = { hasFigures: false, figure: () => undefined, realsUp: () => undefined, healthIn: () => 'up' as const }
+  const pool = expositionPool()
+  test.teardown(() => pool.close())
+  const tasks: string[] = []
+  const counted: typeof pool = {
+    run: (name, input) => {
+      tasks.push(name)
+      return pool.run(name, input)
+    },
+    close: () => pool.close(),
+  }
+  const state = { now_ms: 0 }
+  const parts = {
+    layer7: { live, names },
+    layer4: { live: layer4, names },
+    node: async () => STILL,
+    clock: { monotonic_ms: () => state.now_ms },
+  }
+  const [apart, here] = [new Metrics({ ...parts, pool: counted }), new Metrics(parts)]
+  const lines = (second: number) => reals.map(({ ripId }, at) => `b,${ripId},${at * second},0,0,0,UP,2,`).join('\n')
+  const memories = new Set<ArrayBufferLike>()
+  for (let second = 1; second <= 6; second++) {
+    live.update(
+      tickOf(
+        new Uint8Array(Buffer.from(`# pxname,svname,scur,stot,bin,bout,status,type,\n${lines(second)}\n\n`)),
+        second,
+      ),
+    )
+    state.now_ms += 1_000
+    for (const accept of ['', 'application/openmetrics-text']) {
+      const { body } = await apart.answer(accept)
+      test.equal(body.toString(), (await here.answer(accept)).body.toString())
+      test.match(body.toString(), `server="n399"} ${399 * second}\n`)
+      if (body instanceof Uint8Array && accept === '') memories.add(body.buffer)
+    }
+  }
+  test.equal(tasks.filter((name) => name === 'write').length, 12)
+  test.ok(memories.size <= 3, 'memory is used again')
 })
 
 t.test('what broke off half way is not what the next one is made of', async (test) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ClusterState } from '../../../src/context/cluster.ts'
-import { Exposition } from '../../../src/metrics/exposition.ts'
+import { Exposition } from '../../../src/exposition/exposition.ts'
 import { type NodeFigures, writeNode } from '../../../src/metrics/node-samples.ts'
 
 const FIGURES: NodeFigures = {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { FigureFrames, type FrameSource } from '../../../src/stats/figure-frames.ts'
-import { ascii, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { ascii, JsonBuffer } from '../../../src/base/json-buffer.ts'
 import type { LiveElement } from '../../../src/stats/live-plan.ts'
 
 type Values = Readonly<Record<string, unknown>>

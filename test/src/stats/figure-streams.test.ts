@@ -3,7 +3,7 @@ import { defer } from '../../../src/base/deferred.ts'
 import { turn } from '../../../src/base/turns.ts'
 import type { FrameSource } from '../../../src/stats/figure-frames.ts'
 import { FigureStreams } from '../../../src/stats/figure-streams.ts'
-import { ascii } from '../../../src/stats/json-buffer.ts'
+import { ascii } from '../../../src/base/json-buffer.ts'
 
 function fixture() {
   const state = { count: 0, version: 1, looks: 0 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ascii, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { ascii, JsonBuffer } from '../../../src/base/json-buffer.ts'
 import { KeptAnswers, writePieces } from '../../../src/stats/kept-answers.ts'
 
 t.test('an answer is made once per tick, and stays as long as its bytes do', (t) => {

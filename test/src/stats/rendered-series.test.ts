@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ARCHIVE_TIERS_MAX } from '../../../storage/limits.ts'
 import { CONSOLIDATIONS } from '../../../src/model/metrics.ts'
-import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { JsonBuffer } from '../../../src/base/json-buffer.ts'
 import { BLOCK_BUCKETS, METRIC_GROUPS, RenderedSeries } from '../../../src/stats/rendered-series.ts'
 import { Series, type SeriesWindow, type WindowReader } from '../../../src/stats/series.ts'
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { JsonBuffer } from '../../../src/base/json-buffer.ts'
 import { Series, type WindowReader } from '../../../src/stats/series.ts'
 
 const reader: WindowReader = {

@@ -1,5 +1,6 @@
-import type { LiveKind } from '../stats/live-fields.ts'
 import { counter, type Family, gauge } from './family.ts'
+
+export type ObjectKind = 'frontend' | 'backend' | 'server'
 
 /** A column of HAProxy as a metric; several columns are samples of one, told apart by a label. */
 export interface ColumnFamily {
@@ -58,7 +59,7 @@ const SERVER_SIDE: readonly Make[] = [
   average('response_time', 'rtime', 'Time to the answer'),
 ]
 
-const MAKES: Readonly<Record<LiveKind, readonly Make[]>> = {
+const MAKES: Readonly<Record<ObjectKind, readonly Make[]>> = {
   frontend: [
     ...TRAFFIC,
     of(gauge, 'session_limit', 'slim', 'Sessions that may be open at once.'),
@@ -79,24 +80,24 @@ const MAKES: Readonly<Record<LiveKind, readonly Make[]>> = {
   server: [...TRAFFIC, ...SERVER_SIDE, of(gauge, 'weight', 'weight', 'Share of the traffic.')],
 }
 
-const LABELS: Readonly<Record<LiveKind, readonly string[]>> = {
+const LABELS: Readonly<Record<ObjectKind, readonly string[]>> = {
   frontend: ['frontend_id', 'frontend'],
   backend: ['backend_id', 'backend'],
   server: ['backend_id', 'backend', 'server_id', 'server'],
 }
-const UP: Readonly<Record<LiveKind, string>> = {
+const UP: Readonly<Record<ObjectKind, string>> = {
   frontend: 'Whether it takes connections.',
   backend: 'Whether a server of it takes traffic.',
   server: 'Whether its health check passes; absent while none is made.',
 }
 
-const kind = (what: LiveKind): KindFamilies => ({
+const kind = (what: ObjectKind): KindFamilies => ({
   labels: LABELS[what],
   up: gauge(`layer7_${what}_up`, UP[what], LABELS[what]),
   columns: MAKES[what].map((make) => make(LABELS[what], what)),
 })
 
-export const LAYER_7: Readonly<Record<LiveKind, KindFamilies>> = {
+export const LAYER_7: Readonly<Record<ObjectKind, KindFamilies>> = {
   frontend: kind('frontend'),
   backend: kind('backend'),
   server: kind('server'),

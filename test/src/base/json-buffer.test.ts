@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import t from 'tap'
-import { ascii, isJsonInteger, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { ascii, isJsonInteger, JsonBuffer } from '../../../src/base/json-buffer.ts'
 
 function written(write: (out: JsonBuffer) => void): string {
   const out = new JsonBuffer()

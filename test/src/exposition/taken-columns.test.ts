@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
-import { TakenColumns } from '../../../src/metrics/taken-columns.ts'
+import { TakenColumns } from '../../../src/exposition/taken-columns.ts'
 
 t.test(
   'numbers of the wanted columns, wherever they stand; words and what is too long are no numbers',
@@ -18,9 +18,7 @@ t.test(
     const bytes = {
       csv,
       rows: Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)]),
-      statuses: rows.statuses,
-      layout: 1,
-      index: { get: () => undefined, columns: header?.columns ?? new Map() },
+      columns: header?.columns ?? new Map(),
     }
     const taken = new TakenColumns(4, ['status', 'scur', 'stot', 'weight', 'not there'])
     for (const _ of taken.read(bytes, Int32Array.from([1, 2, 3, -1])));

@@ -1,6 +1,6 @@
 import { fieldEnd } from '../drivers/haproxy/stats-csv.ts'
-import type { LiveAnswers } from '../stats/live.ts'
 import { PORTION } from './column-text.ts'
+import type { Layer7Input } from './layer7-input.ts'
 
 const [COMMA, LINE, QUOTE, ZERO, NINE] = [0x2c, 0x0a, 0x22, 0x30, 0x39] as const
 /** Digits of the largest number of 64 bits. */
@@ -39,8 +39,8 @@ export class TakenColumns {
   }
 
   /** `rowOf`: number of the row of each object; negative where it has none. */
-  *read({ csv, rows, index }: NonNullable<LiveAnswers['bytes']>, rowOf: Int32Array): Generator<void> {
-    const columns = this.#names.map((name) => index.columns.get(name) ?? -1)
+  *read({ csv, rows, columns: known }: Pick<Layer7Input, 'csv' | 'rows' | 'columns'>, rowOf: Int32Array) {
+    const columns = this.#names.map((name) => known.get(name) ?? -1)
     const last = Math.max(...columns)
     // Which place a column has, as it is met; 0 stands for none.
     const placeOf = new Uint8Array(last + 1)

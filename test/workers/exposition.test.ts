@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
 import { gunzipSync, brotliDecompressSync } from 'node:zlib'
 import t from 'tap'
-import { packingPool } from '../../src/threads/worker-pool.ts'
+import { expositionPool } from '../../src/threads/worker-pool.ts'
 
 /** How nice each thread of this process is: field 19 of its `stat`, the 17th behind the name. */
 const niceness = () =>
@@ -12,7 +12,7 @@ const niceness = () =>
   })
 
 t.test('a thread of a lower priority compresses into memory that threads share', async (test) => {
-  const pool = packingPool()
+  const pool = expositionPool()
   test.teardown(() => pool.close())
   const before = getPriority()
   test.notOk(niceness().includes(10))

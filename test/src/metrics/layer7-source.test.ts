@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { Exposition } from '../../../src/metrics/exposition.ts'
-import { Layer7Samples } from '../../../src/metrics/layer7-samples.ts'
+import { Exposition } from '../../../src/exposition/exposition.ts'
+import { Layer7Samples } from '../../../src/exposition/layer7-samples.ts'
+import { sharedMemory } from '../../../src/exposition/shared-memory.ts'
+import { Layer7Source } from '../../../src/metrics/layer7-source.ts'
+import { expositionPool } from '../../../src/threads/worker-pool.ts'
 import { LiveAnswers } from '../../../src/stats/live.ts'
 import type { ObjectNames } from '../../../src/stats/names.ts'
 import { tickOf } from '../../fixtures/live-tick.ts'
@@ -16,15 +19,21 @@ function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layo
   return live.update({ sequence, ...nothing, layout: 0, since_ms: 1, reason: 'gone' })
 }
 
-function documentOf(samples: Layer7Samples, out: Exposition): string {
-  for (const _ of samples.write(out));
-  const document = out.end()
-  samples.keep(document)
-  return document.toString()
+/** A series of documents of what is live. */
+function series(live: LiveAnswers, names: ObjectNames) {
+  const source = new Layer7Source({ live, names })
+  const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
+  return async () => {
+    const letGo = live.hold()
+    for (const _ of samples.write(out, await source.read({ isShared: false })));
+    letGo()
+    const document = out.end()
+    samples.keep(document)
+    return document.toString()
+  }
 }
 
-const fresh = (live: LiveAnswers, names: ObjectNames) =>
-  documentOf(new Layer7Samples({ live, names }), new Exposition('prometheus'))
+const fresh = (live: LiveAnswers, names: ObjectNames) => series(live, names)()
 
 t.test('figures of HAProxy 2.6 with names beside ids', async (test) => {
   const reals = [
@@ -37,7 +46,7 @@ t.test('figures of HAProxy 2.6 with names beside ids', async (test) => {
   }
   const live = new LiveAnswers(names, 'n')
   feed(live, FIXTURE)
-  const lines = fresh(live, names).split('\n')
+  const lines = (await fresh(live, names)).split('\n')
   const frontend = `{frontend_id="${P}f",frontend="Shop ü"`
   const server = `{backend_id="${P}b",backend="Shop",server_id="${P}2",server="web \\"2\\"\\n"`
   for (const line of [
@@ -58,35 +67,38 @@ t.test('figures of HAProxy 2.6 with names beside ids', async (test) => {
   test.ok(lines.some((line) => line.startsWith('fulcrum_layer7_server_state{') && line.endsWith(' 1')))
 })
 
-t.test('an answer stays as it is while a document is made of it', async (test) => {
+t.test('an answer stays as it is while it is read, and what another thread is handed is a copy', async (test) => {
   const names = namesOf([{ id: `${P}f`, name: 'Shop' }], [])
   const live = new LiveAnswers(names, 'n')
   const csv = Uint8Array.from(FIXTURE)
   feed(live, csv, 1, 1, () => void csv.buffer.transfer(0))
-  const whole = fresh(live, names)
-  const out = new Exposition('prometheus')
-  const portions = new Layer7Samples({ live, names }).write(out)
-  portions.next()
+  const whole = await fresh(live, names)
+  const source = new Layer7Source({ live, names })
+  const letGo = live.hold()
+  const reading = source.read({ isShared: true })
   feed(live, FIXTURE, 2)
+  const input = await reading
   test.equal(csv.length, FIXTURE.length)
-  for (const _ of portions);
-  test.equal(out.end().toString(), whole)
+  letGo()
   test.equal(csv.length, 0, 'and no longer')
+  test.type(input?.csv.buffer, SharedArrayBuffer)
+  const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
+  for (const _ of samples.write(out, input));
+  test.equal(out.end().toString(), whole)
 })
 
 t.test('no samples while HAProxy does not answer, and all of them when it does again', async (test) => {
   const names = namesOf([{ id: `${P}f`, name: 'Shop' }], [])
   const live = new LiveAnswers(names, 'n')
-  const samples = new Layer7Samples({ live, names })
-  const out = new Exposition('prometheus')
-  test.equal(documentOf(samples, out), '')
+  const next = series(live, names)
+  test.equal(await next(), '')
   feed(live, FIXTURE)
-  const all = documentOf(samples, out)
+  const all = await next()
   test.match(all, /fulcrum_layer7_frontend_up/)
   feed(live, undefined, 2)
-  test.equal(documentOf(samples, out), '')
+  test.equal(await next(), '')
   feed(live, FIXTURE, 3)
-  test.equal(documentOf(samples, out), all)
+  test.equal(await next(), all)
 })
 
 /** Numbers of every length, words, and nothing, as a random life brings them. */
@@ -122,8 +134,22 @@ t.test('a document that is made of the one before is the one that would be made 
     backendsOfRip: (id) => holder.names.backendsOfRip(id),
   }
   const live = new LiveAnswers(names, 'n')
-  const samples = new Layer7Samples({ live, names })
-  const out = new Exposition('prometheus')
+  const next = series(live, names)
+  const source = new Layer7Source({ live, names })
+  const pool = expositionPool()
+  test.teardown(() => pool.close())
+  const memories = [sharedMemory(1_000), sharedMemory(1_000_000), sharedMemory(1_000_000)]
+  const nothing = new Uint8Array(0)
+  /** The thread has the same series. */
+  const elsewhere = async (round: number) => {
+    const layer7 = await source.read({ isShared: true })
+    const memory = memories[round % memories.length] ?? nothing
+    const parts = { before: nothing, layer7, after: nothing, memory }
+    const { length, grown } = await pool.run('write', { format: 'prometheus', series: 'one', parts })
+    return Buffer.from(grown ?? memory)
+      .subarray(0, length)
+      .toString()
+  }
   for (let round = 0; round < 20; round++) {
     const rows = round > 12 ? 200 : 300
     feed(live, round === 8 ? undefined : randomCsv(rows, random), round, rows)
@@ -131,6 +157,8 @@ t.test('a document that is made of the one before is the one that would be made 
       holder.names = namesOf([], [{ id: 'b', name: 'Other', reals: reals(250) }])
       holder.version = 2
     }
-    test.equal(documentOf(samples, out), fresh(live, names), `round ${round}`)
+    const anew = await fresh(live, names)
+    test.equal(await next(), anew, `round ${round}`)
+    test.equal(await elsewhere(round), anew, `round ${round}, by the thread`)
   }
 })

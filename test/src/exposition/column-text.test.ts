@@ -1,6 +1,7 @@
 import t from 'tap'
-import { ColumnText, type Values } from '../../../src/metrics/column-text.ts'
-import { ascii, JsonBuffer } from '../../../src/stats/json-buffer.ts'
+import { ColumnText, type Values } from '../../../src/exposition/column-text.ts'
+import { labelsOf } from '../../../src/exposition/labels.ts'
+import { ascii, JsonBuffer } from '../../../src/base/json-buffer.ts'
 
 function textValues(values: readonly string[]): Values {
   return {
@@ -27,7 +28,7 @@ function written(text: ColumnText, before: string, values: readonly string[]): s
 }
 
 t.test('numbers stay, change, grow, shrink, come and go', async (test) => {
-  const labels = ['a', 'b', 'c', 'd'].map((name) => ascii(`{n="${name}"`))
+  const labels = labelsOf(['a', 'b', 'c', 'd'].map((name) => `{n="${name}"`))
   const text = new ColumnText(ascii('m'), labels, ascii('} '))
   const line = (name: string, value: string) => (value === '' ? '' : `m{n="${name}"} ${value}\n`)
   const rounds = [

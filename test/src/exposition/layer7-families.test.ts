@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { LAYER_7 } from '../../../src/metrics/layer7-families.ts'
+import { LAYER_7 } from '../../../src/exposition/layer7-families.ts'
 
 const HEADER = readFileSync(new URL('../../fixtures/haproxy-2.6/show-stat.csv', import.meta.url), 'utf8')
   .split('\n', 1)[0]

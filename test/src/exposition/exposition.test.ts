@@ -1,7 +1,7 @@
 import t from 'tap'
-import { Exposition, formatFor, labelText, labelValue } from '../../../src/metrics/exposition.ts'
-import { counter, gauge, info } from '../../../src/metrics/family.ts'
-import { ascii } from '../../../src/stats/json-buffer.ts'
+import { Exposition, labelText, labelValue } from '../../../src/exposition/exposition.ts'
+import { counter, gauge, info } from '../../../src/exposition/family.ts'
+import { ascii } from '../../../src/base/json-buffer.ts'
 
 const HELD = gauge('held_bytes', 'What is held.', ['name'])
 const DONE = counter('done', 'What was done.')
@@ -69,22 +69,24 @@ t.test('the next document begins anew', async (test) => {
   test.match(first.toString(), /done_total 1\n$/, 'and the first one stays as it is')
 })
 
+t.test('what was written elsewhere stands in between, as it is', async (test) => {
+  const [out, other] = [new Exposition('openmetrics'), new Exposition('openmetrics')]
+  other.begin(gauge('nothing', 'Never there.'))
+  test.equal(other.part().length, 0, 'not even what a document ends with')
+  other.begin(BUILD)
+  other.sample(['1'], 1)
+  const part = other.part()
+  out.begin(gauge('nothing', 'Never there.'))
+  out.add(part)
+  out.begin(gauge('no_end', 'Never there.'))
+  out.add(part)
+  test.equal(out.end().toString(), `${part.toString().repeat(2)}# EOF\n`)
+})
+
 t.test('label values: what people wrote, and nothing that ends a line or a document', async (test) => {
   test.equal(labelValue('a "b" \\ c\nd'), String.raw`a \"b\" \\ c\nd`)
   test.equal(labelValue('a\u0000b\rc\td\u007fe\u0085f\u001b[2J'), 'a\ufffdb\ufffdc\ufffdd\ufffde\ufffdf\ufffd[2J')
   test.equal(labelValue('שלום \u202edrawkcab ü 日本'), 'שלום \u202edrawkcab ü 日本')
   test.equal(labelText({ labels: ['x', 'y'] }, ['1', 'a"']), String.raw`{x="1",y="a\""`)
   test.equal(labelText({ labels: [] }, []), '')
-})
-
-t.test('which form: OpenMetrics for who names it, and likes it no less', async (test) => {
-  const asked = (accept: string) => formatFor(accept)
-  for (const accept of ['', '*/*', 'text/plain', 'text/html,*/*;q=0.8', 'application/json'])
-    test.equal(asked(accept), 'prometheus', accept)
-  const prometheus =
-    'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1'
-  test.equal(asked(prometheus), 'openmetrics', 'what Prometheus 2.42 sends')
-  test.equal(asked('application/openmetrics-text; version=1.0.0'), 'openmetrics')
-  test.equal(asked('application/openmetrics-text;q=0.3, text/plain;q=0.5'), 'prometheus')
-  test.equal(asked('application/openmetrics-text;q=0'), 'prometheus')
 })

@@ -1,4 +1,5 @@
-import type { JsonBuffer } from '../stats/json-buffer.ts'
+import type { JsonBuffer } from '../base/json-buffer.ts'
+import type { Labels } from './labels.ts'
 
 const LINE = 0x0a
 /** Objects whose lines are copied at once: what has to be copied again, when a number got longer, is no more. */
@@ -10,7 +11,8 @@ export const PORTION = 128
  */
 export class ColumnText {
   readonly #name: Uint8Array
-  readonly labels: readonly Uint8Array[]
+  readonly labels: Labels
+  readonly #labels: Buffer
   readonly #close: Uint8Array
   /** The document that the lines stand in, and where they begin there. */
   #old: Buffer | undefined
@@ -22,12 +24,14 @@ export class ColumnText {
   /** Where the lines of the last portion ended in the document before. */
   #lastEnd = 0
 
-  constructor(name: Uint8Array, labels: readonly Uint8Array[], close: Uint8Array) {
+  constructor(name: Uint8Array, labels: Labels, close: Uint8Array) {
+    const { bytes, ends } = labels
     this.#name = name
     this.labels = labels
+    this.#labels = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.#close = close
-    this.#ends = new Uint32Array(labels.length)
-    this.#digits = new Uint8Array(labels.length)
+    this.#ends = new Uint32Array(ends.length)
+    this.#digits = new Uint8Array(ends.length)
   }
 
   begin(out: JsonBuffer): void {
@@ -68,7 +72,7 @@ export class ColumnText {
     const length = lengthOf(values)
     if (length > 0) {
       out.raw(this.#name)
-      out.raw(this.labels[object] ?? this.#name)
+      out.append(this.#labels, this.labels.ends[object - 1] ?? 0, this.labels.ends[object] ?? 0)
       out.raw(this.#close)
       out.copy(values.bytes, values.from, values.to)
       out.byte(LINE)

@@ -1,21 +1,7 @@
-import { weightsOf } from '../api/accept.ts'
 import type { MetricsFormat } from '../context/metrics.ts'
-import { ascii, JsonBuffer } from '../stats/json-buffer.ts'
-import { sharedMemory } from './document-memory.ts'
+import { ascii, JsonBuffer } from '../base/json-buffer.ts'
+import { sharedMemory } from './shared-memory.ts'
 import { type Family, sampleName, unitOf } from './family.ts'
-
-export const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
-  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
-}
-
-/** OpenMetrics for whoever names it and does not like the other one better. */
-export function formatFor(accept: string): MetricsFormat {
-  const weights = weightsOf(accept)
-  const openmetrics = weights.get('application/openmetrics-text') ?? 0
-  const plain = weights.get('text/plain') ?? 0
-  return openmetrics > 0 && openmetrics >= plain ? 'openmetrics' : 'prometheus'
-}
 
 /**
  * Names are what people wrote. A backslash, a quote and a line break have their escapes; other characters that control
@@ -95,11 +81,23 @@ export class Exposition {
     this.out.use(memory)
   }
 
+  /** What was written elsewhere. */
+  add(part: Uint8Array): void {
+    this.#finish()
+    this.out.raw(part)
+    this.#head = this.#samples = this.out.length
+  }
+
+  /** What was written is part of a document; the next one begins. */
+  part(): Buffer {
+    this.#finish()
+    return this.out.give()
+  }
+
   /** The document; the next one begins. */
   end(): Buffer {
     this.#finish()
     if (this.#isOpenMetrics) this.out.text('# EOF\n')
-    this.#head = this.#samples = 0
     return this.out.give()
   }
 

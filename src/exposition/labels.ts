@@ -1,0 +1,21 @@
+/** The labels of objects, one text behind the other, in memory that threads share. */
+export interface Labels {
+  readonly bytes: Uint8Array
+  /** Where the text of each object ends. */
+  readonly ends: Uint32Array
+}
+
+const BYTES_OF_END = Uint32Array.BYTES_PER_ELEMENT
+
+export function labelsOf(texts: readonly string[]): Labels {
+  const parts = texts.map((text) => Buffer.from(text))
+  const bytes = new Uint8Array(new SharedArrayBuffer(parts.reduce((sum, { length }) => sum + length, 0)))
+  const ends = new Uint32Array(new SharedArrayBuffer(parts.length * BYTES_OF_END))
+  let at = 0
+  for (const [object, part] of parts.entries()) {
+    bytes.set(part, at)
+    at += part.length
+    ends[object] = at
+  }
+  return { bytes, ends }
+}

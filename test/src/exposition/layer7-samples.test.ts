@@ -1,0 +1,89 @@
+import t from 'tap'
+import { Exposition } from '../../../src/exposition/exposition.ts'
+import { labelsOf } from '../../../src/exposition/labels.ts'
+import type { Layer7Input } from '../../../src/exposition/layer7-input.ts'
+import { Layer7Samples } from '../../../src/exposition/layer7-samples.ts'
+
+const NONE = { labels: labelsOf([]), rowOf: new Int32Array(0), states: new Uint8Array(0) }
+
+/** Servers with this in `status`, `scur` and `rtime`. */
+function inputOf(
+  servers: readonly (readonly [name: string, status: string, scur: string, rtime: string, chosen: number])[],
+  version = 1,
+): Layer7Input {
+  const lines = ['status,scur,rtime', ...servers.map(([, status, scur, rtime]) => `${status},${scur},${rtime}`)]
+  const text = lines.map((line) => `${line}\n`)
+  const starts = text.map((_, at) => text.slice(0, at).join('').length)
+  return {
+    csv: new Uint8Array(Buffer.from(text.join(''))),
+    rows: Uint32Array.from(starts),
+    columns: new Map([
+      ['status', 0],
+      ['scur', 1],
+      ['rtime', 2],
+    ]),
+    version,
+    kinds: {
+      frontend: NONE,
+      backend: NONE,
+      server: {
+        labels: labelsOf(servers.map(([name]) => `{server="${name}"`)),
+        rowOf: Int32Array.from(servers, (_, at) => at + 1),
+        states: Uint8Array.from(servers, ([, , , , chosen]) => chosen),
+      },
+    },
+  }
+}
+
+function series() {
+  const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
+  return (input: Layer7Input | undefined) => {
+    for (const _ of samples.write(out, input));
+    const document = out.end()
+    samples.keep(document)
+    const lines = document.toString().split('\n')
+    return (name: string) =>
+      lines.filter((line) => line.startsWith(`fulcrum_layer7_server_${name}{`)).map((line) => line.slice(15))
+  }
+}
+
+t.test(
+  'what was chosen, or else HAProxy says; milliseconds as seconds; nothing where nothing is told',
+  async (test) => {
+    const lines = series()(
+      inputOf([
+        ['a', 'UP', '7', '1500', 2],
+        ['b', 'DRAIN', '', '3', 0],
+        ['c', 'MAINT', '-1', '0', 3],
+        ['d', 'DOWN 1/2', 'x', '', 0],
+        ['e', 'MAINT', '0', '', 0],
+      ]),
+    )
+    const state = (name: string, value: number) => `server_state{server="${name}"} ${value}`
+    test.same(lines('state'), [state('a', 1), state('b', 1), state('c', 2), state('d', 2), state('e', 0)])
+    test.same(lines('current_sessions'), [
+      'server_current_sessions{server="a"} 7',
+      'server_current_sessions{server="e"} 0',
+    ])
+    const time = (name: string, value: string) => `server_response_time_average_seconds{server="${name}"} ${value}`
+    test.same(lines('response_time_average_seconds'), [time('a', '1.5'), time('b', '0.003'), time('c', '0')])
+    test.same(
+      lines('up').map((line) => line.slice(-4)),
+      ['"} 1', '"} 1', '"} 0'],
+    )
+  },
+)
+
+t.test('other objects have another version, and nothing of those before stays', async (test) => {
+  const next = series()
+  const sessions = (input: Layer7Input | undefined) => next(input)('current_sessions')
+  const line = (name: string, value: number) => `server_current_sessions{server="${name}"} ${value}`
+  test.same(sessions(inputOf([['a', 'UP', '1', '', 0]])), [line('a', 1)])
+  test.same(sessions(inputOf([['a', 'UP', '22', '', 0]])), [line('a', 22)])
+  test.same(sessions(undefined), [])
+  const two = [
+    ['b', 'UP', '3', '', 0],
+    ['c', 'UP', '4', '', 0],
+  ] as const
+  test.same(sessions(inputOf(two, 2)), [line('b', 3), line('c', 4)])
+})

@@ -1,0 +1,46 @@
+/** The tasks of the exposition pool: writes and compresses what would take a processor from those who poll. */
+import { constants, setPriority } from 'node:os'
+import { isMainThread } from 'node:worker_threads'
+import { type Packing, packHere } from '../src/base/packing.ts'
+import type { MetricsFormat } from '../src/context/metrics.ts'
+import { type DocumentParts, DocumentWriter } from '../src/exposition/document-writer.ts'
+
+// Of this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they are.
+if (!isMainThread) setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+
+export interface WriteInput {
+  readonly format: MetricsFormat
+  /** Documents of one series are made of each other. */
+  readonly series: string
+  readonly parts: DocumentParts
+}
+
+/** Of each form the last series. */
+const writers = new Map<MetricsFormat, { readonly series: string; readonly writer: DocumentWriter }>()
+
+export interface Written {
+  readonly length: number
+  /** Memory that threads share as well, where that which was handed in did not suffice. */
+  readonly grown?: Uint8Array
+}
+
+export function write({ format, series, parts }: WriteInput): Written {
+  const last = writers.get(format)
+  const writer = last?.series === series ? last.writer : new DocumentWriter(format)
+  // One that breaks off half way is of no use for the next.
+  writers.delete(format)
+  for (const _ of writer.write(parts));
+  const document = writer.end()
+  writers.set(format, { series, writer })
+  const { length } = document
+  // What was handed in is not handed back: V8 would count it once more.
+  return document.buffer === parts.memory.buffer ? { length } : { length, grown: document }
+}
+
+/** The answer is in memory that threads share, so that nobody copies it once more. */
+export function pack({ packing, body }: { readonly packing: Packing; readonly body: Uint8Array }): Uint8Array {
+  const packed = packHere(packing, body)
+  const shared = new Uint8Array(new SharedArrayBuffer(packed.length))
+  shared.set(packed)
+  return shared
+}
