@@ -64,6 +64,15 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
       const seen = (await seenBy(node))?.witness
       return seen?.isVoter === true && seen.state === state
     })
+  /** All three vote and are reached, which an election may interrupt for a moment, and nobody has taken over. */
+  const isWhole = async (t: Test, node: Appliance) => {
+    let seen: Awaited<ReturnType<typeof seenBy>>
+    await soon(`a whole cluster, by ${node.name}`, async () => {
+      seen = await seenBy(node)
+      return seen?.quorum === true && seen.spareVotes === 1
+    })
+    t.match(seen, { epoch: 1 }, 'nobody has taken over')
+  }
   /** The node that leads; the witness hands that on. */
   const leader = async () => {
     let leads: Appliance | undefined
@@ -121,7 +130,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     const { token } = (await sent('POST', '/cluster/tokens', { role: 'witness' })) as { token: string }
     await witness.shell(`umask 077; echo ${token} > /var/lib/fulcrum/join-token`)
     for (const node of nodes) await witnessIs(node, 'online')
-    t.match(await seenBy(right), { quorum: true, epoch: 1, spareVotes: 1 })
+    await isWhole(t, right)
     t.match(await said(), /votes in the cluster site/)
   })
 
@@ -189,7 +198,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     await logIn(gone)
     await witnessIs(gone, 'online')
     await hasAll(t, ...nodes)
-    t.match(await seenBy(gone), { quorum: true, epoch: 1, spareVotes: 1 })
+    await isWhole(t, gone)
     t.same([await gone.holds(), await stays.holds()], [false, true], 'the address stays where it is')
   })
 
@@ -211,10 +220,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     await whole(stays, 2)
     await soon('what was edited meanwhile', async () => (await missingAt(cut)).length === 0)
     await hasAll(t, ...nodes)
-    // It has been told what was edited a moment before it knows who answers it again.
-    await soon(`quorum at ${cut.name}`, async () => (await seenBy(cut))?.quorum === true)
-    await witnessIs(cut, 'online')
-    t.match(await seenBy(cut), { quorum: true, epoch: 1, spareVotes: 1 })
+    await isWhole(t, cut)
   })
 
   await t.test('a clock is set by an hour, forward and back', async (t) => {
@@ -226,6 +232,6 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
       await whole(right, 2)
       await hasAll(t, ...nodes)
     }
-    t.match(await seenBy(right), { quorum: true, epoch: 1, spareVotes: 1 })
+    await isWhole(t, right)
   })
 })
