@@ -24,6 +24,7 @@ export type Node = Pick<Machine, 'api' | 'ip' | 'output' | 'password'>
 
 export interface Seen {
   readonly quorum: boolean
+  readonly spareVotes: number
   readonly witness: { readonly id: string; readonly isVoter: boolean; readonly state: string } | null
   readonly nodes: readonly {
     readonly id: string
