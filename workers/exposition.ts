@@ -1,12 +1,27 @@
 /** The tasks of the exposition pool: writes and compresses what would take a processor from those who poll. */
 import { constants, setPriority } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
-import { type Packing, packHere } from '../src/base/packing.ts'
+import { gzipInParts, type Packing, packHere } from '../src/base/packing.ts'
 import type { MetricsFormat } from '../src/context/metrics.ts'
 import { type DocumentParts, DocumentWriter } from '../src/exposition/document-writer.ts'
 
 // Of this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they are.
 if (!isMainThread) setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+
+/**
+ * A thread that is woken may have to wait until the one that runs has had its slice, milliseconds, whatever the
+ * priorities are. So this one stops for a moment after so long.
+ */
+const STRETCH_MS = 0.3
+const PAUSE_MS = 0.05
+const never = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+let began_ms = 0
+
+function pause(): void {
+  if (isMainThread || performance.now() - began_ms < STRETCH_MS) return
+  Atomics.wait(never, 0, 0, PAUSE_MS)
+  began_ms = performance.now()
+}
 
 export interface WriteInput {
   readonly format: MetricsFormat
@@ -29,7 +44,7 @@ export function write({ format, series, parts }: WriteInput): Written {
   const writer = last?.series === series ? last.writer : new DocumentWriter(format)
   // One that breaks off half way is of no use for the next.
   writers.delete(format)
-  for (const _ of writer.write(parts));
+  for (const _ of writer.write(parts)) pause()
   const document = writer.end()
   writers.set(format, { series, writer })
   const { length } = document
@@ -39,7 +54,7 @@ export function write({ format, series, parts }: WriteInput): Written {
 
 /** The answer is in memory that threads share, so that nobody copies it once more. */
 export function pack({ packing, body }: { readonly packing: Packing; readonly body: Uint8Array }): Uint8Array {
-  const packed = packHere(packing, body)
+  const packed = packing === 'gzip' ? gzipInParts(body, pause) : packHere(packing, body)
   const shared = new Uint8Array(new SharedArrayBuffer(packed.length))
   shared.set(packed)
   return shared
