@@ -58,6 +58,8 @@ export function site(nodes: readonly LabNode[], floating: readonly string[] = FL
     networkMask,
     gateway: '',
     defaultGateway: false,
+    // Both have the same, which keepalived tells apart by their families.
+    vrrpId: 1,
     assignedInterfaces: nodes.map(({ id: nodeId, interfaceId }) => ({ nodeId, interfaceId })),
   })
   const address = (groupId: string, beginning: string) =>

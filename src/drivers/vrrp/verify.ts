@@ -2,13 +2,13 @@ import { VRRP_IDS } from '../../model/network.ts'
 import type { Problem } from '../../model/problem.ts'
 import { firstVrrpId, type Instance, RANGES } from './instances.ts'
 
-/** Two groups on one interface whose packets keepalived could not tell apart. */
+/** Two groups on one interface whose packets keepalived could not tell apart: those of IPv4 and IPv6 it can. */
 export function verifyVrrp(instances: readonly Instance[]): readonly Problem[] {
   const problems = new Map<string, Problem>()
   for (const [at, one] of instances.entries()) {
     const other = instances
       .slice(0, at)
-      .find((before) => before.group !== one.group && before.interfaceId === one.interfaceId && overlap(before, one))
+      .find((before) => before.group !== one.group && meet(before, one) && overlap(before, one))
     if (other === undefined) continue
     const { id, name } = one.group
     const clash = `the VRRP ids of the IP group ${name} are those of ${other.group.name} on the same interface`
@@ -17,6 +17,8 @@ export function verifyVrrp(instances: readonly Instance[]): readonly Problem[] {
   }
   return [...problems.values()]
 }
+
+const meet = (a: Instance, b: Instance): boolean => a.interfaceId === b.interfaceId && a.family === b.family
 
 const overlap = (a: Instance, b: Instance): boolean => Math.abs(firstVrrpId(a.group) - firstVrrpId(b.group)) < VRRP_IDS
 
