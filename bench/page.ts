@@ -16,12 +16,15 @@ const STEPS = scaled(400, 20)
 const STEP_PX = 400
 const FRAME_MS_MAX = 50
 
-/** Runs before the page does: when its overview was first drawn with what is there, from the start of the visit. */
+/**
+ * Runs before the page does, and tells when its overview was first drawn with what is there, from the start of the
+ * visit. Waiting for a selector would be twenty milliseconds of scripts in the page, while it begins.
+ */
 const WATCH_OVERVIEW = `(() => {
   const look = () => {
     if (document.querySelector('.tiles') === null || document.querySelector('.columns tbody tr') === null) return
     watching.disconnect()
-    requestAnimationFrame(() => setTimeout(() => { document.documentElement.dataset.drawn = performance.now() }))
+    requestAnimationFrame(() => setTimeout(() => console.debug('drawn', performance.now())))
   }
   const watching = new MutationObserver(look)
   watching.observe(document, { childList: true, subtree: true })
@@ -49,9 +52,9 @@ async function visit(context: BrowserContext, url: string, pid: number): Promise
   const spent = await threadTime(page)
   const before = { thread_ms: await spent(), daemon_s: cpuOf(pid) }
   await page.addInitScript(WATCH_OVERVIEW)
+  const drawn = page.waitForEvent('console', (message) => message.text().startsWith('drawn '))
   await page.goto(url)
-  await page.waitForSelector('html[data-drawn]')
-  const drawn_ms = Number(await page.getAttribute('html', 'data-drawn'))
+  const drawn_ms = Number((await drawn).text().slice('drawn '.length))
   const thread_ms = (await spent()) - before.thread_ms
   const daemon_ms = 1_000 * (cpuOf(pid) - before.daemon_s)
   await page.close()
