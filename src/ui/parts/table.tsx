@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { Component, type ComponentChildren } from 'preact'
 import { useCallback, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { t } from '../core/text.ts'
+import { comparison, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
 
 export interface Column<T> {
@@ -168,7 +168,7 @@ class Row<T> extends Component<RowProps<T>> {
 
 function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1): readonly T[] {
   if (by === undefined) return rows
-  const { compare } = new Intl.Collator(undefined, { numeric: true })
+  const compare = comparison()
   return rows
     .map((row) => [by(row), row] as const)
     .toSorted(

@@ -1,0 +1,75 @@
+/** Numbers, moments and the order of names as people of a country write them. */
+
+/** Making one takes milliseconds of the first screen, so each is made once for a locale, when it is needed. */
+const keeper =
+  (locale: () => string) =>
+  <T>(make: (locale: string) => T): (() => T) => {
+    const made = new Map<string, T>()
+    return () => {
+      const known = made.get(locale()) ?? make(locale())
+      made.set(locale(), known)
+      return known
+    }
+  }
+
+/** Whole numbers below this are written alike in every language of the page. */
+const PLAIN_BELOW = 1_000
+const isPlain = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < PLAIN_BELOW
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
+const SPANS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+]
+
+type Moment = string | number
+
+/** `locale` is asked each time: it is another one when somebody chooses another language. */
+export function formatsOf(locale: () => string) {
+  const kept = keeper(locale)
+  const whole = kept((one) => new Intl.NumberFormat(one, { maximumFractionDigits: 0 }))
+  const decimal = kept((one) => new Intl.NumberFormat(one, { maximumFractionDigits: 1 }))
+  const compact = kept((one) => new Intl.NumberFormat(one, { notation: 'compact', maximumFractionDigits: 0 }))
+  const moments = kept((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium', timeStyle: 'medium' }))
+  const days = kept((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium' }))
+  const clocks = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'medium' }))
+  const hours = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'short' }))
+  const spans = kept((one) => new Intl.RelativeTimeFormat(one, { numeric: 'auto', style: 'short' }))
+  const collator = kept((one) => new Intl.Collator(one, { numeric: true }))
+
+  const number = (value: number): string => (isPlain(value) ? `${value}` : decimal().format(value))
+  /** One decimal below ten, and none above. */
+  const rounded = (value: number, large: () => Intl.NumberFormat): string => {
+    if (Math.abs(value) < 10) return number(value)
+    const near = Math.round(value)
+    return isPlain(near) ? `${near}` : large().format(value)
+  }
+  return {
+    number,
+    /** A figure in few characters; a dash where nobody knows it. */
+    short: (value: unknown): string => (typeof value === 'number' ? rounded(value, compact) : '–'),
+    bytes: (value: unknown): string => {
+      if (typeof value !== 'number') return '–'
+      let [left, unit] = [Math.round(value), 0]
+      while (Math.abs(left) >= 1000 && unit < UNITS.length - 1) {
+        left /= 1000
+        unit += 1
+      }
+      return `${rounded(left, whole)} ${UNITS[unit]}`
+    },
+    moment: (at: Moment): string => moments().format(new Date(at)),
+    day: (at: Moment): string => days().format(new Date(at)),
+    clock: (at: Moment): string => clocks().format(new Date(at)),
+    hour: (at: Moment): string => hours().format(new Date(at)),
+    /** "3 minutes ago", in a word or two. */
+    since: (iso: string, now_ms: number): string => {
+      const seconds = Math.round((Date.parse(iso) - now_ms) / 1000)
+      const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 1]
+      return spans().format(Math.round(seconds / length), unit)
+    },
+    /** Tells which of two texts comes first: "web 2" before "web 10". To be asked once for many. */
+    comparison: (): Intl.Collator['compare'] => collator().compare,
+  }
+}

@@ -1,0 +1,44 @@
+import t from 'tap'
+
+import { formatsOf } from '../../../../src/ui/core/formats.ts'
+
+let locale = 'en-GB'
+const { bytes, clock, comparison, moment, number, short, since } = formatsOf(() => locale)
+
+const VALUES = [
+  0, 0.04, 0.06, 1, 4.26, 9.94, 9.96, 10, 99.5, 999, 999.4, 999.6, 1_000, 1_234, 12_345.6, 5e6, 1e12, -3, -1_500,
+]
+
+t.test('numbers are written as the language of the page has them', async (test) => {
+  for (const one of ['en-GB', 'de-CH', 'en-US', 'de-DE']) {
+    locale = one
+    const as = (value: number, options: Intl.NumberFormatOptions) =>
+      new Intl.NumberFormat(locale, options).format(value)
+    for (const value of VALUES) {
+      test.equal(number(value), as(value, { maximumFractionDigits: 1 }), `${value}`)
+      const digits = Math.abs(value) < 10 ? 1 : 0
+      test.equal(short(value), as(value, { notation: 'compact', maximumFractionDigits: digits }), `${value} in short`)
+    }
+    const date = new Date(1_795_750_000_000)
+    test.equal(clock(date.getTime()), new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(date))
+    const style = { dateStyle: 'medium', timeStyle: 'medium' } as const
+    test.equal(moment(date.toISOString()), new Intl.DateTimeFormat(locale, style).format(date))
+  }
+  test.equal(short(undefined), '–')
+})
+
+t.test('bytes have a unit, and a decimal where they are few of it', async (test) => {
+  locale = 'en-GB'
+  const told = [0, 7, 999, 1_000, 1_250, 12_300, 999_499, 5.4e6, 2e18]
+  test.same(told.map(bytes), ['0 B', '7 B', '999 B', '1 kB', '1.3 kB', '12 kB', '999 kB', '5.4 MB', '2,000 PB'])
+  test.equal(bytes(null), '–')
+})
+
+t.test('how long ago, and what comes first', async (test) => {
+  locale = 'en-GB'
+  const now_ms = Date.parse('2026-11-27T12:00:00Z')
+  test.equal(since('2026-11-27T11:57:00Z', now_ms), '3 min ago')
+  locale = 'de-DE'
+  test.equal(since('2026-11-26T12:00:00Z', now_ms), 'gestern')
+  test.same(['web 10', 'Web 2', 'web 1'].toSorted(comparison()), ['web 1', 'Web 2', 'web 10'])
+})
