@@ -1,4 +1,4 @@
-/** Numbers, moments and the order of names as people of a country write them. */
+/** Numbers and moments as people of a country write them. */
 
 /** Making one takes milliseconds of the first screen, so each is made once for a locale, when it is needed. */
 const keeper =
@@ -17,13 +17,6 @@ const PLAIN_BELOW = 1_000
 const isPlain = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < PLAIN_BELOW
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
-const SPANS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-  ['second', 1],
-]
-
 type Moment = string | number
 
 /** `locale` is asked each time: it is another one when somebody chooses another language. */
@@ -36,8 +29,6 @@ export function formatsOf(locale: () => string) {
   const days = kept((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium' }))
   const clocks = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'medium' }))
   const hours = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'short' }))
-  const spans = kept((one) => new Intl.RelativeTimeFormat(one, { numeric: 'auto', style: 'short' }))
-  const collator = kept((one) => new Intl.Collator(one, { numeric: true }))
 
   const number = (value: number): string => (isPlain(value) ? `${value}` : decimal().format(value))
   /** One decimal below ten, and none above. */
@@ -63,13 +54,17 @@ export function formatsOf(locale: () => string) {
     day: (at: Moment): string => days().format(new Date(at)),
     clock: (at: Moment): string => clocks().format(new Date(at)),
     hour: (at: Moment): string => hours().format(new Date(at)),
-    /** "3 minutes ago", in a word or two. */
-    since: (iso: string, now_ms: number): string => {
-      const seconds = Math.round((Date.parse(iso) - now_ms) / 1000)
-      const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? ['second', 1]
-      return spans().format(Math.round(seconds / length), unit)
-    },
-    /** Tells which of two texts comes first: "web 2" before "web 10". To be asked once for many. */
-    comparison: (): Intl.Collator['compare'] => collator().compare,
   }
+}
+
+const DIGITS_MAX = 20
+/** "web 2" before "web 10", and letters of both sizes alike. */
+export const sortable = (text: string): string =>
+  text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(DIGITS_MAX, '0'))
+
+const ASCII = /^[ -~]*$/
+/** For texts that are sortable. What knows the order of all scripts takes twenty milliseconds to load. */
+export function comparisonFor(texts: readonly string[]): (a: string, b: string) => number {
+  if (texts.every((text) => ASCII.test(text))) return (a, b) => (a < b ? -1 : a > b ? 1 : 0)
+  return (a, b) => a.localeCompare(b)
 }

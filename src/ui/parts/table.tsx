@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { Component, type ComponentChildren } from 'preact'
 import { useCallback, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
-import { comparison, t } from '../core/text.ts'
+import { comparisonFor, sortable } from '../core/formats.ts'
+import { t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
 
 export interface Column<T> {
@@ -168,14 +169,17 @@ class Row<T> extends Component<RowProps<T>> {
 
 function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1): readonly T[] {
   if (by === undefined) return rows
-  const compare = comparison()
-  return rows
-    .map((row) => [by(row), row] as const)
+  const keyed = rows.map((row) => {
+    const key = by(row)
+    return { key: typeof key === 'number' ? key : sortable(key), row }
+  })
+  const compare = comparisonFor(keyed.map(({ key }) => String(key)))
+  return keyed
     .toSorted(
-      ([a], [b]) =>
+      ({ key: a }, { key: b }) =>
         direction * (typeof a === 'number' && typeof b === 'number' ? a - b : compare(String(a), String(b))),
     )
-    .map(([, row]) => row)
+    .map(({ row }) => row)
 }
 
 function Head<T>({

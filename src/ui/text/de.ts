@@ -1,4 +1,5 @@
 import { germanOfClusters } from './de-cluster.ts'
+import { germanOfTimes } from './de-times.ts'
 
 /** German texts by their English ones. `test/src/ui/text/de.test.ts` holds them against what the page says. */
 export const german: Readonly<Record<string, string>> = {
@@ -49,7 +50,6 @@ export const german: Readonly<Record<string, string>> = {
   Code: 'Code',
   'Code of the second factor': 'Code des zweiten Faktors',
   Comment: 'Kommentar',
-  'Compare with last week': 'Mit der Vorwoche vergleichen',
   Confirm: 'Bestätigen',
   'Connection tracking': 'Verbindungsverfolgung',
   Connections: 'Verbindungen',
@@ -275,7 +275,6 @@ export const german: Readonly<Record<string, string>> = {
   Whose: 'Wessen',
   'Your session has ended. What you typed is still there: log in to go on.':
     'Ihre Sitzung ist beendet. Was Sie getippt haben, ist noch da: Melden Sie sich an, um weiterzumachen.',
-  'a week before': 'eine Woche davor',
   all: 'alle',
   answers: 'antwortet',
   cancelled: 'abgebrochen',
@@ -292,7 +291,6 @@ export const german: Readonly<Record<string, string>> = {
   'figures are old': 'Werte sind alt',
   halt: 'anhalten',
   halted: 'angehalten',
-  hour: 'Stunde',
   info: 'Hinweis',
   leads: 'führt',
   light: 'hell',
@@ -326,13 +324,11 @@ export const german: Readonly<Record<string, string>> = {
   'until {day}': 'bis {day}',
   up: 'in Ordnung',
   warning: 'Warnung',
-  week: 'Woche',
   'without an end': 'ohne Ende',
   works: 'läuft',
   year: 'Jahr',
   '2 years': '2 Jahre',
   '{count} chosen': '{count} gewählt',
-  '{count:day|days}': '{count:Tag|Tage}',
   '{count} down': '{count} gestört',
   '{count} more': '{count} weitere',
   '{count:more setting|more settings}': '{count:weitere Einstellung|weitere Einstellungen}',
@@ -349,17 +345,11 @@ export const german: Readonly<Record<string, string>> = {
   '{count} waiting ({mine} yours)': '{count} warten ({mine} eigene)',
   '{name}, version {version}': '{name}, Version {version}',
   '{title}: done': '{title}: fertig',
-  '{seconds} s': '{seconds} s',
   '{value} (usual)': '{value} (üblich)',
   'You may not see this page.': 'Diese Seite dürfen Sie nicht sehen.',
   'Your rights do not cover it, or no longer. Whoever gives out roles can change that.':
     'Ihre Rechte umfassen sie nicht oder nicht mehr. Wer Rollen vergibt, kann das ändern.',
   'Your rights have changed.': 'Ihre Rechte haben sich geändert.',
-  'The clock of this browser is wrong by {count:minute|minutes}.':
-    'Die Uhr dieses Browsers geht um {count:Minute|Minuten} falsch.',
-  'The clock of this browser is wrong by {count:hour|hours}.':
-    'Die Uhr dieses Browsers geht um {count:Stunde|Stunden} falsch.',
-  'Times are those of the node.': 'Zeiten sind die des Knotens.',
   'What would change': 'Was sich ändern würde',
   'Look again': 'Neu ansehen',
   'The form has changed since.': 'Das Formular hat sich seitdem geändert.',
@@ -374,6 +364,7 @@ export const german: Readonly<Record<string, string>> = {
     'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfClusters,
+  ...germanOfTimes,
   '10 min': '10 min',
   Drain: 'Leeren',
   'Per second': 'Pro Sekunde',

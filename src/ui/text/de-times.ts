@@ -1,0 +1,20 @@
+/** What the page says of clocks and of how long something takes. */
+export const germanOfTimes: Readonly<Record<string, string>> = {
+  'Compare with last week': 'Mit der Vorwoche vergleichen',
+  'a week before': 'eine Woche davor',
+  hour: 'Stunde',
+  yesterday: 'gestern',
+  now: 'jetzt',
+  week: 'Woche',
+  '{count:day|days}': '{count:Tag|Tage}',
+  '{count} days ago': 'vor {count} Tagen',
+  '{count} h ago': 'vor {count} h',
+  '{count} min ago': 'vor {count} min',
+  '{count} s ago': 'vor {count} s',
+  '{seconds} s': '{seconds} s',
+  'The clock of this browser is wrong by {count:minute|minutes}.':
+    'Die Uhr dieses Browsers geht um {count:Minute|Minuten} falsch.',
+  'The clock of this browser is wrong by {count:hour|hours}.':
+    'Die Uhr dieses Browsers geht um {count:Stunde|Stunden} falsch.',
+  'Times are those of the node.': 'Zeiten sind die des Knotens.',
+}
