@@ -4,6 +4,7 @@ import { isMainThread } from 'node:worker_threads'
 import { gzipInParts, type Packing, packHere } from '../src/base/packing.ts'
 import type { MetricsFormat } from '../src/context/metrics.ts'
 import { type DocumentParts, DocumentWriter } from '../src/exposition/document-writer.ts'
+import { sharedMemory } from '../src/exposition/shared-memory.ts'
 
 // Of this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they are.
 if (!isMainThread) setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
@@ -55,7 +56,7 @@ export function write({ format, series, parts }: WriteInput): Written {
 /** The answer is in memory that threads share, so that nobody copies it once more. */
 export function pack({ packing, body }: { readonly packing: Packing; readonly body: Uint8Array }): Uint8Array {
   const packed = packing === 'gzip' ? gzipInParts(body, pause) : packHere(packing, body)
-  const shared = new Uint8Array(new SharedArrayBuffer(packed.length))
+  const shared = sharedMemory(packed.length)
   shared.set(packed)
   return shared
 }

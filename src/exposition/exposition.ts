@@ -1,7 +1,7 @@
-import type { MetricsFormat } from '../context/metrics.ts'
 import { ascii, JsonBuffer } from '../base/json-buffer.ts'
-import { sharedMemory } from './shared-memory.ts'
+import type { MetricsFormat } from '../context/metrics.ts'
 import { type Family, sampleName, unitOf } from './family.ts'
+import { sharedMemory } from './shared-memory.ts'
 
 /**
  * Names are what people wrote. A backslash, a quote and a line break have their escapes; other characters that control

@@ -1,3 +1,5 @@
+import { sharedMemory } from './shared-memory.ts'
+
 /** The labels of objects, one text behind the other, in memory that threads share. */
 export interface Labels {
   readonly bytes: Uint8Array
@@ -9,8 +11,8 @@ const BYTES_OF_END = Uint32Array.BYTES_PER_ELEMENT
 
 export function labelsOf(texts: readonly string[]): Labels {
   const parts = texts.map((text) => Buffer.from(text))
-  const bytes = new Uint8Array(new SharedArrayBuffer(parts.reduce((sum, { length }) => sum + length, 0)))
-  const ends = new Uint32Array(new SharedArrayBuffer(parts.length * BYTES_OF_END))
+  const bytes = sharedMemory(parts.reduce((sum, { length }) => sum + length, 0))
+  const ends = new Uint32Array(sharedMemory(parts.length * BYTES_OF_END).buffer)
   let at = 0
   for (const [object, part] of parts.entries()) {
     bytes.set(part, at)

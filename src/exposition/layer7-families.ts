@@ -1,6 +1,5 @@
 import { counter, type Family, gauge } from './family.ts'
-
-export type ObjectKind = 'frontend' | 'backend' | 'server'
+import { type ByKind, byKind, OBJECT_LABELS, type ObjectKind, serverState } from './object-kinds.ts'
 
 /** A column of HAProxy as a metric; several columns are samples of one, told apart by a label. */
 export interface ColumnFamily {
@@ -59,7 +58,7 @@ const SERVER_SIDE: readonly Make[] = [
   average('response_time', 'rtime', 'Time to the answer'),
 ]
 
-const MAKES: Readonly<Record<ObjectKind, readonly Make[]>> = {
+const MAKES: ByKind<readonly Make[]> = {
   frontend: [
     ...TRAFFIC,
     of(gauge, 'session_limit', 'slim', 'Sessions that may be open at once.'),
@@ -80,34 +79,24 @@ const MAKES: Readonly<Record<ObjectKind, readonly Make[]>> = {
   server: [...TRAFFIC, ...SERVER_SIDE, of(gauge, 'weight', 'weight', 'Share of the traffic.')],
 }
 
-const LABELS: Readonly<Record<ObjectKind, readonly string[]>> = {
-  frontend: ['frontend_id', 'frontend'],
-  backend: ['backend_id', 'backend'],
-  server: ['backend_id', 'backend', 'server_id', 'server'],
-}
-const UP: Readonly<Record<ObjectKind, string>> = {
+const UP: ByKind<string> = {
   frontend: 'Whether it takes connections.',
   backend: 'Whether a server of it takes traffic.',
   server: 'Whether its health check passes; absent while none is made.',
 }
 
-const kind = (what: ObjectKind): KindFamilies => ({
-  labels: LABELS[what],
-  up: gauge(`layer7_${what}_up`, UP[what], LABELS[what]),
-  columns: MAKES[what].map((make) => make(LABELS[what], what)),
-})
-
-export const LAYER_7: Readonly<Record<ObjectKind, KindFamilies>> = {
-  frontend: kind('frontend'),
-  backend: kind('backend'),
-  server: kind('server'),
+const familiesOf = (what: ObjectKind): KindFamilies => {
+  const labels = OBJECT_LABELS[what]
+  return {
+    labels,
+    up: gauge(`layer7_${what}_up`, UP[what], labels),
+    columns: MAKES[what].map((make) => make(labels, what)),
+  }
 }
 
-export const LAYER_7_SERVER_STATE = gauge(
-  'layer7_server_state',
-  'What was chosen for it: 2 online, 1 drained, 0 halted.',
-  LABELS.server,
-)
+export const LAYER_7 = byKind(familiesOf)
+
+export const LAYER_7_SERVER_STATE = serverState('layer7')
 
 export const LAYER_7_FAMILIES: readonly Family[] = [
   ...Object.values(LAYER_7).flatMap(({ up, columns }) => [up, ...columns.map(({ family }) => family)]),

@@ -1,5 +1,5 @@
-import type { ObjectKind } from './layer7-families.ts'
 import type { Labels } from './labels.ts'
+import type { ByKind } from './object-kinds.ts'
 
 /** What samples of Layer 7 are written of: plain values, so that another thread can write them. */
 export interface Layer7Input {
@@ -10,16 +10,13 @@ export interface Layer7Input {
   readonly columns: ReadonlyMap<string, number>
   /** Another number, other objects or names. */
   readonly version: number
-  readonly kinds: Readonly<Record<ObjectKind, ObjectsInput>>
+  readonly kinds: ByKind<ObjectsInput>
+  /** What was chosen for each server: its number in STATES and 1; 0 where nobody chooses here. */
+  readonly states: Uint8Array
 }
 
 export interface ObjectsInput {
   readonly labels: Labels
   /** Number of the row of each object; negative where it has none. */
   readonly rowOf: Int32Array
-  /** What was chosen for each server: its place in STATES and 1; 0 where nobody chooses here. */
-  readonly states: Uint8Array
 }
-
-/** In the order of the numbers that scrapers are told. */
-export const STATES = ['halted', 'drained', 'online'] as const

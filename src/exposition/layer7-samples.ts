@@ -3,8 +3,9 @@ import { ColumnText, PORTION, type Values } from './column-text.ts'
 import type { Exposition } from './exposition.ts'
 import { type Family, sampleName } from './family.ts'
 import type { Labels } from './labels.ts'
-import { type ColumnFamily, LAYER_7, LAYER_7_SERVER_STATE, type ObjectKind } from './layer7-families.ts'
-import { type Layer7Input, STATES } from './layer7-input.ts'
+import { type ColumnFamily, LAYER_7, LAYER_7_SERVER_STATE } from './layer7-families.ts'
+import type { Layer7Input } from './layer7-input.ts'
+import { type ByKind, byKind, OBJECT_KINDS, type ObjectKind, STATES } from './object-kinds.ts'
 import { TakenColumns } from './taken-columns.ts'
 
 /** The objects of one kind, for as long as they are called the same. */
@@ -13,7 +14,6 @@ interface Objects {
   readonly taken: TakenColumns
 }
 
-const KINDS: readonly ObjectKind[] = ['frontend', 'backend', 'server']
 const CLOSE = ascii('} ')
 
 /**
@@ -21,7 +21,7 @@ const CLOSE = ascii('} ')
  * to be ended, by `keep`, or nothing more may come of it.
  */
 export class Layer7Samples {
-  #known: { readonly version: number; readonly objects: ReadonlyMap<ObjectKind, Objects> } | undefined
+  #known: { readonly version: number; readonly objects: ByKind<Objects> } | undefined
   readonly #texts = new Map<string, ColumnText>()
   readonly #written = new Set<ColumnText>()
 
@@ -34,17 +34,14 @@ export class Layer7Samples {
   *write(out: Exposition, input: Layer7Input | undefined): Generator<void> {
     this.#written.clear()
     if (input === undefined) this.#texts.clear()
-    else for (const kind of KINDS) yield* this.#kind(out, kind, input)
+    else for (const kind of OBJECT_KINDS) yield* this.#kind(out, kind, input)
   }
 
   *#kind(out: Exposition, kind: ObjectKind, input: Layer7Input): Generator<void> {
-    const objects = this.#objects(kind, input)
-    if (objects === undefined) return
-    const { labels, taken } = objects
-    const { rowOf, states } = input.kinds[kind]
+    const { labels, taken } = this.#objects(input)[kind]
     const { up, columns } = LAYER_7[kind]
-    yield* taken.read(input, rowOf)
-    if (kind === 'server') yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, new StateValues(taken, states))
+    yield* taken.read(input, input.kinds[kind].rowOf)
+    if (kind === 'server') yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, new StateValues(taken, input.states))
     yield* this.#lines(out, up, labels, new UpValues(taken))
     let place = 1
     for (const one of columns) {
@@ -80,10 +77,10 @@ export class Layer7Samples {
     }
   }
 
-  #objects(kind: ObjectKind, { version, kinds }: Layer7Input): Objects | undefined {
+  #objects({ version, kinds }: Layer7Input): ByKind<Objects> {
     if (this.#known?.version !== version)
-      this.#known = { version, objects: new Map(KINDS.map((each) => [each, objectsOf(each, kinds[each].labels)])) }
-    return this.#known.objects.get(kind)
+      this.#known = { version, objects: byKind((kind) => objectsOf(kind, kinds[kind].labels)) }
+    return this.#known.objects
   }
 }
 
@@ -186,11 +183,9 @@ class StateValues extends WordValues {
   }
 }
 
-const [HALTED, DRAINED, ONLINE] = (['halted', 'drained', 'online'] as const).map((state) => STATES.indexOf(state))
-
 function stateIn(taken: TakenColumns, object: number): number | undefined {
   const [first, second] = taken.letters(object)
   if (first === undefined) return undefined
-  if (first === 0x4d) return HALTED
-  return first === 0x44 && second === 0x52 ? DRAINED : ONLINE
+  if (first === 0x4d) return STATES.halted
+  return first === 0x44 && second === 0x52 ? STATES.drained : STATES.online
 }

@@ -1,10 +1,10 @@
-import type { LiveKind } from '../stats/live-fields.ts'
 import { ascii } from '../base/json-buffer.ts'
 import type { Layer4Live } from '../stats/layer4-live.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { ObjectNames } from '../stats/names.ts'
 import { type Exposition, labelText } from '../exposition/exposition.ts'
 import { counter, type Family, gauge } from '../exposition/family.ts'
+import { type ByKind, OBJECT_LABELS, type ObjectKind, serverState, STATES } from '../exposition/object-kinds.ts'
 
 export interface Layer4Parts {
   readonly live: Pick<Layer4Live, 'figure' | 'healthIn' | 'realsUp' | 'hasFigures'>
@@ -17,11 +17,6 @@ interface ColumnFamily {
   readonly column: Column
 }
 
-const LABELS: Readonly<Record<LiveKind, readonly string[]>> = {
-  frontend: ['frontend_id', 'frontend'],
-  backend: ['backend_id', 'backend'],
-  server: ['backend_id', 'backend', 'server_id', 'server'],
-}
 const ONE_WAY = 'absent where replies bypass the node'
 const TRAFFIC = [
   [counter, 'connections', 'connections', 'Connections.'],
@@ -38,20 +33,26 @@ const OF_SERVERS = [
 ] as const
 
 const columnsOf = (
-  what: LiveKind,
+  what: ObjectKind,
   rows: readonly (readonly [typeof counter, string, Column, string])[],
 ): readonly ColumnFamily[] =>
-  rows.map(([make, name, column, help]) => ({ column, family: make(`layer4_${what}_${name}`, help, LABELS[what]) }))
+  rows.map(([make, name, column, help]) => ({
+    column,
+    family: make(`layer4_${what}_${name}`, help, OBJECT_LABELS[what]),
+  }))
 
-const COLUMNS: Readonly<Record<LiveKind, readonly ColumnFamily[]>> = {
+const COLUMNS: ByKind<readonly ColumnFamily[]> = {
   frontend: columnsOf('frontend', TRAFFIC),
   backend: columnsOf('backend', TRAFFIC),
   server: columnsOf('server', [...TRAFFIC, ...OF_SERVERS]),
 }
-const SERVERS_UP = gauge('layer4_backend_servers_up', 'Servers that take new connections.', LABELS.backend)
-const UP = gauge('layer4_server_up', 'Whether its health check passes; absent while nobody can tell.', LABELS.server)
-const STATE = gauge('layer4_server_state', 'What was chosen for it: 2 online, 1 drained, 0 halted.', LABELS.server)
-const STATES = { halted: 0, drained: 1, online: 2 } as const
+const SERVERS_UP = gauge('layer4_backend_servers_up', 'Servers that take new connections.', OBJECT_LABELS.backend)
+const UP = gauge(
+  'layer4_server_up',
+  'Whether its health check passes; absent while nobody can tell.',
+  OBJECT_LABELS.server,
+)
+const STATE = serverState('layer4')
 
 export const LAYER_4_FAMILIES: readonly Family[] = [
   ...Object.values(COLUMNS).flatMap((columns) => columns.map(({ family }) => family)),
@@ -66,7 +67,7 @@ interface Named {
   readonly id: string
   readonly backendId: string
 }
-type Known = Readonly<Record<LiveKind, readonly Named[]>>
+type Known = Readonly<Record<ObjectKind, readonly Named[]>>
 
 const PORTION = 128
 
@@ -115,9 +116,9 @@ function* each(out: Exposition, objects: readonly Named[], value: (one: Named) =
 }
 
 function objectsOf(names: ObjectNames): Known {
-  const named = (kind: LiveKind, values: readonly string[], [backendId, id]: readonly [string, string]): Named => ({
+  const named = (kind: ObjectKind, values: readonly string[], [backendId, id]: readonly [string, string]): Named => ({
     key: rowKey(kind, backendId, id),
-    labels: ascii(labelText({ labels: LABELS[kind] }, values)),
+    labels: ascii(labelText({ labels: OBJECT_LABELS[kind] }, values)),
     id,
     backendId,
   })

@@ -1,8 +1,9 @@
 import { pace } from '../base/turns.ts'
 import { labelText } from '../exposition/exposition.ts'
 import { type Labels, labelsOf } from '../exposition/labels.ts'
-import { LAYER_7, type ObjectKind } from '../exposition/layer7-families.ts'
-import { type Layer7Input, STATES } from '../exposition/layer7-input.ts'
+import { LAYER_7 } from '../exposition/layer7-families.ts'
+import type { Layer7Input } from '../exposition/layer7-input.ts'
+import { type ByKind, byKind, type ObjectKind, STATES } from '../exposition/object-kinds.ts'
 import { sharedMemory } from '../exposition/shared-memory.ts'
 import { rowKey } from '../stats/live-plan.ts'
 import type { LiveAnswers } from '../stats/live.ts'
@@ -19,7 +20,6 @@ interface Objects {
   readonly keys: readonly string[]
   readonly labels: Labels
 }
-type ByKind<T> = Readonly<Record<ObjectKind, T>>
 type Known = ByKind<Objects>
 
 /** Objects that are looked at, and bytes that are copied, before others may have a turn. */
@@ -55,13 +55,10 @@ export class Layer7Source {
     const rowOf = this.#rowsOf(known, bytes)
     const { version } = this.#parts.names
     const { columns } = bytes.index
-    const kinds = {
-      frontend: { labels: known.frontend.labels, rowOf: rowOf.frontend, states: NONE },
-      backend: { labels: known.backend.labels, rowOf: rowOf.backend, states: NONE },
-      server: { labels: known.server.labels, rowOf: rowOf.server, states: await this.#statesOf(known.server) },
-    }
+    const kinds = byKind((kind) => ({ labels: known[kind].labels, rowOf: rowOf[kind] }))
+    const states = await this.#statesOf(known.server)
     const csv = isShared ? await this.#shared(bytes.csv) : bytes.csv
-    return { csv, rows: bytes.rows, columns, version, kinds }
+    return { csv, rows: bytes.rows, columns, version, kinds, states }
   }
 
   async #statesOf({ ids }: Objects): Promise<Uint8Array> {
@@ -70,7 +67,7 @@ export class Layer7Source {
     const pause = pace()
     for (const [object, id] of ids.entries()) {
       const state = names.state?.(id)
-      if (state !== undefined) states[object] = STATES.indexOf(state) + 1
+      if (state !== undefined) states[object] = STATES[state] + 1
       if (object % OBJECTS_AT_ONCE === 0) await pause()
     }
     return states
@@ -95,31 +92,27 @@ export class Layer7Source {
 
   #rowsOf(of: Known, { index, layout }: NonNullable<LiveAnswers['bytes']>): ByKind<Int32Array> {
     if (this.#places?.layout !== layout || this.#places.of !== of) {
-      const rows = ({ keys }: Objects) => Int32Array.from(keys, (key) => index.get(key) ?? -1)
-      const rowOf = { frontend: rows(of.frontend), backend: rows(of.backend), server: rows(of.server) }
+      const rowOf = byKind((kind) => Int32Array.from(of[kind].keys, (key) => index.get(key) ?? -1))
       this.#places = { layout, of, rowOf }
     }
     return this.#places.rowOf
   }
 }
 
-const NONE = new Uint8Array(0)
-
 function objectsOf(names: ObjectNames): Known {
-  const made = (kind: ObjectKind) => ({ ids: [] as string[], keys: [] as string[], labels: [] as string[], kind })
-  const add = ({ ids, keys, labels, kind }: ReturnType<typeof made>, id: string, key: string, values: string[]) => {
+  const made = byKind(() => ({ ids: [] as string[], keys: [] as string[], labels: [] as string[] }))
+  const add = (kind: ObjectKind, id: string, key: string, values: string[]) => {
+    const { ids, keys, labels } = made[kind]
     ids.push(id)
     keys.push(key)
     labels.push(labelText(LAYER_7[kind].up, values))
   }
-  const [frontend, backend, server] = [made('frontend'), made('backend'), made('server')]
   for (const { id, name, called = id } of names.frontends())
-    add(frontend, id, rowKey('frontend', called, ''), [id, name])
+    add('frontend', id, rowKey('frontend', called, ''), [id, name])
   for (const { id, name, called = id, reals } of names.backends()) {
-    add(backend, id, rowKey('backend', called, ''), [id, name])
+    add('backend', id, rowKey('backend', called, ''), [id, name])
     for (const { ripId, name: real, called: own = ripId } of reals)
-      add(server, ripId, rowKey('server', called, own), [id, name, ripId, real])
+      add('server', ripId, rowKey('server', called, own), [id, name, ripId, real])
   }
-  const ready = ({ ids, keys, labels }: ReturnType<typeof made>) => ({ ids, keys, labels: labelsOf(labels) })
-  return { frontend: ready(frontend), backend: ready(backend), server: ready(server) }
+  return byKind((kind) => ({ ...made[kind], labels: labelsOf(made[kind].labels) }))
 }

@@ -61,7 +61,7 @@ class Documents {
     await inTurns(this.#layer4.write(this.#out))
     const after = this.#out.part()
     const { pool } = this.#parts
-    // Which of two writers it is changes with the names only, and then none of them uses a document from before.
+    // Which of two writers it is changes with the names only, and then neither uses a document from before.
     const writer = this.#layer7.count < MANY_OBJECTS ? undefined : pool
     const letGo = this.#parts.layer7.live.hold()
     try {

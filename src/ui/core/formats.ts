@@ -1,17 +1,5 @@
 /** Numbers and moments as people of a country write them. */
 
-/** Making one takes milliseconds of the first screen, so each is made once for a locale, when it is needed. */
-const keeper =
-  (locale: () => string) =>
-  <T>(make: (locale: string) => T): (() => T) => {
-    const made = new Map<string, T>()
-    return () => {
-      const known = made.get(locale()) ?? make(locale())
-      made.set(locale(), known)
-      return known
-    }
-  }
-
 /** Whole numbers below this are written alike in every language of the page. */
 const PLAIN_BELOW = 1_000
 const isPlain = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < PLAIN_BELOW
@@ -21,7 +9,15 @@ type Moment = string | number
 
 /** `locale` is asked each time: it is another one when somebody chooses another language. */
 export function formatsOf(locale: () => string) {
-  const kept = keeper(locale)
+  /** Making one takes milliseconds of the first screen, so each is made once for a locale, when it is needed. */
+  const kept = <T>(make: (locale: string) => T): (() => T) => {
+    const made = new Map<string, T>()
+    return () => {
+      const known = made.get(locale()) ?? make(locale())
+      made.set(locale(), known)
+      return known
+    }
+  }
   const whole = kept((one) => new Intl.NumberFormat(one, { maximumFractionDigits: 0 }))
   const decimal = kept((one) => new Intl.NumberFormat(one, { maximumFractionDigits: 1 }))
   const compact = kept((one) => new Intl.NumberFormat(one, { notation: 'compact', maximumFractionDigits: 0 }))

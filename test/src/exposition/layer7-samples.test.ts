@@ -4,7 +4,7 @@ import { labelsOf } from '../../../src/exposition/labels.ts'
 import type { Layer7Input } from '../../../src/exposition/layer7-input.ts'
 import { Layer7Samples } from '../../../src/exposition/layer7-samples.ts'
 
-const NONE = { labels: labelsOf([]), rowOf: new Int32Array(0), states: new Uint8Array(0) }
+const NONE = { labels: labelsOf([]), rowOf: new Int32Array(0) }
 
 /** Servers with this in `status`, `scur` and `rtime`. */
 function inputOf(
@@ -29,9 +29,9 @@ function inputOf(
       server: {
         labels: labelsOf(servers.map(([name]) => `{server="${name}"`)),
         rowOf: Int32Array.from(servers, (_, at) => at + 1),
-        states: Uint8Array.from(servers, ([, , , , chosen]) => chosen),
       },
     },
+    states: Uint8Array.from(servers, ([, , , , chosen]) => chosen),
   }
 }
 
