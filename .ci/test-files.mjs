@@ -34,3 +34,9 @@ for (const file of files) {
     await import(href)
   })
 }
+
+// What a test left open, or one that ran out of time, would keep the process for ever.
+setTimeout(() => {
+  process.stdout.write(`# the tests are over, and this keeps their process: ${process.getActiveResourcesInfo()}\n`)
+  process.exit(1)
+}, 60_000).unref()
