@@ -28,7 +28,7 @@ export interface AuditParts {
   readonly stateFolder: string
   readonly store: Pick<ConfigStore, 'getMeta' | 'putMeta'>
   readonly compute: ComputePool
-  readonly events: Pick<Events, 'publish'>
+  readonly events: Pick<Events, 'publish' | 'stored'>
   readonly clock: Clock
   /** Entries are kept at least so long, as long as there is any room. */
   readonly days: number
@@ -110,7 +110,8 @@ export class Audit implements AuditTrail, AuditReader {
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
     const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
-    await Promise.all([...repeated, own])
+    // Who is answered finds what that was told of on the disk as well.
+    await Promise.all([...repeated, own, this.#parts.events.stored()])
     return true
   }
 

@@ -36,7 +36,8 @@ export class Events implements EventsReader {
   #kept: Event[]
   #waiting: Event[] = []
   #next: number
-  #writing: Promise<void> | undefined
+  /** When everything that was published is on the disk. */
+  #stored: Promise<void> = Promise.resolve()
   #isClosed = false
 
   constructor(table: SideTable, clock: Clock, log: Log) {
@@ -52,7 +53,8 @@ export class Events implements EventsReader {
     if (this.#isClosed) return
     const at = new Date(this.#clock.now_ms()).toISOString()
     this.#waiting.push({ id: this.#next++, at, kind, data })
-    this.#writing ??= this.#write()
+    // Whatever comes in this turn, and while one write is under way, goes with the next.
+    if (this.#waiting.length === 1) this.#stored = this.#stored.then(() => this.#write())
   }
 
   /** Id of the last event that was told; 0 when there was none. */
@@ -101,35 +103,29 @@ export class Events implements EventsReader {
 
   /** When everything that was published is on the disk; nothing is told after it. */
   async close(): Promise<void> {
-    await this.stored()
     this.#isClosed = true
+    await this.#stored
   }
 
-  /** When everything that was published is on the disk. */
-  async stored(): Promise<void> {
-    await this.#writing
+  /** When everything that was published until now is on the disk, or the log says why not. */
+  stored(): Promise<void> {
+    return this.#stored
   }
 
-  /** Whatever comes while one write is under way goes with the next. */
   async #write(): Promise<void> {
-    // After the turn in which the event came: several of one turn are one write.
-    await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0)
-      const surplus = Math.max(0, this.#kept.length + batch.length - KEPT_MAX)
-      const removed = this.#kept.slice(0, surplus).map(({ id }) => keyOf(id))
-      try {
-        await this.#table.write(
-          batch.map((event) => ({ key: keyOf(event.id), value: event })),
-          removed,
-        )
-      } catch (error) {
-        this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
-      }
-      this.#kept = [...this.#kept.slice(surplus), ...batch]
-      for (const event of batch) for (const subscriber of this.#subscribers) subscriber(event)
+    const batch = this.#waiting.splice(0)
+    const surplus = Math.max(0, this.#kept.length + batch.length - KEPT_MAX)
+    const removed = this.#kept.slice(0, surplus).map(({ id }) => keyOf(id))
+    try {
+      await this.#table.write(
+        batch.map((event) => ({ key: keyOf(event.id), value: event })),
+        removed,
+      )
+    } catch (error) {
+      this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
     }
-    this.#writing = undefined
+    this.#kept = [...this.#kept.slice(surplus), ...batch]
+    for (const event of batch) for (const subscriber of this.#subscribers) subscriber(event)
   }
 }
 

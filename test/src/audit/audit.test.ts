@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { SideTable } from '../../../storage/config/config-store.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
 import { segmentsIn } from '../../../storage/audit/segments.ts'
 import { Audit, auditFolder, knownHead } from '../../../src/audit/audit.ts'
 import { checkState } from '../../../src/daemon/check.ts'
 import { Events } from '../../../src/events/events.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { endpoints } from '../../../src/resources/index.ts'
 import { InlinePool } from '../../../src/threads/worker-pool.ts'
@@ -14,11 +17,13 @@ import { backend, openStore, realServer } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-function fixture(test: Test) {
+/** Events go to the disk after `mayWrite`. */
+function fixture(test: Test, mayWrite = async () => {}) {
   const store = openStore(test)
   const stateFolder = temporaryFolder(test, 'audit')
   const clock = manualClock()
-  const events = new Events(store.events, clock, silentLog)
+  const write: SideTable['write'] = (...rows) => mayWrite().then(() => store.events.write(...rows))
+  const events = new Events({ ...store.events, write }, clock, silentLog)
   const audit = new Audit({
     days: 90,
     store,
@@ -57,6 +62,21 @@ t.test('an entry says who, when, from where, what and what came of it', async (t
   test.match(refused, { outcome: 'refused', status: 422, code: 'INVALID_BODY', query: undefined })
   await audit.close()
   test.match(knownHead(store), { seq: 3 })
+})
+
+t.test('nobody is answered before the events of what was done are on the disk', async (test) => {
+  const opened = defer()
+  const { audit, request, events, store } = fixture(test, () => opened.promise)
+  events.publish('apply', { state: 'applied', revision: 2 })
+  let isAnswered = false
+  const answered = audit.record(request('dateTime.update'), { status: 200 }).then(() => (isAnswered = true))
+  // The entry itself is on the disk then.
+  await audit.close()
+  await nextTurn()
+  test.equal(isAnswered, false)
+  opened.resolve()
+  await answered
+  test.match(store.events.entries(), [{ value: { id: 1, kind: 'apply', data: { revision: 2 } } }])
 })
 
 t.test('secrets of records are masked, and long ones are left out', async (test) => {
