@@ -37,6 +37,7 @@ for (const file of files) {
 
 // What a test left open, or one that ran out of time, would keep the process for ever.
 setTimeout(() => {
-  process.stdout.write(`# the tests are over, and this keeps their process: ${process.getActiveResourcesInfo()}\n`)
+  const open = process.getActiveResourcesInfo().join(', ')
+  process.stdout.write(`# the tests are over, and this keeps their process: ${open}\n`)
   process.exit(1)
 }, 60_000).unref()
