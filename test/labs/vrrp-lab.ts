@@ -20,6 +20,8 @@ const NODE = fileURLToPath(new URL('vrrp-node.ts', import.meta.url))
 const CLIENT = fileURLToPath(new URL('vrrp-client.ts', import.meta.url))
 const LOOK_EVERY_MS = 20
 const CLIENT_MAC = '02:00:00:00:00:fe'
+/** Of nobody. */
+const WRONG_MAC = '02:00:00:00:00:99'
 const PATIENCE_MS = 30_000
 /** Folders of the machine that a node has for itself. */
 const OWN = ['/etc/keepalived', '/etc/sysctl.d'] as const
@@ -81,6 +83,7 @@ export function site(nodes: readonly LabNode[], floating: readonly string[] = FL
 
 export class LabNode {
   readonly id: string
+  readonly mac: string
   readonly interfaceId: string
   readonly folder: string
   readonly #test: Ending
@@ -97,6 +100,7 @@ export class LabNode {
     parts: { space: Namespace; bridge: Namespace; port: string; mac: string; pid: number; folder: string },
   ) {
     this.id = id
+    this.mac = parts.mac
     this.interfaceId = nameBasedId(`interface mac ${parts.mac}`)
     this.folder = parts.folder
     this.#test = test
@@ -192,6 +196,10 @@ export interface Lab {
   readonly nodeIds: readonly string[]
   /** Resolves when these floating IPs are on this node and on no other. */
   untilOn(node: LabNode, floating?: readonly string[]): Promise<void>
+  /** The client takes somebody who is not there for the holder of all floating IPs. */
+  mislead(): Promise<void>
+  /** Resolves when it knows this node as their holder. It asks nobody for them. */
+  untilKnown(node: LabNode): Promise<void>
   /** Asks over HTTP all the time while something is done; answers for how long nobody answered at the most. */
   gap(every_ms: number, work: () => Promise<void>): Promise<{ readonly longest_ms: number; readonly answers: number }>
 }
@@ -259,6 +267,23 @@ export async function vrrpLab(test: Ending, count = 2): Promise<Lab> {
         if (held.every((own, at) => own.toSorted().join() === wanted[at])) return
         if (performance.now() - from_ms > PATIENCE_MS)
           throw new Error(`${node.id} has not what it is to have: ${JSON.stringify(held)}`)
+        await sleep(LOOK_EVERY_MS)
+      }
+    },
+    async mislead() {
+      const [ip4, ip6] = FLOATING.map((ip) => `neighbour replace ${ip} lladdr ${WRONG_MAC} dev br0 nud reachable`)
+      await bridge.ip(ip4 ?? '')
+      await bridge.ip6(ip6 ?? '')
+    },
+    async untilKnown(node) {
+      const from_ms = performance.now()
+      for (;;) {
+        const known: readonly { readonly dst: string; readonly lladdr?: string }[] = JSON.parse(
+          await bridge.output('ip', '-j', 'neighbour', 'show', 'dev', 'br0'),
+        )
+        const right = known.filter(({ lladdr }) => lladdr === node.mac)
+        if (FLOATING.every((ip) => right.some(({ dst }) => dst === ip))) return
+        if (performance.now() - from_ms > PATIENCE_MS) throw new Error(`misled for long: ${JSON.stringify(known)}`)
         await sleep(LOOK_EVERY_MS)
       }
     },

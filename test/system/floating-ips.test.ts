@@ -77,6 +77,21 @@ t.test('addresses of both families go to the other node', { skip }, async (test)
 })
 
 t.test(
+  'a client that was told the wrong holder, by one that was cut off say, is told again',
+  { skip },
+  async (test) => {
+    const lab = await servingLab(test)
+    const [first] = two(lab.nodes)
+    // A takeover tells twice.
+    for (let time = 0; time < 3; time++) {
+      await lab.mislead()
+      await lab.untilKnown(first)
+    }
+    test.pass('of both families, without asking')
+  },
+)
+
+t.test(
   'an address more or less moves no other, while one node knows of it and the other does not',
   { skip },
   async (test) => {

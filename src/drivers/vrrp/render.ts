@@ -19,7 +19,7 @@ export function renderVrrp(instances: readonly Instance[], servers: readonly Ser
   const bySyncGroup = grouped(instances, ({ syncGroup }) => syncGroup)
   const lines = [
     '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
-    ...block('global_defs', GLOBAL),
+    ...block('global_defs', [...GLOBAL, `vrrp_garp_master_refresh ${refresh_s(instances)}`]),
     ...fileBlock(READY, 1),
     ...[...bySyncGroup.keys()].flatMap((name) => fileBlock(name, 0)),
     ...(servers.length === 0 ? [] : aliveBlock(servers)),
@@ -44,13 +44,19 @@ const GLOBAL = [
   'dynamic_interfaces',
   // While an apply goes from node to node they have different addresses, and go on hearing each other.
   'vrrp_skip_check_adv_addr',
-  // Neighbours learn at once who has an address, and who missed it learns it within a minute.
+  // Neighbours learn at once who has an address.
   'vrrp_garp_master_delay 1',
   'vrrp_garp_master_repeat 3',
-  'vrrp_garp_master_refresh 60',
   // Of two that had an address while they did not hear each other, the one that keeps it tells neighbours again.
   'vrrp_higher_prio_send_advert',
 ] as const
+
+/** A node tells its neighbours of so many addresses a second at the most, beside what a takeover tells. */
+const TOLD_MAX = 20
+
+/** Whoever missed who has an address, or heard it last of a node that gave it up, learns it within so many seconds. */
+const refresh_s = (instances: readonly Instance[]): number =>
+  Math.max(1, Math.ceil(instances.flatMap(({ addresses }) => addresses).length / TOLD_MAX))
 
 const block = (head: string, lines: readonly string[]): readonly string[] => [
   `${head} {`,

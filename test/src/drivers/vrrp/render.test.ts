@@ -28,6 +28,14 @@ t.test('three signs of life take less than 0.6 s unless the group says otherwise
   test.match(renderVrrp(instances({ group: { advertInterval: 1 } }), []), /^ {4}advert_int 1\.00$/m)
 })
 
+t.test('neighbours are told again of at most twenty addresses a second', async (test) => {
+  const refresh = (count: number) => {
+    const floating = Array.from({ length: count }, (_, at) => `10.0.0.${100 + at}`)
+    return /^ {4}vrrp_garp_master_refresh (\d+)$/m.exec(renderVrrp(instances({ floating }), []))?.[1]
+  }
+  test.same([1, 20, 21, 100].map(refresh), ['1', '1', '2', '5'])
+})
+
 t.test('what keepalived may leave behind is named for ip', async (test) => {
   test.equal(renderRelease(instances()), 'address delete 10.0.0.100/24 dev {interface:card-a}\n')
 })
