@@ -64,3 +64,13 @@ export function comparisonFor(texts: readonly string[]): (a: string, b: string) 
   if (texts.every((text) => ASCII.test(text))) return (a, b) => (a < b ? -1 : a > b ? 1 : 0)
   return (a, b) => a.localeCompare(b)
 }
+
+const [MINUTE_S, HOUR_S, DAY_S] = [60, 3_600, 86_400] as const
+
+/** In the largest unit of which it is at least one. Of a clock that is ahead, below 0. */
+export function elapsed(seconds: number): { readonly unit: 's' | 'min' | 'h' | 'd'; readonly count: number } {
+  if (seconds < MINUTE_S) return { unit: 's', count: Math.floor(seconds) }
+  if (seconds < HOUR_S) return { unit: 'min', count: Math.floor(seconds / MINUTE_S) }
+  if (seconds < DAY_S) return { unit: 'h', count: Math.floor(seconds / HOUR_S) }
+  return { unit: 'd', count: Math.floor(seconds / DAY_S) }
+}

@@ -1,6 +1,6 @@
 import { effect, signal } from '@preact/signals'
 import { daemonNow_ms } from './clock.ts'
-import { formatsOf } from './formats.ts'
+import { elapsed, formatsOf } from './formats.ts'
 import { language } from './settings.ts'
 
 /** Texts in the language of the page. English texts are their own keys; the others are in a file of their language. */
@@ -31,15 +31,11 @@ const locale = (): string => navigator.languages.find((one) => one.startsWith(la
 
 export const { number, short, bytes, moment, day, clock, hour } = formatsOf(locale)
 
-const [MINUTE_S, HOUR_S, DAY_S] = [60, 3_600, 86_400] as const
-
 /** "3 min ago", by the clock of the daemon. The browser's own words for it take thirty milliseconds to load. */
 export function ago(iso: string): string {
-  const seconds = Math.round((daemonNow_ms() - Date.parse(iso)) / 1000)
-  if (seconds < 1) return t('now')
-  if (seconds < MINUTE_S) return t('{count} s ago', { count: seconds })
-  if (seconds < HOUR_S) return t('{count} min ago', { count: Math.round(seconds / MINUTE_S) })
-  if (seconds < DAY_S) return t('{count} h ago', { count: Math.round(seconds / HOUR_S) })
-  const days = Math.round(seconds / DAY_S)
-  return days === 1 ? t('yesterday') : t('{count} days ago', { count: days })
+  const { unit, count } = elapsed((daemonNow_ms() - Date.parse(iso)) / 1000)
+  if (unit === 's') return count < 1 ? t('now') : t('{count} s ago', { count })
+  if (unit === 'min') return t('{count} min ago', { count })
+  if (unit === 'h') return t('{count} h ago', { count })
+  return count === 1 ? t('yesterday') : t('{count} days ago', { count })
 }

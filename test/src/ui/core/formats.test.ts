@@ -1,6 +1,6 @@
 import t from 'tap'
 
-import { comparisonFor, formatsOf, sortable } from '../../../../src/ui/core/formats.ts'
+import { comparisonFor, elapsed, formatsOf, sortable } from '../../../../src/ui/core/formats.ts'
 
 let locale = 'en-GB'
 const { bytes, clock, moment, number, short } = formatsOf(() => locale)
@@ -32,6 +32,14 @@ t.test('bytes have a unit, and a decimal where they are few of it', async (test)
   const told = [0, 7, 999, 1_000, 1_250, 12_300, 999_499, 5.4e6, 2e18]
   test.same(told.map(bytes), ['0 B', '7 B', '999 B', '1 kB', '1.3 kB', '12 kB', '999 kB', '5.4 MB', '2,000 PB'])
   test.equal(bytes(null), '–')
+})
+
+t.test('how long ago something was never says sixty of a unit', async (test) => {
+  const told = [-3.2, 0, 0.9, 1, 59.9, 60, 119, 3_599, 3_600, 86_399, 86_400, 172_799, 172_800, 1e7].map(elapsed)
+  test.same(
+    told.map(({ unit, count }) => `${count} ${unit}`),
+    ['-4 s', '0 s', '0 s', '1 s', '59 s', '1 min', '1 min', '59 min', '1 h', '23 h', '1 d', '1 d', '2 d', '115 d'],
+  )
 })
 
 t.test('what comes first', async (test) => {
