@@ -3,6 +3,7 @@ import { Exposition } from '../../../src/exposition/exposition.ts'
 import { labelsOf } from '../../../src/exposition/labels.ts'
 import type { Layer7Input } from '../../../src/exposition/layer7-input.ts'
 import { Layer7Samples } from '../../../src/exposition/layer7-samples.ts'
+import { seededRandom } from '../../storage/archive/reference-model.ts'
 
 const NONE = { labels: labelsOf([]), rowOf: new Int32Array(0) }
 
@@ -35,13 +36,21 @@ function inputOf(
   }
 }
 
-function series() {
+/** Documents of which each is made of the one before. */
+function documents() {
   const [samples, out] = [new Layer7Samples(), new Exposition('prometheus')]
   return (input: Layer7Input | undefined) => {
     for (const _ of samples.write(out, input));
     const document = out.end()
     samples.keep(document)
-    const lines = document.toString().split('\n')
+    return document.toString()
+  }
+}
+
+function series() {
+  const next = documents()
+  return (input: Layer7Input | undefined) => {
+    const lines = next(input).split('\n')
     return (name: string) =>
       lines.filter((line) => line.startsWith(`fulcrum_layer7_server_${name}{`)).map((line) => line.slice(15))
   }
@@ -73,6 +82,34 @@ t.test(
     )
   },
 )
+
+t.test('a document made of the one before is what one made of nothing is', async (test) => {
+  const random = seededRandom(21)
+  const oneOf = <T>(some: readonly T[]): T => some[Math.floor(random() * some.length)] as T
+  const next = documents()
+  type Server = Parameters<typeof inputOf>[0][number]
+  const server = (n: number): Server => [
+    `s${n}`,
+    oneOf(['UP', 'DOWN', 'DRAIN', 'MAINT', 'no check', '']),
+    oneOf(['', '-1', '0', '7', '12', '123456789', '12345678901234567890123']),
+    oneOf(['', '0', '3', '20', '1500']),
+    oneOf([0, 0, 1, 2, 3]),
+  ]
+  const servers = Array.from({ length: 300 }, (_, n) => server(n))
+  for (let round = 0; round < 60; round++) {
+    const isBack = round === 40
+    if (isBack) test.equal(next(undefined), '', 'HAProxy does not answer for once')
+    const changes = isBack ? 0 : oneOf([0, 0, 1, 3, 200])
+    for (let change = 0; change < changes; change++) {
+      const n = Math.floor(random() * servers.length)
+      servers[n] = server(n)
+    }
+    const input = inputOf(servers)
+    // A column may go with another HAProxy, and come back.
+    if (round % 9 > 6) (input.columns as Map<string, number>).delete('scur')
+    test.equal(next(input), documents()(input), `round ${round}`)
+  }
+})
 
 t.test('other objects have another version, and nothing of those before stays', async (test) => {
   const next = series()
