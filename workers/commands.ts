@@ -22,7 +22,8 @@ export async function refusedCommand(
   return undefined
 }
 
-function fits(answer: string, accepted: string): boolean {
+/** Whether it is what is accepted; with a `*` at its end or beginning, the rest of it. */
+export function fits(answer: string, accepted: string): boolean {
   if (accepted.startsWith('*')) return answer.endsWith(accepted.slice(1))
   return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted
 }

@@ -1,3 +1,4 @@
+import { fits } from './commands.ts'
 import type { RowExpectation } from '../src/drivers/driver.ts'
 
 /** How a table whose header line starts with `# ` differs from what its rows must hold; undefined when it does not. */
@@ -16,7 +17,7 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
     const label = Object.values(where).join(' ')
     const row = body
       .filter((line) => wanted.every(([, value]) => line.includes(value)))
-      .map((line) => new Map(line.split(separator).map((cell, index) => [names[index], cell])))
+      .map((line) => new Map(cellsOf(line, separator).map((cell, index) => [names[index], cell])))
       .find((cells) => wanted.every(([name, value]) => cells.get(name) === value))
     const problem = columns === undefined ? row && `${label} is still there` : cellProblem(row, label, columns)
     if (problem !== undefined) return problem
@@ -31,13 +32,17 @@ export function lineProblem(answer: string, lines: readonly string[]): string | 
   return missing === undefined ? undefined : `there is no line "${missing}"`
 }
 
+/** Nobody asks for a cell in quotes, which may hold commas. */
+const cellsOf = (line: string, separator: string): readonly string[] =>
+  line.replaceAll(/"(?:[^"]|"")*"/g, '""').split(separator)
+
 function cellProblem(
   row: ReadonlyMap<string | undefined, string> | undefined,
   label: string,
   columns: Readonly<Record<string, readonly string[]>>,
 ): string | undefined {
   if (row === undefined) return `${label} is not there`
-  const wrong = Object.entries(columns).find(([name, accepted]) => !accepted.includes(row.get(name) ?? ''))
+  const wrong = Object.entries(columns).find(([name, all]) => !all.some((one) => fits(row.get(name) ?? '', one)))
   if (wrong === undefined) return undefined
   const [name, accepted] = wrong
   return `${label} has ${name} ${row.get(name) ?? 'missing'} and not ${accepted.join(' or ')}`

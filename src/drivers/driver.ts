@@ -138,7 +138,7 @@ export interface SocketCommand {
 /** What one row of a table must hold, or that it must not be there. */
 export interface RowExpectation {
   readonly where: Readonly<Record<string, string>>
-  /** Accepted values by column; undefined when no such row may exist. */
+  /** Accepted values by column, with `*` as those of a command; undefined when no such row may exist. */
   readonly columns: Readonly<Record<string, readonly string[]>> | undefined
 }
 /** Read after the commands: a silent no-op must not pass for success. */

@@ -38,11 +38,12 @@ t.test('lines that must be there', (t) => {
 })
 
 t.test('a table with commas', (t) => {
-  const table = '# pxname,svname,qcur,scur,\nb,r1,0,2,"a, b"\n'
+  const table = '# pxname,svname,last_chk,qcur,scur,\nb,r1,"a ""b"", c",0,2,"a, b"\n'
   const scur = (svname: string, ...accepted: readonly string[]) =>
     rowProblem(table, [{ where: { svname }, columns: { scur: accepted } }])
   t.equal(scur('r1', '2'), undefined)
   t.equal(scur('r1', '0'), 'r1 has scur 2 and not 0')
+  t.equal(scur('r1', '1', '2*'), undefined, 'or how it begins')
   t.equal(scur('r2', '0'), 'r2 is not there')
   t.end()
 })

@@ -27,6 +27,8 @@ function weightDivisor(backend: L7Backend): number {
 /** One server of one backend with all that HAProxy is told of it. */
 export interface Server {
   readonly id: string
+  /** By which HAProxy knows it in its backend. */
+  readonly number: number
   /** Or its host name. */
   readonly ip: string
   readonly isName: boolean
@@ -55,6 +57,7 @@ const PORTION = 100
 
 /** What was worked out of a backend record, kept as long as the record: most changes touch one server of thousands. */
 interface Resolved {
+  readonly numbers: ReadonlyMap<string, number>
   readonly optionsOf: (member: L7Real) => string
   readonly divisor: number
   portions: readonly Portion[]
@@ -66,7 +69,9 @@ const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
 function resolvedOf(backend: L7Backend): Resolved {
   let resolved = resolvedByBackend.get(backend)
   if (resolved === undefined) {
-    resolved = { optionsOf: serverOptions(backend), divisor: weightDivisor(backend), portions: [], of: undefined }
+    const numbers = backend.balance === 'first' ? numbersInOrder(backend) : stableNumbers(backend)
+    const [optionsOf, divisor] = [serverOptions(backend), weightDivisor(backend)]
+    resolved = { numbers, optionsOf, divisor, portions: [], of: undefined }
     resolvedByBackend.set(backend, resolved)
   }
   return resolved
@@ -122,8 +127,9 @@ export function serverOf(backend: L7Backend, ripId: string, view: ConfigView): S
   return server(member, real, resolvedOf(backend))
 }
 
-function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolved): Server {
-  const options = optionsOf(member) + resolvingWords(real)
+function server(member: L7Real, real: RealServer, { numbers, optionsOf, divisor }: Resolved): Server {
+  const number = numbers.get(real.id) ?? 0
+  const options = ` id ${number}${optionsOf(member)}${resolvingWords(real)}`
   const port = member.port ?? real.port
   const weight = real.state === 'drained' ? 0 : Math.ceil((member.weight ?? real.weight) / divisor)
   const halted = real.state === 'halted'
@@ -132,6 +138,7 @@ function server(member: L7Real, real: RealServer, { optionsOf, divisor }: Resolv
   const backup = member.backup === true
   return {
     id: real.id,
+    number,
     ip: real.ip,
     isName: resolvedAt(real) !== undefined,
     isService: isService(real.ip),
@@ -167,9 +174,8 @@ function serverOptions(backend: L7Backend): (member: L7Real) => string {
   const check = checkOptions(backend.healthCheck)
   const withCookie = backend.persistence.type === 'cookie'
   const withIp = backend.persistence.type === 'ip'
-  const numbers = backend.balance === 'first' ? numbersInOrder(backend) : stableNumbers(backend)
   return (member) => {
-    let text = ` id ${numbers.get(member.ripId) ?? 0}`
+    let text = ''
     if (withCookie) text += ` cookie ${member.ripId}`
     if (member.backup === true) text += ' backup'
     // A client must not stay on a server that only stands in for the others.
