@@ -5,7 +5,7 @@ import { isProgram } from './checks.ts'
 import { frontendSyntax } from './frontend.ts'
 import { hasServerDefaults } from './raw.ts'
 import { byId } from './render.ts'
-import { memberOf, type Server, serverOf, serversOf } from './server.ts'
+import { changedReals, memberOf, type Server, serverOf, serversOf } from './server.ts'
 
 /** One server of a running backend that is to be different; a side is undefined when it is to come or to go. */
 export interface ServerChange {
@@ -23,7 +23,7 @@ export function differenceOf(running: ConfigView, desired: ConfigView): Differen
   const after = byId(desired.list('l7Backends')).filter(({ enabled }) => enabled)
   if (before.length !== after.length) return 'reload'
   const changes: ServerChange[] = []
-  const reals = changedReals(running, desired)
+  const reals = changedReals(running.list('realServers'), desired.list('realServers'))
   for (const [index, backend] of after.entries()) {
     const old = before[index]
     if (old === undefined || old.id !== backend.id) return 'reload'
@@ -35,22 +35,6 @@ export function differenceOf(running: ConfigView, desired: ConfigView): Differen
     changes.push(...difference)
   }
   return changes
-}
-
-/** Ids of the real servers that are not the same record on both sides. Most are, so they are only passed by. */
-function changedReals(running: ConfigView, desired: ConfigView): readonly string[] {
-  const [before, after] = [[...running.list('realServers')], [...desired.list('realServers')]]
-  let head = 0
-  while (head < before.length && before[head] === after[head]) head += 1
-  let tail = 0
-  while (tail < before.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
-  const old = new Map(before.slice(head, before.length - tail).map((real) => [real.id, real]))
-  const changed: string[] = []
-  for (const real of after.slice(head, after.length - tail)) {
-    if (old.get(real.id) !== real) changed.push(real.id)
-    old.delete(real.id)
-  }
-  return [...changed, ...old.keys()]
 }
 
 /** The difference of a backend whose record is the same on both sides, when only these real servers are not. */

@@ -84,24 +84,59 @@ function resolvedOf(backend: L7Backend): Resolved {
  */
 export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Portion, undefined> {
   const resolved = resolvedOf(backend)
+  // Those that are known stay as they are until all are found: somebody may be half through another view.
+  const { of, portions } = resolved
   const all = view.list('realServers')
-  if (resolved.of === all) {
-    yield* resolved.portions
+  if (of === all) {
+    yield* portions
     return
   }
-  // Those that are known stay as they are until all are found: somebody may be half through another view.
+  const mayDiffer = of === undefined ? () => true : touching(backend, changedReals(of, all))
   const found: Portion[] = []
   for (let index = 0; index * PORTION < backend.reals.length; index++) {
-    const members = backend.reals.slice(index * PORTION, (index + 1) * PORTION)
-    const known = resolved.portions[index]
-    const reals = members.map(({ ripId }) => view.get('realServers', ripId))
-    const isKnown = known !== undefined && reals.every((real, at) => real === known.reals[at])
-    const right = isKnown ? known : portion(members, reals, resolved)
+    const known = portions[index]
+    const right = known === undefined || mayDiffer(index) ? portionAt(index, backend, view, known) : known
     found.push(right)
     yield right
   }
   resolved.portions = found
   resolved.of = all
+}
+
+function portionAt(index: number, backend: L7Backend, view: ConfigView, known: Portion | undefined): Portion {
+  const members = backend.reals.slice(index * PORTION, (index + 1) * PORTION)
+  const reals = members.map(({ ripId }) => view.get('realServers', ripId))
+  const isKnown = known !== undefined && reals.every((real, at) => real === known.reals[at])
+  return isKnown ? known : portion(members, reals, resolvedOf(backend))
+}
+
+/** Whether one of these real servers is in a portion of the backend. */
+function touching(backend: L7Backend, reals: readonly string[]): (index: number) => boolean {
+  const members = membersOf(backend)
+  // One that is listed twice may be in two; and many are not looked for one by one.
+  if (members.size < backend.reals.length || reals.length > PORTION) return () => true
+  const portions = new Set<number>()
+  for (const id of reals) {
+    const member = members.get(id)
+    if (member !== undefined) portions.add(Math.floor(backend.reals.indexOf(member) / PORTION))
+  }
+  return (index) => portions.has(index)
+}
+
+/** Ids of the real servers that are not the same record in both lists. Most are, so they are only passed by. */
+export function changedReals(earlier: Iterable<RealServer>, later: Iterable<RealServer>): readonly string[] {
+  const [before, after] = [[...earlier], [...later]]
+  let head = 0
+  while (head < before.length && before[head] === after[head]) head += 1
+  let tail = 0
+  while (tail < before.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
+  const old = new Map(before.slice(head, before.length - tail).map((real) => [real.id, real]))
+  const changed: string[] = []
+  for (const real of after.slice(head, after.length - tail)) {
+    if (old.get(real.id) !== real) changed.push(real.id)
+    old.delete(real.id)
+  }
+  return [...changed, ...old.keys()]
 }
 
 function portion(members: readonly L7Real[], reals: readonly (RealServer | undefined)[], resolved: Resolved): Portion {

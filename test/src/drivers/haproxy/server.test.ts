@@ -8,8 +8,10 @@ import {
   serversOf,
 } from '../../../../src/drivers/haproxy/server.ts'
 import type { L7Backend } from '../../../../src/model/layer7.ts'
+import type { RealServer } from '../../../../src/model/real-server.ts'
 import type { ConfigView } from '../../../../src/model/sections.ts'
 import { backend, realServer } from '../../../fixtures/config.ts'
+import { seededRandom } from '../../../storage/archive/reference-model.ts'
 import { viewOf } from './records.ts'
 
 const view = viewOf({
@@ -120,18 +122,19 @@ t.test('a server is worked out again when its record changes', (t) => {
   t.end()
 })
 
+/** As the store's views are: the list is the same one as long as nothing in it is another. */
+function viewWith(records: readonly RealServer[]): ConfigView {
+  const whole = viewOf({ realServers: records })
+  return {
+    get: (section, id) => whole.get(section, id),
+    list: (section) => (section === 'realServers' ? (records as never) : []),
+  }
+}
+
 t.test('portions are of the real servers of their view, also when two views take turns', (t) => {
   const ids = Array.from({ length: 250 }, (_, index) => `r${String(index).padStart(3, '0')}`)
   const group = backend('b', ids)
   const realServers = ids.map((id) => realServer(id))
-  /** As the store's views are: the list is the same one as long as nothing in it is another. */
-  const viewWith = (records: typeof realServers): ConfigView => {
-    const whole = viewOf({ realServers: records })
-    return {
-      get: (section, id) => whole.get(section, id),
-      list: (section) => (section === 'realServers' ? (records as never) : []),
-    }
-  }
   const before = viewWith(realServers)
   const after = viewWith(realServers.map((real, at) => (at === 120 ? { ...real, weight: 1 } : real)))
   const weightIn = (portions: readonly Portion[]) => portions[1]?.servers[20]?.weight
@@ -145,5 +148,26 @@ t.test('portions are of the real servers of their view, also when two views take
   t.equal(weightIn([...portionsOf(group, before)]), 100)
   const [kept] = portionsOf(group, after)
   t.equal(kept, found[0], 'the same object where nothing changed')
+  t.end()
+})
+
+t.test('servers known from another list are those that nobody knows yet', (t) => {
+  const random = seededRandom(23)
+  const number = (below: number) => Math.floor(random() * below)
+  const ids = Array.from({ length: 350 }, (_, index) => `r${String(index).padStart(3, '0')}`)
+  for (const members of [ids, ids.toReversed(), [...ids, 'r007']]) {
+    const group = backend('b', members)
+    let records: readonly RealServer[] = ids.map((id) => realServer(id))
+    for (let round = 0; round < 40; round++) {
+      const changed = new Set(Array.from({ length: [0, 1, 3, 200][number(4)] ?? 0 }, () => ids[number(ids.length)]))
+      const gone = ids[number(ids.length)]
+      const back = ids.filter((id) => !records.some((real) => real.id === id)).map((id) => realServer(id))
+      records = [...records.filter(({ id }) => id !== gone), ...back]
+        .map((real) => (changed.has(real.id) ? { ...real, weight: number(100) } : real))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      const view = viewWith(records)
+      t.strictSame([...portionsOf(group, view)], [...portionsOf({ ...group }, view)])
+    }
+  }
   t.end()
 })
