@@ -80,7 +80,7 @@ t.test('a server that goes', (t) => {
     { request: '@1 set server b/r2 state maint', expect: [''] },
     { request: '@1 del server b/r2', expect: ['Server deleted.'], endsCounting: true },
   ])
-  const [{ request = '' } = {}] = step.quiet ?? []
+  const request = step.quiet?.[0]?.request ?? ''
   t.match(request, /^@1 show stat b 4 \d{6,}$/)
   t.strictSame(step.quiet, [{ request, rows: [{ where: { svname: 'r2' }, columns: { scur: ['0'] } }] }])
   t.strictSame(step.readBack, [{ request, rows: [{ where: { svname: 'r2' }, columns: undefined }] }])

@@ -165,8 +165,8 @@ t.test('servers known from another list are those that nobody knows yet', (t) =>
       records = [...records.filter(({ id }) => id !== gone), ...back]
         .map((real) => (changed.has(real.id) ? { ...real, weight: number(100) } : real))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-      const view = viewWith(records)
-      t.strictSame([...portionsOf(group, view)], [...portionsOf({ ...group }, view)])
+      const next = viewWith(records)
+      t.strictSame([...portionsOf(group, next)], [...portionsOf({ ...group }, next)])
     }
   }
   t.end()
