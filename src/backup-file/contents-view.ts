@@ -8,12 +8,15 @@ import {
 
 /** Lists of records as a configuration: sections that are not given are those of `base`, or empty. */
 export function contentsView(contents: SectionContents, base?: ConfigView): ConfigView {
-  const byId = new Map<SectionName, ReadonlyMap<string, unknown>>()
+  const sections = new Map<SectionName, { byId: ReadonlyMap<string, unknown>; list: readonly unknown[] }>()
   for (const name of SECTION_NAMES) {
-    const records = contents[name] ?? (base === undefined ? [] : [...base.list(name)])
-    byId.set(name, new Map(records.map((record) => [record.id, record])))
+    const byId = new Map((contents[name] ?? base?.list(name) ?? []).map((record) => [record.id, record]))
+    sections.set(name, { byId, list: [...byId.values()] })
   }
   // Sound: a section holds what was given for it.
-  const of = <N extends SectionName>(name: N) => byId.get(name) as ReadonlyMap<string, SectionRecords[N]>
-  return { get: (section, id) => of(section).get(id), list: (section) => of(section).values() }
+  return {
+    get: <N extends SectionName>(name: N, id: string) =>
+      sections.get(name)?.byId.get(id) as SectionRecords[N] | undefined,
+    list: <N extends SectionName>(name: N) => (sections.get(name)?.list ?? []) as readonly SectionRecords[N][],
+  }
 }

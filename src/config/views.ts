@@ -65,7 +65,7 @@ export function frozenView(running: RecordReader, changes: readonly Change[]): C
       const change = frozen.get(section)?.get(id)
       return change === undefined ? base.get(section, id) : changedTo(section, change)
     },
-    list<N extends SectionName>(section: N): Iterable<SectionRecords[N]> {
+    list<N extends SectionName>(section: N): readonly SectionRecords[N][] {
       const from = base.list(section)
       const changed = frozen.get(section)
       if (changed === undefined) return from

@@ -65,7 +65,7 @@ export type SectionContents = { readonly [N in SectionName]?: readonly SectionRe
 /** A whole configuration, read only: the candidate or running. */
 export interface ConfigView {
   get<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined
-  list<N extends SectionName>(section: N): Iterable<SectionRecords[N]>
+  list<N extends SectionName>(section: N): readonly SectionRecords[N][]
 }
 
 /** The difference of one record between running and a candidate. */

@@ -1,3 +1,4 @@
+import { changedIds } from '../base/changed-ids.ts'
 import type { Problem } from '../model/problem.ts'
 import { nameRecord } from './names.ts'
 import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
@@ -55,17 +56,43 @@ const danglingOf = (view: ConfigView, section: SectionName): readonly Dangling[]
 
 /** References that are looked up between two turns. */
 const PORTION = 500
+/** With more of them it is worth remembering that they all led somewhere. */
+const MANY = 100
+
+/** Records whose references all led somewhere, and the lists that they led into. */
+const knownWhole = new WeakMap<object, ReadonlyMap<SectionName, readonly { readonly id: string }[]>>()
 
 /** Those that point nowhere, and undefined after each portion. */
 function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Generator<Dangling | undefined> {
   const { references, nameField } = SECTIONS[section]
   let looked = 0
   for (const record of view.list(section)) {
-    for (const reference of references(record)) {
+    if (isStillWhole(record, view)) continue
+    const into = new Set<SectionName>()
+    const all = references(record)
+    let isWhole = true
+    for (const reference of all) {
       if (++looked % PORTION === 0) yield undefined
+      const { section: named, orSection = named, id, field } = reference
+      into.add(named).add(orSection)
       if (resolveReference(view, reference) !== undefined) continue
-      const { section: missing, id, field } = reference
-      yield { section, id: record.id, name: String(record[nameField]), field, refersTo: { section: missing, id } }
+      isWhole = false
+      yield { section, id: record.id, name: String(record[nameField]), field, refersTo: { section: named, id } }
     }
+    if (isWhole && all.length > MANY) remember(record, into, view)
   }
+}
+
+/** Whether nothing is gone from the lists that it refers to since that was so. */
+function isStillWhole(record: object, view: ConfigView): boolean {
+  const lists = knownWhole.get(record)
+  if (lists === undefined) return false
+  for (const [section, list] of lists)
+    if (changedIds(list, view.list(section)).some((id) => view.get(section, id) === undefined)) return false
+  remember(record, lists.keys(), view)
+  return true
+}
+
+function remember(record: object, into: Iterable<SectionName>, view: ConfigView): void {
+  knownWhole.set(record, new Map([...into].map((section) => [section, view.list(section)])))
 }

@@ -1,3 +1,4 @@
+import { changedIds } from '../../base/changed-ids.ts'
 import type { L7Backend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { backendSkeleton } from './backend.ts'
@@ -5,7 +6,7 @@ import { isProgram } from './checks.ts'
 import { frontendSyntax } from './frontend.ts'
 import { hasServerDefaults } from './raw.ts'
 import { byId } from './render.ts'
-import { changedReals, memberOf, type Server, serverOf, serversOf } from './server.ts'
+import { memberOf, type Server, serverOf, serversOf } from './server.ts'
 
 /** One server of a running backend that is to be different; a side is undefined when it is to come or to go. */
 export interface ServerChange {
@@ -23,7 +24,7 @@ export function differenceOf(running: ConfigView, desired: ConfigView): Differen
   const after = byId(desired.list('l7Backends')).filter(({ enabled }) => enabled)
   if (before.length !== after.length) return 'reload'
   const changes: ServerChange[] = []
-  const reals = changedReals(running.list('realServers'), desired.list('realServers'))
+  const reals = changedIds(running.list('realServers'), desired.list('realServers'))
   for (const [index, backend] of after.entries()) {
     const old = before[index]
     if (old === undefined || old.id !== backend.id) return 'reload'

@@ -1,3 +1,4 @@
+import { changedIds } from '../../base/changed-ids.ts'
 import type { HealthCheckSetting } from '../../model/health-check.ts'
 import type { L7Backend, L7Real } from '../../model/layer7.ts'
 import { isService, type RealServer, resolvedAt } from '../../model/real-server.ts'
@@ -62,7 +63,7 @@ interface Resolved {
   readonly divisor: number
   portions: readonly Portion[]
   /** The real servers that these are all of: nobody needs to be looked up as long as a view has the same list. */
-  of: Iterable<RealServer> | undefined
+  of: readonly RealServer[] | undefined
 }
 const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
 
@@ -91,7 +92,7 @@ export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Por
     yield* portions
     return
   }
-  const mayDiffer = of === undefined ? () => true : touching(backend, changedReals(of, all))
+  const mayDiffer = of === undefined ? () => true : touching(backend, changedIds(of, all))
   const found: Portion[] = []
   for (let index = 0; index * PORTION < backend.reals.length; index++) {
     const known = portions[index]
@@ -121,22 +122,6 @@ function touching(backend: L7Backend, reals: readonly string[]): (index: number)
     if (member !== undefined) portions.add(Math.floor(backend.reals.indexOf(member) / PORTION))
   }
   return (index) => portions.has(index)
-}
-
-/** Ids of the real servers that are not the same record in both lists. Most are, so they are only passed by. */
-export function changedReals(earlier: Iterable<RealServer>, later: Iterable<RealServer>): readonly string[] {
-  const [before, after] = [[...earlier], [...later]]
-  let head = 0
-  while (head < before.length && before[head] === after[head]) head += 1
-  let tail = 0
-  while (tail < before.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
-  const old = new Map(before.slice(head, before.length - tail).map((real) => [real.id, real]))
-  const changed: string[] = []
-  for (const real of after.slice(head, after.length - tail)) {
-    if (old.get(real.id) !== real) changed.push(real.id)
-    old.delete(real.id)
-  }
-  return [...changed, ...old.keys()]
 }
 
 function portion(members: readonly L7Real[], reals: readonly (RealServer | undefined)[], resolved: Resolved): Portion {

@@ -77,3 +77,22 @@ t.test('long lists are looked through with pauses', (t) => {
   t.strictSame(verifyReferences(view), found.slice(0, 1))
   t.end()
 })
+
+t.test('what led somewhere is looked up again when something is gone', (t) => {
+  const ids = Array.from({ length: 300 }, (_, at) => `r${at}`)
+  const reals = ids.map((id) => realServer(id))
+  const many = backend('b', ids)
+  const fields = (realServers: readonly ReturnType<typeof realServer>[], l7Backends = [many]) =>
+    verifyReferences(viewOf({ realServers, l7Backends })).map(({ field }) => field)
+  t.strictSame(fields(reals), [])
+  t.strictSame(fields(reals.map((real, at) => (at === 7 ? { ...real, weight: 1 } : real))), [])
+  for (let time = 0; time < 2; time++) {
+    t.strictSame(fields(reals.filter((_, at) => at !== 7)), ['reals.7.ripId'])
+    t.strictSame(fields(reals.slice(0, -2)), ['reals.298.ripId', 'reals.299.ripId'])
+    t.strictSame(fields([]).length, 300)
+    t.strictSame(fields(reals), [])
+  }
+  t.strictSame(fields([...reals.slice(1), realServer('other')]), ['reals.0.ripId'], 'something else in its place')
+  t.strictSame(fields(reals, [{ ...many, reals: [...many.reals, { ripId: 'none' }] }]), ['reals.300.ripId'])
+  t.end()
+})

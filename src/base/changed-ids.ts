@@ -1,0 +1,19 @@
+interface Identified {
+  readonly id: string
+}
+
+/** Ids of what is not the same object in both lists. Most is, at the same place, so it is only passed by. */
+export function changedIds(before: readonly Identified[], after: readonly Identified[]): readonly string[] {
+  if (before === after) return []
+  let head = 0
+  while (head < before.length && before[head] === after[head]) head += 1
+  let tail = 0
+  while (tail < before.length - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1
+  const old = new Map(before.slice(head, before.length - tail).map((one) => [one.id, one]))
+  const changed: string[] = []
+  for (const one of after.slice(head, after.length - tail)) {
+    if (old.get(one.id) !== one) changed.push(one.id)
+    old.delete(one.id)
+  }
+  return [...changed, ...old.keys()]
+}
