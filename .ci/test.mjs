@@ -83,8 +83,8 @@ async function runGroup(group) {
     {
       cwd: ROOT,
       buffered: t.jobs > 1,
-      // The limit is each file's; many that hang in one process are no reason to wait for hours.
-      timeout: Number(values.timeout) * Math.min(group.length, 2) * 1000,
+      // The limit is one file's; many that hang in one process are no reason to wait for hours.
+      timeout: (Number(values.timeout) + 30 * group.length) * 1000,
       env: { ...process.env, TAP_TIMEOUT: values.timeout },
     },
     name,

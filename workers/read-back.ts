@@ -11,13 +11,18 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
   const separator = header.includes(',') ? ',' : ' '
   const names = separator === ',' ? header.split(separator) : header.split(/\s+/)
   // A table of 20,000 servers is searched for a few: the lines that could match are found before they are split.
-  const body = lines.slice(headerAt + 1)
+  const body =
+    separator === ','
+      ? unquoted(table)
+          .split('\n')
+          .slice(headerAt + 1)
+      : lines.slice(headerAt + 1)
   for (const { where, columns } of rows) {
     const wanted = Object.entries(where)
     const label = Object.values(where).join(' ')
     const row = body
       .filter((line) => wanted.every(([, value]) => line.includes(value)))
-      .map((line) => new Map(cellsOf(line, separator).map((cell, index) => [names[index], cell])))
+      .map((line) => new Map(line.split(separator).map((cell, index) => [names[index], cell])))
       .find((cells) => wanted.every(([name, value]) => cells.get(name) === value))
     const problem = columns === undefined ? row && `${label} is still there` : cellProblem(row, label, columns)
     if (problem !== undefined) return problem
@@ -32,9 +37,8 @@ export function lineProblem(answer: string, lines: readonly string[]): string | 
   return missing === undefined ? undefined : `there is no line "${missing}"`
 }
 
-/** Nobody asks for a cell in quotes, which may hold commas. */
-const cellsOf = (line: string, separator: string): readonly string[] =>
-  line.replaceAll(/"(?:[^"]|"")*"/g, '""').split(separator)
+/** Nobody asks for a cell in quotes, which may hold commas and lines. */
+const unquoted = (table: string): string => table.replaceAll(/"(?:[^"]|"")*"/g, '""')
 
 function cellProblem(
   row: ReadonlyMap<string | undefined, string> | undefined,

@@ -2,9 +2,19 @@ interface Identified {
   readonly id: string
 }
 
+type All = readonly Identified[]
+
+/** Of many records, each is asked about with the same two lists. */
+let last: { readonly before: All; readonly after: All; readonly ids: readonly string[] } | undefined
+
 /** Ids of what is not the same object in both lists. Most is, at the same place, so it is only passed by. */
-export function changedIds(before: readonly Identified[], after: readonly Identified[]): readonly string[] {
+export function changedIds(before: All, after: All): readonly string[] {
   if (before === after) return []
+  if (last?.before !== before || last.after !== after) last = { before, after, ids: compared(before, after) }
+  return last.ids
+}
+
+function compared(before: All, after: All): readonly string[] {
   let head = 0
   while (head < before.length && before[head] === after[head]) head += 1
   let tail = 0

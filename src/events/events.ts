@@ -125,7 +125,19 @@ export class Events implements EventsReader {
       this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
     }
     this.#kept = [...this.#kept.slice(surplus), ...batch]
-    for (const event of batch) for (const subscriber of this.#subscribers) subscriber(event)
+    for (const event of batch) for (const subscriber of this.#subscribers) this.#tell(subscriber, event)
+  }
+
+  /** Whoever fails does not keep others, and what comes, from being told. */
+  #tell(subscriber: Subscriber, event: Event): void {
+    try {
+      subscriber(event)
+    } catch (error) {
+      this.#log.error('defect', {
+        event: event.id,
+        detail: error instanceof Error ? (error.stack ?? '') : String(error),
+      })
+    }
   }
 }
 

@@ -59,40 +59,81 @@ const PORTION = 500
 /** With more of them it is worth remembering that they all led somewhere. */
 const MANY = 100
 
+type List = readonly { readonly id: string }[]
 /** Records whose references all led somewhere, and the lists that they led into. */
-const knownWhole = new WeakMap<object, ReadonlyMap<SectionName, readonly { readonly id: string }[]>>()
+const knownWhole = new WeakMap<object, ReadonlyMap<SectionName, List>>()
 
 /** Those that point nowhere, and undefined after each portion. */
 function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Generator<Dangling | undefined> {
   const { references, nameField } = SECTIONS[section]
+  const targets = new Targets(view)
   let looked = 0
   for (const record of view.list(section)) {
-    if (isStillWhole(record, view)) continue
-    const into = new Set<SectionName>()
+    if (targets.stillHaveAllOf(record)) continue
     const all = references(record)
+    const into = all.length > MANY ? targets.taken(sectionsOf(all)) : undefined
     let isWhole = true
     for (const reference of all) {
       if (++looked % PORTION === 0) yield undefined
-      const { section: named, orSection = named, id, field } = reference
-      into.add(named).add(orSection)
       if (resolveReference(view, reference) !== undefined) continue
       isWhole = false
-      yield { section, id: record.id, name: String(record[nameField]), field, refersTo: { section: named, id } }
+      const { section: missing, id, field } = reference
+      yield { section, id: record.id, name: String(record[nameField]), field, refersTo: { section: missing, id } }
     }
-    if (isWhole && all.length > MANY) remember(record, into, view)
+    if (isWhole && into !== undefined) knownWhole.set(record, into)
   }
 }
 
-/** Whether nothing is gone from the lists that it refers to since that was so. */
-function isStillWhole(record: object, view: ConfigView): boolean {
-  const lists = knownWhole.get(record)
-  if (lists === undefined) return false
-  for (const [section, list] of lists)
-    if (changedIds(list, view.list(section)).some((id) => view.get(section, id) === undefined)) return false
-  remember(record, lists.keys(), view)
-  return true
-}
+const sectionsOf = (references: readonly Reference[]): ReadonlySet<SectionName> =>
+  new Set(references.flatMap(({ section, orSection = section }) => [section, orSection]))
 
-function remember(record: object, into: Iterable<SectionName>, view: ConfigView): void {
-  knownWhole.set(record, new Map([...into].map((section) => [section, view.list(section)])))
+/** The lists of a view that records refer to, each taken once for all records that are looked at together. */
+class Targets {
+  readonly #view: ConfigView
+  readonly #lists = new Map<SectionName, List | undefined>()
+  readonly #lost = new Map<List, boolean>()
+
+  constructor(view: ConfigView) {
+    this.#view = view
+  }
+
+  /** undefined where one of them cannot be kept. */
+  taken(sections: Iterable<SectionName>): ReadonlyMap<SectionName, List> | undefined {
+    const lists = new Map<SectionName, List>()
+    for (const section of sections) {
+      const list = this.#list(section)
+      if (list === undefined) return undefined
+      lists.set(section, list)
+    }
+    return lists
+  }
+
+  /** Whether nothing is gone from the lists that all references of this record led into. */
+  stillHaveAllOf(record: object): boolean {
+    const known = knownWhole.get(record)
+    const now = known && this.taken(known.keys())
+    if (known === undefined || now === undefined) return false
+    for (const [section, before] of known) if (this.#hasLost(section, before)) return false
+    knownWhole.set(record, now)
+    return true
+  }
+
+  /** undefined where the view makes another one each time: kept, that would be one for each record. */
+  #list(section: SectionName): List | undefined {
+    if (!this.#lists.has(section)) {
+      const list = this.#view.list(section)
+      this.#lists.set(section, list === this.#view.list(section) ? list : undefined)
+    }
+    return this.#lists.get(section)
+  }
+
+  #hasLost(section: SectionName, before: List): boolean {
+    let hasLost = this.#lost.get(before)
+    if (hasLost === undefined) {
+      const changed = changedIds(before, this.#list(section) ?? [])
+      hasLost = changed.some((id) => this.#view.get(section, id) === undefined)
+      this.#lost.set(before, hasLost)
+    }
+    return hasLost
+  }
 }

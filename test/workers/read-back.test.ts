@@ -38,7 +38,7 @@ t.test('lines that must be there', (t) => {
 })
 
 t.test('a table with commas', (t) => {
-  const table = '# pxname,svname,last_chk,qcur,scur,\nb,r1,"a ""b"", c",0,2,"a, b"\n'
+  const table = '# pxname,svname,last_chk,qcur,scur,\nb,r1,"a ""b"", c\nd,",0,2,"a, b"\n'
   const scur = (svname: string, ...accepted: readonly string[]) =>
     rowProblem(table, [{ where: { svname }, columns: { scur: accepted } }])
   t.equal(scur('r1', '2'), undefined)

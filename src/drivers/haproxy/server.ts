@@ -92,7 +92,8 @@ export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Por
     yield* portions
     return
   }
-  const mayDiffer = of === undefined ? () => true : touching(backend, changedIds(of, all))
+  const isShort = backend.reals.length <= PORTION
+  const mayDiffer = of === undefined || isShort ? () => true : touching(backend, changedIds(of, all))
   const found: Portion[] = []
   for (let index = 0; index * PORTION < backend.reals.length; index++) {
     const known = portions[index]

@@ -58,3 +58,20 @@ t.test('when the disk is full, events are told all the same', async (test) => {
   await events.stored()
   test.equal(told.length, 1)
 })
+
+t.test('a subscriber that fails keeps nobody from being told, now and later', async (test) => {
+  const problems: string[] = []
+  const log = { ...silentLog, error: (message: string) => void problems.push(message) }
+  const events = new Events(openStore(test).events, manualClock(), log)
+  const told: number[] = []
+  events.subscribe(() => {
+    throw new Error('broken')
+  })
+  events.subscribe(({ id }) => told.push(id))
+  events.publish('node', { state: 'started' })
+  await events.stored()
+  events.publish('node', { state: 'stopping' })
+  await events.close()
+  test.same(told, [1, 2])
+  test.same(problems, ['defect', 'defect'])
+})

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { referencesInTurns, verifyReferences } from '../../../src/rules/references.ts'
 import { configView } from '../../../src/config/views.ts'
-import type { SectionName } from '../../../src/model/sections.ts'
+import type { ConfigView, SectionName } from '../../../src/model/sections.ts'
 import { backend, configFixture, frontend, openStore, realServer, user } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 import { stageIn } from '../../fixtures/entries.ts'
@@ -94,5 +94,25 @@ t.test('what led somewhere is looked up again when something is gone', (t) => {
   }
   t.strictSame(fields([...reals.slice(1), realServer('other')]), ['reals.0.ripId'], 'something else in its place')
   t.strictSame(fields(reals, [{ ...many, reals: [...many.reals, { ripId: 'none' }] }]), ['reals.300.ripId'])
+  t.end()
+})
+
+t.test('lists that a view makes anew each time are not taken for each record', (t) => {
+  const ids = Array.from({ length: 300 }, (_, at) => `r${at}`)
+  const whole = viewOf({
+    realServers: ids.map((id) => realServer(id)),
+    l7Backends: Array.from({ length: 50 }, (_, at) => backend(`b${at}`, ids)),
+  })
+  let taken = 0
+  const view: ConfigView = {
+    get: (section, id) => whole.get(section, id),
+    list: (section) => {
+      taken += 1
+      return [...whole.list(section)]
+    },
+  }
+  for (let time = 0; time < 2; time++) t.strictSame(verifyReferences(view), [])
+  t.ok(taken < 200, `${taken} lists, of each section a few each time`)
+  t.strictSame(verifyReferences(whole), [])
   t.end()
 })
