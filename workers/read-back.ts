@@ -3,7 +3,7 @@ import type { RowExpectation } from '../src/drivers/driver.ts'
 
 /** How a table whose header line starts with `# ` differs from what its rows must hold; undefined when it does not. */
 export function rowProblem(table: string, rows: readonly RowExpectation[]): string | undefined {
-  const lines = table.split('\n')
+  const lines = unquoted(table).split('\n')
   const headerAt = lines.findIndex((line) => line.startsWith('# '))
   if (headerAt === -1) return table.trim() === '' ? 'there is no table' : table.trim()
   const header = (lines[headerAt] ?? '').slice(2).trim()
@@ -11,12 +11,7 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
   const separator = header.includes(',') ? ',' : ' '
   const names = separator === ',' ? header.split(separator) : header.split(/\s+/)
   // A table of 20,000 servers is searched for a few: the lines that could match are found before they are split.
-  const body =
-    separator === ','
-      ? unquoted(table)
-          .split('\n')
-          .slice(headerAt + 1)
-      : lines.slice(headerAt + 1)
+  const body = lines.slice(headerAt + 1)
   for (const { where, columns } of rows) {
     const wanted = Object.entries(where)
     const label = Object.values(where).join(' ')

@@ -110,7 +110,7 @@ export class Audit implements AuditTrail, AuditReader {
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
     const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
-    // Who is answered finds what that was told of on the disk as well.
+    // Whoever is answered finds the events of what was done on the disk as well.
     await Promise.all([...repeated, own, this.#parts.events.stored()])
     return true
   }

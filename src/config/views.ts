@@ -73,7 +73,7 @@ export function frozenView(running: RecordReader, changes: readonly Change[]): C
       // Sound: they were merged for this section.
       if (known?.from === from) return known.records as readonly SectionRecords[N][]
       const after = new Map([...changed.values()].map((change) => [change.key, changedTo(section, change)]))
-      const records = mergeSorted([...from], (record) => record.id, after)
+      const records = mergeSorted(from, (record) => record.id, after)
       merged.set(section, { from, records })
       return records
     },

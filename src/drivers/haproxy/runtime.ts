@@ -103,8 +103,8 @@ const statOf = (backendId: string, which: string): string =>
 
 function readBacks(changes: readonly ServerChange[]): readonly ReadBack[] {
   return [...grouped(changes, ({ backendId }) => backendId)].flatMap(([backendId, all]) => {
-    const plain = all.filter(({ before, after }) => (after ?? before)?.isName !== true)
-    if (plain.length === all.length && all.length <= SINGLY_MAX) return all.map(statReadBack)
+    const hasNames = all.some(({ before, after }) => (after ?? before)?.isName === true)
+    if (!hasNames && all.length <= SINGLY_MAX) return all.map(statReadBack)
     return [
       { request: toWorker('current', command('show', 'servers', 'state', backendId)), rows: all.map(rowExpectation) },
     ]
