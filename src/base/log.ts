@@ -59,3 +59,8 @@ export function strangersLog(log: Log, clock: Pick<Clock, 'monotonic_ms'> = syst
     }
   return { info: limited('info'), warn: limited('warn'), error: limited('error') }
 }
+
+/** Where a defect of the daemon comes from, for its log only. */
+export function logDefect(log: Pick<Log, 'error'>, error: unknown, fields: LogFields): void {
+  log.error('defect', { ...fields, detail: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+}

@@ -2,7 +2,7 @@ import type { SideTable } from '../../storage/config/config-store.ts'
 import type { EventsReader } from '../context/events.ts'
 import type { Stream } from '../context/rendered.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, logDefect } from '../base/log.ts'
 import type { EventKind } from '../model/job.ts'
 
 const KEPT_MAX = 5_000
@@ -133,10 +133,7 @@ export class Events implements EventsReader {
     try {
       subscriber(event)
     } catch (error) {
-      this.#log.error('defect', {
-        event: event.id,
-        detail: error instanceof Error ? (error.stack ?? '') : String(error),
-      })
+      logDefect(this.#log, error, { event: event.id })
     }
   }
 }

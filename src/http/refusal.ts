@@ -1,5 +1,5 @@
 import { ApiError } from '../base/errors.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, logDefect } from '../base/log.ts'
 import { type Answer, failure } from './envelope.ts'
 
 /** The answer to what was thrown: a refusal is told as it is, a defect only to the log. */
@@ -10,8 +10,7 @@ export function answerRefusal(error: unknown, requestId: string, log: Log): Answ
     log.warn('no room', { requestId, reason })
     return failure(new ApiError('INTERNAL', noRoom(reason)))
   }
-  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  log.error('defect', { requestId, detail })
+  logDefect(log, error, { requestId })
   return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import type { Events } from '../events/events.ts'
 import { newId } from '../base/ids.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, logDefect } from '../base/log.ts'
 import type { Job } from '../model/job.ts'
 
 const KEPT_MAX = 200
@@ -198,10 +198,7 @@ export class Jobs implements JobsActor {
       return { state: isCancelled ? 'cancelled' : 'failed', problem: { code: error.code, message: error.message } }
     }
     if (isCancelled) return { state: 'cancelled' }
-    this.#log.error('defect', {
-      job: id,
-      detail: error instanceof Error ? (error.stack ?? error.message) : String(error),
-    })
+    logDefect(this.#log, error, { job: id })
     const message = `Something is wrong with the daemon; its log explains ${id}`
     return { state: 'failed', problem: { code: 'INTERNAL', message } }
   }
