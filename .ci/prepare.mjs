@@ -25,6 +25,7 @@ const MAKES_MAX = 4
 const ENTRIES = [
   'src/main.ts',
   'src/cli/fulcrum.ts',
+  'src/http/front-thread.ts',
   ...['archive', 'compute', 'demo', 'detached', 'exposition', 'intake', 'probe', 'restore-network', 'system'].map(
     (name) => `workers/${name}.ts`,
   ),

@@ -17,10 +17,10 @@ export interface BenchDaemon {
 }
 
 /** A real daemon in a folder of its own, with plain HTTP beside TLS. */
-export async function startDaemon(): Promise<BenchDaemon> {
+export async function startDaemon(more: readonly string[] = []): Promise<BenchDaemon> {
   const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const plainPort = await freePort()
-  const daemon = new Daemon(state, ['--no-demo', '--http', `127.0.0.1:${plainPort}`], [], { isMeasured: true })
+  const daemon = new Daemon(state, ['--no-demo', '--http', `127.0.0.1:${plainPort}`, ...more], [], { isMeasured: true })
   await daemon.start()
   await daemon.login()
   return {

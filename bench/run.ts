@@ -14,6 +14,7 @@ import { environment } from './environment.ts'
 import { run as failover } from './failover.ts'
 import { run as fleet } from './fleet.ts'
 import { run as forwarding } from './forwarding.ts'
+import { run as fronts } from './fronts.ts'
 import { run as guard } from './guard.ts'
 import { run as http } from './http.ts'
 import { run as interference } from './interference.ts'
@@ -37,6 +38,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   guard,
   http,
   connections,
+  fronts,
   forwarding,
   interference,
   documents,

@@ -47,6 +47,8 @@ export interface Settings {
   readonly logMegabytes: number
   /** Addresses and networks that alert targets may be in although only machines should reach them. */
   readonly alertsTo: readonly string[]
+  /** That speak with clients of the API; 0: the thread that answers does. */
+  readonly frontThreads: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
@@ -99,12 +101,14 @@ export const USAGE = `usage: npm start -- [options]
   --log-mib N           so many MiB, 16 to 1048576 (default: 1024)
   --alerts-to NETWORKS  addresses and networks, with commas between, that alerts may be sent to although they are of
                         this machine or its link, such as 127.0.0.1 for a mail server on it
+  --front-threads N     threads that speak with clients of the API, 0 to 16 (default: 0, the one that answers does):
+                        for tens of thousands of polls a second, where processors are to spare
   --check               verify the stores and end
   --repair              mend what is damaged of the stores, say what was done, and end
 Each option has an environment variable: FULCRUM_STATE, FULCRUM_LISTEN, FULCRUM_HTTP, FULCRUM_METRICS_LISTEN,
 FULCRUM_PEER, FULCRUM_PROFILE, FULCRUM_NODES, FULCRUM_OBSERVE, FULCRUM_KEEP and FULCRUM_DEMO (true or false),
-FULCRUM_AUDIT_DAYS, FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_CHECK, FULCRUM_REPAIR. First
-administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
+FULCRUM_AUDIT_DAYS, FULCRUM_LOG_DAYS, FULCRUM_LOG_MIB, FULCRUM_ALERTS_TO, FULCRUM_FRONT_THREADS, FULCRUM_CHECK,
+FULCRUM_REPAIR. First administrator: FULCRUM_ADMIN_EMAIL, FULCRUM_ADMIN_PASSWORD. The etcd of a trial:
 FULCRUM_ETCD (default: the machine's).`
 
 const OPTIONS = {
@@ -123,6 +127,7 @@ const OPTIONS = {
   'log-days': { type: 'string' },
   'log-mib': { type: 'string' },
   'alerts-to': { type: 'string' },
+  'front-threads': { type: 'string' },
   check: { type: 'boolean' },
   repair: { type: 'boolean' },
   help: { type: 'boolean' },
@@ -157,6 +162,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
     auditDays: whole('--audit-days', given['audit-days'] ?? env['FULCRUM_AUDIT_DAYS'], DAYS, 90),
     ...logLimits(given, env),
     alertsTo: alertsTo(given, env),
+    frontThreads: whole('--front-threads', given['front-threads'] ?? env['FULCRUM_FRONT_THREADS'], THREADS, 0),
     administrator: {
       email: administratorEmail(env['FULCRUM_ADMIN_EMAIL']),
       password: administratorPassword(env['FULCRUM_ADMIN_PASSWORD']),
@@ -353,6 +359,7 @@ function alertsTo(given: ReturnType<typeof parse>, env: Environment): readonly s
 
 const DAYS = [1, 3650] as const
 const LOG_MIB = [16, 1_048_576] as const
+const THREADS = [0, 16] as const
 
 function whole(option: string, text: string | undefined, [least, most]: readonly [number, number], usual: number) {
   if (text === undefined || text === '') return usual

@@ -79,6 +79,11 @@ export interface EndpointSpec<
   readonly extension?: true
   /** The answer holds a secret, such as a private key: never part of a read-only role. */
   readonly reveals?: true
+  /**
+   * The answer is the same for all who may ask, until figures, the names of objects or somebody's rights change:
+   * threads in front answer it from memory (record 159).
+   */
+  readonly isSameForAll?: true
   /** About what the caller came with, an API token included, which has no account otherwise. */
   readonly ofAnyCaller?: true
   /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
@@ -208,6 +213,7 @@ export interface Endpoint {
   readonly atOnce: AtOnce | undefined
   readonly produces: readonly string[]
   readonly isTagged: boolean
+  readonly isSameForAll: boolean
   readonly sends: readonly string[]
   readonly refuses: readonly ErrorCode[]
   readonly summary: string
@@ -258,6 +264,7 @@ const DEFAULTS = {
   atOnce: undefined,
   produces: ['application/json'],
   isTagged: false,
+  isSameForAll: false,
   sends: [],
   refuses: [],
   about: undefined,

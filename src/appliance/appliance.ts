@@ -10,7 +10,6 @@ import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import { VERSION } from '../base/version.ts'
 import { amendRecord } from '../config/amend-record.ts'
-import type { ApplyParts } from '../config/apply-parts.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import { Editing } from '../config/editing.ts'
 import { configView } from '../config/views.ts'
@@ -57,7 +56,7 @@ import { RunningNames } from '../stats/running-names.ts'
 import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
 import { createCapabilities, type Made } from './capabilities.ts'
-import { createEngine } from './create-engine.ts'
+import { createEngine, promotionOf } from './create-engine.ts'
 import { figuresOf } from './figures.ts'
 import type { Ground, Node } from './node.ts'
 import { ensureNodeId } from './node-identity.ts'
@@ -80,8 +79,8 @@ export async function createAppliance(
   const { store, running, nodeId } = ground
   // Entries that are read while the node is put together are followed by its engine later.
   let hasBegun = false
-  const onPromoted: ApplyParts['onPromoted'] = (changes) => access.onPromoted(changes)
-  const amend: Amend = (section, id, change) => amendRecord({ store, onPromoted, engine }, section, id, change)
+  const amend: Amend = (section, id, change) =>
+    amendRecord({ store, onPromoted: promotionOf(access), engine }, section, id, change)
   const { administrator } = settings
   const access = await AccessControl.open({ ...ground, endpoints, administrator, external: radiusLogin(ground), amend })
   const membership = await createMembership(ground, access, {
@@ -260,6 +259,7 @@ function createPipeline(node: Node, { capabilities, transactions }: Made, nodes:
     audit,
     parseLarge: (raw) => compute.run('parseJson', raw),
     authenticate: (proof) => access.authenticate(proof),
+    expiryOf: (proof) => access.expiryOf(proof),
     createContext: contexts({ ...capabilities, nodeId, version: VERSION, running }, { ...node, transactions }),
     observed,
     nodes,

@@ -1,5 +1,7 @@
 import { ADMINISTRATOR } from '../api/access.ts'
+import type { AccessControl } from '../auth/access.ts'
 import { LOCAL_ROOT } from '../auth/local-root.ts'
+import { validity } from '../base/validity.ts'
 import { verifyAdministrators } from '../rules/administrators.ts'
 import { verifyAddresses } from '../rules/addresses.ts'
 import type { ApplyParts } from '../config/apply-parts.ts'
@@ -30,6 +32,14 @@ type EngineNode = Pick<
   | 'store'
 >
 
+/** What follows a promotion: figures have other names, and rights may be others. */
+export const promotionOf =
+  (access: AccessControl): ApplyParts['onPromoted'] =>
+  (changes) => {
+    validity.endAnswers()
+    return access.onPromoted(changes)
+  }
+
 /** The engine that changes this machine, with every rule that an apply must keep. */
 export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeApply']): ApplyEngine {
   const { access, accessLogs, archives, events, listeners, machine } = node
@@ -56,7 +66,7 @@ export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeAp
     wouldCut: machine.touchesPackages ? cutGuard(node) : async () => undefined,
     tell: (outcome) => events.publish('apply', outcome),
     beforeApply,
-    onPromoted: (changes) => access.onPromoted(changes),
+    onPromoted: promotionOf(access),
   })
 }
 

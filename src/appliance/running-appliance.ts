@@ -189,7 +189,7 @@ export class RunningAppliance implements Appliance {
     if (this.#rests) return
     const { listeners } = this.#node
     await this.#answered(listeners.stop())
-    listeners.close()
+    await listeners.close()
   }
 
   /** What is under way is answered: an apply is never cut off by a stop. */

@@ -127,6 +127,12 @@ export class AccessControl {
       : { rights, sessionId }
   }
 
+  /** Unix time in ms; 0 when it counts no more, or is none of a person or program. */
+  expiryOf(proof: string | Vouched): number {
+    if (typeof proof !== 'string') return 0
+    return ApiTokens.isOne(proof) ? this.#apiTokens.expiryOf(proof) : this.sessions.expiryOf(proof)
+  }
+
   #ofProgram(token: string): Admitted | ApiError {
     const known = this.#apiTokens.authenticate(token)
     if (known === undefined)

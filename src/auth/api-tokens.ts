@@ -3,6 +3,7 @@ import type { Put, SharedTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
+import { validity } from '../base/validity.ts'
 
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
@@ -44,7 +45,7 @@ export class ApiTokens {
     for (const row of table.entries()) learn(row)
     table.follow(({ puts, removed }) => {
       for (const row of puts) learn(row)
-      for (const key of removed) this.#live.delete(key)
+      this.#forget(removed)
     })
   }
 
@@ -79,9 +80,20 @@ export class ApiTokens {
       .filter(gone)
       .map(({ id }) => id)
     // From now on nobody comes in, whatever the disk does.
-    for (const id of ids) this.#live.delete(id)
+    this.#forget(ids)
     if (ids.length > 0) await this.#table.remove(ids)
     return ids.length
+  }
+
+  #forget(ids: readonly string[]): void {
+    for (const id of ids) this.#live.delete(id)
+    if (ids.length > 0) validity.endRights()
+  }
+
+  /** 0: it is not one that counts. */
+  expiryOf(token: string): number {
+    const known = this.authenticate(token)
+    return known === undefined ? 0 : (known.expiresAt_ms ?? Number.MAX_SAFE_INTEGER)
   }
 
   /** undefined: it is not one of ours, was revoked or has expired. */

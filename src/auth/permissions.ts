@@ -3,6 +3,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import type { Where } from '../model/access.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { confinable } from '../model/confined.ts'
+import { validity } from '../base/validity.ts'
 import { Area } from '../rules/confined.ts'
 import type { OwnAccount } from '../context/accounts.ts'
 import { LOCAL_ROOT } from './local-root.ts'
@@ -67,6 +68,7 @@ export class Permissions {
     this.#rights.clear()
     this.#ofIntroduced = new WeakMap()
     this.#roles = undefined
+    validity.endRights()
   }
 
   /** undefined: the user is not in running, or disabled, and no session says that a provider has introduced him. */

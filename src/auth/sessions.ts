@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { validity } from '../base/validity.ts'
 import { type Introduction, isSameIntroduction } from './introduction.ts'
 import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
@@ -143,9 +144,15 @@ export class Sessions {
     return known.session
   }
 
+  /** Of a token that has been authenticated; 0 for any other. */
+  expiryOf(token: string): number {
+    return this.#known.get(token)?.expiresAt_ms ?? 0
+  }
+
   /** Other keys count for tokens than before: each is verified again. */
   verifyAnew(): void {
     this.#known.clear()
+    validity.endRights()
   }
 
   /** Answers how many have ended. */
@@ -171,7 +178,7 @@ export class Sessions {
 
   #take({ puts, removed }: RowChanges): void {
     // Tokens that were verified hold the session as it was.
-    if (puts.some(({ key }) => this.#live.has(key))) this.#known.clear()
+    if (puts.some(({ key }) => this.#live.has(key))) this.verifyAnew()
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
     for (const { value } of puts) this.#learnSession(value as Session)
     for (const key of removed) this.#forget(key)
@@ -187,6 +194,7 @@ export class Sessions {
   #forget(id: string): void {
     const userId = this.#live.get(id)?.userId ?? ''
     this.#live.delete(id)
+    validity.endRights()
     if (this.#introduced.get(userId)?.id !== id) return
     const next = this.list(userId).at(-1)
     if (next === undefined) this.#introduced.delete(userId)

@@ -6,10 +6,11 @@ import type { CarriedWho } from '../peers/who.ts'
 import { type Incoming, proofOf } from './incoming.ts'
 import type { Route } from './router.ts'
 
+/** What a caller shows: a token, or what another node or the own socket says of it. */
+export type Proof = string | CarriedWho
+
 /** Who holds this token, or has asked another node: rights, or the refusal. */
-export type Authenticate = (
-  proof: string | CarriedWho,
-) => { readonly rights: Rights; readonly sessionId: string } | ApiError
+export type Authenticate = (proof: Proof) => { readonly rights: Rights; readonly sessionId: string } | ApiError
 
 export interface Who {
   readonly actor: Actor

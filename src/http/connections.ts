@@ -8,6 +8,8 @@ const CONNECTIONS_MAX = 16_384
 const OWN_DESCRIPTORS = 512
 /** Of one address: nobody takes all, and who is behind a proxy is many. */
 const SHARE = 4
+/** With threads in front, a connection on which something is asked takes both ends of another one. */
+const DESCRIPTORS_IN_FRONT = 3
 /** The kernel is asked no more often. */
 const LOOK_EVERY_MS = 1_000
 
@@ -17,10 +19,11 @@ export interface ConnectionBounds {
   readonly each_max: number
 }
 
-/** What is left of the descriptors that this process may have. */
-export function connectionBounds(descriptors = descriptorsMax()): ConnectionBounds {
+/** What is left of the descriptors that this process may have; of each of so many threads in front. */
+export function connectionBounds(descriptors = descriptorsMax(), fronts = 0): ConnectionBounds {
   const own = Math.min(OWN_DESCRIPTORS, Math.floor(descriptors / 2))
-  const all_max = Math.min(CONNECTIONS_MAX, descriptors - own)
+  const left = Math.floor((descriptors - own) / (fronts > 0 ? DESCRIPTORS_IN_FRONT : 1))
+  const all_max = Math.floor(Math.min(CONNECTIONS_MAX, left) / Math.max(1, fronts))
   return { all_max, each_max: Math.floor(all_max / SHARE) }
 }
 
@@ -30,6 +33,7 @@ export function connectionBounds(descriptors = descriptorsMax()): ConnectionBoun
  */
 export class Connections {
   readonly #bounds: ConnectionBounds
+  readonly #threads: number
   readonly #look: (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number>>
   readonly #ports = new Set<number>()
   #counts = new Map<string, number>()
@@ -39,9 +43,11 @@ export class Connections {
   #open = 0
   #refused = 0
 
-  constructor(bounds: ConnectionBounds, look = socketsByPlace) {
+  /** They are spread evenly over so many threads, each of which has bounds of its own. */
+  constructor(bounds: ConnectionBounds, look = socketsByPlace, threads = 1) {
     this.#bounds = bounds
     this.#look = look
+    this.#threads = threads
   }
 
   get open(): number {
@@ -85,7 +91,9 @@ export class Connections {
     if (this.#meanwhile !== undefined || performance.now() - this.#looked_ms < LOOK_EVERY_MS) return
     const meanwhile = (this.#meanwhile = new Map<string, number>())
     try {
-      const counts = new Map(await this.#look(this.#ports))
+      const counts = new Map<string, number>()
+      // The kernel tells those of all threads.
+      for (const [place, count] of await this.#look(this.#ports)) counts.set(place, Math.ceil(count / this.#threads))
       for (const [place, count] of meanwhile) counts.set(place, (counts.get(place) ?? 0) + count)
       this.#counts = counts
     } catch {

@@ -11,6 +11,8 @@ export interface Answer {
   /** Of a refusal. */
   readonly code?: string | undefined
   readonly body: string | Uint8Array
+  /** Of the body that an answer to HEAD would have; without it, that of `body`. */
+  readonly length?: number | undefined
   readonly headers: Readonly<Record<string, string>>
   /** Type and headers as they are sent, made once for an answer that is sent many times. */
   readonly head?: string | undefined

@@ -40,6 +40,7 @@ export class Exchange implements Incoming {
   #isPaused = false
 
   readonly #listener: ListenerState
+
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
     this.#listener = listener
     this.#response = response
@@ -99,6 +100,18 @@ export class Exchange implements Incoming {
 
   header(name: string): string {
     return this.#request?.getHeader(name) ?? ''
+  }
+
+  /** Every header as it was sent: names in lower case, each before its value. */
+  get sentHeaders(): readonly (readonly [name: string, value: string])[] {
+    const all: [string, string][] = []
+    this.#request?.forEach((name, value) => all.push([name, value]))
+    return all
+  }
+
+  /** A body follows, of a length that the headers say. */
+  get hasLength(): boolean {
+    return this.#framing === 'length'
   }
 
   /** An answer that lasts can be ended by this; answers what tells that it has ended. */

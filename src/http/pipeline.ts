@@ -1,19 +1,29 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
-import type { Rights } from '../auth/permissions.ts'
+import { type Rights, WHOLLY } from '../auth/permissions.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
 import type { Actor } from '../context/actor.ts'
 import type { Stream } from '../context/rendered.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
-import { type Asked, type Authenticate, NOBODY, admit, explainDenial, mayAsk, stillAllowed } from './admission.ts'
+import {
+  type Asked,
+  type Authenticate,
+  NOBODY,
+  type Proof,
+  type Who,
+  admit,
+  explainDenial,
+  mayAsk,
+  stillAllowed,
+} from './admission.ts'
 import { type AuditTrail, type Deeds, isAudited, isNotedBefore, noteOf, noted, toldBy } from './audited.ts'
 import { type ParseLarge, largeBodies, mayBeLarge, readBody } from './body.ts'
 import { type Answer, answerWith } from './envelope.ts'
 import { NOT_FORWARDED, forPeer, fromPeer } from './forwarded.ts'
 import { Forwarding, type OtherNodes } from './forwarding.ts'
 import { holderNamedIn, holderOf, isOfTransaction, type TransactionsElsewhere, withBody } from './in-transactions.ts'
-import { HAS_BODY, type Incoming, headersFor, keepHeaders } from './incoming.ts'
+import { HAS_BODY, type Incoming, headersFor, keepHeaders, proofOf } from './incoming.ts'
 import { KnownPaths, namesNode, otherNodeIn, paramsOf } from './known-paths.ts'
 import { lasting } from './lasting.ts'
 import { namedParams } from './named-params.ts'
@@ -27,6 +37,8 @@ import { whileAllowed } from './streams.ts'
 import { Validation, parseQuery } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
+/** A caller who is answered from memory is looked at again after this time, whatever happens. */
+const KEPT_MS_MAX = 10_000
 
 /** What one request does to the configuration, and what is told of it. */
 export interface Work extends Deeds {
@@ -47,6 +59,8 @@ export interface PipelineParts {
   readonly log: Log
   readonly audit: AuditTrail
   readonly authenticate: Authenticate
+  /** When a token that counts now will not any more; Unix time. */
+  readonly expiryOf: (proof: Proof) => number
   readonly parseLarge: ParseLarge
   /** Refuses a transaction that is not open, or that the endpoint has nothing to do with. */
   readonly createContext: CreateContext
@@ -125,11 +139,26 @@ export class Pipeline {
       if (other !== undefined) return this.#elsewhere(asked, who.rights, other)
       if (HAS_BODY.has(method)) return this.#counted(this.#withBody(asked, who.rights))
       if (known === undefined) this.#known.keep(path, { ...match, params })
-      if (!isAudited(route.endpoint)) return this.#answer(asked, this.#contextFor(asked))
-      return route.endpoint.reveals ? this.#revealed(asked) : this.#cameBack(asked)
+      return this.#read(asked, who)
     } catch (error) {
       return this.#turnedAway(route, incoming, actor, requestId, answerRefusal(error, requestId, this.#parts.log))
     }
+  }
+
+  #read(asked: Asked, who: Who): Answer | Promise<Answer> {
+    const { endpoint } = asked.route
+    if (endpoint.isSameForAll && asked.incoming.letKeep !== undefined) this.#letKeep(asked, who)
+    if (!isAudited(endpoint)) return this.#answer(asked, this.#contextFor(asked))
+    return endpoint.reveals ? this.#revealed(asked) : this.#cameBack(asked)
+  }
+
+  /** What is granted in part is not the same for all. */
+  #letKeep({ route, incoming }: Asked, { rights }: Who): void {
+    const { access } = route.endpoint
+    const proof = access === 'public' ? undefined : proofOf(incoming)
+    if (access === 'granted' && rights?.granted[route.index] !== WHOLLY) return
+    const until_ms = Date.now() + KEPT_MS_MAX
+    incoming.letKeep?.(proof === undefined ? until_ms : Math.min(until_ms, this.#parts.expiryOf(proof)))
   }
 
   /** Answers what another node has forwarded, as if it had been asked here by whom that node names. */

@@ -2,6 +2,44 @@ import { finished, type Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
 
 /**
+ * Sends so many bytes as they come, no faster than the client takes them. The status and headers are written. When they
+ * do not all come, the connection ends. Answers a function to call when the client is gone.
+ */
+export function relayWhole(response: HttpResponse, source: Readable, total: number): () => void {
+  let piece: Uint8Array = new Uint8Array(0)
+  let [come, sent, isOver] = [0, 0, false]
+  const finish = () => {
+    isOver = true
+    source.destroy()
+  }
+  const write = (bytes: Uint8Array): boolean => {
+    let [isTaken, isWhole] = [true, false]
+    response.cork(() => ([isTaken, isWhole] = response.tryEnd(bytes, total)))
+    isOver ||= isWhole
+    return isTaken
+  }
+  source.on('data', (bytes: Uint8Array) => {
+    if (isOver) return
+    ;[piece, sent] = [bytes, come]
+    come += bytes.length
+    if (!write(bytes)) source.pause()
+  })
+  response.onWritable((offset) => {
+    if (isOver) return true
+    const isTaken = write(piece.subarray(offset - sent))
+    if (isTaken && !isOver) source.resume()
+    return isTaken
+  })
+  finished(source, () => {
+    // The client may have yet to take the last piece.
+    if (isOver || come === total) return
+    finish()
+    response.close()
+  })
+  return finish
+}
+
+/**
  * Sends what another node answers, no faster than the client takes it. The status and headers are written. `ended` is
  * called once when it is over. Answers a function to call when the client is gone.
  */

@@ -21,8 +21,16 @@ const STREAMS_EACH_MAX = 32
 const SHARED_STREAMS_MAX = 8_192
 const SHARED_STREAMS_EACH_MAX = 2_048
 
+/** What no answer is without: nobody guesses its type. */
+export const COMMON_HEAD = '\r\nX-Content-Type-Options: nosniff'
+/** A browser that came by TLS comes by TLS for a year; it forgets that when the certificate is not one it trusts. */
+const TLS_HEAD = `${COMMON_HEAD}\r\nStrict-Transport-Security: max-age=31536000`
+
+/** Headers that every answer of a listener has: lines behind another one. */
+export const commonHeadOf = (tls: unknown): string => (tls === undefined ? COMMON_HEAD : TLS_HEAD)
+
 /** Larger ones are not copied into the socket, not even as the last of a connection. */
-const LARGE_BODY_BYTES = 128 * 1_024
+export const LARGE_BODY_BYTES = 128 * 1_024
 
 /** Of the whole process: all listeners share one event loop. */
 const unsent = new Unsent()
@@ -60,7 +68,22 @@ export function send(response: HttpResponse, wanted: Answer, requestId: string, 
   else sendBody(response, wanted, exchange)
 }
 
-function begin(response: HttpResponse, answer: Answer, requestId: string, { commonHead }: Exchange): void {
+/** Sends an answer that is not there yet; resolves when that is done, or the client is gone. */
+export async function sendLater(
+  response: HttpResponse,
+  exchange: Exchange,
+  answer: Promise<Answer>,
+  requestId: string,
+): Promise<void> {
+  response.onAborted(() => exchange.abort())
+  exchange.release()
+  const late = await answer
+  exchange.endReading()
+  if (!exchange.aborted) response.cork(() => send(response, late, requestId, exchange))
+}
+
+/** The status and the headers. */
+export function begin(response: HttpResponse, answer: Answer, requestId: string, { commonHead }: Exchange): void {
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}${commonHead}`)
 }
@@ -100,19 +123,20 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
  * uWebSockets.js tells of a body that the socket did not take, and of nothing else: without one a client that reads
  * nothing could let answers pile up. So the connection ends behind an answer that has none.
  */
-function sendHead(response: HttpResponse, { status, slices, stream, relayed, body }: Answer, exchange: Exchange): void {
+function sendHead(response: HttpResponse, answer: Answer, exchange: Exchange): void {
+  const { status, slices, stream, relayed, body, length = Buffer.byteLength(body) } = answer
   if ((slices ?? stream ?? relayed) !== undefined || status === 204 || status === 304) {
     endHead(response, exchange)
     return
   }
   exchange.onGone(() => undefined)
-  if (body.length === 0) {
+  if (length === 0) {
     response.endWithoutBody(0, true)
     return
   }
   response.writeHeader('Connection', 'close')
   // The length alone: the response stays open, and whatever comes behind it ends the connection.
-  response.tryEnd('', Buffer.byteLength(body))
+  response.tryEnd('', length)
   closeBehind(response, exchange)
 }
 

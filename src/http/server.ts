@@ -4,21 +4,23 @@ import { SOCKET_PATH_BYTES_MAX } from '../base/socket-address.ts'
 import { connectionBounds, Connections } from './connections.ts'
 import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
+import type { Fronts } from './fronts.ts'
+import { Acceptor, OwnSpeakers, type Tls } from './acceptor.ts'
 import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
 import type { Incoming } from './incoming.ts'
+import { FrontedExchange } from './fronted-exchange.ts'
 import { freePlace, isServed, openLocalSocket, openSocket, stopListening } from './listening.ts'
 import { Owed } from './owed.ts'
-import { send } from './sending.ts'
-import { type Tls, TlsFront } from './tls-front.ts'
+import { COMMON_HEAD, commonHeadOf, send, sendLater } from './sending.ts'
 import { TurnRefusals } from './turn-refusals.ts'
 
 export interface Listener {
   readonly host: string
   readonly port: number
   /**
-   * Shows another certificate from the next connection on; the answer takes it back. Throws when it cannot be shown.
+   * Shows another certificate from the next connection on; the answer takes it back. Rejects when it cannot be shown.
    */
-  present(tls: Tls): () => void
+  present(tls: Tls): Promise<() => void>
   /** Takes no new connections; each open one ends with its next answer. */
   drain(): void
   /**
@@ -38,10 +40,6 @@ export type LocalListener = Pick<Listener, 'rest' | 'resume' | 'stop' | 'close'>
 
 export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
 
-/** What no answer is without: nobody guesses its type. */
-const COMMON_HEAD = '\r\nX-Content-Type-Options: nosniff'
-/** A browser that came by TLS comes by TLS for a year; it forgets that when the certificate is not one it trusts. */
-const TLS_HEAD = `${COMMON_HEAD}\r\nStrict-Transport-Security: max-age=31536000`
 /** Long downloads and streams of a listener that is given up end after this time. */
 const DRAIN_MS = 5 * 60_000
 
@@ -54,13 +52,15 @@ export function requestIds(prefix: string): () => string {
 export interface ListenOptions {
   /** Another listener of this process has the port, on this or every address, and is about to give it up. */
   readonly isHandover?: boolean
+  /** Threads that speak with clients in place of this one, which they ask. */
+  readonly fronts?: Fronts | undefined
 }
 
 // Says nothing of what answers: the header `uWebSockets` goes. Missing in the package's types.
 const configure: unknown = Reflect.get(uws, '_cfg')
 if (typeof configure === 'function') configure('silent')
 
-/** Of the whole process. */
+/** Of this thread. */
 const connections = new Connections(connectionBounds())
 
 /** Opens one listening socket. Refuses when the address is taken by anybody else. */
@@ -69,29 +69,30 @@ export async function listen(
   tls: Tls | undefined,
   handle: Handler,
   nextId: () => string,
-  { isHandover = false }: ListenOptions = {},
+  { isHandover = false, fronts }: ListenOptions = {},
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const state = newState(handle, { commonHead: tls === undefined ? COMMON_HEAD : TLS_HEAD })
-  const answer = (app: TemplatedApp) => answering(app, place.port, state, nextId)
-  const front = tls === undefined ? undefined : new TlsFront(tls, answer)
-  const app = front?.acceptor ?? answer(App())
-  const socket = await openSocket(app, place)
+  const state = newState(handle, { commonHead: commonHeadOf(tls) })
+  const serveOn = (app: TemplatedApp) => answering(app, place.port, state, nextId)
+  const beside = fronts?.listener(place.port)
+  const acceptor = await Acceptor.open(tls, beside ?? new OwnSpeakers(serveOn))
+  const socket = await openSocket(acceptor.application, place)
   const endSoon = () => {
     if (!state.isDraining) stopListening(socket)
+    beside?.drain()
     state.isDraining = true
   }
   return {
     ...place,
     present(other) {
-      if (front === undefined) throw new Error('plain HTTP shows no certificate')
-      return front.present(other)
+      if (tls === undefined) throw new Error('plain HTTP shows no certificate')
+      return acceptor.present(other)
     },
     drain() {
       if (state.isDraining) return
       endSoon()
-      setTimeout(() => (front ?? app).close(), DRAIN_MS).unref()
+      setTimeout(() => acceptor.close(), DRAIN_MS).unref()
     },
     ...resting(state),
     stop() {
@@ -99,7 +100,7 @@ export async function listen(
       state.isStopping = true
       return state.owed.none()
     },
-    close: () => (front ?? app).close(),
+    close: () => acceptor.close(),
   }
 }
 
@@ -120,13 +121,21 @@ function resting(state: State): Pick<Listener, 'rest' | 'resume'> {
  * Opens the socket of this name, which only root and the account of this process can connect to: whoever comes without
  * a token is local root. Refuses when another daemon listens there.
  */
-export async function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
+export function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
+  return listenAt(path, newState(handle, { isLocal: true }), nextId)
+}
+
+/** The same for the threads in front, which say who asks them. */
+export function listenToFronts(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
+  return listenAt(path, newState(handle, { isBehindFronts: true, commonHead: '' }), nextId)
+}
+
+async function listenAt(path: string, state: State, nextId: () => string): Promise<LocalListener> {
   const bytes = Buffer.byteLength(path)
   if (bytes > SOCKET_PATH_BYTES_MAX)
     throw new Error(`its name has ${bytes} bytes, and that of a socket at most ${SOCKET_PATH_BYTES_MAX}`)
   if (await isServed(path)) throw new Error(`another process listens on ${path}`)
-  const state = newState(handle, { isLocal: true })
-  const app = answering(App(), 0, state, nextId)
+  const app = answering(App(), state.isBehindFronts ? undefined : 0, state, nextId)
   const socket = await openLocalSocket(app, path)
   return {
     ...resting(state),
@@ -148,6 +157,7 @@ function newState(handle: Handler, more: Partial<State>): State {
     isDraining: false,
     isStopping: false,
     isLocal: false,
+    isBehindFronts: false,
     lasting: new Set(),
     commonHead: COMMON_HEAD,
     owed: new Owed(),
@@ -155,13 +165,16 @@ function newState(handle: Handler, more: Partial<State>): State {
   }
 }
 
-function answering(app: TemplatedApp, port: number, state: State, nextId: () => string): TemplatedApp {
-  connections.watch(app, port)
+/** `port`: its connections are counted. */
+function answering(app: TemplatedApp, port: number | undefined, state: State, nextId: () => string): TemplatedApp {
+  if (port !== undefined) connections.watch(app, port)
   return app.any('/*', (response, request) => serve(response, request, nextId(), state))
 }
 
 interface State extends ListenerState {
   handle: Handler
+  /** Threads in front ask here, for their clients. */
+  readonly isBehindFronts: boolean
   isDraining: boolean
   /** A request that comes is not begun: its connection ends. */
   isStopping: boolean
@@ -176,7 +189,9 @@ function serve(response: HttpResponse, request: HttpRequest, requestId: string, 
     response.close()
     return
   }
-  const exchange = new Exchange(response, request, state)
+  const exchange = state.isBehindFronts
+    ? new FrontedExchange(response, request, state)
+    : new Exchange(response, request, state)
   if (exchange.hasUnwantedBody && exchange.method === 'HEAD') {
     // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
     response.close()
@@ -191,13 +206,6 @@ function serve(response: HttpResponse, request: HttpRequest, requestId: string, 
     send(response, answer, requestId, exchange)
     return
   }
-  response.onAborted(() => {
-    exchange.abort()
-  })
-  exchange.release()
-  const sent = (exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)).then((late) => {
-    exchange.endReading()
-    if (!exchange.aborted) response.cork(() => send(response, late, requestId, exchange))
-  })
-  void state.owed.until(sent)
+  const late = exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)
+  void state.owed.until(sendLater(response, exchange, late, requestId))
 }

@@ -1,10 +1,13 @@
+import { dirname, join } from 'node:path'
 import { asFiles, chosenCertificate, forgetLent } from './lent-certificate.ts'
 import { assertAnswers } from './answers.ts'
 import type { OwnPart } from '../config/enactor.ts'
 import type { Problem } from '../model/problem.ts'
 import { ApiError } from '../base/errors.ts'
+import { validity } from '../base/validity.ts'
 import { nodeIn } from '../drivers/this-node.ts'
 import { failure } from '../http/envelope.ts'
+import { Fronts } from '../http/fronts.ts'
 import { freePlace } from '../http/listening.ts'
 import {
   type Handler,
@@ -13,8 +16,9 @@ import {
   listenLocally,
   type LocalListener,
   type ListenOptions,
+  listenToFronts,
 } from '../http/server.ts'
-import type { Tls } from '../http/tls-front.ts'
+import type { Tls } from '../http/acceptor.ts'
 import type { Log } from '../base/log.ts'
 import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -22,7 +26,7 @@ import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from '../settings.ts'
 
 export interface ApiListenerParts {
-  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'localSocket' | 'metrics'>
+  readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'localSocket' | 'metrics' | 'frontThreads'>
   readonly nodeId: string
   readonly running: ConfigView
   readonly handle: Handler
@@ -61,6 +65,9 @@ export class ApiListeners implements OwnPart {
   #plain: Listener | undefined
   #metrics: Listener | undefined
   #local: LocalListener | undefined
+  #fronts: Fronts | undefined
+  /** Where the threads in front ask. */
+  #behind: LocalListener | undefined
   readonly #draining: Listener[] = []
 
   constructor(parts: ApiListenerParts) {
@@ -89,6 +96,8 @@ export class ApiListeners implements OwnPart {
     this.#plain = before.#plain
     this.#metrics = before.#metrics
     this.#local = before.#local
+    this.#fronts = before.#fronts
+    this.#behind = before.#behind
     for (const listener of this.#opened) listener.resume(listener === this.#metrics ? metrics : handle)
     this.#draining.push(...before.#draining)
   }
@@ -100,6 +109,7 @@ export class ApiListeners implements OwnPart {
   async open(): Promise<void> {
     const { settings, running, handle, nextId, folder, log } = this.#parts
     await forgetLent(folder)
+    await this.#openFronts()
     const stored = running.get('userInterfaces', nodeIn(running, this.#parts.nodeId)) !== undefined
     const loopback = { host: settings.listen.host.includes(':') ? '::1' : '127.0.0.1', port: settings.listen.port }
     const wanted = this.#wanted(running)
@@ -122,9 +132,19 @@ export class ApiListeners implements OwnPart {
     }
     // A port that the system chose stays.
     if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
-    if (settings.http !== undefined) this.#plain = await listen(settings.http, undefined, handle, nextId)
+    if (settings.http !== undefined)
+      this.#plain = await listen(settings.http, undefined, handle, nextId, { fronts: this.#fronts })
     await this.#openLocal()
     await this.#openMetrics()
+  }
+
+  async #openFronts(): Promise<void> {
+    const { settings, handle, nextId } = this.#parts
+    const threads = settings.frontThreads
+    if (threads === 0) return
+    const path = join(dirname(settings.localSocket), 'fronts.sock')
+    this.#behind = await listenToFronts(path, handle, nextId)
+    this.#fronts = new Fronts(threads, path)
   }
 
   /** Whoever would use it can log in instead. */
@@ -210,20 +230,26 @@ export class ApiListeners implements OwnPart {
       data: { nodeId, mayBeDone: false },
       headers: { 'Retry-After': '1' },
     })
-    await Promise.all(this.#opened.map((listener) => listener.rest(failure(why))))
+    const resting = this.#opened.map((listener) => listener.rest(failure(why)))
+    // Threads in front answer nothing from memory either: whoever asks them asks here.
+    validity.endRights()
+    await Promise.all(resting)
   }
 
   /** Begins nothing any more; resolves when whatever was asked before is answered. */
   async stop(): Promise<void> {
-    await Promise.all(this.#opened.map((listener) => listener.stop()))
+    const stopping = this.#opened.map((listener) => listener.stop())
+    validity.endRights()
+    await Promise.all(stopping)
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const listener of this.#opened) listener.close()
+    await this.#fronts?.end()
   }
 
   get #opened(): readonly LocalListener[] {
-    const others = [this.#metrics, this.#local].filter((listener) => listener !== undefined)
+    const others = [this.#metrics, this.#local, this.#behind].filter((listener) => listener !== undefined)
     return [...this.all, ...others, ...this.#draining]
   }
 
@@ -281,9 +307,11 @@ export class ApiListeners implements OwnPart {
     }
   }
 
-  #listen(wanted: Wanted, options?: ListenOptions): Promise<Listener> {
+  #listen(wanted: Wanted, options?: Pick<ListenOptions, 'isHandover'>): Promise<Listener> {
     const { handle, nextId } = this.#parts
-    return this.#withTls(wanted.certificate, (tls) => listen(wanted, tls, handle, nextId, options))
+    return this.#withTls(wanted.certificate, (tls) =>
+      listen(wanted, tls, handle, nextId, { ...options, fronts: this.#fronts }),
+    )
   }
 
   async #withTls<T>(certificate: Certificate | undefined, use: (tls: Tls) => T | Promise<T>): Promise<T> {

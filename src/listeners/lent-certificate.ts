@@ -1,7 +1,7 @@
 import { mkdtemp, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeIn } from '../drivers/this-node.ts'
-import type { Tls } from '../http/tls-front.ts'
+import type { Tls } from '../http/acceptor.ts'
 import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 

@@ -6,6 +6,7 @@ import type { ConfigView } from '../model/sections.ts'
 import { worstHealth } from './health.ts'
 import type { FrameSource } from './figure-frames.ts'
 import { ascii, JsonBuffer } from '../base/json-buffer.ts'
+import { validity } from '../base/validity.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
 import type { LiveKind } from './live-fields.ts'
 import { hasObject, listObjects, listSome, type LiveElement, type ObjectLists, planView, rowKey } from './live-plan.ts'
@@ -74,6 +75,7 @@ export class Layer4Live implements FrameSource {
 
   /** `plan` is what the figures are of. */
   update(tick: Layer4Tick, plan: IpvsPlan | undefined): void {
+    validity.endAnswers()
     this.#kept.drop(this.#sequence)
     this.#sequence++
     this.#tick = tick

@@ -5,6 +5,7 @@ import type { Health } from '../model/real-server.ts'
 import { fieldEnd, fieldText, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import { CountingAge, type CountingTotals } from './counting-age.ts'
 import { healthOf } from './health.ts'
+import { validity } from '../base/validity.ts'
 import { ascii, isJsonInteger, JsonBuffer } from '../base/json-buffer.ts'
 import type { FrameSource } from './figure-frames.ts'
 import { KeptAnswers, writePieces } from './kept-answers.ts'
@@ -102,6 +103,7 @@ export class LiveAnswers implements FrameSource {
   }
 
   update(tick: LiveTick): void {
+    validity.endAnswers()
     this.counting.met(tick.layout)
     this.#kept.drop(this.#tick.sequence)
     const [before, last] = [this.#before, this.#tick]

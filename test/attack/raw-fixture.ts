@@ -13,13 +13,13 @@ import { temporaryFolder } from '../fixtures/folder.ts'
  * A daemon whose log is kept, whose clock moves on with each call so that nobody is kept waiting, and its
  * administrator.
  */
-export async function loggedFixture(test: Test) {
+export async function loggedFixture(test: Test, frontThreads = 0) {
   const state = temporaryFolder(test, 'attack')
   const machine = recordingMachine(state)
   const lines: string[] = []
   let waited_ms = 0
   const clock = { ...systemClock, monotonic_ms: () => systemClock.monotonic_ms() + waited_ms }
-  const settings = testSettings(state, { http: { host: '127.0.0.1', port: 0 } })
+  const settings = testSettings(state, { http: { host: '127.0.0.1', port: 0 }, frontThreads })
   const appliance = await createAppliance(
     settings,
     machine,
@@ -39,8 +39,8 @@ export async function loggedFixture(test: Test) {
 }
 
 /** The same, and it really listens, with and without TLS. */
-export async function listeningFixture(test: Test) {
-  const made = await loggedFixture(test)
+export async function listeningFixture(test: Test, frontThreads = 0) {
+  const made = await loggedFixture(test, frontThreads)
   const [tls, plain] = await made.appliance.listen()
   if (tls === undefined || plain === undefined) throw new Error('it does not listen on both')
   return { ...made, ports: { tls: tls.port, plain: plain.port } }

@@ -33,11 +33,18 @@ async function faults<T>(
   return found
 }
 
-for (const kind of ['plain', 'tls'] satisfies Kind[]) {
+const PLACES = [
+  { kind: 'plain', fronts: 0 },
+  { kind: 'tls', fronts: 0 },
+  { kind: 'plain', fronts: 2 },
+] as const satisfies readonly { readonly kind: Kind; readonly fronts: number }[]
+
+for (const { kind, fronts } of PLACES) {
+  const place = fronts === 0 ? kind : `${kind}, with ${fronts} threads in front`
   t.test(
-    `smuggling (${kind}): a body whose end can be read in two ways is answered at most once, and is no request`,
+    `smuggling (${place}): a body whose end can be read in two ways is answered at most once, and is no request`,
     async (test) => {
-      const { ports, token, call } = await listeningFixture(test)
+      const { ports, token, call } = await listeningFixture(test, fronts)
       for (const smuggled of [HIDDEN, hiddenGroup(token)]) {
         const forms = unclear(smuggled)
         const wrong = await faults(forms, async (form) => {
@@ -54,9 +61,9 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
   )
 
   t.test(
-    `smuggling (${kind}): a body behind a request to read is refused, whatever says how long it is`,
+    `smuggling (${place}): a body behind a request to read is refused, whatever says how long it is`,
     async (test) => {
-      const { ports, token } = await listeningFixture(test)
+      const { ports, token } = await listeningFixture(test, fronts)
       const forms = [
         { name: 'length', headers: [`Content-Length: ${HIDDEN.length}`], body: HIDDEN },
         { name: 'chunks', headers: ['Transfer-Encoding: chunked'], body: `0\r\n\r\n${HIDDEN}` },
@@ -73,16 +80,14 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     },
   )
 
-  t.test(`smuggling (${kind}): requests that are well formed are answered once each, in their order`, async (test) => {
-    const { ports, token } = await listeningFixture(test)
+  t.test(`smuggling (${place}): requests that are well formed are answered once each, in their order`, async (test) => {
+    const { ports, token } = await listeningFixture(test, fronts)
     const get = (path: string) => `GET /api/v1${path} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`
     const paths = Array.from({ length: 50 }, (_, n) => (n % 3 === 0 ? '/ping' : n % 3 === 1 ? '/services' : '/nowhere'))
     const { statuses } = await exchange(kind, ports[kind], [paths.map(get).join('')], paths.length)
-    test.same(
-      statuses,
-      paths.map((path) => (path === '/nowhere' ? 404 : 200)),
-      'pipelined',
-    )
+    const all = paths.map((path) => (path === '/nowhere' ? 404 : 200))
+    // Behind threads in front, a connection ends when more comes on it before it was answered.
+    test.same(statuses, fronts === 0 ? all : all.slice(0, statuses.length), 'pipelined')
     for (const length of ['2', ' 2', '2 ', '\t2', '002']) {
       const form = { name: '', headers: [`Content-Length: ${length}`], body: '{}' }
       const { statuses: one } = await exchange(kind, ports[kind], [request(form, token)], 1)
@@ -98,8 +103,8 @@ for (const kind of ['plain', 'tls'] satisfies Kind[]) {
     }
   })
 
-  t.test(`junk (${kind}): what is no request is refused or ends the connection; the daemon goes on`, async (test) => {
-    const { ports, token } = await listeningFixture(test)
+  t.test(`junk (${place}): what is no request is refused or ends the connection; the daemon goes on`, async (test) => {
+    const { ports, token } = await listeningFixture(test, fronts)
     const head = 'Host: h\r\n'
     const many = Array.from({ length: 101 }, (_, n) => `X-${n}: y\r\n`).join('')
     const junk = [

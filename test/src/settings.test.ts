@@ -140,6 +140,13 @@ t.test('networks that alerts may be sent to although they are inward', async (te
   test.throws(() => networks(['--alerts-to=localhost']), /--alerts-to localhost: must be an address or a network/)
 })
 
+t.test('threads in front', async (test) => {
+  const threads = (argv: readonly string[], env = {}) => settings(argv, env).frontThreads
+  test.same([threads([]), threads(['--front-threads', '2']), threads([], { FULCRUM_FRONT_THREADS: '16' })], [0, 2, 16])
+  for (const wrong of ['-1', '17', 'all'])
+    test.throws(() => threads([`--front-threads=${wrong}`]), /--front-threads .*: must be a whole number from 0 to 16/)
+})
+
 t.test('how much of access logs is kept', async (test) => {
   const kept = (argv: readonly string[], env = {}) => {
     const read = readSettings(argv, env)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { us_socket_local_port } from 'uWebSockets.js'
 import { openSocket } from '../../src/http/listening.ts'
-import { TlsFront } from '../../src/http/tls-front.ts'
+import { Acceptor, OwnSpeakers } from '../../src/http/acceptor.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { output } from './tls-frontend.ts'
@@ -23,9 +23,12 @@ t.test(
       const { cert, key: privateKey } = pair({ name: 'api.test', key })
       writeFileSync(tls.keyFile, privateKey)
       writeFileSync(tls.certificateFile, cert)
-      const front = new TlsFront(tls, (app) => app.any('/*', (response) => void response.end('')))
+      const front = await Acceptor.open(
+        tls,
+        new OwnSpeakers((app) => app.any('/*', (response) => void response.end(''))),
+      )
       test.teardown(() => front.close())
-      const port = us_socket_local_port(await openSocket(front.acceptor, { host: '127.0.0.1', port: 0 }))
+      const port = us_socket_local_port(await openSocket(front.application, { host: '127.0.0.1', port: 0 }))
       const table = await output('sslscan', '--no-colour', '--no-heartbleed', '--no-renegotiation', `127.0.0.1:${port}`)
       const found = [...table.matchAll(/^(?:Preferred|Accepted)\s+TLSv1\.\d\s+\d+ bits\s+(\S+)/gm)].map(
         ([, suite]) => suite,

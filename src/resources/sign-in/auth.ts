@@ -97,6 +97,7 @@ export const auth = [
     path: '/ping',
     effect: 'read',
     access: 'public',
+    isSameForAll: true,
     summary: 'Whether the API answers',
     message: 'pong',
     data: NoData,

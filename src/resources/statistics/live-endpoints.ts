@@ -63,6 +63,7 @@ export function liveEndpoints(layer: LiveLayer) {
     method: 'GET' as const,
     effect: 'read' as const,
     isTagged: true as const,
+    isSameForAll: true as const,
     ...(beside === undefined ? {} : { beside }),
     ...(specified.includes(verb) ? {} : { extension: true as const }),
   })

@@ -12,6 +12,8 @@ t.test('the bounds leave descriptors for the daemon itself', async (test) => {
   test.same(connectionBounds(65_536), { all_max: 16_384, each_max: 4_096 })
   test.same(connectionBounds(4_096), { all_max: 3_584, each_max: 896 })
   test.same(connectionBounds(256), { all_max: 128, each_max: 32 })
+  test.same(connectionBounds(65_536, 4), { all_max: 4_096, each_max: 1_024 }, 'each of four threads in front')
+  test.same(connectionBounds(4_096, 2), { all_max: 597, each_max: 149 }, 'which take three for one that asks')
   test.same(connectionBounds(Number.POSITIVE_INFINITY), { all_max: 16_384, each_max: 4_096 })
 })
 
@@ -86,4 +88,13 @@ t.test('a connection that is one too many is closed before anything of it is rea
   const [again, outcome] = await open(1)
   test.equal(outcome, 'answered')
   again.destroy()
+})
+
+t.test('what the kernel tells of all threads is shared by them', async (test) => {
+  const look = () => Promise.resolve(new Map([['a', 8]]))
+  const connections = new Connections({ all_max: 100, each_max: 4 }, look, 4)
+  for (let count = 0; count < 4; count++) connections.opened('a')
+  await turn()
+  await turn()
+  test.same([connections.opened('a'), connections.opened('a'), connections.opened('a')], [true, true, false])
 })

@@ -67,6 +67,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
     nodeId: 'n',
     log: createLog((line) => lines.push(line)),
     authenticate,
+    expiryOf: () => 0,
     audit: { assertRoom: () => undefined, assertShare: () => undefined, record: async () => true },
     parseLarge: async (raw) => parseLimited(raw),
     observed: {

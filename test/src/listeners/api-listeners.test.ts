@@ -76,6 +76,7 @@ async function fixture(
       http: undefined,
       localSocket: more.localSocket ?? join(folder, 'api.sock'),
       metrics,
+      frontThreads: 0,
     },
     nodeId: 'n',
     running: { get: (section, id) => state.running.get(section, id), list: (section) => state.running.list(section) },
@@ -374,11 +375,11 @@ t.test('the own socket is of one daemon; without it the API is there all the sam
   const lines: string[] = []
   const other = await fixture(test, {}, '127.0.0.2', undefined, undefined, { localSocket: socketPath, lines })
   test.match(lines.join(), /another process listens on/)
-  other.listeners.close()
+  await other.listeners.close()
   test.equal(await ask(), 200, 'the other one has not taken it away')
   const long = join(folder, 'x'.repeat(120))
   await fixture(test, {}, '127.0.0.3', undefined, undefined, { localSocket: long, lines })
   test.match(lines.join(), /that of a socket at most 107/)
-  listeners.close()
+  await listeners.close()
   test.notOk(existsSync(socketPath))
 })

@@ -1,21 +1,9 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { connect } from 'node:tls'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { us_socket_local_port } from 'uWebSockets.js'
 import { openSocket } from '../../../src/http/listening.ts'
-import { TlsFront } from '../../../src/http/tls-front.ts'
-import { certificateRecord } from '../../fixtures/certificate.ts'
-import { temporaryFolder } from '../../fixtures/folder.ts'
-
-async function filesOf(test: Test, id: string) {
-  const folder = temporaryFolder(test, id)
-  const { chain, privateKey, facts } = await certificateRecord(test, id)
-  const tls = { keyFile: join(folder, 'key.pem'), certificateFile: join(folder, 'certificate.pem') }
-  writeFileSync(tls.keyFile, privateKey)
-  writeFileSync(tls.certificateFile, chain)
-  return { tls, fingerprint: facts.fingerprint }
-}
+import { Acceptor, OwnSpeakers } from '../../../src/http/acceptor.ts'
+import { tlsFiles } from '../../fixtures/certificate.ts'
 
 /** Asks on a connection of its own; the answer says which certificate it was shown. */
 function asked(port: number): Promise<{ readonly fingerprint: string; readonly text: string }> {
@@ -32,22 +20,23 @@ function asked(port: number): Promise<{ readonly fingerprint: string; readonly t
 }
 
 t.test('who connects is shown the certificate of the moment, and served alike', async (test) => {
-  const [one, two] = [await filesOf(test, 'one'), await filesOf(test, 'two')]
+  const [one, two] = [await tlsFiles(test, 'one'), await tlsFiles(test, 'two')]
   const addresses: string[] = []
-  const front = new TlsFront(one.tls, (app) => {
+  const speakers = new OwnSpeakers((app) => {
     app.any('/*', (response) => {
       addresses.push(Buffer.from(response.getRemoteAddressAsText()).toString())
       response.end('served', true)
     })
   })
+  const front = await Acceptor.open(one.tls, speakers)
   test.teardown(() => front.close())
-  const port = us_socket_local_port(await openSocket(front.acceptor, { host: '127.0.0.1', port: 0 }))
+  const port = us_socket_local_port(await openSocket(front.application, { host: '127.0.0.1', port: 0 }))
   test.match(await asked(port), { fingerprint: one.fingerprint, text: /served$/ })
-  const takeBack = front.present(two.tls)
+  const takeBack = await front.present(two.tls)
   test.match(await asked(port), { fingerprint: two.fingerprint, text: /served$/ })
   takeBack()
   test.match(await asked(port), { fingerprint: one.fingerprint })
-  test.throws(() => front.present({ ...two.tls, keyFile: one.tls.keyFile }))
+  await test.rejects(front.present({ ...two.tls, keyFile: one.tls.keyFile }))
   test.match(await asked(port), { fingerprint: one.fingerprint })
   test.same(new Set(addresses), new Set(['127.0.0.1']), 'the address of a client is known as ever')
 })

@@ -1,0 +1,163 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { HttpResponse } from 'uWebSockets.js'
+import { ApiError } from '../base/errors.ts'
+import { http } from '../base/http.ts'
+import { type Answer, failure } from './envelope.ts'
+import type { Exchange } from './exchange.ts'
+import { FRONT_HEADER, KEEP_HEADER, readKeep } from './fronted-exchange.ts'
+import type { FrontMemory, Wish } from './front-memory.ts'
+import { HAS_BODY } from './incoming.ts'
+import { relay, relayWhole } from './relaying.ts'
+import { begin, LARGE_BODY_BYTES, send } from './sending.ts'
+
+/** uWebSockets.js ends a connection that nobody has used for ten seconds; one that is about to end is not used. */
+const IDLE_MS = 5_000
+const IDLE_MAX = 64
+/** The thread behind knows the limit of each endpoint, and ends what is too large or too slow. */
+const BODY_BYTES_MAX = 2 ** 36
+
+const BODILESS: ReadonlySet<number> = new Set([204, 304])
+
+/** Those of one connection, those that are said anew, and what no client may say. */
+const OWN_OF_REQUESTS = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FRONT_HEADER])
+const OWN_OF_ANSWERS = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'x-request-id',
+  KEEP_HEADER,
+])
+
+const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has characters that are not allowed there'))
+
+/** The thread behind: answers what a thread in front does not remember. */
+export class Behind {
+  readonly #socketPath: string
+  readonly #memory: FrontMemory
+  readonly #agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX })
+
+  constructor(socketPath: string, memory: FrontMemory) {
+    this.#socketPath = socketPath
+    this.#memory = memory
+  }
+
+  /** Asks it what a client has asked, and sends its answer. */
+  ask(response: HttpResponse, exchange: Exchange, wish: Wish | undefined): void {
+    response.onAborted(() => exchange.abort())
+    let asked: ClientRequest
+    try {
+      asked = this.#begin(exchange)
+    } catch {
+      exchange.release()
+      response.cork(() => send(response, UNPRINTABLE, '-', exchange))
+      return
+    }
+    if (isWithBody(exchange)) exchange.streamBody(BODY_BYTES_MAX).pipe(asked)
+    else asked.end()
+    exchange.release()
+    asked.on('response', (message) => {
+      // What is left of a body that was refused is not sent.
+      message.on('end', () => asked.writableEnded || asked.destroy())
+      this.#answered(response, exchange, message, wish)
+    })
+    // It says so by ending the connection: that the client may send no more, or gets no answer.
+    asked.on('error', () => {
+      if (!exchange.aborted) response.close()
+    })
+  }
+
+  /** Throws where a header has characters that nobody may send. */
+  #begin(exchange: Exchange): ClientRequest {
+    const { method, path, query, signal } = exchange
+    const [socketPath, agent, headers] = [this.#socketPath, this.#agent, headersBehind(exchange)]
+    const asked = inPath(query === '' ? path : `${path}?${query}`)
+    return http.request({ socketPath, agent, method, headers, signal, path: asked })
+  }
+
+  /** Connections that are open end when nobody uses them any more. */
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  #answered(response: HttpResponse, exchange: Exchange, message: IncomingMessage, wish: Wish | undefined): void {
+    // Whoever reads it hears of it as well.
+    message.on('error', () => undefined)
+    const answer = answerOf(message)
+    const requestId = String(message.headers['x-request-id'])
+    const length = Number(message.headers['content-length'] ?? Number.NaN)
+    const reply = (use: () => void) => {
+      exchange.endReading()
+      if (!exchange.aborted) response.cork(use)
+    }
+    if (exchange.method === 'HEAD' || BODILESS.has(answer.status)) {
+      message.resume()
+      // What has no length lasts.
+      const told = Number.isNaN(length) && !BODILESS.has(answer.status) ? { relayed: message } : { length }
+      reply(() => send(response, { ...answer, ...told }, requestId, exchange))
+      return
+    }
+    if (length < LARGE_BODY_BYTES) {
+      void bodyOf(message, length).then(
+        (body) => {
+          const whole = { ...answer, body }
+          const keep = message.headers[KEEP_HEADER]
+          if (wish !== undefined && typeof keep === 'string' && answer.status === 200)
+            this.#memory.learn(wish, whole, readKeep(keep))
+          reply(() => send(response, whole, requestId, exchange))
+        },
+        () => {
+          if (!exchange.aborted) response.close()
+        },
+      )
+      return
+    }
+    reply(() => {
+      begin(response, answer, requestId, exchange)
+      const isEndless = Number.isNaN(length)
+      exchange.onGone(isEndless ? relay(response, message, () => undefined) : relayWhole(response, message, length))
+    })
+  }
+}
+
+/** A body is announced only where one follows: the next request of the connection may be another client's. */
+const isWithBody = (exchange: Exchange): boolean => HAS_BODY.has(exchange.method) && !exchange.isAmbiguous
+
+function headersBehind(exchange: Exchange): string[] {
+  const isFramed = isWithBody(exchange) && exchange.hasLength
+  const own = exchange.sentHeaders.filter(
+    ([name]) => !OWN_OF_REQUESTS.has(name) && (isFramed || name !== 'content-length'),
+  )
+  // Node would announce pieces where nothing is said of a body.
+  const isEmpty = HAS_BODY.has(exchange.method) && (exchange.isAmbiguous || !(isFramed || exchange.isUnclear))
+  return [
+    ...own.flatMap(([name, value]) => [name, inHeader(value)]),
+    ...(isEmpty ? ['content-length', '0'] : []),
+    FRONT_HEADER,
+    exchange.isAmbiguous ? `${exchange.address} ambiguous` : exchange.address,
+  ]
+}
+
+/** Node writes what is printable only, and no character of more than a byte. */
+const inPath = (text: string) => text.replaceAll(/[^\x21-\x7e]+/gu, (some) => encodeURIComponent(some))
+const inHeader = (text: string) => (/^[\t\x20-\x7e]*$/.test(text) ? text : Buffer.from(text).toString('latin1'))
+
+function answerOf({ statusCode: status = 502, rawHeaders, headers }: IncomingMessage): Answer {
+  const contentType = String(headers['content-type'])
+  let head = contentType
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    if (!OWN_OF_ANSWERS.has(String(rawHeaders[at]).toLowerCase()))
+      head += `\r\n${rawHeaders[at]}: ${rawHeaders[at + 1]}`
+  return { status, contentType, headers: {}, head, body: '' }
+}
+
+async function bodyOf(message: IncomingMessage, length: number): Promise<Uint8Array> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of message as AsyncIterable<Uint8Array>) pieces.push(piece)
+  const [first] = pieces
+  const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+  if (body.length !== length) throw new Error('the thread behind ended in the middle of its answer')
+  return body
+}

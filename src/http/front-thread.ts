@@ -1,0 +1,91 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { Validity } from '../base/validity.ts'
+import { applicationFor, type PassingApp } from './acceptor.ts'
+import { Behind } from './behind.ts'
+import { connectionBounds, Connections } from './connections.ts'
+import { Exchange, type ListenerState } from './exchange.ts'
+import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
+import { FrontMemory, wishOf } from './front-memory.ts'
+import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
+import { commonHeadOf, send, sendLater } from './sending.ts'
+import { requestIds } from './server.ts'
+
+// A thread in front (docs/decisions/159-threads-in-front.md): speaks TLS and HTTP with clients, answers what it
+// remembers, and asks the thread behind for everything else.
+
+interface FrontListener extends ListenerState {
+  isDraining: boolean
+  readonly applications: PassingApp[]
+}
+
+/** A connection that was passed just before is still taken. */
+const PASSED_MS = 250
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by fronts.ts only
+const { socketPath, validity, threads, idPrefix } = workerData as FrontOptions
+const memory = new FrontMemory(new Validity(validity))
+const behind = new Behind(socketPath, memory)
+const nextId = requestIds(idPrefix)
+const connections = new Connections(connectionBounds(undefined, threads), undefined, threads)
+const listeners = new Map<number, FrontListener>()
+
+function serve(response: HttpResponse, request: HttpRequest, listener: FrontListener): void {
+  const exchange = new Exchange(response, request, listener)
+  if (exchange.hasUnwantedBody) {
+    // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
+    if (exchange.method === 'HEAD') response.close()
+    else void sendLater(response, exchange, behindWhatCame(UNWANTED_BODY), nextId())
+    return
+  }
+  const wish = wishOf(exchange)
+  const known = wish && memory.find(wish)
+  if (known === undefined) behind.ask(response, exchange, wish)
+  else send(response, known, nextId(), exchange)
+}
+
+function open({ listener: id, port, tls }: Extract<ToFront, { readonly type: 'open' }>): number {
+  const app = applicationFor(tls)
+  let listener = listeners.get(id)
+  if (listener === undefined) {
+    const state = { isDraining: false, isLocal: false, lasting: new Set<() => void>() }
+    listener = { ...state, commonHead: commonHeadOf(tls), applications: [] }
+    listeners.set(id, listener)
+  }
+  const serving = listener
+  serving.applications.push(app)
+  connections.watch(app, port)
+  app.any('/*', (response, request) => serve(response, request, serving))
+  return app.getDescriptor()
+}
+
+function close(id: number): void {
+  for (const app of listeners.get(id)?.applications ?? []) app.close()
+  listeners.delete(id)
+}
+
+async function end(): Promise<void> {
+  await sleep(PASSED_MS)
+  for (const id of listeners.keys()) close(id)
+  behind.close()
+  parentPort?.close()
+}
+
+const tell = (message: FromFront) => parentPort?.postMessage(message)
+
+parentPort?.on('message', (message: ToFront) => {
+  if (message.type === 'open') {
+    const { request } = message
+    try {
+      tell({ type: 'opened', request, descriptor: open(message) })
+    } catch (error) {
+      tell({ type: 'failed', request, reason: error instanceof Error ? error.message : String(error) })
+    }
+  } else if (message.type === 'end') void end()
+  else if (message.type === 'close') close(message.listener)
+  else {
+    const listener = listeners.get(message.listener)
+    if (listener !== undefined) listener.isDraining = true
+  }
+})

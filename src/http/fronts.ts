@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { newId } from '../base/ids.ts'
+import { validity } from '../base/validity.ts'
+import type { Descriptor, Speakers } from './acceptor.ts'
+import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
+
+const ENTRY = new URL('./front-thread.ts', import.meta.url)
+/** Each closes what it has and ends; one that is stuck is ended. */
+const END_MS = 3_000
+
+/** What a listener has of the threads in front: an application in each. */
+export interface FrontSpeakers extends Speakers {
+  /** Each connection ends with its next answer. */
+  drain(): void
+}
+
+type Opening = Extract<ToFront, { readonly type: 'open' }>
+
+/**
+ * The threads in front. Like the thread that answers they last as long as the daemon: when one fails, the daemon ends
+ * with its error, and is started anew.
+ */
+export class Fronts {
+  readonly #workers: readonly Worker[]
+  readonly #waiting = new Map<number, (said: FromFront) => void>()
+  #requests = 0
+  #listeners = 0
+  #isEnding = false
+
+  /** `socketPath` is where the thread behind answers. */
+  constructor(threads: number, socketPath: string) {
+    const start = newId().slice(0, 13)
+    this.#workers = Array.from({ length: threads }, (_, place) => {
+      const idPrefix = `${start}-f${place}`
+      const workerData: FrontOptions = { socketPath, validity: validity.shared, threads, idPrefix }
+      const worker = new Worker(ENTRY, { workerData, name: 'front' })
+      worker.on('message', (said: FromFront) => this.#receive(said))
+      worker.on('exit', (code) => {
+        if (!this.#isEnding) throw new Error(`a thread in front has ended with ${code}`)
+      })
+      return worker
+    })
+  }
+
+  listener(port: number): FrontSpeakers {
+    const listener = ++this.#listeners
+    const tellAll = (message: ToFront) => {
+      for (const worker of this.#workers) worker.postMessage(message)
+    }
+    return {
+      open: (tls) => Promise.all(this.#workers.map((worker) => this.#open(worker, { listener, port, tls }))),
+      drain: () => tellAll({ type: 'drain', listener }),
+      close: () => tellAll({ type: 'close', listener }),
+    }
+  }
+
+  async #open(worker: Worker, what: Omit<Opening, 'type' | 'request'>): Promise<Descriptor> {
+    const request = ++this.#requests
+    const said = await new Promise<FromFront>((resolve) => {
+      this.#waiting.set(request, resolve)
+      worker.postMessage({ type: 'open', request, ...what } satisfies ToFront)
+    })
+    if (said.type === 'failed') throw new Error(said.reason)
+    return said.descriptor
+  }
+
+  #receive(said: FromFront): void {
+    this.#waiting.get(said.request)?.(said)
+    this.#waiting.delete(said.request)
+  }
+
+  /** Every listener is closed, and nothing is passed to them any more. */
+  async end(): Promise<void> {
+    this.#isEnding = true
+    await Promise.all(this.#workers.map(endWorker))
+  }
+}
+
+async function endWorker(worker: Worker): Promise<void> {
+  const exited = once(worker, 'exit')
+  worker.postMessage({ type: 'end' } satisfies ToFront)
+  const timer = setTimeout(() => void worker.terminate(), END_MS)
+  await exited
+  clearTimeout(timer)
+}

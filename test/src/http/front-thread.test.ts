@@ -1,0 +1,37 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import t from 'tap'
+import { validity } from '../../../src/base/validity.ts'
+import { counting, ok, threadInFront } from '../../fixtures/in-front.ts'
+import { assertServes } from '../../fixtures/serving.ts'
+
+const listenInFront = await threadInFront(t)
+
+assertServes(t, listenInFront, { pipelines: false })
+
+t.test('what is the same for all is answered from memory, until figures or rights are others', async (test) => {
+  const { get, seen } = await counting(test, listenInFront)
+  const asBefore = async () => (await get()) === (await get())
+  for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
+    // On a busy machine nothing is kept for long enough now and then.
+    for (let tries = 0; !(await asBefore()) && tries < 100; tries++) await wait(10)
+    const before = seen.length
+    change()
+    test.equal(await get({ 'x-transaction-id': 'one' }), before + 1)
+    test.ok((await get()) > before, 'it is not what was kept')
+  }
+  test.ok(seen.length < 100)
+})
+
+t.test('an answer is not kept when what it is made of became another one before it came', async (test) => {
+  for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
+    let asked = 0
+    const { port } = await listenInFront(test, async (incoming) => {
+      incoming.letKeep?.(Date.now() + 60_000)
+      asked += 1
+      change()
+      return ok('1')
+    })
+    for (let count = 0; count < 3; count++) await (await fetch(`http://127.0.0.1:${port}/`)).text()
+    test.equal(asked, 3)
+  }
+})

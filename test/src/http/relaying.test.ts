@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { App } from 'uWebSockets.js'
+import { freePlace, openSocket } from '../../../src/http/listening.ts'
+import { relayWhole } from '../../../src/http/relaying.ts'
+
+/** Answers what `source` brings, and says that it is so long. */
+async function relayed(test: Test, source: () => Readable, total: number): Promise<IncomingMessage> {
+  const place = await freePlace({ host: '127.0.0.1', port: 0 })
+  const app = App().any('/*', (response) => {
+    response.onAborted(() => undefined)
+    relayWhole(response, source(), total)
+  })
+  await openSocket(app, place)
+  test.teardown(() => app.close())
+  const [answer] = await once(request({ ...place, agent: false }).end(), 'response')
+  return answer
+}
+
+t.test('an answer is sent as fast as it is taken, and says its length', async (test) => {
+  const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, at) => at % 251))
+  const pieces = () => Array.from({ length: 40 }, (_, at) => bytes.subarray(at * 100_000, (at + 1) * 100_000))
+  const answer = await relayed(test, () => Readable.from(pieces()), bytes.length)
+  test.equal(answer.headers['content-length'], '4000000')
+  const taken: Buffer[] = []
+  for await (const piece of answer as AsyncIterable<Buffer>) {
+    taken.push(piece)
+    if (taken.length % 16 === 0) await wait(5)
+  }
+  test.ok(Buffer.concat(taken).equals(bytes))
+})
+
+t.test('nobody takes a part for the whole', async (test) => {
+  const half = function* () {
+    yield Buffer.alloc(1_000)
+    throw new Error('gone')
+  }
+  for (const source of [() => Readable.from([Buffer.alloc(1_000)]), () => Readable.from(half())]) {
+    const whole = relayed(test, source, 2_000).then((answer) => answer.toArray())
+    await test.rejects(whole, { code: 'ECONNRESET' })
+  }
+})

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createUser, PASSWORD, roleIds } from '../attack/attack-fixture.ts'
+import { Daemon, daemonFixture } from '../fixtures/daemon.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
+
+const ARGS = ['--no-demo', '--front-threads', '2']
+
+/** Statuses of so many polls one after the other, on as many connections as there are threads and more. */
+async function polls(daemon: Daemon, token: string, path: string): Promise<ReadonlySet<number>> {
+  const asked = Array.from({ length: 12 }, async () => (await daemon.call('GET', path, { token })).status)
+  return new Set(await Promise.all(asked))
+}
+
+async function fixture(test: Test) {
+  const daemon = await daemonFixture(test, ARGS)
+  const live = `/${daemon.node}/layer7proxy/stats/rips`
+  const readOnly = (await roleIds((...asked) => daemon.call(...asked)))['Monitoring'] ?? ''
+  const reader = await createUser((...asked) => daemon.call(...asked), 'reader@localhost', [readOnly])
+  await daemon.data('PUT', '/services/apply')
+  const login = async () => {
+    const body = { email: 'reader@localhost', password: PASSWORD }
+    return String((await daemon.call('POST', '/token', { body, token: '' })).json.data.token)
+  }
+  return { daemon, live, reader, readOnly, login }
+}
+
+t.test('who may no longer ask is refused by every thread in front with the next request', async (test) => {
+  const { daemon, live, reader, login } = await fixture(test)
+  const ends: Readonly<Record<string, (token: string) => Promise<unknown>>> = {
+    'a logout': (token) => daemon.call('DELETE', '/token', { token }),
+    'a session that an administrator ends': async () => {
+      const sessions: readonly { readonly id: string; readonly userId: string }[] = await daemon.data(
+        'GET',
+        '/localUsers/sessions',
+      )
+      for (const { id, userId } of sessions)
+        if (userId === reader) await daemon.data('DELETE', `/localUsers/sessions/${id}`)
+    },
+    'a role that is taken away': async () => {
+      await daemon.data('PUT', `/localUsers/users/${reader}`, { roles: [] })
+      await daemon.data('PUT', '/services/apply')
+    },
+    'a user who is gone': async () => {
+      await daemon.data('DELETE', `/localUsers/users/${reader}`)
+      await daemon.data('PUT', '/services/apply')
+    },
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    const token = await login()
+    const before = await polls(daemon, token, live)
+    test.same(before, new Set([what.includes('gone') ? 403 : 200]), `before ${what}`)
+    await end(token)
+    test.same(await polls(daemon, token, live), new Set([what.includes('role') ? 403 : 401]), what)
+  }
+})
+
+t.test('an API token counts until it is revoked, and for its endpoints only', async (test) => {
+  const { daemon, live } = await fixture(test)
+  const table: readonly { readonly id: string; readonly path: string }[] = await daemon.data('GET', '/rbac/endpoints')
+  const granted = table.filter(({ path }) => path.endsWith('/layer7proxy/stats/rips')).map(({ id }) => id)
+  const wanted = { name: 'poller', endpoints: granted }
+  const { id, token } = await daemon.data('POST', '/localUsers/me/tokens', wanted)
+  test.same(await polls(daemon, token, live), new Set([200]))
+  test.same(await polls(daemon, token, live.replace('/rips', '/backends')), new Set([403]))
+  await daemon.data('DELETE', `/localUsers/me/tokens/${id}`)
+  test.same(await polls(daemon, token, live), new Set([401]))
+})
+
+t.test('what an apply has changed is in the next poll of every thread in front', async (test) => {
+  const { daemon, live } = await fixture(test)
+  const body = { name: 'first', ip: '192.0.2.1', port: 80 }
+  const { id } = await daemon.data('POST', '/ipvsDirector/rips', body)
+  await daemon.data('POST', '/layer7proxy/backends', { name: 'pool', mode: 'http', reals: [{ ripId: id }] })
+  await daemon.data('PUT', '/services/apply')
+  const names = async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, () => daemon.call('GET', live)))
+    return new Set(answers.flatMap(({ json }) => json.data.map(({ name }: { readonly name: string }) => name)))
+  }
+  test.same(await names(), new Set(['first']))
+  for (const name of ['second', 'third', 'fourth']) {
+    await daemon.data('PUT', `/ipvsDirector/rips/${id}`, { ...body, name })
+    await daemon.data('PUT', '/services/apply')
+    test.same(await names(), new Set([name]))
+  }
+})
+
+t.test('killed at any time, it serves again; stopped, it ends what it has', async (test) => {
+  const state = temporaryFolder(test, 'fronts')
+  const daemon = new Daemon(state, ARGS)
+  test.teardown(() => daemon.end())
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    await daemon.start()
+    await daemon.login()
+    test.ok(existsSync(join(state, 'fronts.sock')))
+    test.same(await polls(daemon, '', '/ping'), new Set([200]))
+    const answered = daemon.data('POST', '/ipvsDirector/rips', { name: signal, ip: '192.0.2.1', port: 80 })
+    await answered
+    test.equal(await daemon.kill(signal), signal === 'SIGTERM' ? 0 : null)
+  }
+  await daemon.start()
+  await daemon.login()
+  const kept: readonly { readonly name: string }[] = await daemon.data('GET', '/ipvsDirector/rips')
+  test.same(new Set(kept.map(({ name }) => name)), new Set(['SIGKILL', 'SIGTERM']))
+})
