@@ -122,6 +122,12 @@ export class JsonBuffer {
     for (let i = from; i < to; i++) this.#bytes[this.#length++] = source[i] ?? 0
   }
 
+  /** Leaves room for so many bytes, which are written later. */
+  skip(bytes: number): void {
+    this.reserve(bytes)
+    this.#length += bytes
+  }
+
   /** Writes over what was written before. */
   over(at: number, source: Uint8Array, from: number, to: number): void {
     let place = at

@@ -1,28 +1,30 @@
 import type { JsonBuffer } from '../base/json-buffer.ts'
+import type { ChangedNumbers } from './changed-numbers.ts'
 import type { Labels } from './labels.ts'
 
 const LINE = 0x0a
-/** Objects whose lines are copied at once: what has to be copied again, when a number got longer, is no more. */
+/** Objects whose lines are written before others may have a turn. */
 export const PORTION = 128
 
 /**
  * The lines of one metric: of each object its labels, which stay, and a number. Most numbers have as many digits as the
- * last time, so the lines are copied from the document before, many at once, and the digits are written over.
+ * last time, so the lines are copied from the document before, many at once, and digits that changed are written over.
  */
 export class ColumnText {
   readonly #name: Uint8Array
   readonly labels: Labels
   readonly #labels: Buffer
   readonly #close: Uint8Array
-  /** The document that the lines stand in, and where they begin there. */
+  /** The document that the lines stand in, where they begin there, and where those of the next portion do. */
   #old: Buffer | undefined
   #oldStart = 0
-  /** Behind the line of each object, from the first one on, and the length of its number; 0: it has no line. */
+  #oldNext = 0
+  #start = 0
+  /** Which of the changed numbers is the first of the next portion. */
+  #next = 0
+  /** Behind the line of each object, from where its portion begins, and the length of its number; 0: it has no line. */
   readonly #ends: Uint32Array
   readonly #digits: Uint8Array
-  #start = 0
-  /** Where the lines of the last portion ended in the document before. */
-  #lastEnd = 0
 
   constructor(name: Uint8Array, labels: Labels, close: Uint8Array) {
     const { bytes, ends } = labels
@@ -36,51 +38,64 @@ export class ColumnText {
 
   begin(out: JsonBuffer): void {
     this.#start = out.length
+    this.#oldNext = this.#oldStart
+    this.#next = 0
   }
 
-  /** Writes the lines of objects from `first` to before `end`. `values` finds the digits of one of them. */
-  portion(out: JsonBuffer, first: number, end: number, values: Values): void {
-    const ends = this.#ends
-    const from = first === 0 ? 0 : this.#lastEnd
-    const to = ends[end - 1] ?? 0
-    let shift = out.length - this.#start - from
-    this.#copy(out, from, to)
-    for (let object = first; object < end; object++) {
-      values.find(object)
-      const length = lengthOf(values)
-      const oldEnd = ends[object] ?? 0
-      if (length === this.#digits[object]) {
-        const place = oldEnd + shift
-        if (length > 0) out.over(this.#start + place - 1 - length, values.bytes, values.from, values.to)
-        ends[object] = place
-      } else {
-        const place = object === first ? from + shift : (ends[object - 1] ?? 0)
-        shift = this.#replace(out, place, object, values) - oldEnd
-        this.#copy(out, oldEnd, to)
-      }
+  /** Writes the lines of objects from `first` to before `end`. */
+  portion(out: JsonBuffer, first: number, end: number, numbers: ChangedNumbers): void {
+    const { objects, bytes, starts, lengths, count } = numbers
+    const start = out.length
+    const from = this.#next
+    while (this.#next < count && (objects[this.#next] ?? 0) < end) this.#next++
+    this.#layOut(out, first, end, numbers, from)
+    for (let number = from; number < this.#next; number++) {
+      const [digits, length] = [starts[number] ?? 0, lengths[number] ?? 0]
+      const lineEnd = start + (this.#ends[objects[number] ?? 0] ?? 0)
+      if (length > 0) out.over(lineEnd - 1 - length, bytes, digits, digits + length)
     }
-    this.#lastEnd = to
+  }
+
+  /** Copies the lines, but for those whose number has another length: they are made anew, and what follows moves. */
+  #layOut(out: JsonBuffer, first: number, end: number, { objects, lengths }: ChangedNumbers, from: number): void {
+    const [ends, start, old] = [this.#ends, out.length, this.#oldNext]
+    this.#oldNext += ends[end - 1] ?? 0
+    let [copied, shift, moved] = [old, 0, first]
+    for (let number = from; number < this.#next; number++) {
+      const object = objects[number] ?? 0
+      const length = lengths[number] ?? 0
+      if (length === this.#digits[object]) continue
+      this.#move(moved, object, shift)
+      this.#copy(out, copied, old + (object === first ? 0 : (ends[object - 1] ?? 0) - shift))
+      const oldEnd = ends[object] ?? 0
+      copied = old + oldEnd
+      this.#line(out, object, length)
+      ends[object] = out.length - start
+      shift = out.length - start - oldEnd
+      moved = object + 1
+    }
+    this.#move(moved, end, shift)
+    this.#copy(out, copied, this.#oldNext)
+  }
+
+  #move(first: number, end: number, shift: number): void {
+    const ends = this.#ends
+    if (shift !== 0) for (let object = first; object < end; object++) ends[object] = (ends[object] ?? 0) + shift
   }
 
   #copy(out: JsonBuffer, from: number, to: number): void {
-    if (this.#old !== undefined && to > from) out.append(this.#old, this.#oldStart + from, this.#oldStart + to)
+    if (this.#old !== undefined && to > from) out.append(this.#old, from, to)
   }
 
-  /** Writes the whole line of an object at this place. Answers where it ends. */
-  #replace(out: JsonBuffer, place: number, object: number, values: Values): number {
-    out.cut(this.#start + place)
-    const length = lengthOf(values)
-    if (length > 0) {
-      out.raw(this.#name)
-      out.append(this.#labels, this.labels.ends[object - 1] ?? 0, this.labels.ends[object] ?? 0)
-      out.raw(this.#close)
-      out.copy(values.bytes, values.from, values.to)
-      out.byte(LINE)
-    }
+  /** The line of an object with room for so many digits. */
+  #line(out: JsonBuffer, object: number, length: number): void {
     this.#digits[object] = length
-    const end = out.length - this.#start
-    this.#ends[object] = end
-    return end
+    if (length === 0) return
+    out.raw(this.#name)
+    out.append(this.#labels, this.labels.ends[object - 1] ?? 0, this.labels.ends[object] ?? 0)
+    out.raw(this.#close)
+    out.skip(length)
+    out.byte(LINE)
   }
 
   /** The lines stand in this document from now on. */
@@ -89,13 +104,3 @@ export class ColumnText {
     this.#oldStart = this.#start
   }
 }
-
-/** Where the digits of an object are; nowhere while `to` is not behind `from`. */
-export interface Values {
-  bytes: Uint8Array
-  from: number
-  to: number
-  find(object: number): void
-}
-
-const lengthOf = ({ from, to }: Values): number => Math.max(0, to - from)

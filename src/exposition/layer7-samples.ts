@@ -1,9 +1,10 @@
-import { ascii, JsonBuffer } from '../base/json-buffer.ts'
-import { ColumnText, PORTION, type Values } from './column-text.ts'
+import { ascii } from '../base/json-buffer.ts'
+import { ChangedNumbers } from './changed-numbers.ts'
+import { ColumnText, PORTION } from './column-text.ts'
 import type { Exposition } from './exposition.ts'
 import { type Family, sampleName } from './family.ts'
 import type { Labels } from './labels.ts'
-import { type ColumnFamily, LAYER_7, LAYER_7_SERVER_STATE } from './layer7-families.ts'
+import { LAYER_7, LAYER_7_SERVER_STATE } from './layer7-families.ts'
 import type { Layer7Input } from './layer7-input.ts'
 import { type ByKind, byKind, OBJECT_KINDS, type ObjectKind, STATES } from './object-kinds.ts'
 import { TakenColumns } from './taken-columns.ts'
@@ -12,6 +13,8 @@ import { TakenColumns } from './taken-columns.ts'
 interface Objects {
   readonly labels: Labels
   readonly taken: TakenColumns
+  readonly up: Words
+  readonly state: Words
 }
 
 const CLOSE = ascii('} ')
@@ -33,34 +36,43 @@ export class Layer7Samples {
   /** Everything is of one answer, although others have turns in between. Nothing while HAProxy does not answer. */
   *write(out: Exposition, input: Layer7Input | undefined): Generator<void> {
     this.#written.clear()
-    if (input === undefined) this.#texts.clear()
-    else for (const kind of OBJECT_KINDS) yield* this.#kind(out, kind, input)
+    if (input === undefined) {
+      this.#texts.clear()
+      this.#known = undefined
+    } else for (const kind of OBJECT_KINDS) yield* this.#kind(out, kind, input)
   }
 
   *#kind(out: Exposition, kind: ObjectKind, input: Layer7Input): Generator<void> {
-    const { labels, taken } = this.#objects(input)[kind]
-    const { up, columns } = LAYER_7[kind]
+    const { labels, taken, up, state } = this.#objects(input)[kind]
+    const families = LAYER_7[kind]
     yield* taken.read(input, input.kinds[kind].rowOf)
-    if (kind === 'server') yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, new StateValues(taken, input.states))
-    yield* this.#lines(out, up, labels, new UpValues(taken))
-    let place = 1
-    for (const one of columns) {
-      out.begin(one.family)
-      for (const { label } of one.columns) yield* this.#column(out, one, label, labels, valuesOf(one, taken, place++))
+    if (kind === 'server') {
+      const states = state.find((object) => stateOf(taken, object, input.states))
+      yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, states)
+    }
+    const ups = up.find((object) => isUp(taken, object))
+    yield* this.#lines(out, families.up, labels, ups)
+    let place = 0
+    for (const { family, columns } of families.columns) {
+      out.begin(family)
+      for (const { label } of columns) {
+        const numbers = taken.numbers[place++]
+        if (numbers !== undefined) yield* this.#column(out, family, label, labels, numbers)
+      }
     }
   }
 
-  *#lines(out: Exposition, family: Family, labels: Labels, values: Values): Generator<void> {
+  *#lines(out: Exposition, family: Family, labels: Labels, numbers: ChangedNumbers): Generator<void> {
     out.begin(family)
-    yield* this.#column(out, { family }, undefined, labels, values)
+    yield* this.#column(out, family, undefined, labels, numbers)
   }
 
   *#column(
     { out }: Exposition,
-    { family }: Pick<ColumnFamily, 'family'>,
+    family: Family,
     label: string | undefined,
     labels: Labels,
-    values: Values,
+    numbers: ChangedNumbers,
   ): Generator<void> {
     const key = `${family.name}${label ?? ''}`
     let text = this.#texts.get(key)
@@ -72,7 +84,7 @@ export class Layer7Samples {
     text.begin(out)
     const { length } = labels.ends
     for (let first = 0; first < length; first += PORTION) {
-      text.portion(out, first, Math.min(first + PORTION, length), values)
+      text.portion(out, first, Math.min(first + PORTION, length), numbers)
       yield
     }
   }
@@ -85,107 +97,54 @@ export class Layer7Samples {
 }
 
 function objectsOf(kind: ObjectKind, labels: Labels): Objects {
-  const names = LAYER_7[kind].columns.flatMap(({ columns }) => columns.map(({ column }) => column))
-  return { labels, taken: new TakenColumns(labels.ends.length, ['status', ...names]) }
+  const { length } = labels.ends
+  const columns = LAYER_7[kind].columns.flatMap(({ columns: all, isMilliseconds = false }) =>
+    all.map(({ column }) => ({ column, isMilliseconds })),
+  )
+  return { labels, taken: new TakenColumns(length, columns), up: new Words(length), state: new Words(length) }
 }
 
-const valuesOf = ({ isMilliseconds }: ColumnFamily, taken: TakenColumns, place: number): Values =>
-  isMilliseconds === true ? new SecondsValues(taken, place) : new IntegerValues(taken, place)
-
-/** Numbers as HAProxy wrote them. */
-class IntegerValues implements Values {
-  bytes: Uint8Array
-  from = 0
-  to = 0
-  readonly #taken: TakenColumns
-  readonly #place: number
-
-  constructor(taken: TakenColumns, place: number) {
-    this.#taken = taken
-    this.bytes = taken.digits
-    this.#place = place
-  }
-
-  find(object: number): void {
-    this.from = this.#taken.from(object, this.#place)
-    this.to = this.from + this.#taken.length(object, this.#place)
-  }
-}
-
-const MILLI = 1_000
-
-/** The same of columns that are milliseconds. */
-class SecondsValues implements Values {
-  bytes: Uint8Array
-  from = 0
-  to = 0
-  readonly #whole: IntegerValues
-  readonly #scratch = new JsonBuffer()
-
-  constructor(taken: TakenColumns, place: number) {
-    this.#whole = new IntegerValues(taken, place)
-    this.bytes = this.#scratch.view()
-  }
-
-  find(object: number): void {
-    this.#whole.find(object)
-    const { bytes, from, to } = this.#whole
-    let value = 0
-    for (let at = from; at < to; at++) value = value * 10 + (bytes[at] ?? 0) - ZERO
-    this.#scratch.clear()
-    if (to > from) this.#scratch.number(value / MILLI)
-    this.bytes = this.#scratch.view()
-    this.to = this.#scratch.length
-  }
-}
-
-const ZERO = 0x30
 const DIGITS = ascii('012')
+const NO_WORD = 0xff
 
-/** Small numbers that stand for words. */
-class WordValues implements Values {
-  readonly bytes = DIGITS
-  from = 0
-  to = 0
-  readonly #of: (object: number) => number | undefined
+/** Small numbers that stand for words; undefined for none. */
+class Words {
+  readonly #numbers: ChangedNumbers
+  readonly #last: Uint8Array
 
-  constructor(of: (object: number) => number | undefined) {
-    this.#of = of
+  constructor(objects: number) {
+    this.#numbers = new ChangedNumbers(objects, DIGITS)
+    this.#last = new Uint8Array(objects).fill(NO_WORD)
   }
 
-  find(object: number): void {
-    const number = this.#of(object)
-    this.from = number ?? 0
-    this.to = number === undefined ? this.from : number + 1
+  /** Those that changed. */
+  find(of: (object: number) => number | undefined): ChangedNumbers {
+    this.#numbers.count = 0
+    for (let object = 0; object < this.#last.length; object++) {
+      const number = of(object) ?? NO_WORD
+      if (number === this.#last[object]) continue
+      this.#last[object] = number
+      this.#numbers.add(object, number, number === NO_WORD ? number : number + 1)
+    }
+    return this.#numbers
   }
 }
 
 /** HAProxy's word, by its first letters; nothing where it is about something else, or nobody checks. */
-class UpValues extends WordValues {
-  constructor(taken: TakenColumns) {
-    super((object) => {
-      const [first, second] = taken.letters(object)
-      // UP, OPEN, NOLB, DRAIN; DOWN, STOP; neither MAINT nor "no check".
-      if (first === 0x55 || first === 0x4f || first === 0x4e) return 1
-      if (first === 0x44) return second === 0x4f ? 0 : 1
-      return first === 0x53 ? 0 : undefined
-    })
-  }
+function isUp({ letters }: TakenColumns, object: number): 0 | 1 | undefined {
+  const [first, second] = [letters[object * 2], letters[object * 2 + 1]]
+  // UP, OPEN, NOLB, DRAIN; DOWN, STOP; neither MAINT nor "no check".
+  if (first === 0x55 || first === 0x4f || first === 0x4e) return 1
+  if (first === 0x44) return second === 0x4f ? 0 : 1
+  return first === 0x53 ? 0 : undefined
 }
 
 /** What was chosen, or what HAProxy says where nobody chooses here. */
-class StateValues extends WordValues {
-  constructor(taken: TakenColumns, states: Uint8Array) {
-    super((object) => {
-      const state = states[object] ?? 0
-      return state > 0 ? state - 1 : stateIn(taken, object)
-    })
-  }
-}
-
-function stateIn(taken: TakenColumns, object: number): number | undefined {
-  const [first, second] = taken.letters(object)
-  if (first === undefined) return undefined
+function stateOf({ letters }: TakenColumns, object: number, states: Uint8Array): number | undefined {
+  const state = states[object] ?? 0
+  if (state > 0) return state - 1
+  const [first, second] = [letters[object * 2], letters[object * 2 + 1]]
+  if (first === 0) return undefined
   if (first === 0x4d) return STATES.halted
   return first === 0x44 && second === 0x52 ? STATES.drained : STATES.online
 }

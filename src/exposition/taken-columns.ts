@@ -1,80 +1,211 @@
+import { JsonBuffer } from '../base/json-buffer.ts'
 import { fieldEnd } from '../drivers/haproxy/stats-csv.ts'
+import { ChangedNumbers } from './changed-numbers.ts'
 import { PORTION } from './column-text.ts'
 import type { Layer7Input } from './layer7-input.ts'
 
 const [COMMA, LINE, QUOTE, ZERO, NINE] = [0x2c, 0x0a, 0x22, 0x30, 0x39] as const
 /** Digits of the largest number of 64 bits. */
 const WIDTH = 20
+const MILLI = 1_000
+const NOTHING = new Uint8Array(0)
+/** Four bytes each, of a row up to its last wanted cell: one that is longer is walked each time. */
+const WORDS = 96
+
+export interface TakenColumn {
+  readonly column: string
+  /** They are told in seconds. */
+  readonly isMilliseconds?: boolean
+}
 
 /**
- * The columns of HAProxy's answer that are wanted, with the numbers of one column side by side: an answer of megabytes
- * is read once, from one end to the other. The first column is the status, of which the letters are kept.
+ * The columns of HAProxy's answer that are wanted: of each the numbers that changed. An answer of megabytes is read
+ * once, from one end to the other.
+ *
+ * Where the cells of a row are depends on its commas, quotes and line ends alone. So a row is compared with what it was
+ * the last time, four bytes at once, and while only other bytes have changed, its cells are where they were. Numbers
+ * seldom get longer: few rows are walked byte by byte.
  */
 export class TakenColumns {
-  readonly #names: readonly string[]
-  readonly #objects: number
-  /** WIDTH bytes of each object, column by column. */
-  readonly digits: Uint8Array
-  readonly #lengths: Uint8Array
+  readonly numbers: readonly ChangedNumbers[]
+  /** The first two of the status of each object; 0 where it has none. */
+  readonly letters: Uint8Array
+  readonly #taken: readonly TakenColumn[]
+  /** Of each object its last row, and how many words of that are known; 0: it has to be walked. */
+  readonly #words: Int32Array
+  readonly #counts: Uint8Array
+  /** Where the wanted cells of a row that is known begin and end, from left to right. */
+  readonly #cells: Uint16Array
+  /** Which column of the answer each is, the status behind all others; negative where it has none. */
+  #columns: readonly number[] = []
+  /** Those that there are, from left to right, and those that there are not. */
+  #wanted = new Uint8Array(0)
+  #absent = new Uint8Array(0)
+  #csv: Uint8Array = NOTHING
+  #view: DataView = new DataView(NOTHING.buffer)
+  /** The words of a row that changed. */
+  readonly #changed = new Uint8Array(WORDS)
+  /** What was taken, as it is written. */
+  readonly #text = new JsonBuffer()
 
-  constructor(objects: number, names: readonly string[]) {
-    this.#names = names
-    this.#objects = objects
-    this.digits = new Uint8Array(objects * names.length * WIDTH)
-    this.#lengths = new Uint8Array(objects * names.length)
-  }
-
-  from(object: number, place: number): number {
-    return (place * this.#objects + object) * WIDTH
-  }
-  /** Of what is a whole number and not negative; else 0. */
-  length(object: number, place: number): number {
-    return this.#lengths[place * this.#objects + object] ?? 0
-  }
-
-  /** The first two of its status. */
-  letters(object: number): readonly [number | undefined, number | undefined] {
-    const from = this.from(object, 0)
-    return this.length(object, 0) < 2 ? [undefined, undefined] : [this.digits[from], this.digits[from + 1]]
+  constructor(objects: number, taken: readonly TakenColumn[]) {
+    this.numbers = taken.map(() => new ChangedNumbers(objects, NOTHING))
+    this.letters = new Uint8Array(objects * 2)
+    this.#taken = taken
+    this.#words = new Int32Array(objects * WORDS)
+    this.#counts = new Uint8Array(objects)
+    this.#cells = new Uint16Array(objects * (taken.length + 1) * 2)
   }
 
   /** `rowOf`: number of the row of each object; negative where it has none. */
-  *read({ csv, rows, columns: known }: Pick<Layer7Input, 'csv' | 'rows' | 'columns'>, rowOf: Int32Array) {
-    const columns = this.#names.map((name) => known.get(name) ?? -1)
-    const last = Math.max(...columns)
-    // Which place a column has, as it is met; 0 stands for none.
-    const placeOf = new Uint8Array(last + 1)
-    for (const [place, one] of columns.entries()) if (one >= 0) placeOf[one] = place + 1
-    this.#lengths.fill(0)
-    for (let object = 0; object < rowOf.length; object++) {
-      if (object % PORTION === PORTION - 1) yield
+  *read({ csv, rows, columns }: Pick<Layer7Input, 'csv' | 'rows' | 'columns'>, rowOf: Int32Array): Generator<void> {
+    this.#csv = csv
+    this.#view = new DataView(csv.buffer, csv.byteOffset, csv.byteLength)
+    for (const numbers of this.numbers) numbers.count = 0
+    this.#text.clear()
+    this.#want([...this.#taken.map(({ column }) => columns.get(column) ?? -1), columns.get('status') ?? -1])
+    for (let first = 0; first < rowOf.length; first += PORTION) {
+      this.#portion(first, Math.min(first + PORTION, rowOf.length), rows, rowOf)
+      yield
+    }
+    const bytes = this.#text.view()
+    for (const numbers of this.numbers) numbers.bytes = bytes
+  }
+
+  #want(columns: readonly number[]): void {
+    if (columns.every((column, place) => column === this.#columns[place])) return
+    const column = (place: number) => columns[place] ?? -1
+    const places = [...columns.keys()].toSorted((a, b) => column(a) - column(b))
+    this.#columns = columns
+    this.#wanted = Uint8Array.from(places.filter((place) => column(place) >= 0))
+    this.#absent = Uint8Array.from(places.filter((place) => column(place) < 0))
+    this.#counts.fill(0)
+  }
+
+  #portion(first: number, end: number, rows: Uint32Array, rowOf: Int32Array): void {
+    for (let object = first; object < end; object++) {
       const row = rowOf[object] ?? -1
-      if (row >= 0) this.#readRow(object, csv, rows[row] ?? 0, placeOf)
+      const start = rows[row] ?? 0
+      if (row < 0) this.#lack(object)
+      else if (!this.#follow(object, start)) this.#walk(object, start)
     }
   }
 
-  #readRow(object: number, csv: Uint8Array, start: number, placeOf: Uint8Array): void {
-    let at = start
-    for (let column = 0; column < placeOf.length; column++) {
-      let end = at
-      if (csv[at] === QUOTE) end = fieldEnd(csv, at)
-      else for (let byte = csv[end]; byte !== COMMA && byte !== LINE && byte !== undefined; byte = csv[++end]);
-      const place = placeOf[column] ?? 0
-      if (place > 0 && end > at) this.#take(object, place - 1, csv, at, end)
-      at = end + 1
-    }
+  #lack(object: number): void {
+    this.#counts[object] = 0
+    for (let place = 0; place < this.#columns.length; place++) this.#take(object, place, 0, 0)
   }
 
-  #take(object: number, place: number, csv: Uint8Array, from: number, to: number): void {
-    const { digits } = this
-    let at = this.from(object, place)
-    if (place > 0 && to - from > WIDTH) return
-    const end = Math.min(to, from + WIDTH)
-    for (let i = from; i < end; i++) {
-      const byte = csv[i] ?? 0
-      if (place > 0 && (byte < ZERO || byte > NINE)) return
-      digits[at++] = byte
+  /** Takes the cells that changed, if all are where they were. Answers whether they are. */
+  #follow(object: number, start: number): boolean {
+    const changes = this.#compare(object, start)
+    const [changed, cells, wanted] = [this.#changed, this.#cells, this.#wanted]
+    const first = this.#cellsOf(object)
+    let next = 0
+    for (let change = 0; change < changes; change++) {
+      const from = (changed[change] ?? 0) * 4
+      while (next < wanted.length && (cells[first + next * 2 + 1] ?? 0) <= from) next++
+      for (; next < wanted.length && (cells[first + next * 2] ?? 0) < from + 4; next++) {
+        const cell = first + next * 2
+        this.#take(object, wanted[next] ?? 0, start + (cells[cell] ?? 0), start + (cells[cell + 1] ?? 0))
+      }
     }
-    this.#lengths[place * this.#objects + object] = end - from
+    return changes >= 0
   }
+
+  #cellsOf(object: number): number {
+    return object * (this.#taken.length + 1) * 2
+  }
+
+  /** Notes which words changed, and how many; negative where cells may be elsewhere. */
+  #compare(object: number, start: number): number {
+    const [view, words, changed] = [this.#view, this.#words, this.#changed]
+    const count = this.#counts[object] ?? 0
+    if (count === 0 || start + count * 4 > view.byteLength) return -1
+    const first = object * WORDS
+    let changes = 0
+    for (let word = 0; word < count; word++) {
+      const now = view.getInt32(start + word * 4, true)
+      const before = words[first + word] ?? 0
+      if (now === before) continue
+      if (!hasSameShape(now, before)) return -1
+      words[first + word] = now
+      changed[changes++] = word
+    }
+    return changes
+  }
+
+  #walk(object: number, start: number): void {
+    const csv = this.#csv
+    let cell = this.#cellsOf(object)
+    let [at, end, column] = [start, start - 1, -1]
+    for (const place of this.#wanted) {
+      for (const wanted = this.#columns[place] ?? 0; column < wanted; column++) {
+        at = end + 1
+        end = cellEnd(csv, at)
+      }
+      this.#cells[cell++] = at - start
+      this.#cells[cell++] = end - start
+      this.#take(object, place, at, end)
+    }
+    for (const place of this.#absent) this.#take(object, place, 0, 0)
+    this.#remember(object, start, end + 1)
+  }
+
+  #remember(object: number, start: number, end: number): void {
+    const [view, words] = [this.#view, this.#words]
+    const count = (end - start + 3) >> 2
+    const isKnown = count <= WORDS && start + count * 4 <= view.byteLength
+    this.#counts[object] = isKnown ? count : 0
+    if (isKnown)
+      for (let word = 0; word < count; word++) words[object * WORDS + word] = view.getInt32(start + word * 4, true)
+  }
+
+  /** A number that is whole and not negative, or the letters of a status. */
+  #take(object: number, place: number, from: number, to: number): void {
+    const [numbers, text, start] = [this.numbers[place], this.#text, this.#text.length]
+    if (numbers === undefined) {
+      this.#takeLetters(object, from, to)
+      return
+    }
+    if (to > from && to - from <= WIDTH && isNumber(this.#csv, from, to)) {
+      if (this.#taken[place]?.isMilliseconds === true) text.number(numberIn(this.#csv, from, to) / MILLI)
+      else text.copy(this.#csv, from, to)
+    }
+    numbers.add(object, start, text.length)
+  }
+
+  #takeLetters(object: number, from: number, to: number): void {
+    const hasLetters = to - from >= 2
+    this.letters[object * 2] = hasLetters ? (this.#csv[from] ?? 0) : 0
+    this.letters[object * 2 + 1] = hasLetters ? (this.#csv[from + 1] ?? 0) : 0
+  }
+}
+
+const [LOW, HIGH, BEYOND_COMMA] = [0x7f_7f_7f_7f, 0x80_80_80_80, 0x53_53_53_53] as const
+
+/** Whether the bytes that differ, of four, are beyond the comma in both: quotes and line ends are before it. */
+function hasSameShape(now: number, before: number): boolean {
+  const differ = now ^ before
+  const areOthers = ((differ & LOW) + LOW) | differ
+  return (areOthers & (upToComma(now) | upToComma(before)) & HIGH) === 0
+}
+const upToComma = (word: number): number => ~(((word & LOW) + BEYOND_COMMA) | word)
+
+function isNumber(csv: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if ((csv[at] ?? 0) < ZERO || (csv[at] ?? 0) > NINE) return false
+  return true
+}
+
+function numberIn(csv: Uint8Array, from: number, to: number): number {
+  let value = 0
+  for (let at = from; at < to; at++) value = value * 10 + (csv[at] ?? 0) - ZERO
+  return value
+}
+
+function cellEnd(csv: Uint8Array, at: number): number {
+  if (csv[at] === QUOTE) return fieldEnd(csv, at)
+  let end = at
+  for (let byte = csv[end]; byte !== COMMA && byte !== LINE && byte !== undefined; byte = csv[++end]);
+  return end
 }

@@ -1,6 +1,28 @@
+import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { createStatRows, scanStats } from '../../../src/drivers/haproxy/stats-csv.ts'
 import { TakenColumns } from '../../../src/exposition/taken-columns.ts'
+import { type RandomAnswer, randomAnswers } from '../../fixtures/random-answers.ts'
+
+const SEEDS = 40
+
+/** Everything that is known of the objects after each of several answers. */
+function series(objects: number, names: readonly string[]) {
+  const columns = names.map((column) => ({ column, isMilliseconds: column === 'rtime' }))
+  const taken = new TakenColumns(objects, columns)
+  const numbers = Array.from({ length: objects }, () => names.map(() => ''))
+  return ({ rowOf, ...answer }: RandomAnswer) => {
+    for (const _ of taken.read(answer, rowOf));
+    for (const [place, changed] of taken.numbers.entries())
+      for (let number = 0; number < changed.count; number++) {
+        const [start, length] = [changed.starts[number] ?? 0, changed.lengths[number] ?? 0]
+        const of = numbers[changed.objects[number] ?? 0] ?? []
+        of[place] = Buffer.from(changed.bytes.subarray(start, start + length)).toString()
+      }
+    const letters = numbers.map((_, object) => [...taken.letters.subarray(object * 2, object * 2 + 2)])
+    return { numbers, letters: letters.map((codes) => String.fromCharCode(...codes.filter((code) => code > 0))) }
+  }
+}
 
 t.test(
   'numbers of the wanted columns, wherever they stand; words and what is too long are no numbers',
@@ -20,22 +42,61 @@ t.test(
       rows: Uint32Array.from([header?.start ?? 0, ...rows.starts.subarray(0, rows.count)]),
       columns: header?.columns ?? new Map(),
     }
-    const taken = new TakenColumns(4, ['status', 'scur', 'stot', 'weight', 'not there'])
-    for (const _ of taken.read(bytes, Int32Array.from([1, 2, 3, -1])));
-    const text = (object: number, place: number) => {
-      const from = taken.from(object, place)
-      return Buffer.from(taken.digits.subarray(from, from + taken.length(object, place))).toString()
-    }
-    const all = [0, 1, 2, 3].map((object) => [1, 2, 3, 4].map((place) => text(object, place)))
-    test.same(all, [
+    const known = series(4, ['scur', 'stot', 'weight', 'not there'])
+    const { numbers, letters } = known({ ...bytes, rowOf: Int32Array.from([1, 2, 3, -1]) })
+    test.same(numbers, [
       ['1', '18446744073709551615', '', ''],
       ['', '', '7', ''],
       ['', '', '0', ''],
       ['', '', '', ''],
     ])
-    test.same(
-      [0, 1, 2, 3].map((object) => String.fromCharCode(...taken.letters(object).map((code) => code ?? 0x2d))),
-      ['OP', 'UP', '--', '--'],
-    )
+    test.same(letters, ['OP', 'UP', '', ''])
+  },
+)
+
+t.test('after any number of answers, what is known is what who reads only the last one knows', async (test) => {
+  const [objects, names] = [40, ['weight', 'scur', 'stot', 'bin', 'rtime']]
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const [next, known] = [randomAnswers(objects, seed), series(objects, names)]
+    for (let round = 0; round < 60; round++) {
+      const answer = next()
+      const [told, wanted] = [known(answer), series(objects, names)(answer)]
+      if (isDeepStrictEqual(told, wanted)) continue
+      test.same(told, wanted, `seed ${seed}, round ${round}`)
+      return
+    }
+  }
+})
+
+t.test(
+  'of an answer that is as the one before, nothing changed; of another, what did and little else',
+  async (test) => {
+    const answer = (third: string): RandomAnswer => {
+      const text = [
+        'pxname,scur,stot,status,mode,\n',
+        'a,10,2,UP,tcp,\n',
+        'b,10,200000000,UP,tcp,\n',
+        `c,10,${third},UP,tcp,\n\n`,
+      ]
+      return {
+        csv: new Uint8Array(Buffer.from(text.join(''))),
+        rows: Uint32Array.from(text, (_, at) => text.slice(0, at).join('').length),
+        columns: new Map(['pxname', 'scur', 'stot', 'status'].map((name, at) => [name, at])),
+        rowOf: Int32Array.from([1, 2, 3]),
+      }
+    }
+    const taken = new TakenColumns(3, [{ column: 'scur' }, { column: 'stot' }])
+    const counts = (third: string) => {
+      const { rowOf, ...rest } = answer(third)
+      for (const _ of taken.read(rest, rowOf));
+      return taken.numbers.map(({ count, objects }) => [...objects.subarray(0, count)])
+    }
+    test.same(counts('100000000'), [
+      [0, 1, 2],
+      [0, 1, 2],
+    ])
+    test.same(counts('100000000'), [[], []])
+    test.same(counts('100009000'), [[], [2]])
+    test.same(counts('10000900'), [[2], [2]], 'walked')
   },
 )
