@@ -16,8 +16,11 @@ export interface BenchDaemon {
   stop(): Promise<void>
 }
 
+/** For benchmarks of one daemon that are to run with threads in front. */
+const FRONTS = ['--front-threads', process.env['FULCRUM_BENCH_FRONT_THREADS'] ?? '0']
+
 /** A real daemon in a folder of its own, with plain HTTP beside TLS. */
-export async function startDaemon(more: readonly string[] = []): Promise<BenchDaemon> {
+export async function startDaemon(more: readonly string[] = FRONTS): Promise<BenchDaemon> {
   const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const plainPort = await freePort()
   const daemon = new Daemon(state, ['--no-demo', '--http', `127.0.0.1:${plainPort}`, ...more], [], { isMeasured: true })
