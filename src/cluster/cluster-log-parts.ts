@@ -43,6 +43,8 @@ export interface ClusterLogParts {
   readonly checkpointEvery?: number
   /** For what was sealed with a key that this node does not have yet. */
   readonly learnKeys?: LearnKeys
+  /** Why this node is given no keys any more, in words; undefined where it is to have all. */
+  readonly lockedOut?: () => string | undefined
   readonly keptHalt?: KeptHalt
   /** Told of each entry that was folded, of whatever node. */
   readonly onFolded?: (envelope: Envelope, position: number) => void

@@ -240,7 +240,9 @@ export class ClusterLog implements EntryLog {
       return await this.#opened(value, position)
     } catch (error) {
       if (!(error instanceof UnknownEntryError || error instanceof SealingError)) throw error
-      this.halt(`entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
+      const isLocked = error instanceof SealingError && error.code === 'KEY_UNKNOWN'
+      const why = isLocked ? this.#parts.lockedOut?.() : undefined
+      this.halt(why ?? `entry ${position} of the cluster's log cannot be carried out here: ${error.message}`)
       return undefined
     }
   }

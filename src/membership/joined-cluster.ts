@@ -76,6 +76,8 @@ export class JoinedCluster {
   readonly succession: Succession
   readonly quorum: Quorum
   readonly witness: WitnessCare
+  /** Of the key that it shows its peers, which stays. */
+  readonly pin: string
   readonly #parts: JoinedParts
   readonly #server: PeerServer
   readonly #holder: KeyHolder
@@ -86,19 +88,21 @@ export class JoinedCluster {
   #isVoter = false
   /** Who is in one etcd with it. */
   #listed: ReadonlySet<string> | undefined
-  /** What became of this node, once it knows that it was removed. */
-  #removal: Standing | undefined
+  /** What the others say of it: they may be further than its log. */
+  #told: Standing | undefined
+  #isLockedOut = false
   #isLooking = false
   #isClosed = false
 
   private constructor(
     parts: JoinedParts,
-    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens' | 'quorum'>,
+    begun: Pick<JoinedCluster, 'own' | 'etcd' | 'log' | 'keys' | 'peers' | 'tokens' | 'quorum' | 'pin'>,
     server: PeerServer,
     holder: KeyHolder,
   ) {
     this.#parts = parts
     this.quorum = begun.quorum
+    this.pin = begun.pin
     this.own = begun.own
     this.etcd = begun.etcd
     this.log = begun.log
@@ -169,11 +173,12 @@ export class JoinedCluster {
       isTakingOver: () => begun.succession.takeovers.isUnderWay,
     }
     const keptHalt = { why: parts.files.halt, keep: (why: string) => parts.files.keepHalt(why) }
-    const reading = { folding, clock, log, learnKeys: learn, keptHalt, ...told }
+    const lockedOut = () => begun.whyRemoved
+    const reading = { folding, clock, log, learnKeys: learn, lockedOut, keptHalt, ...told }
     const shared = ClusterLog.begin({ etcd, keys, nodeId, history, ...writing, ...reading })
     const begun: JoinedCluster = new JoinedCluster(
       parts,
-      { own, etcd, log: shared, keys, peers, tokens, quorum },
+      { own, etcd, log: shared, keys, peers, tokens, quorum, pin: pinOf(credentials.certificate) },
       server,
       holder,
     )
@@ -196,7 +201,7 @@ export class JoinedCluster {
     const { own, log, succession } = this
     const { histories, takeovers } = succession
     const parts = { ...this.#parts, own, log, histories, isTakingOver: takeovers.isUnderWay }
-    const removedAt = this.#removal?.removedAt
+    const removedAt = this.removal?.removedAt
     return shownState({ ...parts, listed, leader, removedAt, stateOf: (id) => this.#stateOf(id) })
   }
 
@@ -232,9 +237,20 @@ export class JoinedCluster {
     return why === undefined ? 'unknown' : 'unreachable'
   }
 
-  /** Since when this node is none of the cluster, once it knows. */
+  /** What became of this node, once it knows that it was removed: by its log, or from the others. */
   get removal(): Standing | undefined {
-    return this.#removal
+    const read = standingIn(this.#parts.members, this.pin)
+    return read?.isOut === true ? read : (this.#told ?? read)
+  }
+
+  /** The same in words. */
+  get whyRemoved(): string | undefined {
+    const { removal, own } = this
+    if (removal === undefined) return undefined
+    const way = removal.isLeaving
+      ? 'it becomes a single node by itself'
+      : `DELETE /cluster/nodes/${own.nodeId} makes it a single node, which can join again with a new token`
+    return `it was removed from the cluster ${own.name} at ${removal.removedAt}; ${way}`
   }
 
   /** The members are others than before, or the key of the cluster is. */
@@ -260,8 +276,8 @@ export class JoinedCluster {
   async #look(): Promise<void> {
     if (this.#isLooking) return
     await this.betweenLooks(async () => {
-      this.#removal ??= standingIn(this.#parts.members, this.pin)
-      await (this.#removal === undefined ? this.#upkeep() : this.#goOut(this.#removal))
+      const { removal } = this
+      await (removal === undefined ? this.#upkeep() : this.#goOut(removal))
     })
   }
 
@@ -276,38 +292,28 @@ export class JoinedCluster {
     }
   }
 
-  /** Of the key that it shows its peers. */
-  get pin(): string {
-    return pinOf(this.#parts.files.certificates().client.certificate)
-  }
-
   /** Who was there when it was removed becomes a single node; who was not says so, and a person decides. */
   async #goOut(removal: Standing): Promise<void> {
     const { service, leave, log } = this.#parts
-    if (removal.isLeaving) {
-      // etcd may have let it go meanwhile, and answers it no more: the others say so.
-      if (!removal.isOut) await this.#askStanding()
-      return await leave(this)
-    }
-    if (this.log.halted !== undefined) return
-    this.log.halt(
-      `it was removed from the cluster ${this.own.name} at ${removal.removedAt}; ` +
-        `DELETE /cluster/nodes/${this.own.nodeId} makes it a single node, which can join again with a new token`,
-    )
+    if (removal.isLeaving) return await leave(this)
+    if (this.#isLockedOut) return
+    this.log.halt(String(this.whyRemoved))
     this.peers.keep([])
     this.witness.letGo()
     await service.stop()
+    this.#isLockedOut = true
     log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
   }
 
   /** Whoever is cut off asks whether it was removed meanwhile: what it meets looks the same. */
-  async #askStanding(): Promise<void> {
+  async #askStanding(): Promise<Standing | undefined> {
     const { members, files } = this.#parts
     const credentials = files.certificates().client
     for (const { id: nodeId, pin, host, port } of members.all()) {
-      if (nodeId === this.own.nodeId || this.#removal?.isOut === true) continue
-      this.#removal = (await askStanding({ at: { host, port }, nodeId, pin, credentials })) ?? this.#removal
+      if (nodeId === this.own.nodeId || this.removal?.isOut === true) continue
+      this.#told = (await askStanding({ at: { host, port }, nodeId, pin, credentials })) ?? this.#told
     }
+    return this.removal
   }
 
   /** A member that is not there any more is started again, and one that has caught up is given its vote. */
@@ -324,7 +330,7 @@ export class JoinedCluster {
     this.quorum.note(listed !== undefined)
     this.#know(listed)
     const isApart = await this.succession.look(listed)
-    if (listed === undefined) return await this.#askStanding()
+    if (listed === undefined) return void (await this.#askStanding())
     if (isApart) return
     if (await this.#firstStart.isInVain(listed)) return await this.succession.replaceMember()
     const isReachable = (id: string) => this.isReachable(id)
@@ -350,6 +356,7 @@ export class JoinedCluster {
       messages,
       isReachable: (id: string) => this.isReachable(id),
       doesWitnessVote: () => this.witness.doesVote(),
+      standing: () => this.#askStanding(),
       isApplying: () => store.underWay() !== undefined,
       wait: sleep,
     }

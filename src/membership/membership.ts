@@ -277,7 +277,7 @@ export class Membership implements ClusterActor {
     await this.#oneAtATime(async () => {
       if (id === cluster.own.nodeId) return await this.#leave(cluster, isForced)
       if (cluster.removal !== undefined)
-        throw new ApiError('NO_QUORUM', `This node is none of the cluster: ${cluster.log.halted}`)
+        throw new ApiError('NO_QUORUM', `This node is none of the cluster: ${cluster.whyRemoved}`)
       await cluster.removals.remove(id)
     })
   }
@@ -300,7 +300,7 @@ export class Membership implements ClusterActor {
   /** Whoever was removed already has nobody to tell; who is forced tries. */
   async #leave(cluster: JoinedCluster, isForced: boolean): Promise<void> {
     try {
-      if (cluster.removal === undefined) await this.#tellOthers(cluster)
+      if (cluster.removal === undefined) await cluster.removals.leave()
     } catch (error) {
       if (!isForced || !(error instanceof ApiError)) throw error
       this.#parts.log.warn('this node leaves its cluster without telling it', { why: error.message })
@@ -308,21 +308,11 @@ export class Membership implements ClusterActor {
     await this.#becomeSingle(cluster.own, cluster)
   }
 
-  async #tellOthers({ own, removals }: JoinedCluster): Promise<void> {
-    const self = this.members.get(own.nodeId)
-    if (self === undefined) return
-    await removals.mark(self.id)
-    // Before its member ends: without it, those who stay may not be enough.
-    await inTime(() => removals.takeFromEtcd(self))
-  }
-
   /** It was removed while it was there. */
   async #goAlone(cluster: JoinedCluster): Promise<void> {
     if (this.#isChanging) return
     await this.#oneAtATime(async () => {
-      const removed = this.members.removalOf(cluster.pin)
-      if (removed?.stage === 'marked' && cluster.removal?.isOut !== true)
-        await cluster.removals.takeFromEtcd(removed.member)
+      if (cluster.removal?.isOut !== true) await cluster.removals.leaveEtcd()
       await this.#becomeSingle(cluster.own, cluster)
     })
   }

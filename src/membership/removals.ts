@@ -11,7 +11,7 @@ import type { OwnMembership } from './cluster-files.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import { changeKeys } from './key-change.ts'
 import type { Members, Removed, Voter } from './members.ts'
-import { clientUrl, peerUrl } from './node-address.ts'
+import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently } from './patience.ts'
 
 export interface RemovalsParts {
@@ -25,12 +25,17 @@ export interface RemovalsParts {
   readonly isReachable: (id: string) => boolean
   /** Whether the witness's member of etcd follows a leader: no node can ask that itself. */
   readonly doesWitnessVote: (id: string) => Promise<boolean>
+  /** What became of this node itself: the others are asked where it does not know that etcd has let it go. */
+  readonly standing: () => Promise<Standing | undefined>
   /** An apply over the nodes has not ended. */
   readonly isApplying: () => boolean
   readonly clock: MachineClock
   readonly messages: Log
   readonly wait: (ms: number) => Promise<unknown>
 }
+
+/** What etcd knows a member by. */
+type Place = NodeAddress & Pick<Voter, 'id'>
 
 const STATUS_PATIENCE_MS = 1_500
 /** For as long certificates count, and a day for clocks. */
@@ -61,13 +66,44 @@ export class Removals {
     await inTime(() => this.finish())
   }
 
+  /**
+   * Takes this node itself out. The others go on with it as soon as they read of it: they may have changed the key, and
+   * locked it out, before it knows whether what it wrote is in force.
+   *
+   * @throws {ApiError} IN_USE, APPLY_IN_PROGRESS, NO_QUORUM.
+   */
+  async leave(): Promise<void> {
+    const { own, members, standing } = this.#parts
+    if (members.get(own.nodeId) === undefined) return
+    await this.#assertMayGo(own.nodeId)
+    await this.#putMark(own.nodeId).catch(async (error: unknown) => {
+      if ((await standing()) === undefined) throw error
+    })
+    // Before its member ends: without it, those who stay may not be enough.
+    await inTime(() => this.leaveEtcd())
+  }
+
   /** From here on the node is none of the cluster. */
   async mark(id: string): Promise<void> {
-    const { members, own, isReachable, isApplying, clock, keys } = this.#parts
-    const isLeaving = id === own.nodeId || isReachable(id)
-    if (isLeaving && members.get(id) !== undefined && isApplying())
+    await this.#assertMayGo(id)
+    await this.#putMark(id)
+  }
+
+  async #assertMayGo(id: string): Promise<void> {
+    const { members, isApplying } = this.#parts
+    if (this.#isLeaving(id) && members.get(id) !== undefined && isApplying())
       throw new ApiError('APPLY_IN_PROGRESS', 'An apply is running on the nodes; remove the node when it has ended')
     await this.#assertQuorumWithout(id)
+  }
+
+  #isLeaving(id: string): boolean {
+    const { own, isReachable } = this.#parts
+    return id === own.nodeId || isReachable(id)
+  }
+
+  async #putMark(id: string): Promise<void> {
+    const { members, own, clock, keys } = this.#parts
+    const isLeaving = this.#isLeaving(id)
     const at = new Date(clock.now_ms()).toISOString()
     await members.remove(() => {
       const member = members.voter(id)
@@ -142,12 +178,20 @@ export class Removals {
     })
   }
 
-  /** Resolves when it is no member of etcd. It may be none already, or never have started. */
-  async takeFromEtcd(member: Voter): Promise<void> {
-    await patiently(this.#parts, () => this.#takeOnce(member))
+  /** Resolves when this node is no member of etcd. One that was let go is answered by no etcd: the others say so. */
+  async leaveEtcd(): Promise<void> {
+    const { own, standing } = this.#parts
+    await patiently(this.#parts, async () => {
+      try {
+        await this.#takeOnce({ ...own, id: own.nodeId })
+      } catch (error) {
+        if (!(error instanceof EtcdError) || (await standing())?.isOut !== true) throw error
+      }
+    })
   }
 
-  async #takeOnce(member: Voter): Promise<void> {
+  /** It may be none of etcd already, or never have started. */
+  async #takeOnce(member: Place): Promise<void> {
     const { etcd } = this.#parts
     const found = (await etcd.members.list()).find((one) => isOf(one, member))
     if (found !== undefined) await etcd.members.remove(found.id)
@@ -199,7 +243,7 @@ export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): St
 }
 
 /** One that has never started has no name. */
-const isOf = ({ name, peerUrls }: EtcdMember, member: Voter): boolean =>
+const isOf = ({ name, peerUrls }: EtcdMember, member: Place): boolean =>
   name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
 
 function lastVote({ name }: Voter, others: readonly Voter[]): ApiError {

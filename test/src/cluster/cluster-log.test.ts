@@ -3,12 +3,16 @@ import t, { type Test } from 'tap'
 import { LostRaceError } from '../../../storage/config/entry.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { turn } from '../../../src/base/turns.ts'
-import { envelopeOf } from '../../../src/cluster/envelope.ts'
+import { encodeEnvelope, envelopeOf } from '../../../src/cluster/envelope.ts'
+import { LargeValues } from '../../../src/cluster/large-values.ts'
 import { BASE, GUARD, logName } from '../../../src/cluster/places.ts'
+import { ClusterKeys, newClusterKey } from '../../../src/cluster/sealing.ts'
 import { MemoryCluster, type MemoryNode, staged, untilClosed, valueOn, when } from '../../fixtures/cluster-in-memory.ts'
 import type { Call, EtcdOfNode, Fault } from '../../simulators/etcd-in-memory.ts'
 
 /** A log of entries that nodes share, on an etcd that does what the test wants. */
+
+const NEXT_KEY = newClusterKey()
 
 const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString()
 
@@ -478,6 +482,22 @@ t.test('a sealed value that was moved to another number', async (t) => {
   const { kvs } = await cluster.stranger.range({ key: logName(1) })
   await cluster.writeSealed(2, kvs[0]?.value ?? Buffer.alloc(0))
   for (const node of [first, second]) await halts(t, node, 1, /entry 2 .*was changed, or belongs to another place/)
+})
+
+t.test('an entry under a key that a node lacks halts it, and who was removed says so', async (t) => {
+  const cluster = await MemoryCluster.form(t)
+  const lacking = await cluster.node('node-1')
+  const lockedOut = () => 'it was removed from the cluster'
+  const [removed, damaged] = [
+    await cluster.node('node-2', { lockedOut }),
+    await cluster.node('node-3', { lockedOut, keys: new ClusterKeys('cluster-2', [NEXT_KEY]) }),
+  ]
+  const values = new LargeValues(cluster.stranger, new ClusterKeys('cluster-1', [NEXT_KEY]))
+  const bytes = encodeEnvelope(envelopeOf('x', 'node-9', '', staged('a', 1)))
+  await cluster.writeSealed(1, await values.sealed(logName(1), bytes, 1, 'x'))
+  await halts(t, lacking, 0, /entry 1 .*was sealed with a key that this node does not have/)
+  await halts(t, removed, 0, /it was removed from the cluster$/)
+  await halts(t, damaged, 0, /entry 1 .*was changed, or belongs to another place/)
 })
 
 /** A store that is not what its log says. */

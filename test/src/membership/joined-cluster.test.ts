@@ -1,40 +1,55 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
-import { silentLog } from '../../../src/base/log.ts'
-import { EtcdService } from '../../../src/membership/etcd-service.ts'
-import { JoinedCluster } from '../../../src/membership/joined-cluster.ts'
-import { Members } from '../../../src/membership/members.ts'
-import { refuses } from '../../fixtures/config.ts'
-import { FIRST_CERTIFIED, formedNode, NO_PARTNER } from '../../fixtures/membership.ts'
+import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { pinOf } from '../../../src/cluster/node-certificate.ts'
+import { newClusterKey } from '../../../src/cluster/sealing.ts'
+import { EtcdError } from '../../../src/etcd/errors.ts'
+import { EtcdService } from '../../../src/membership/etcd-service.ts'
+import { JoinedCluster, type JoinedParts } from '../../../src/membership/joined-cluster.ts'
+import { type Member, Members } from '../../../src/membership/members.ts'
+import { clusterKeys, stoppableLog, when } from '../../fixtures/cluster-in-memory.ts'
+import { openStore, refuses } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+import { FIRST_CERTIFIED, formedNode, NO_PARTNER } from '../../fixtures/membership.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 
-t.test('without etcd a node tells what it knows, and that nothing can be changed', async (t) => {
+const OTHER = { spki: '', serials: [], ...FIRST_CERTIFIED, tokenKey: '', version: '1.0.0' }
+
+/** The node `a`, which has formed a cluster, and what is done to the etcd beside it. */
+async function begun(t: Test) {
   const place = { host: '127.0.0.1', port: await freePort() }
-  const { store, files, own } = await formedNode(t, systemClock, place)
+  const { store, files, own, memory } = await formedNode(t, systemClock, place)
   const members = new Members(store.members)
-  const other = { pin: 'p', spki: '', serials: [], ...FIRST_CERTIFIED, tokenKey: '', version: '1.0.0' }
-  await members.add(() => ({ id: 'a', name: 'left', since: '1', ...place, ...other }))
-  await members.add(() => ({ id: 'b', name: 'right', since: '2', ...place, ...other, port: 1, pin: 'q' }))
-  const nothing = async () => ({ ok: true, done: 0, recorded: 0, warnings: [] }) as const
-  const cluster = await JoinedCluster.begin(
-    {
-      store,
-      members,
-      files,
-      service: new EtcdService({ execute: nothing, check: nothing }, files),
-      listen: place,
-      handle: () => ({ status: 200, headers: {} }),
-      admit: async () => undefined,
-      leave: async () => undefined,
-      onFolded: undefined,
-      stateFolder: files.folder,
-      ...NO_PARTNER,
-      clock: systemClock,
-      log: silentLog,
-    },
-    own,
-  )
+  const done: string[] = []
+  const execute = async (steps: readonly { readonly why: string }[]) => {
+    done.push(...steps.map(({ why }) => why))
+    return { ok: true, done: 0, recorded: 0, warnings: [] } as const
+  }
+  const parts: JoinedParts = {
+    store,
+    members,
+    files,
+    service: new EtcdService({ execute, check: execute }, files),
+    listen: place,
+    handle: () => ({ status: 200, headers: {} }),
+    admit: async () => undefined,
+    leave: async () => undefined,
+    onFolded: undefined,
+    stateFolder: files.folder,
+    ...NO_PARTNER,
+    clock: systemClock,
+    log: silentLog,
+  }
+  return { parts, store, own, place, memory, done }
+}
+
+t.test('without etcd a node tells what it knows, and that nothing can be changed', async (t) => {
+  const { parts, store, own, place } = await begun(t)
+  const { members } = parts
+  await members.add(() => ({ id: 'a', name: 'left', since: '1', ...place, ...OTHER, pin: 'p' }))
+  await members.add(() => ({ id: 'b', name: 'right', since: '2', ...place, ...OTHER, port: 1, pin: 'q' }))
+  const cluster = await JoinedCluster.begin(parts, own)
   const { nodes, ...state } = await cluster.state()
   t.match(state, { id: 'cluster-1', name: 'site', epoch: 1, quorum: false, sequence: 0, halted: undefined })
   t.match(nodes, [
@@ -61,4 +76,72 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
   await refuses(t, 'NO_QUORUM', store.sessions.put('s', 1))
   await cluster.close()
   t.equal((await cluster.state()).nodes[1]?.state, 'unknown', 'whoever asked before its end is answered')
+})
+
+/**
+ * The other node seals with a new key, which `a` is not given, before `a` has read of anything. By then it has removed
+ * it, unless `isLeaving` is undefined. Answers `a` when it reads no further.
+ */
+async function withoutKey(t: Test, isLeaving: boolean | undefined, more: Partial<JoinedParts> = {}) {
+  const { parts, own, place, memory, done } = await begun(t)
+  const [store, keys] = [openStore(t), clusterKeys()]
+  const idle = { point: async () => undefined, onFolded: () => undefined }
+  const log = await stoppableLog({ etcd: memory.client(), id: 'b', store, clock: manualClock(), keys, ...idle })
+  store.orderBy(log)
+  const members = new Members(store.members)
+  const pin = pinOf(parts.files.certificates().client.certificate)
+  const member: Member = { id: 'a', name: 'left', since: '1', ...place, ...OTHER, pin }
+  await members.add(() => member)
+  await members.add(() => ({ ...member, id: 'b', name: 'right', since: '2', port: 1, pin: 'q' }))
+  const at = '2026-01-02T03:04:05.000Z'
+  const mark = { member, stage: 'marked', at, by: 'b', keyId: keys.newestKeyId } as const
+  if (isLeaving !== undefined) await members.remove(() => ({ ...mark, isLeaving }))
+  keys.add(newClusterKey())
+  await members.setPair(undefined)
+  const lockedOut = () => Promise.reject(new EtcdError('unreachable', 'it does not answer'))
+  const etcd = Object.assign(memory.client(), {
+    use: () => undefined,
+    present: () => undefined,
+    close: () => undefined,
+    members: { list: lockedOut },
+    maintenance: { status: lockedOut },
+  })
+  const cluster = await JoinedCluster.begin({ ...parts, ...more }, own, etcd as never)
+  t.teardown(async () => {
+    await cluster.close()
+    await log.close()
+  })
+  await when(() => cluster.log.halted !== undefined)
+  return { cluster, done }
+}
+
+t.test('a node that is removed while it is there leaves, also behind an entry that it cannot open', async (t) => {
+  let left: JoinedCluster | undefined
+  const { cluster } = await withoutKey(t, true, { leave: async (leaving) => void (left = leaving) })
+  t.match(cluster.removal, { isLeaving: true, isOut: false })
+  t.match(cluster.log.halted, /^it was removed from the cluster site at 2026-01-02T03:04:05.000Z; it becomes a single/)
+  await when(() => left !== undefined)
+  t.equal(left, cluster)
+})
+
+t.test('a node that was away when it was removed says so behind such an entry, and a person decides', async (t) => {
+  const { cluster, done } = await withoutKey(t, false)
+  t.match(
+    cluster.log.halted,
+    /DELETE \/cluster\/nodes\/a makes it a single node, which can join again with a new token$/,
+  )
+  await when(() => done.includes('Stop the member of etcd'))
+  t.match(await cluster.state(), { halted: cluster.whyRemoved, removedAt: '2026-01-02T03:04:05.000Z' })
+})
+
+t.test('a member that lacks a key halts, and goes nowhere', async (t) => {
+  let isGone = false
+  const { cluster, done } = await withoutKey(t, undefined, { leave: async () => void (isGone = true) })
+  const why = /^entry \d+ of the cluster's log cannot be carried out here: .* with a key that this node does not have$/
+  t.match(cluster.log.halted, why)
+  // A look starts the etcd that does not answer.
+  await when(() => done.length > 0)
+  await cluster.betweenLooks(async () => undefined)
+  t.same([cluster.removal, isGone], [undefined, false])
+  t.notOk(done.includes('Stop the member of etcd'))
 })

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { ApiError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { newNodeRequest } from '../../../src/cluster/authority.ts'
 import { authorityName, KEYS_SPAN } from '../../../src/cluster/places.ts'
@@ -7,6 +8,7 @@ import { EtcdError } from '../../../src/etcd/errors.ts'
 import { JoinTokens } from '../../../src/membership/join-tokens.ts'
 import { type Member, Members } from '../../../src/membership/members.ts'
 import { takeKeys } from '../../../src/membership/own-keys.ts'
+import type { Standing } from '../../../src/peers/standing.ts'
 import { inTime, Removals } from '../../../src/membership/removals.ts'
 import { clusterKeys, spkiOf } from '../../fixtures/cluster-in-memory.ts'
 import { openStore, refuses } from '../../fixtures/config.ts'
@@ -17,8 +19,8 @@ import { EtcdInMemory } from '../../simulators/etcd-in-memory.ts'
 const unhealthy = () => new EtcdError('refused', 'it refuses: unhealthy cluster')
 const PIN = Buffer.alloc(32, 1).toString('base64url')
 
-/** Three nodes as the first of them sees them; each call of etcd may end the node that makes it. */
-async function begun(test: Test) {
+/** Three nodes as one of them sees them; each call of etcd may end the node that makes it. */
+async function begun(test: Test, nodeId = 'a') {
   const store = openStore(test)
   const clock = manualClock(Date.now())
   const keys = clusterKeys()
@@ -43,11 +45,12 @@ async function begun(test: Test) {
     }
     await members.add(() => ({ ...member, tokenKey: '', version: '1.0.0', since: String(index) }) satisfies Member)
   }
-  const holder = { keys, nodeId: 'a', privateKey: privateKeys.get('a') ?? '' }
+  const holder = { keys, nodeId, privateKey: privateKeys.get(nodeId) ?? '' }
   members.follow(() => takeKeys(holder, members))
   const listed = new Set(['a', 'b', 'c'])
   const [silent, learners, reachable] = [new Set<string>(), new Set<string>(), new Set(['b'])]
   let [calls, failsAt, unhealthyFor, seals] = [0, -1, 0, 0]
+  let standing: Standing | undefined
   const step = () => {
     if ((calls += 1) === failsAt) throw new Error('killed')
   }
@@ -79,7 +82,7 @@ async function begun(test: Test) {
     },
   })
   const removals = new Removals({
-    own: { clusterId: 'cluster-1', name: 'site', nodeId: 'a', epoch: 1, keys: keys.stored(), host: 'a', port: 1 },
+    own: { clusterId: 'cluster-1', name: 'site', nodeId, epoch: 1, keys: keys.stored(), host: nodeId, port: 1 },
     etcd: etcd as never,
     keys,
     log: {
@@ -93,6 +96,7 @@ async function begun(test: Test) {
     isReachable: (id) => reachable.has(id),
     doesWitnessVote: async (id) => !silent.has(id),
     isApplying: () => isApplying,
+    standing: async () => standing,
     clock,
     messages: silentLog,
     wait: async (ms) => clock.advance(ms),
@@ -120,6 +124,9 @@ async function begun(test: Test) {
     failAt: (call: number) => ([calls, failsAt] = [0, call]),
     beUnhealthy: (times: number) => (unhealthyFor = times),
     seals: () => seals,
+    /** What the others say of this node. */
+    say: (said: Standing) => (standing = said),
+    store,
   }
 }
 
@@ -226,6 +233,39 @@ t.test('what etcd refuses for too long is not answered as done', async (t) => {
     inTime(() => Promise.reject(new TypeError('a defect'))),
     TypeError,
   )
+})
+
+const REMOVED = { removedAt: '2026-01-02T03:04:05.000Z', isLeaving: true }
+
+t.test('a node that leaves marks itself, and takes itself out of etcd', async (t) => {
+  const { removals, members, listed } = await begun(t, 'b')
+  await removals.leave()
+  t.match(members.removed(), [{ member: { id: 'b' }, stage: 'marked', by: 'b', isLeaving: true }])
+  t.same([...listed], ['a', 'c'])
+  await removals.leave()
+  t.equal(members.removed().length, 1, 'once')
+})
+
+t.test('a node that leaves has left where the others are done with it before it knows', async (t) => {
+  const { removals, store, say, beUnhealthy, clock } = await begun(t, 'b')
+  // Its log halts at the first entry under the new key, and no etcd answers it any more.
+  const lost = new ApiError('NO_QUORUM', 'Whether the change was written is not known')
+  store.orderBy({ nodeId: 'b', append: () => Promise.reject(lost) } as never)
+  t.equal(await refuses(t, 'NO_QUORUM', removals.leave()), lost, 'nobody says that it was removed')
+  say({ ...REMOVED, isOut: false })
+  beUnhealthy(1_000)
+  const before_ms = clock.monotonic_ms()
+  await refuses(t, 'NO_QUORUM', removals.leave())
+  t.ok(clock.monotonic_ms() - before_ms >= 20_000, 'as long as its member may be needed')
+  say({ ...REMOVED, isOut: true })
+  await removals.leave()
+})
+
+t.test('what is refused to a node that leaves is refused whatever etcd answers', async (t) => {
+  const { removals, apply, members } = await begun(t, 'b')
+  apply()
+  await refuses(t, 'APPLY_IN_PROGRESS', removals.leave())
+  t.equal(members.all().length, 3)
 })
 
 /** The first three with a witness, which etcd counts. */
