@@ -3,14 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
-/** A refused connection is tried again: the master closes its socket for some milliseconds when it reloads. */
+/**
+ * A refused connection is tried again: the master closes its socket for some milliseconds when it reloads, and a
+ * process that others ask as well has places again as soon as it has taken those that wait.
+ */
 const RETRIES = 12
 const RETRY_PAUSE_MS = 25
 /** 20,000 objects are 5 MB, the archive's cap of 50,000 is less than 40 MB with the widest rows. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
+/** As many wait to be accepted as may: a Unix socket refuses the next one at once. */
+const NO_PLACE = 'EAGAIN'
+const REFUSED = { ...NOBODY_LISTENS, [NO_PLACE]: 'no place is left on its socket' } as const
 const FAILURES: Readonly<Record<string, string>> = {
-  ...NOBODY_LISTENS,
+  ...REFUSED,
   EACCES: 'its socket may not be opened by this user',
   EPERM: 'its socket may not be opened by this user',
 }
@@ -35,6 +41,9 @@ export class UnansweredError extends ExchangeError {
     this.ended = ended
   }
 }
+
+/** Whoever is asked had no place for the question. */
+export const hadNoPlace = (error: unknown): boolean => error instanceof ExchangeError && error.code === NO_PLACE
 
 /** The chunks in one piece of memory. */
 export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
@@ -108,7 +117,7 @@ function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
   return ended
 }
 
-/** The same, tried again for a moment when nobody listens. */
+/** The same, tried again for a moment when nobody takes the question. */
 export async function exchangeWithRetry(
   target: SocketTarget,
   request: string,
@@ -122,7 +131,7 @@ export async function exchangeWithRetry(
     try {
       return await exchange(target, request, Math.max(1, deadline_ms - passed))
     } catch (error) {
-      const refused = error instanceof ExchangeError && error.code in NOBODY_LISTENS
+      const refused = error instanceof ExchangeError && error.code in REFUSED
       if (!refused || tries === RETRIES || performance.now() - started > deadline_ms) throw error
       await sleep(RETRY_PAUSE_MS)
     }

@@ -42,7 +42,7 @@ export class Questions {
     }
   }
 
-  /** The same, tried again for a moment when nobody listens. */
+  /** The same, tried again for a moment when nobody takes the question. */
   poll(commands: readonly string[], timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
     return this.ask('poll', commands, timeout_ms, exchangeWithRetry)
   }

@@ -77,8 +77,9 @@ export class SilentSessions {
   }
 
   /**
-   * HAProxy did not answer, maybe because these sessions have taken all places of its socket. It is also silent while
-   * it reloads: those that were kept then hold the process that goes, and are given back only when it stays silent.
+   * HAProxy did not answer, or refused the question, maybe because these sessions have taken all places of its socket.
+   * It is also silent while it reloads: those that were kept then hold the process that goes, and are given back only
+   * when it stays silent.
    */
   yieldPlaces(): void {
     this.#places = Math.floor(this.#places / 2)

@@ -1,5 +1,5 @@
 import { infoField, parseShowProc, refusalOf, toWorker } from '../../src/drivers/haproxy/cli.ts'
-import { exchange, UnansweredError } from './exchange.ts'
+import { exchange, hadNoPlace, UnansweredError } from './exchange.ts'
 import type { SocketTarget, StatsSource } from './messages.ts'
 import { OldWorkers } from './old-workers.ts'
 import {
@@ -71,7 +71,7 @@ class Haproxy {
     try {
       return await this.#poll(left)
     } catch (error) {
-      if (error instanceof UnansweredError) this.#silent?.yieldPlaces()
+      if (error instanceof UnansweredError || hadNoPlace(error)) this.#silent?.yieldPlaces()
       throw error
     }
   }

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
-import { exchange, exchangeWithRetry } from '../../../workers/archive/exchange.ts'
-import { listen } from './socket-fixture.ts'
+import { exchange, exchangeWithRetry, hadNoPlace } from '../../../workers/archive/exchange.ts'
+import { listen, listenFull } from './socket-fixture.ts'
 
 t.test('one request, the whole answer, over either kind of socket', async (t) => {
   const path = await listen(t, (request) => `to ${request}`)
@@ -30,4 +30,15 @@ t.test('nobody listens for a moment: asked again', async (t) => {
   setTimeout(() => server.listen(path), 60)
   t.teardown(() => server.close())
   t.equal(Buffer.from(await asked).toString(), 'late')
+})
+
+t.test('no place is left for a moment: asked again', async (t) => {
+  const { path, takeAll } = await listenFull(t, 'later')
+  const refused: unknown = await exchange({ path }, 'a\n', 60_000).catch((error: unknown) => error)
+  t.match(refused, { message: 'no place is left on its socket' })
+  t.ok(hadNoPlace(refused))
+  await t.rejects(exchangeWithRetry({ path }, 'a\n', 60_000), { code: 'EAGAIN' }, 'not for ever')
+  const asked = exchangeWithRetry({ path }, 'a\n', 60_000)
+  setTimeout(takeAll, 60)
+  t.equal(Buffer.from(await asked).toString(), 'later')
 })

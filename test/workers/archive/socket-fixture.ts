@@ -1,6 +1,7 @@
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { haproxyRhythm } from '../../../workers/archive/rhythms.ts'
 import { temporaryFolder } from '../../storage/temporary-archive.ts'
@@ -40,6 +41,40 @@ export async function listen(t: Test, answer: (request: string) => string | unde
     server.close()
   })
   return path
+}
+
+/** A Unix socket without a place for anybody else, until it takes those that wait, and answers each. */
+export async function listenFull(t: Test, answer: string) {
+  const path = join(temporaryFolder(t), 'full.sock')
+  const flag = new Int32Array(new SharedArrayBuffer(4))
+  const code = `
+    const { parentPort, workerData: { path, flag, answer } } = require('node:worker_threads')
+    const server = require('node:net').createServer((socket) => socket.on('error', () => undefined).end(answer))
+    server.listen({ path, backlog: 1 }, () => {
+      parentPort.postMessage('it listens, and takes nobody')
+      Atomics.wait(flag, 0, 0)
+    })`
+  const worker = new Worker(code, { eval: true, workerData: { path, flag, answer } })
+  await once(worker, 'message')
+  const waiting: Socket[] = []
+  const takeAll = () => {
+    Atomics.store(flag, 0, 1)
+    Atomics.notify(flag, 0)
+  }
+  t.teardown(async () => {
+    for (const socket of waiting) socket.destroy()
+    takeAll()
+    await worker.terminate()
+  })
+  for (let isFull = false; !isFull;) {
+    const socket = connect(path)
+    waiting.push(socket)
+    isFull = await once(socket, 'connect').then(
+      () => false,
+      () => true,
+    )
+  }
+  return { path, takeAll }
 }
 
 export const STATS = '# pxname,svname,scur,stot,bin,bout,type,\nfe,FRONTEND,1,2,3,4,0,\n\n'

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { SilentSessions } from '../../../workers/archive/silent-sessions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
-import { listen, PATIENCE_MS, showProc, STATS } from './socket-fixture.ts'
+import { listen, listenFull, PATIENCE_MS, showProc, STATS } from './socket-fixture.ts'
 
 t.test('the master socket: one request, the current worker and the old ones', async (t) => {
   const asked: string[] = []
@@ -47,6 +48,16 @@ t.test('every failure has a reason', async (t) => {
   t.match(await createSource({ kind: 'stats-socket', path: cut })(PATIENCE_MS), { reason: 'its answer was cut off' })
   const nameless = await listen(t, () => STATS)
   t.match(await createSource({ kind: 'stats-socket', path: nameless })(PATIENCE_MS), { reason: /which process/ })
+})
+
+t.test('a socket without a place is silent as well: those that are held are given back', async (t) => {
+  const { path } = await listenFull(t, '')
+  const yielded = t.capture(SilentSessions.prototype, 'yieldPlaces')
+  t.strictSame(await createSource({ kind: 'any-socket', path })(PATIENCE_MS), {
+    ok: false,
+    reason: 'no place is left on its socket',
+  })
+  t.equal(yielded().length, 1)
 })
 
 t.test('who answers with megabytes of something else is no HAProxy', async (t) => {
