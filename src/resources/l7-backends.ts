@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
 import { refuseFields } from '../base/errors.ts'
 import { checkFrom } from '../health-checks/built-in.ts'
 import { checkSettingProblems } from '../health-checks/rules.ts'
@@ -64,7 +65,7 @@ export const l7Backends = [
     message: 'Layer 7 backends',
     data: Type.Array(L7Backend),
     list: { searched: ['name'] },
-    handle: (ctx) => ctx.section('l7Backends').list().map(shown),
+    handle: (ctx) => Reply.each(ctx.section('l7Backends').list(), shown),
   }),
   endpoint({
     name: 'l7Backends.create',

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
 import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { frontendProblems } from '../rules/layer7.ts'
@@ -96,7 +97,7 @@ export const l7Frontends = [
     message: 'Layer 7 frontends',
     data: Type.Array(L7Frontend),
     list: { searched: ['name', 'ip'] },
-    handle: (ctx) => ctx.section('l7Frontends').list().map(shown),
+    handle: (ctx) => Reply.each(ctx.section('l7Frontends').list(), shown),
   }),
   endpoint({
     name: 'l7Frontends.create',
