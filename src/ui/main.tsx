@@ -7,6 +7,6 @@ import { App } from './app.tsx'
 import { ssoEnd } from './core/route.ts'
 import { begin } from './core/session.ts'
 
+void begin(ssoEnd)
 const place = document.querySelector('#page')
 if (place !== null) render(<App />, place)
-void begin(ssoEnd)

@@ -74,3 +74,33 @@ t.test('a second factor by the QR code, and a login with it', { skip: noBrowser 
   await page.waitForSelector('[role=alert]')
   test.same(faults, [])
 })
+
+t.test(
+  'what the first screen shows is asked for while the page asks whose session it is',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test, ['--demo'])
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page)
+    await page.waitForSelector('main td a')
+    const asked: string[] = []
+    page.on('request', (request) => void asked.push(new URL(request.url()).pathname.replace('/api/v1', '')))
+    const lists = [
+      '/layer7proxy/frontends',
+      '/layer7proxy/backends',
+      '/ipvsDirector/frontends',
+      '/ipvsDirector/backends',
+    ]
+    const all = Promise.all(
+      ['/overview', ...lists].map((path) => page.waitForRequest((one) => one.url().includes(path))),
+    )
+    await page.route('**/localUsers/me', async (route) => {
+      await all
+      await route.continue()
+    })
+    await page.reload()
+    await page.waitForSelector('main td a')
+    for (const path of ['/overview', ...lists]) test.equal(asked.filter((one) => one === path).length, 1, path)
+    test.same(faults, [])
+  },
+)

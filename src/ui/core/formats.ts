@@ -4,6 +4,17 @@
 const PLAIN_BELOW = 1_000
 const isPlain = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < PLAIN_BELOW
 
+/** What stands between thousands and before decimals. What a browser knows of a language takes long to load. */
+const MARKS: Readonly<Record<string, readonly [string, string] | undefined>> = {
+  en: [',', '.'],
+  'en-GB': [',', '.'],
+  'en-US': [',', '.'],
+  de: ['.', ','],
+  'de-DE': ['.', ','],
+}
+/** Digits of larger ones are not written one by one. */
+const DIGITS_BELOW = 1e21
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
 type Moment = string | number
 
@@ -26,7 +37,14 @@ export function formatsOf(locale: () => string) {
   const clocks = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'medium' }))
   const hours = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'short' }))
 
-  const number = (value: number): string => (isPlain(value) ? `${value}` : decimal().format(value))
+  const number = (value: number): string => {
+    if (isPlain(value)) return `${value}`
+    const marks = MARKS[locale()]
+    if (marks === undefined || !(Math.abs(value) < DIGITS_BELOW)) return decimal().format(value)
+    const [large = '', tenths] = (Math.round(Math.abs(value) * 10) / 10).toFixed(1).split('.')
+    const grouped = `${value < 0 ? '-' : ''}${large.replaceAll(/\B(?=(\d{3})+$)/g, marks[0])}`
+    return tenths === '0' ? grouped : `${grouped}${marks[1]}${tenths}`
+  }
   /** One decimal below ten, and none above. */
   const rounded = (value: number, large: () => Intl.NumberFormat): string => {
     if (Math.abs(value) < 10) return number(value)

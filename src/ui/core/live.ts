@@ -3,7 +3,7 @@ import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, unde
 import { ahead_ms } from './clock.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
-import { account, state } from './session.ts'
+import { account, isEntering, state } from './session.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
@@ -191,8 +191,12 @@ export async function changed(): Promise<void> {
   await refreshOverview()
 }
 
+const looksOn = computed(
+  () =>
+    isEntering.value || (state.value === 'in' && !isLocked.value && isSeen.value && account.value?.mustEnrol !== true),
+)
 effect(() => {
-  if (state.value !== 'in' || isLocked.value || !isSeen.value || account.value?.mustEnrol === true) return undefined
+  if (!looksOn.value) return undefined
   void refreshOverview()
   const timer = setInterval(() => {
     if (asked === 0) void refreshOverview()

@@ -1,6 +1,6 @@
 import { effect, signal, type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { ask, changes, PAGE, type Query, read, readAll, Refused } from './api.ts'
+import { ask, changes, PAGE, type Query, read, readAll, Refused, underWay } from './api.ts'
 import { self } from './live.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
@@ -33,6 +33,13 @@ const FIRST = 100
 const listIn = (data: unknown): readonly unknown[] =>
   [data, ...Object.values(Object(data))].find((one): one is readonly unknown[] => Array.isArray(one)) ?? []
 
+const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+/** What thousands of records take is not taken from the first screen. */
+async function whenDrawn(): Promise<void> {
+  while (underWay.peek() > 0) await frame()
+  await frame()
+}
+
 async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void> {
   try {
     // An effect calls this, and is not to be called again for what comes.
@@ -40,7 +47,10 @@ async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void
     const limit = isNew ? FIRST : PAGE
     const { data, next } = await ask<unknown>('GET', path, { query: { limit } })
     const first = listIn(data)
-    if (next !== undefined && isNew) listed.value = { ...listed.value, first }
+    if (next !== undefined && isNew) {
+      listed.value = { ...listed.value, first }
+      await whenDrawn()
+    }
     const records = next === undefined ? first : [...first, ...(await readAll(path, {}, next))]
     listed.value = { records, first: records, problem: undefined }
   } catch (error) {
@@ -63,16 +73,23 @@ function keptOf(path: string): Kept {
   return made
 }
 
+function begin(path: string, one: Kept): void {
+  one.stop ??= effect(() => {
+    // Whoever reads the signal is called at each change.
+    if (changes.value >= 0) void load(path, one.listed)
+  })
+}
+
+/** Of what will be shown in a moment. */
+export const foresee = (path: string): void => begin(path, keptOf(path))
+
 /** `path` '' shows nothing. */
 export function useRecords<T = RecordLike>(path: string): Listed<T> {
   const one = keptOf(path)
   useEffect(() => {
     if (path === '') return undefined
     one.users += 1
-    one.stop ??= effect(() => {
-      // Whoever reads the signal is called at each change.
-      if (changes.value >= 0) void load(path, one.listed)
-    })
+    begin(path, one)
     return () => {
       one.users -= 1
       if (one.users > 0) return

@@ -26,14 +26,18 @@ export async function endpointIdOf(right: Right): Promise<string> {
 
 /** Undefined while an id is being worked out, which takes less than a frame. */
 const ids = new Map<string, string | undefined>()
+let waiting = 0
+/** Rises when all that were asked for are there: who has asked is drawn once more, and not with each of them. */
 const worked = signal(0)
 
 function idOf(right: Right): string | undefined {
   if (!ids.has(right)) {
     ids.set(right, undefined)
+    waiting += 1
     void endpointIdOf(right).then((id) => {
       ids.set(right, id)
-      worked.value += 1
+      waiting -= 1
+      if (waiting === 0) worked.value += 1
     })
   }
   return worked.value >= 0 ? ids.get(right) : undefined

@@ -30,6 +30,8 @@ export interface LoginOptions {
 /** `asking`: whether this browser still has a session is being found out. */
 export const state = signal<'asking' | 'out' | 'in'>('asking')
 export const account = signal<Account | undefined>(undefined)
+/** There is a session, and whose it is is being asked: what the first screen shows can be asked for meanwhile. */
+export const isEntering = signal(false)
 
 export interface SsoRefusal {
   /** Name of the endpoint that has refused. */
@@ -88,10 +90,16 @@ async function keepSession(): Promise<void> {
 }
 
 async function enter(): Promise<void> {
-  account.value = await read<Account>('/localUsers/me')
-  isLocked.value = false
-  loginNotice.value = undefined
-  state.value = 'in'
+  const me = read<Account>('/localUsers/me')
+  isEntering.value = true
+  try {
+    account.value = await me
+    isLocked.value = false
+    loginNotice.value = undefined
+    state.value = 'in'
+  } finally {
+    isEntering.value = false
+  }
 }
 
 export async function reloadAccount(): Promise<void> {

@@ -1,8 +1,10 @@
+import { effect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { type Figure, figureOf, frontendsOf, hasFigures, type LayerName, overview, ringOf, tick } from '../core/live.ts'
-import { type Listed, useRecords } from '../core/records.ts'
-import { hrefOf } from '../core/route.ts'
+import { foresee, type Listed, useRecords } from '../core/records.ts'
+import { hrefOf, route } from '../core/route.ts'
+import { isEntering } from '../core/session.ts'
 import { short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
 import { Badge, Button, Empty, type Tone } from './basic.tsx'
@@ -52,23 +54,36 @@ interface L4Frontend {
   readonly backendId: string
 }
 
+const PATHS = {
+  l7: '/layer7proxy/frontends',
+  l4: '/ipvsDirector/frontends',
+  backends: '/layer7proxy/backends',
+  backends4: '/ipvsDirector/backends',
+} as const
+
+const SHOWING: ReadonlySet<string> = new Set(['overview', 'services'])
+effect(() => {
+  if (isEntering.value && SHOWING.has(route.peek().page)) for (const path of Object.values(PATHS)) foresee(path)
+})
+
 /** `isSoon`: for who shows some only, the first ones as soon as they come. */
 export function useServices(isSoon = false): {
   readonly services: readonly Service[]
   readonly isLoading: boolean
   readonly problem: string | undefined
 } {
-  const l7 = useRecords<L7Frontend>('/layer7proxy/frontends')
-  const l4 = useRecords<L4Frontend>('/ipvsDirector/frontends')
+  const l7 = useRecords<L7Frontend>(PATHS.l7)
+  const l4 = useRecords<L4Frontend>(PATHS.l4)
   const of = <T,>({ records, first }: Listed<T>) => records ?? (isSoon ? first : undefined)
   const [frontends, frontends4] = [of(l7), of(l4)]
-  const backends = of(useRecords<BackendRecord>('/layer7proxy/backends'))
-  const backends4 = of(useRecords<BackendRecord>('/ipvsDirector/backends'))
+  const backends = of(useRecords<BackendRecord>(PATHS.backends))
+  const backends4 = of(useRecords<BackendRecord>(PATHS.backends4))
   const services = useMemo(
     () => [...ofLayer7(frontends, backends), ...ofLayer4(frontends4, backends4)],
     [frontends, backends, frontends4, backends4],
   )
-  const isLoading = frontends === undefined || frontends4 === undefined
+  // What comes one by one is drawn at once: without its backend a service would have no servers.
+  const isLoading = [frontends, frontends4, backends, backends4].includes(undefined)
   return { services, isLoading, problem: l7.problem ?? l4.problem }
 }
 

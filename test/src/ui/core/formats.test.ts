@@ -6,7 +6,32 @@ let locale = 'en-GB'
 const { bytes, clock, moment, number, short } = formatsOf(() => locale)
 
 const VALUES = [
-  0, 0.04, 0.06, 1, 4.26, 9.94, 9.96, 10, 99.5, 999, 999.4, 999.6, 1_000, 1_234, 12_345.6, 5e6, 1e12, -3, -1_500,
+  0,
+  0.04,
+  0.06,
+  1,
+  4.26,
+  9.94,
+  9.96,
+  10,
+  99.5,
+  999,
+  999.4,
+  999.6,
+  1_000,
+  1_234,
+  12_345.6,
+  5e6,
+  1e12,
+  -3,
+  -1_500,
+  -0.04,
+  0.25,
+  1.15,
+  -1_234_567.25,
+  999_999.96,
+  1e21,
+  Infinity,
 ]
 
 t.test('numbers are written as the language of the page has them', async (test) => {
