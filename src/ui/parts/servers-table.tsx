@@ -32,25 +32,34 @@ const total = (id: string, field: string): number | undefined => {
 }
 
 const columns = (): readonly Column<ServerRecord>[] => [
-  { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
+  {
+    id: 'name',
+    title: t('Name'),
+    by: ({ name }) => name,
+    isShort: ({ name }) => name.length <= 12,
+    cell: ({ name }) => <bdi>{name}</bdi>,
+  },
   {
     id: 'address',
     title: t('Address'),
     isMinor: true,
     by: ({ ip, port }) => `${ip} ${port}`,
+    isShort: ({ ip }) => !ip.includes(':'),
     cell: ({ ip, port }) => <span class="code">{`${ip}${port === null ? '' : `:${port}`}`}</span>,
   },
   {
     id: 'health',
     title: t('Health'),
     by: ({ health }) => health,
-    cell: ({ health }) => <Badge tone={HEALTH[health]}>{t(health)}</Badge>,
+    isShort: () => true,
+    cell: ({ health }) => Badge({ tone: HEALTH[health], children: t(health) }),
   },
   {
     id: 'state',
     title: t('State'),
     by: ({ state }) => state,
-    cell: ({ state }) => <Badge tone={STATES[state]}>{t(state)}</Badge>,
+    isShort: () => true,
+    cell: ({ state }) => Badge({ tone: STATES[state], children: t(state) }),
   },
   {
     id: 'weight',

@@ -16,10 +16,28 @@ export interface Column<T> {
   readonly isDescending?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
+  /** Of a row whose text fits into a column of a wide screen: what need not be clipped is drawn sooner. */
+  readonly isShort?: (row: T) => boolean
 }
 
-const classOf = <T,>({ isNumber, isMinor }: Column<T>): string | undefined =>
-  isNumber === true ? (isMinor === true ? 'number minor' : 'number') : isMinor === true ? 'minor' : undefined
+const classOf = <T,>({ isNumber, isMinor, isShort }: Column<T>, row?: T): string | undefined => {
+  const names = [
+    ...(isNumber === true ? ['number'] : []),
+    ...(isMinor === true ? ['minor'] : []),
+    ...(row !== undefined && isShort?.(row) === true ? ['short'] : []),
+  ]
+  return names.length === 0 ? undefined : names.join(' ')
+}
+
+/** A browser takes a long table for none, as each of its rows is laid out by itself: it says what it is. */
+const rolesOf =
+  (isLong: boolean) =>
+  <Role extends string>(role: Role): Role | undefined =>
+    isLong ? role : undefined
+
+/** Place of the row that something stands in. */
+const placeAround = (target: EventTarget | null): number =>
+  Number(target instanceof Element ? target.closest('tr')?.ariaRowIndex : undefined) - 1 - HEADS
 
 interface TableProps<T> {
   readonly label: string
@@ -35,12 +53,22 @@ interface TableProps<T> {
 }
 
 const ROW_PX = 40
+/** Rows of titles, which come before the others where rows are numbered. */
+const HEADS = 1
 /** Shorter tables are drawn whole. */
 const WHOLE = 120
 const AROUND = 8
 const STEP = 8
 
 const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
+
+/** Places of the rows in sight, and of the one with the focus with those beside it, where Tab goes. */
+function placesOf([from, to]: readonly [number, number], focused: number, count: number): readonly number[] {
+  const beside = focused < 0 ? [] : [focused - 1, focused, focused + 1]
+  const inSight = Array.from({ length: to - from }, (_, n) => from + n)
+  const all = [...new Set([...beside, ...inSight])]
+  return all.filter((at) => at >= 0 && at < count).toSorted((a, b) => a - b)
+}
 
 /** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, hasFigures }: TableProps<T>) {
@@ -67,10 +95,16 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
     return () => removeEventListener('scroll', look)
   }, [sorted.length])
   const isLong = sorted.length > WHOLE
-  const [from, to] = isLong ? place.value : [0, sorted.length]
-  const shown = sorted.slice(from, to)
+  // Somebody who scrolls on finds the focus where it was, and the row that has it goes on taking keys.
+  const focused = useRef<T>(undefined)
+  const held = focused.current === undefined ? undefined : keyOf(focused.current)
+  const focusedAt = held === undefined ? -1 : sorted.findIndex((row) => keyOf(row) === held)
+  const places = isLong ? placesOf(place.value, focusedAt, sorted.length) : [...sorted.keys()]
+  const shown = places.flatMap((at, n) =>
+    sorted.slice(at, at + 1).map((row) => ({ row, at, key: keyOf(row), gap: at - (places[n - 1] ?? -1) - 1 })),
+  )
   // By the table itself: whoever shows it would make all its rows anew with each of them that comes.
-  useFigures(hasFigures === true ? shown.map(keyOf) : [])
+  useFigures(hasFigures === true ? shown.map(({ key }) => key) : [])
   const tick = (keys: readonly string[], isOn: boolean) => {
     const next = new Set(ticked)
     for (const key of keys) {
@@ -83,13 +117,19 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
   const now = useRef(tick)
   now.current = tick
   const tickOne = useCallback((key: string, isOn: boolean) => now.current([key], isOn), [])
+  const role = rolesOf(isLong)
   return (
     <div class="table-box" ref={body}>
-      <table class={isLong ? 'long' : undefined} aria-label={label} aria-rowcount={sorted.length}>
-        <thead>
-          <tr>
+      <table
+        class={isLong ? 'long' : undefined}
+        role={role('table')}
+        aria-label={label}
+        aria-rowcount={sorted.length + HEADS}
+      >
+        <thead role={role('rowgroup')}>
+          <tr role={role('row')} aria-rowindex={isLong ? HEADS : undefined}>
             {ticked === undefined ? null : (
-              <th class="tick">
+              <th class="tick" role={role('columnheader')}>
                 <input
                   type="checkbox"
                   aria-label={t('All')}
@@ -99,27 +139,35 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
               </th>
             )}
             {columns.map((column) => (
-              <Head key={column.id} column={column} sort={sort.value} onSort={(next) => (sort.value = next)} />
+              <Head
+                key={column.id}
+                column={column}
+                role={role('columnheader')}
+                sort={sort.value}
+                onSort={(next) => (sort.value = next)}
+              />
             ))}
           </tr>
         </thead>
-        <tbody>
-          {from > 0 ? <Spacer rows={from} columns={columns.length + 1} /> : null}
-          {shown.map((row) => {
-            const key = keyOf(row)
-            return (
-              <Row
-                key={key}
-                row={row}
-                id={key}
-                columns={columns}
-                href={hrefOf?.(row)}
-                isTicked={ticked?.has(key)}
-                onTick={tickOne}
-              />
-            )
-          })}
-          {to < sorted.length ? <Spacer rows={sorted.length - to} columns={columns.length + 1} /> : null}
+        <tbody
+          role={role('rowgroup')}
+          style={isLong ? { height: `${sorted.length * ROW_PX}px` } : {}}
+          onFocusIn={({ target }) => (focused.current = sorted[placeAround(target)])}
+          onFocusOut={() => (focused.current = undefined)}
+        >
+          {shown.flatMap(({ row, at, key, gap }) => [
+            ...(isLong && gap > 0 ? [<Gap key={`before ${key}`} rows={gap} />] : []),
+            <Row
+              key={key}
+              row={row}
+              id={key}
+              at={isLong ? at : undefined}
+              columns={columns}
+              href={hrefOf?.(row)}
+              isTicked={ticked?.has(key)}
+              onTick={tickOne}
+            />,
+          ])}
         </tbody>
       </table>
       {isLong ? <p class="hint">{t('{count:row|rows}', { count: sorted.length })}</p> : null}
@@ -130,6 +178,8 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
 interface RowProps<T> {
   readonly row: T
   readonly id: string
+  /** Its place in a long table; undefined in one that is drawn whole. */
+  readonly at: number | undefined
   readonly columns: readonly Column<T>[]
   readonly href: string | undefined
   /** Undefined where rows are not ticked. */
@@ -140,15 +190,20 @@ interface RowProps<T> {
 /** While somebody scrolls, only rows that come are made: the others have the columns that they had. */
 class Row<T> extends Component<RowProps<T>> {
   override shouldComponentUpdate(next: Readonly<RowProps<T>>): boolean {
-    const { row, columns, isTicked } = this.props
-    return next.row !== row || next.columns !== columns || next.isTicked !== isTicked
+    const { row, at, columns, isTicked } = this.props
+    return next.row !== row || next.at !== at || next.columns !== columns || next.isTicked !== isTicked
   }
 
-  override render({ row, id: key, columns, href, isTicked, onTick }: RowProps<T>) {
+  override render({ row, id: key, at, columns, href, isTicked, onTick }: RowProps<T>) {
+    const role = rolesOf(at !== undefined)
     return (
-      <tr class={isTicked === true ? 'ticked' : undefined}>
+      <tr
+        class={isTicked === true ? 'ticked' : undefined}
+        role={role('row')}
+        aria-rowindex={at === undefined ? undefined : at + 1 + HEADS}
+      >
         {isTicked === undefined ? null : (
-          <td class="tick">
+          <td class="tick" role={role('cell')}>
             <input
               type="checkbox"
               aria-label={t('Select')}
@@ -157,9 +212,9 @@ class Row<T> extends Component<RowProps<T>> {
             />
           </td>
         )}
-        {columns.map((column, at) => (
-          <td key={column.id} class={classOf(column)} data-title={column.title}>
-            {at === 0 && href !== undefined ? <a href={href}>{column.cell(row)}</a> : column.cell(row)}
+        {columns.map((column, n) => (
+          <td key={column.id} class={classOf(column, row)} role={role('cell')} data-title={column.title}>
+            {n === 0 && href !== undefined ? <a href={href}>{column.cell(row)}</a> : column.cell(row)}
           </td>
         ))}
       </tr>
@@ -184,10 +239,12 @@ function sortedBy<T>(rows: readonly T[], by: Column<T>['by'], direction: 1 | -1)
 
 function Head<T>({
   column,
+  role,
   sort: [sorted, direction],
   onSort,
 }: {
   readonly column: Column<T>
+  readonly role: 'columnheader' | undefined
   readonly sort: readonly [string, 1 | -1]
   readonly onSort: (next: readonly [string, 1 | -1]) => void
 }) {
@@ -195,7 +252,7 @@ function Head<T>({
   const isSorted = id === sorted
   const order = isSorted ? (direction === 1 ? 'ascending' : 'descending') : undefined
   return (
-    <th class={classOf(column)} aria-sort={by === undefined ? undefined : (order ?? 'none')}>
+    <th class={classOf(column)} role={role} aria-sort={by === undefined ? undefined : (order ?? 'none')}>
       {by === undefined ? (
         title
       ) : (
@@ -210,8 +267,8 @@ function Head<T>({
   )
 }
 
-const Spacer = ({ rows, columns }: { readonly rows: number; readonly columns: number }) => (
-  <tr aria-hidden="true">
-    <td colSpan={columns} style={{ height: `${rows * ROW_PX}px`, padding: 0 }} />
-  </tr>
-)
+/**
+ * Where rows are that are not drawn. Places in a style of each row would say the same, but a browser works out the
+ * styles of all that is in such a row by itself, which takes three times as long.
+ */
+const Gap = ({ rows }: { readonly rows: number }) => <tr aria-hidden="true" style={{ height: `${rows * ROW_PX}px` }} />

@@ -1,0 +1,138 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { axeOfLooks, logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { type Daemon, daemonFixture } from '../fixtures/daemon.ts'
+
+/** A table of which only the rows in sight are drawn. */
+
+const SERVERS = 600
+const LONG = 'a name that is longer than any column of this table is wide'
+const addressOf = (n: number) => `127.1.${n >> 8}.${n & 255}`
+const nameOf = (n: number) => (n % 50 === 7 ? `${LONG} ${n}` : `web ${n}`)
+
+async function publish(daemon: Daemon): Promise<void> {
+  const entries = Array.from({ length: SERVERS }, (_, n) => [nameOf(n), { ip: addressOf(n), port: 8000 }] as const)
+  const document = { version: 1, realServers: Object.fromEntries(entries) }
+  const { planId } = await daemon.data('POST', '/config/plan', { document, takeOver: true })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`, {})
+}
+
+interface Drawn {
+  readonly at: number
+  readonly name: string
+  readonly address: string
+  readonly id: string
+  readonly top: number
+}
+
+/** Rows that are drawn, with where they are in the table. */
+const drawnIn = (page: Page): Promise<readonly Drawn[]> =>
+  page.evaluate(`(() => {
+    const body = document.querySelector('main tbody')
+    const begin = body.getBoundingClientRect().top
+    return [...body.querySelectorAll('tr[aria-rowindex]')].map((row) => ({
+      at: Number(row.ariaRowIndex) - 2,
+      name: row.querySelector('a').textContent,
+      address: row.querySelector('.code').textContent,
+      id: row.querySelector('a').hash.slice('#/servers/'.length),
+      top: row.getBoundingClientRect().top - begin,
+    }))
+  })()`)
+
+/** Scrolls there, and waits until what came is drawn. */
+const scrollTo = (page: Page, top: number): Promise<unknown> =>
+  page.evaluate(`(async () => {
+    scrollTo(0, ${top})
+    for (let n = 0; n < 3; n++) await new Promise(requestAnimationFrame)
+  })()`)
+
+const isInSight = (page: Page): Promise<boolean> =>
+  page.evaluate(`(() => {
+    const { top, bottom } = document.activeElement.getBoundingClientRect()
+    return top >= 0 && bottom <= innerHeight
+  })()`)
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(`(() => {
+    const { localName, textContent } = document.activeElement
+    return [localName, textContent, document.activeElement.closest('tr')?.ariaRowIndex].join(' ').trim()
+  })()`)
+
+t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
+  const daemon = await daemonFixture(whole)
+  await publish(daemon)
+  // axe is put into the page by the test, which the page's own policy forbids.
+  const { page, faults } = await openedPage(whole, daemon.port, { bypassCSP: true })
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  await page.evaluate("location.hash = '#/servers'")
+  await page.waitForSelector('main tbody tr:nth-child(20)')
+
+  await whole.test('each row is one server, at its place, wherever somebody scrolls', async (test) => {
+    const ids = new Map<string, string>()
+    for (const { id, name } of await daemon.data('GET', '/ipvsDirector/rips')) ids.set(name, id)
+    const inOrder = [...ids.keys()].toSorted(new Intl.Collator('en', { numeric: true }).compare)
+    for (const top of [0, 200, 7_000, 7_400, 7_000, 23_500, 40_000, 320, 0]) {
+      await scrollTo(page, top)
+      const rows = await drawnIn(page)
+      test.ok(rows.length > 20 && rows.length < 60, `${rows.length} rows at ${top}`)
+      for (const { at, name, address, id, top: place } of rows) {
+        const n = Number(name.split(' ').at(-1))
+        test.same(
+          { name, address, id, place },
+          { name: inOrder[at], address: `${addressOf(n)}:8000`, id: ids.get(name), place: 40 * at },
+        )
+      }
+    }
+  })
+
+  await whole.test('it says how many rows it has, and which these are', async (test) => {
+    const table = page.getByRole('table', { name: 'Servers' })
+    test.equal(await table.getAttribute('aria-rowcount'), String(SERVERS + 1), 'with that of the titles')
+    test.equal(await table.getByRole('columnheader', { name: 'Health' }).count(), 1)
+    const row = table.getByRole('row', { name: 'web 3 127.1.0.3:8000' })
+    test.ok(Number(await row.getAttribute('aria-rowindex')) > 1)
+    test.equal(await row.getByRole('cell').count(), 8)
+    test.same(await axeOfLooks(page), [])
+  })
+
+  await whole.test('the focus stays where it was when its row scrolls away', async (test) => {
+    await scrollTo(page, 0)
+    const link = page.locator('main tbody tr a', { hasText: /^web 3$/ })
+    await link.focus()
+    const before = await focused(page)
+    test.match(before, /^a web 3 \d+$/)
+    for (const top of [8_000, 8_400, 20_000, 100_000]) {
+      await scrollTo(page, top)
+      test.equal(await focused(page), before, `at ${top}`)
+    }
+    // What has the focus takes keys, and the next one is that of the next row.
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Space')
+    await page.waitForSelector('.bulk:has-text("1 chosen")')
+    await scrollTo(page, 12_000)
+    await page.keyboard.press('Tab')
+    await scrollTo(page, 16_000)
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    const at = Number(before.split(' ').at(-1))
+    test.match(await focused(page), new RegExp(`^a web .* ${at + 1}$`))
+    test.ok(await isInSight(page))
+    await page.keyboard.press('Shift+Tab')
+    await page.keyboard.press('Shift+Tab')
+    test.equal(await focused(page), before)
+    test.ok(await page.locator('main tbody tr.ticked a', { hasText: /^web 3$/ }).count(), 'it is still ticked')
+    await page.keyboard.press('Enter')
+    await page.waitForSelector('h1:has-text("web 3")')
+  })
+
+  await whole.test('what is long is cut at the end of its column', async (test) => {
+    await page.evaluate("location.hash = '#/servers'")
+    await page.waitForSelector('main .long')
+    await scrollTo(page, 0)
+    const cells = await page.evaluate(`[...document.querySelectorAll('main .long td:nth-child(2)')].map((cell) =>
+      [cell.textContent.length > 12, getComputedStyle(cell).overflowX, cell.scrollWidth > cell.clientWidth].join())`)
+    test.same(new Set(cells as string[]), new Set(['true,clip,true', 'false,visible,false']))
+  })
+  whole.same(faults, [])
+})
