@@ -40,6 +40,15 @@ async function threadTime(page: Page): Promise<() => Promise<number>> {
   }
 }
 
+/** Processor time of all processes of the browser, ms: what is on two cores decides how late frames are. */
+async function browserTime(context: BrowserContext): Promise<() => Promise<number>> {
+  const session = await context.browser()?.newBrowserCDPSession()
+  return async () => {
+    const { processInfo = [] } = (await session?.send('SystemInfo.getProcessInfo')) ?? {}
+    return 1_000 * processInfo.reduce((sum, { cpuTime }) => sum + cpuTime, 0)
+  }
+}
+
 interface Visit {
   readonly drawn_ms: number
   readonly thread_ms: number
@@ -68,6 +77,8 @@ interface Scrolled {
   readonly tasks_ms: readonly number[]
   /** Processor time of the page's thread for one frame. */
   readonly thread_ms: number
+  /** The same of the whole browser. */
+  readonly browser_ms: number
 }
 
 /** One step in each frame, for as long as there are frames. */
@@ -98,10 +109,11 @@ const TALL = 'data:text/html,<body style="height:200000px">'
 
 async function scrolled(page: Page): Promise<Scrolled> {
   await page.bringToFront()
-  const spent = await threadTime(page)
-  const before_ms = await spent()
-  const told = await page.evaluate<Omit<Scrolled, 'thread_ms'>>(SCROLL)
-  return { ...told, thread_ms: ((await spent()) - before_ms) / STEPS }
+  const [ofThread, ofBrowser] = [await threadTime(page), await browserTime(page.context())]
+  const [thread, browser] = [await ofThread(), await ofBrowser()]
+  const told = await page.evaluate<Omit<Scrolled, 'thread_ms' | 'browser_ms'>>(SCROLL)
+  const each = { thread_ms: ((await ofThread()) - thread) / STEPS, browser_ms: ((await ofBrowser()) - browser) / STEPS }
+  return { ...told, ...each }
 }
 
 async function scrolling(page: Page, url: string): Promise<{ readonly list: Scrolled[]; readonly bare: Scrolled[] }> {
@@ -131,6 +143,7 @@ const scrollRow = (what: string, rounds: readonly Scrolled[]): readonly string[]
     spread(rounds.map(({ frames_ms }) => Math.max(...frames_ms))),
     spread(long, 0),
     spread(rounds.map(({ thread_ms }) => thread_ms)),
+    spread(rounds.map(({ browser_ms }) => browser_ms)),
     `${tasks.length}${tasks.length === 0 ? '' : `, ${Math.max(...tasks).toFixed(0)} ms`}`,
   ]
 }
@@ -165,6 +178,7 @@ export const run = (): Promise<void> =>
       'longest ms',
       `over ${FRAME_MS_MAX} ms a run`,
       'processor ms a frame',
+      'of the whole browser',
       'long tasks',
     ]
     table(`Admin page: ${STEPS} steps of ${STEP_PX} px, one a frame`, head, [
