@@ -80,8 +80,8 @@ export interface EndpointSpec<
   /** The answer holds a secret, such as a private key: never part of a read-only role. */
   readonly reveals?: true
   /**
-   * The answer is the same for all who may ask, until figures, the names of objects or somebody's rights change:
-   * threads in front answer it from memory (record 159).
+   * Granted, and the answer is the same for all who may ask, until figures, the names of objects or somebody's rights
+   * change: threads in front answer it from memory (record 159).
    */
   readonly isSameForAll?: true
   /** About what the caller came with, an API token included, which has no account otherwise. */

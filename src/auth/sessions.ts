@@ -188,7 +188,11 @@ export class Sessions {
     const { id, userId, introduction, createdAt_ms } = session
     this.#live.set(id, session)
     const isNewest = (this.#introduced.get(userId)?.createdAt_ms ?? 0) <= createdAt_ms
-    if (introduction !== undefined && isNewest) this.#introduced.set(userId, session)
+    if (introduction === undefined || !isNewest) return
+    const before = this.#introduced.get(userId)?.introduction
+    this.#introduced.set(userId, session)
+    // The last login counts for the sessions before as well.
+    if (before !== undefined && !isSameIntroduction(before, introduction)) validity.endRights()
   }
 
   #forget(id: string): void {

@@ -26,7 +26,7 @@ export class Validity {
     Atomics.add(this.#numbers, ANSWERS, 1)
   }
 
-  /** Somebody may do less than before. Called in the turn in which that begins. */
+  /** Somebody may do less than before, or everybody is to be told something else. Called in the turn that it begins. */
   endRights(): void {
     Atomics.add(this.#numbers, RIGHTS, 1)
   }

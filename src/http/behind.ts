@@ -19,7 +19,18 @@ const BODY_BYTES_MAX = 2 ** 36
 const BODILESS: ReadonlySet<number> = new Set([204, 304])
 
 /** Those of one connection, those that are said anew, and what no client may say. */
-const OWN_OF_REQUESTS = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FRONT_HEADER])
+const OWN_OF_REQUESTS = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'trailer',
+  'upgrade',
+  'expect',
+  FRONT_HEADER,
+])
+/** Node writes others in upper case, which is another method, and takes the answer to CONNECT for the end of HTTP. */
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
+const NO_METHOD = 'UNKNOWN'
 const OWN_OF_ANSWERS = new Set([
   'connection',
   'keep-alive',
@@ -31,17 +42,21 @@ const OWN_OF_ANSWERS = new Set([
   KEEP_HEADER,
 ])
 
+const TOO_LONG = failure(new ApiError('MALFORMED_REQUEST', 'The headers are too long'))
 const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has characters that are not allowed there'))
 
 /** The thread behind: answers what a thread in front does not remember. */
 export class Behind {
   readonly #socketPath: string
   readonly #memory: FrontMemory
+  /** Of requests that are refused here. */
+  readonly #nextId: () => string
   readonly #agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX })
 
-  constructor(socketPath: string, memory: FrontMemory) {
+  constructor(socketPath: string, memory: FrontMemory, nextId: () => string) {
     this.#socketPath = socketPath
     this.#memory = memory
+    this.#nextId = nextId
   }
 
   /** Asks it what a client has asked, and sends its answer. */
@@ -52,26 +67,32 @@ export class Behind {
       asked = this.#begin(exchange)
     } catch {
       exchange.release()
-      response.cork(() => send(response, UNPRINTABLE, '-', exchange))
+      response.cork(() => send(response, UNPRINTABLE, this.#nextId(), exchange))
       return
     }
     if (isWithBody(exchange)) exchange.streamBody(BODY_BYTES_MAX).pipe(asked)
     else asked.end()
+    // Whoever may not ask is told before a body comes.
+    asked.flushHeaders()
     exchange.release()
+    let isAnswered = false
     asked.on('response', (message) => {
+      isAnswered = true
       // What is left of a body that was refused is not sent.
       message.on('end', () => asked.writableEnded || asked.destroy())
       this.#answered(response, exchange, message, wish)
     })
+    asked.on('error', () => undefined)
     // It says so by ending the connection: that the client may send no more, or gets no answer.
-    asked.on('error', () => {
-      if (!exchange.aborted) response.close()
+    asked.on('close', () => {
+      if (!isAnswered && !exchange.aborted) response.close()
     })
   }
 
   /** Throws where a header has characters that nobody may send. */
   #begin(exchange: Exchange): ClientRequest {
-    const { method, path, query, signal } = exchange
+    const { path, query, signal } = exchange
+    const method = METHODS.has(exchange.method) ? exchange.method : NO_METHOD
     const [socketPath, agent, headers] = [this.#socketPath, this.#agent, headersBehind(exchange)]
     const asked = inPath(query === '' ? path : `${path}?${query}`)
     return http.request({ socketPath, agent, method, headers, signal, path: asked })
@@ -91,6 +112,12 @@ export class Behind {
     const reply = (use: () => void) => {
       exchange.endReading()
       if (!exchange.aborted) response.cork(use)
+    }
+    // Not an answer of ours: uWebSockets.js has refused what it was asked.
+    if (message.headers['x-request-id'] === undefined) {
+      message.resume()
+      reply(() => send(response, TOO_LONG, this.#nextId(), exchange))
+      return
     }
     if (exchange.method === 'HEAD' || BODILESS.has(answer.status)) {
       message.resume()

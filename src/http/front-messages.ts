@@ -27,3 +27,5 @@ export type ToFront =
 export type FromFront =
   | { readonly type: 'opened'; readonly request: number; readonly descriptor: Descriptor }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
+  /** Of the daemon: it is for its log. */
+  | { readonly type: 'defect'; readonly detail: string }

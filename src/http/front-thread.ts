@@ -26,8 +26,8 @@ const PASSED_MS = 250
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by fronts.ts only
 const { socketPath, validity, threads, idPrefix } = workerData as FrontOptions
 const memory = new FrontMemory(new Validity(validity))
-const behind = new Behind(socketPath, memory)
 const nextId = requestIds(idPrefix)
+const behind = new Behind(socketPath, memory, nextId)
 const connections = new Connections(connectionBounds(undefined, threads), undefined, threads)
 const listeners = new Map<number, FrontListener>()
 
@@ -56,7 +56,15 @@ function open({ listener: id, port, tls }: Extract<ToFront, { readonly type: 'op
   const serving = listener
   serving.applications.push(app)
   connections.watch(app, port)
-  app.any('/*', (response, request) => serve(response, request, serving))
+  app.any('/*', (response, request) => {
+    try {
+      serve(response, request, serving)
+    } catch (error) {
+      // uWebSockets.js ends the process where a request is neither answered nor closed.
+      tellDefect(error)
+      response.close()
+    }
+  })
   return app.getDescriptor()
 }
 
@@ -73,6 +81,12 @@ async function end(): Promise<void> {
 }
 
 const tell = (message: FromFront) => parentPort?.postMessage(message)
+
+const tellDefect = (error: unknown) =>
+  tell({ type: 'defect', detail: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+
+// It costs the request that met it, and nobody else.
+process.on('uncaughtException', tellDefect)
 
 parentPort?.on('message', (message: ToFront) => {
   if (message.type === 'open') {

@@ -43,6 +43,11 @@ export class FrontedExchange extends Exchange {
     return this.#isAmbiguous
   }
 
+  /** What the thread in front writes can be read in one way, and the rest of a body that is refused is let go. */
+  override get isUnclear(): boolean {
+    return this.#isAmbiguous
+  }
+
   /** Read here, before anything is waited for: what changes meanwhile is not in the answer. */
   letKeep(until_ms: number): void {
     this.#keep = { answers: validity.answers, rights: validity.rights, until_ms }

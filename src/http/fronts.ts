@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { newId } from '../base/ids.ts'
+import type { Log } from '../base/log.ts'
 import { validity } from '../base/validity.ts'
 import type { Descriptor, Speakers } from './acceptor.ts'
 import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
@@ -17,19 +18,20 @@ export interface FrontSpeakers extends Speakers {
 
 type Opening = Extract<ToFront, { readonly type: 'open' }>
 
-/**
- * The threads in front. Like the thread that answers they last as long as the daemon: when one fails, the daemon ends
- * with its error, and is started anew.
- */
+type Opened = Exclude<FromFront, { readonly type: 'defect' }>
+
+/** The threads in front. They last as long as the daemon: should one end before, the daemon ends with it. */
 export class Fronts {
   readonly #workers: readonly Worker[]
-  readonly #waiting = new Map<number, (said: FromFront) => void>()
+  readonly #waiting = new Map<number, (said: Opened) => void>()
+  readonly #log: Log
   #requests = 0
   #listeners = 0
   #isEnding = false
 
   /** `socketPath` is where the thread behind answers. */
-  constructor(threads: number, socketPath: string) {
+  constructor(threads: number, socketPath: string, log: Log) {
+    this.#log = log
     const start = newId().slice(0, 13)
     this.#workers = Array.from({ length: threads }, (_, place) => {
       const idPrefix = `${start}-f${place}`
@@ -57,7 +59,7 @@ export class Fronts {
 
   async #open(worker: Worker, what: Omit<Opening, 'type' | 'request'>): Promise<Descriptor> {
     const request = ++this.#requests
-    const said = await new Promise<FromFront>((resolve) => {
+    const said = await new Promise<Opened>((resolve) => {
       this.#waiting.set(request, resolve)
       worker.postMessage({ type: 'open', request, ...what } satisfies ToFront)
     })
@@ -66,6 +68,10 @@ export class Fronts {
   }
 
   #receive(said: FromFront): void {
+    if (said.type === 'defect') {
+      this.#log.error('defect', { thread: 'front', detail: said.detail })
+      return
+    }
     this.#waiting.get(said.request)?.(said)
     this.#waiting.delete(said.request)
   }

@@ -154,11 +154,9 @@ export class Pipeline {
 
   /** What is granted in part is not the same for all. */
   #letKeep({ route, incoming }: Asked, { rights }: Who): void {
-    const { access } = route.endpoint
-    const proof = access === 'public' ? undefined : proofOf(incoming)
-    if (access === 'granted' && rights?.granted[route.index] !== WHOLLY) return
-    const until_ms = Date.now() + KEPT_MS_MAX
-    incoming.letKeep?.(proof === undefined ? until_ms : Math.min(until_ms, this.#parts.expiryOf(proof)))
+    const proof = proofOf(incoming)
+    if (proof === undefined || rights?.granted[route.index] !== WHOLLY) return
+    incoming.letKeep?.(Math.min(Date.now() + KEPT_MS_MAX, this.#parts.expiryOf(proof)))
   }
 
   /** Answers what another node has forwarded, as if it had been asked here by whom that node names. */

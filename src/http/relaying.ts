@@ -27,7 +27,7 @@ export function relayWhole(response: HttpResponse, source: Readable, total: numb
   response.onWritable((offset) => {
     if (isOver) return true
     const isTaken = write(piece.subarray(offset - sent))
-    if (isTaken && !isOver) source.resume()
+    if (isTaken) source.resume()
     return isTaken
   })
   finished(source, () => {

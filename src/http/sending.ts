@@ -32,7 +32,7 @@ export const commonHeadOf = (tls: unknown): string => (tls === undefined ? COMMO
 /** Larger ones are not copied into the socket, not even as the last of a connection. */
 export const LARGE_BODY_BYTES = 128 * 1_024
 
-/** Of the whole process: all listeners share one event loop. */
+/** Of this thread: all its listeners share one event loop. */
 const unsent = new Unsent()
 const longAnswers = new LongAnswers()
 const streams = new Streams(unsent)

@@ -181,7 +181,7 @@ interface State extends ListenerState {
   readonly owed: Owed
 }
 
-/** Of the whole process: all listeners share one event loop. */
+/** Of this thread: all its listeners share one event loop. */
 const refusals = new TurnRefusals()
 
 function serve(response: HttpResponse, request: HttpRequest, requestId: string, state: State): void {

@@ -139,12 +139,12 @@ export class ApiListeners implements OwnPart {
   }
 
   async #openFronts(): Promise<void> {
-    const { settings, handle, nextId } = this.#parts
+    const { settings, handle, nextId, log } = this.#parts
     const threads = settings.frontThreads
     if (threads === 0) return
     const path = join(dirname(settings.localSocket), 'fronts.sock')
     this.#behind = await listenToFronts(path, handle, nextId)
-    this.#fronts = new Fronts(threads, path)
+    this.#fronts = new Fronts(threads, path, log)
   }
 
   /** Whoever would use it can log in instead. */

@@ -97,7 +97,6 @@ export const auth = [
     path: '/ping',
     effect: 'read',
     access: 'public',
-    isSameForAll: true,
     summary: 'Whether the API answers',
     message: 'pong',
     data: NoData,

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
 import { Sessions, SESSION_LIFE_MS, SESSIONS_PER_USER_MAX } from '../../../src/auth/sessions.ts'
+import type { RowChanges } from '../../../storage/config/config-store.ts'
+import { validity } from '../../../src/base/validity.ts'
 import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
@@ -160,4 +162,33 @@ t.test('a ticket brings fresh tokens for as long as its session lives', async (t
   const kept = sessions.ticket(later.session.id)
   clock.advance(SESSION_LIFE_MS)
   test.equal(sessions.resume(kept), undefined, 'and after twelve hours')
+})
+
+t.test('who logs in at another node with fewer groups may do less here from that turn on', async (test) => {
+  let follow: (changes: RowChanges) => void = () => undefined
+  const table = {
+    entries: () => [],
+    put: async () => undefined,
+    remove: async () => undefined,
+    follow: (tell: typeof follow) => (follow = tell),
+  }
+  const { keyFile } = fixture(test)
+  const sessions = new Sessions(table as never, new Tokens(keyFile), manualClock(Date.now()))
+  const opened = (id: string, createdAt_ms: number, groups: readonly string[]) => ({
+    key: id,
+    value: {
+      id,
+      userId: 'ann',
+      createdAt_ms,
+      expiresAt_ms: Date.now() + SESSION_LIFE_MS,
+      address: '',
+      via: 'oidc',
+      introduction: { email: 'ann@corp.example', source: '[]', groups },
+    },
+  })
+  follow({ puts: [opened('1', 1, ['/administrators'])], removed: [] })
+  const before = validity.rights
+  follow({ puts: [opened('2', 2, [])], removed: [] })
+  test.same(sessions.introductionOf('ann')?.groups, [], 'the last login counts, for the session before as well')
+  test.not(validity.rights, before)
 })
