@@ -166,6 +166,7 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
   {
     id: 'what',
     title: t('Request'),
+    isWide: true,
     cell: ({ method, path }) => <span class="code request">{`${method} ${path}`}</span>,
   },
   {

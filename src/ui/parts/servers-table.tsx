@@ -36,6 +36,7 @@ const columns = (): readonly Column<ServerRecord>[] => [
     id: 'name',
     title: t('Name'),
     by: ({ name }) => name,
+    isWide: true,
     isShort: ({ name }) => name.length <= 12,
     cell: ({ name }) => <bdi>{name}</bdi>,
   },

@@ -153,7 +153,7 @@ const rateOf = (figure: Figure | undefined): unknown =>
   figure?.['requestRate'] ?? figure?.['sessionRate'] ?? figure?.['connectionsPerSecond']
 
 const COLUMNS = (): readonly Column<Service>[] => [
-  { id: 'name', title: t('Name'), by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
+  { id: 'name', title: t('Name'), isWide: true, by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
   {
     id: 'state',
     title: t('State'),

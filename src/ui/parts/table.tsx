@@ -14,16 +14,19 @@ export interface Column<T> {
   readonly isNumber?: boolean
   /** What a table begins with: the highest first. */
   readonly isDescending?: boolean
+  /** Of a long table: its texts are longer than those of other columns. */
+  readonly isWide?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
   /** Of a row whose text fits into a column of a wide screen: what need not be clipped is drawn sooner. */
   readonly isShort?: (row: T) => boolean
 }
 
-const classOf = <T,>({ isNumber, isMinor, isShort }: Column<T>, row?: T): string | undefined => {
+const classOf = <T,>({ isNumber, isMinor, isWide, isShort }: Column<T>, row?: T): string | undefined => {
   const names = [
     ...(isNumber === true ? ['number'] : []),
     ...(isMinor === true ? ['minor'] : []),
+    ...(isWide === true ? ['wide'] : []),
     ...(row !== undefined && isShort?.(row) === true ? ['short'] : []),
   ]
   return names.length === 0 ? undefined : names.join(' ')
