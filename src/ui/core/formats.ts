@@ -15,6 +15,14 @@ const MARKS: Readonly<Record<string, readonly [string, string] | undefined>> = {
 /** Digits of larger ones are not written one by one. */
 const DIGITS_BELOW = 1e21
 
+/** Groups of three digits, from the right. */
+function inThousands(digits: string): readonly string[] {
+  const first = digits.length % 3
+  const groups = first === 0 ? [] : [digits.slice(0, first)]
+  for (let at = first; at < digits.length; at += 3) groups.push(digits.slice(at, at + 3))
+  return groups
+}
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
 type Moment = string | number
 
@@ -42,7 +50,7 @@ export function formatsOf(locale: () => string) {
     const marks = MARKS[locale()]
     if (marks === undefined || !(Math.abs(value) < DIGITS_BELOW)) return decimal().format(value)
     const [large = '', tenths] = (Math.round(Math.abs(value) * 10) / 10).toFixed(1).split('.')
-    const grouped = `${value < 0 ? '-' : ''}${large.replaceAll(/\B(?=(\d{3})+$)/g, marks[0])}`
+    const grouped = `${value < 0 ? '-' : ''}${inThousands(large).join(marks[0])}`
     return tenths === '0' ? grouped : `${grouped}${marks[1]}${tenths}`
   }
   /** One decimal below ten, and none above. */
