@@ -62,5 +62,9 @@ export function strangersLog(log: Log, clock: Pick<Clock, 'monotonic_ms'> = syst
 
 /** Where a defect of the daemon comes from, for its log only. */
 export function logDefect(log: Pick<Log, 'error'>, error: unknown, fields: LogFields): void {
-  log.error('defect', { ...fields, detail: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+  log.error('defect', { ...fields, detail: detailOf(error) })
 }
+
+/** Where it comes from, if it says so. */
+export const detailOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)

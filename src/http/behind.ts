@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../base/errors.ts'
 import { http } from '../base/http.ts'
-import { type Answer, failure } from './envelope.ts'
+import { type Answer, BODILESS, failure } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { FRONT_HEADER, KEEP_HEADER, readKeep } from './fronted-exchange.ts'
 import type { FrontMemory, Wish } from './front-memory.ts'
@@ -15,8 +15,6 @@ const IDLE_MS = 5_000
 const IDLE_MAX = 64
 /** The thread behind knows the limit of each endpoint, and ends what is too large or too slow. */
 const BODY_BYTES_MAX = 2 ** 36
-
-const BODILESS: ReadonlySet<number> = new Set([204, 304])
 
 /** Those of one connection, those that are said anew, and what no client may say. */
 const OWN_OF_REQUESTS = new Set([

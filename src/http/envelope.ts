@@ -35,6 +35,8 @@ export interface Answer {
 }
 
 export const JSON_TYPE = 'application/json'
+/** Statuses of answers that have no body. */
+export const BODILESS: ReadonlySet<number> = new Set([204, 304])
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /**

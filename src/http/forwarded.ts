@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../base/errors.ts'
 import type { Slices, Stream } from '../context/rendered.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
-import { type Answer, failure } from './envelope.ts'
+import { type Answer, BODILESS, failure } from './envelope.ts'
 import type { Incoming } from './incoming.ts'
 import { placeFor } from './sending.ts'
 import { UNREAD_BYTES_MAX } from './streams.ts'
@@ -41,8 +41,6 @@ async function wholeOf(body: Readable, bytes_max: number): Promise<Uint8Array | 
   }
   return Buffer.concat(pieces)
 }
-
-const BODILESS: ReadonlySet<number> = new Set([204, 304])
 
 /** The answer for the node that has forwarded the request. */
 export function forPeer(answer: Answer): PeerAnswer {

@@ -12,7 +12,7 @@ import { PeerError } from '../peers/peer-error.ts'
 import { type Asked, type Authenticate, stillAllowed } from './admission.ts'
 import { type AuditTrail, isAudited, noted, noteOf } from './audited.ts'
 import { bytesMaxOf, refuseAmbiguous, tooLarge } from './body.ts'
-import { type Answer, JSON_TYPE } from './envelope.ts'
+import { type Answer, BODILESS, JSON_TYPE } from './envelope.ts'
 import { gatherEvents, gatherLists, refuseNumbers } from './gathering.ts'
 import { HAS_BODY, type Incoming } from './incoming.ts'
 import { answerRefusal } from './refusal.ts'
@@ -45,7 +45,6 @@ export interface ForwardingParts {
 
 /** Up to here an answer is sent when it is whole, so that a node that is lost meanwhile is told as a refusal. */
 const WHOLE_BYTES_MAX = 64 * 1024
-const BODILESS: ReadonlySet<number> = new Set([204, 304])
 
 /**
  * Requests whose path names another node are answered by that node. Here it was found out who asks, and that a role

@@ -1,12 +1,12 @@
 import type { HttpRequest } from 'uWebSockets.js'
 import { ApiError } from '../base/errors.ts'
 import { type Answer, failure } from './envelope.ts'
+import { HAS_BODY } from './incoming.ts'
 
 /** How a request says where its body ends. */
 export type Framing = 'no body' | 'length' | 'chunked' | 'ambiguous'
 
 const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', 'authorization', 'content-type'])
-const HAS_BODY = new Set(['POST', 'PUT', 'DELETE'])
 
 /**
  * Repeated, unknown or odd framing headers are ambiguous: two readings of where a body ends are how requests are

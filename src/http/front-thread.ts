@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { detailOf } from '../base/log.ts'
 import { Validity } from '../base/validity.ts'
 import { applicationFor, type PassingApp } from './acceptor.ts'
 import { Behind } from './behind.ts'
@@ -82,8 +83,7 @@ async function end(): Promise<void> {
 
 const tell = (message: FromFront) => parentPort?.postMessage(message)
 
-const tellDefect = (error: unknown) =>
-  tell({ type: 'defect', detail: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+const tellDefect = (error: unknown) => tell({ type: 'defect', detail: detailOf(error) })
 
 // It costs the request that met it, and nobody else.
 process.on('uncaughtException', tellDefect)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { newId } from '../base/ids.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, logDefect } from '../base/log.ts'
 import { validity } from '../base/validity.ts'
 import type { Descriptor, Speakers } from './acceptor.ts'
 import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
@@ -69,7 +69,7 @@ export class Fronts {
 
   #receive(said: FromFront): void {
     if (said.type === 'defect') {
-      this.#log.error('defect', { thread: 'front', detail: said.detail })
+      logDefect(this.#log, said.detail, { thread: 'front' })
       return
     }
     this.#waiting.get(said.request)?.(said)
