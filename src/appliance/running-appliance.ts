@@ -204,7 +204,10 @@ export class RunningAppliance implements Appliance {
     const { events, listeners, machine, nodeId, store } = this.#node
     events.publish('node', { state: 'stopping', nodeId })
     this.#rests = rests
-    if (rests) await this.#answered(listeners.rest())
+    if (rests) {
+      await this.#answered(listeners.rest())
+      listeners.cut()
+    }
     for (const part of this.#parts.toReversed()) await part.close?.()
     const left = keepsPrograms ? undefined : await machine.stopSupervised()
     await machine.close()

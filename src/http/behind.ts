@@ -59,12 +59,14 @@ export class Behind {
 
   /** Asks it what a client has asked, and sends its answer. */
   ask(response: HttpResponse, exchange: Exchange, wish: Wish | undefined): void {
+    const over = exchange.owes()
     response.onAborted(() => exchange.abort())
     let asked: ClientRequest
     try {
       asked = this.#begin(exchange)
     } catch {
       exchange.release()
+      over()
       response.cork(() => send(response, UNPRINTABLE, this.#nextId(), exchange))
       return
     }
@@ -84,6 +86,8 @@ export class Behind {
     // It says so by ending the connection: that the client may send no more, or gets no answer.
     asked.on('close', () => {
       if (!isAnswered && !exchange.aborted) response.close()
+      // The last that came is sent a moment later.
+      setImmediate(over)
     })
   }
 
@@ -141,8 +145,10 @@ export class Behind {
     }
     reply(() => {
       begin(response, answer, requestId, exchange)
-      const isEndless = Number.isNaN(length)
-      exchange.onGone(isEndless ? relay(response, message, () => undefined) : relayWhole(response, message, length))
+      const over = exchange.owes()
+      exchange.onGone(
+        Number.isNaN(length) ? relay(response, message, over) : relayWhole(response, message, length, over),
+      )
     })
   }
 }

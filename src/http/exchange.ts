@@ -5,6 +5,7 @@ import { ApiError } from '../base/errors.ts'
 import { tooLarge } from './body.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Incoming } from './incoming.ts'
+import type { Owed } from './owed.ts'
 
 /**
  * A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever.
@@ -17,8 +18,9 @@ export interface ListenerState {
   readonly isDraining: boolean
   /** Headers that every answer of this listener has: lines behind another one. */
   readonly commonHead: string
-  /** Ends each answer that lasts. */
-  readonly lasting: Set<() => void>
+  /** Ends each answer that has no end of its own. */
+  readonly endless: Set<() => void>
+  readonly owed: Owed
   /** It is the daemon's own socket: connections have no address, and come from root. */
   readonly isLocal: boolean
 }
@@ -114,11 +116,16 @@ export class Exchange implements Incoming {
     return this.#framing === 'length'
   }
 
-  /** An answer that lasts can be ended by this; answers what tells that it has ended. */
+  /** An answer without an end of its own can be ended by this; answers what tells that it has ended. */
   lasts(end: () => void): () => void {
-    const { lasting } = this.#listener
-    lasting.add(end)
-    return () => void lasting.delete(end)
+    const { endless } = this.#listener
+    endless.add(end)
+    return () => void endless.delete(end)
+  }
+
+  /** An answer that takes time is owed until what this answers is called. `cut` ends it before it is whole. */
+  owes(cut?: () => void): () => void {
+    return this.#listener.owed.begin(cut)
   }
 
   /** What to do when the client leaves before its answer is complete. */

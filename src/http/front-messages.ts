@@ -22,10 +22,13 @@ export type ToFront =
       readonly tls: Tls | undefined
     }
   | { readonly type: 'drain' | 'close'; readonly listener: number }
+  /** It is to say so when no answer is owed there. */
+  | { readonly type: 'answered'; readonly request: number; readonly listener: number }
   | { readonly type: 'end' }
 
 export type FromFront =
   | { readonly type: 'opened'; readonly request: number; readonly descriptor: Descriptor }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
+  | { readonly type: 'answered'; readonly request: number }
   /** Of the daemon: it is for its log. */
   | { readonly type: 'defect'; readonly detail: string }

@@ -10,6 +10,7 @@ import { Exchange, type ListenerState } from './exchange.ts'
 import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
 import { FrontMemory, wishOf } from './front-memory.ts'
 import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
+import { Owed } from './owed.ts'
 import { commonHeadOf, send, sendLater } from './sending.ts'
 import { requestIds } from './server.ts'
 
@@ -50,7 +51,7 @@ function open({ listener: id, port, tls }: Extract<ToFront, { readonly type: 'op
   const app = applicationFor(tls)
   let listener = listeners.get(id)
   if (listener === undefined) {
-    const state = { isDraining: false, isLocal: false, lasting: new Set<() => void>() }
+    const state = { isDraining: false, isLocal: false, endless: new Set<() => void>(), owed: new Owed() }
     listener = { ...state, commonHead: commonHeadOf(tls), applications: [] }
     listeners.set(id, listener)
   }
@@ -72,6 +73,11 @@ function open({ listener: id, port, tls }: Extract<ToFront, { readonly type: 'op
 function close(id: number): void {
   for (const app of listeners.get(id)?.applications ?? []) app.close()
   listeners.delete(id)
+}
+
+async function answered({ listener, request }: Extract<ToFront, { readonly type: 'answered' }>): Promise<void> {
+  await listeners.get(listener)?.owed.none()
+  tell({ type: 'answered', request })
 }
 
 async function end(): Promise<void> {
@@ -96,7 +102,8 @@ parentPort?.on('message', (message: ToFront) => {
     } catch (error) {
       tell({ type: 'failed', request, reason: error instanceof Error ? error.message : String(error) })
     }
-  } else if (message.type === 'end') void end()
+  } else if (message.type === 'answered') void answered(message)
+  else if (message.type === 'end') void end()
   else if (message.type === 'close') close(message.listener)
   else {
     const listener = listeners.get(message.listener)

@@ -14,16 +14,19 @@ const END_MS = 3_000
 export interface FrontSpeakers extends Speakers {
   /** Each connection ends with its next answer. */
   drain(): void
+  /** Resolves when no answer is owed. */
+  answered(): Promise<void>
 }
 
-type Opening = Extract<ToFront, { readonly type: 'open' }>
+type Opening = Omit<Extract<ToFront, { readonly type: 'open' }>, 'request'>
+type Question = Opening | Omit<Extract<ToFront, { readonly type: 'answered' }>, 'request'>
 
-type Opened = Exclude<FromFront, { readonly type: 'defect' }>
+type Said = Exclude<FromFront, { readonly type: 'defect' }>
 
 /** The threads in front. They last as long as the daemon: should one end before, the daemon ends with it. */
 export class Fronts {
   readonly #workers: readonly Worker[]
-  readonly #waiting = new Map<number, (said: Opened) => void>()
+  readonly #waiting = new Map<number, (said: Said) => void>()
   readonly #log: Log
   #requests = 0
   #listeners = 0
@@ -51,20 +54,28 @@ export class Fronts {
       for (const worker of this.#workers) worker.postMessage(message)
     }
     return {
-      open: (tls) => Promise.all(this.#workers.map((worker) => this.#open(worker, { listener, port, tls }))),
+      open: (tls) =>
+        Promise.all(this.#workers.map((worker) => this.#open(worker, { type: 'open', listener, port, tls }))),
       drain: () => tellAll({ type: 'drain', listener }),
+      answered: async () => {
+        await Promise.all(this.#workers.map((worker) => this.#ask(worker, { type: 'answered', listener })))
+      },
       close: () => tellAll({ type: 'close', listener }),
     }
   }
 
-  async #open(worker: Worker, what: Omit<Opening, 'type' | 'request'>): Promise<Descriptor> {
+  async #open(worker: Worker, opening: Opening): Promise<Descriptor> {
+    const said = await this.#ask(worker, opening)
+    if (said.type === 'opened') return said.descriptor
+    throw new Error(said.type === 'failed' ? said.reason : `a thread in front said ${said.type}`)
+  }
+
+  #ask(worker: Worker, question: Question): Promise<Said> {
     const request = ++this.#requests
-    const said = await new Promise<Opened>((resolve) => {
+    return new Promise((resolve) => {
       this.#waiting.set(request, resolve)
-      worker.postMessage({ type: 'open', request, ...what } satisfies ToFront)
+      worker.postMessage({ ...question, request } satisfies ToFront)
     })
-    if (said.type === 'failed') throw new Error(said.reason)
-    return said.descriptor
   }
 
   #receive(said: FromFront): void {

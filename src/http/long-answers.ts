@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Slices } from '../context/rendered.ts'
+import { writePiece } from './pieces.ts'
 
 /**
  * One slice is made in one turn of the event loop, whichever answer it is for, so that short answers go between them.
@@ -28,20 +29,15 @@ export class LongAnswers {
     const turn = () => {
       isScheduled = false
       if (isOver) return
-      let isTaken = true
-      response.cork(() => {
-        const next = slices.next()
-        if (next.done !== true) {
-          // An empty chunk would be the end.
-          if (next.value.length > 0) isTaken = response.write(next.value)
-          return
-        }
+      const next = slices.next()
+      if (next.done === true) {
         finish()
         // Cut short, so that nobody takes a part for the whole.
-        if (next.value === undefined) response.end()
-        else response.close()
-      })
-      if (isTaken) schedule()
+        response.cork(() => (next.value === undefined ? response.end() : response.close()))
+        return
+      }
+      // An empty chunk would be the end.
+      if (next.value.length === 0 || writePiece(response, next.value)) schedule()
     }
     response.onWritable(() => {
       schedule()

@@ -2,15 +2,29 @@
 export class Owed {
   #count = 0
   #waiting: (() => void)[] = []
+  readonly #cuts = new Set<() => void>()
+
+  /** One is owed until the result is called. `cut` ends it before it is whole. */
+  begin(cut?: () => void): () => void {
+    this.#count++
+    if (cut !== undefined) this.#cuts.add(cut)
+    let isOwed = true
+    return () => {
+      if (!isOwed) return
+      isOwed = false
+      if (cut !== undefined) this.#cuts.delete(cut)
+      this.#count--
+      if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+    }
+  }
 
   /** One is owed until `sent` settles, which the result tells as well. */
   async until(sent: Promise<void>): Promise<void> {
-    this.#count++
+    const over = this.begin()
     try {
       await sent
     } finally {
-      this.#count--
-      if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+      over()
     }
   }
 
@@ -20,5 +34,10 @@ export class Owed {
       if (this.#count === 0) resolve()
       else this.#waiting.push(resolve)
     })
+  }
+
+  /** Ends those that are sent while they are made. */
+  cut(): void {
+    for (const cut of this.#cuts) cut()
   }
 }

@@ -1,21 +1,27 @@
 import { finished, type Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
+import { writePiece } from './pieces.ts'
 
 /**
  * Sends so many bytes as they come, no faster than the client takes them. The status and headers are written. When they
- * do not all come, the connection ends. Answers a function to call when the client is gone.
+ * do not all come, the connection ends. `ended` is called when it is over. Answers a function to call when the client
+ * is gone.
  */
-export function relayWhole(response: HttpResponse, source: Readable, total: number): () => void {
+export function relayWhole(response: HttpResponse, source: Readable, total: number, ended: () => void): () => void {
   let piece: Uint8Array = new Uint8Array(0)
   let [come, sent, isOver] = [0, 0, false]
   const finish = () => {
     isOver = true
+    ended()
     source.destroy()
   }
   const write = (bytes: Uint8Array): boolean => {
     let [isTaken, isWhole] = [true, false]
     response.cork(() => ([isTaken, isWhole] = response.tryEnd(bytes, total)))
-    isOver ||= isWhole
+    if (isWhole) {
+      isOver = true
+      ended()
+    }
     return isTaken
   }
   source.on('data', (bytes: Uint8Array) => {
@@ -53,9 +59,7 @@ export function relay(response: HttpResponse, source: Readable, ended: () => voi
   }
   source.on('data', (piece: Uint8Array) => {
     if (isOver) return
-    let isTaken = true
-    response.cork(() => (isTaken = response.write(piece)))
-    if (!isTaken) source.pause()
+    if (!writePiece(response, piece)) source.pause()
   })
   response.onWritable(() => {
     source.resume()

@@ -105,7 +105,8 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
     send(response, failure(error), requestId, exchange)
     return
   }
-  const over = exchange.lasts(() => response.close())
+  const cut = () => response.close()
+  const over = stream === undefined ? exchange.owes(cut) : exchange.lasts(cut)
   const ended = () => {
     over()
     free()
@@ -167,9 +168,11 @@ function sendRest(response: HttpResponse, { body, isTransient, hold }: Answer, e
   const letGo = hold?.()
   const [total, rest] = restOf(body, sent, isTransient === true && letGo === undefined)
   const held = unsent.hold(() => response.close())
+  const over = exchange.owes()
   const end = () => {
     held.end()
     letGo?.()
+    over()
   }
   exchange.onGone(end)
   held.moved(total - sent)

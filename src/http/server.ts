@@ -25,9 +25,11 @@ export interface Listener {
   drain(): void
   /**
    * Begins nothing any more, and says so with this answer to whoever asks, until it resumes; resolves when whatever was
-   * asked before is answered. Answers that last end.
+   * asked before is answered. Answers without an end of their own end at once.
    */
   rest(answer: Answer): Promise<void>
+  /** Ends answers that are still made while they are sent: what they are made of goes. */
+  cut(): void
   /** This one answers from now on. */
   resume(handle: Handler): void
   /** Begins nothing any more; resolves when whatever was asked before is answered. */
@@ -36,7 +38,7 @@ export interface Listener {
   close(): void
 }
 
-export type LocalListener = Pick<Listener, 'rest' | 'resume' | 'stop' | 'close'>
+export type LocalListener = Pick<Listener, 'rest' | 'cut' | 'resume' | 'stop' | 'close'>
 
 export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
 
@@ -98,19 +100,20 @@ export async function listen(
     stop() {
       endSoon()
       state.isStopping = true
-      return state.owed.none()
+      return beside === undefined ? state.owed.none() : beside.answered()
     },
     close: () => acceptor.close(),
   }
 }
 
-function resting(state: State): Pick<Listener, 'rest' | 'resume'> {
+function resting(state: State): Pick<Listener, 'rest' | 'cut' | 'resume'> {
   return {
     rest(answer) {
       state.handle = () => answer
-      for (const end of state.lasting) end()
+      for (const end of state.endless) end()
       return state.owed.none()
     },
+    cut: () => state.owed.cut(),
     resume(handle) {
       state.handle = handle
     },
@@ -158,7 +161,7 @@ function newState(handle: Handler, more: Partial<State>): State {
     isStopping: false,
     isLocal: false,
     isBehindFronts: false,
-    lasting: new Set(),
+    endless: new Set(),
     commonHead: COMMON_HEAD,
     owed: new Owed(),
     ...more,
@@ -178,7 +181,6 @@ interface State extends ListenerState {
   isDraining: boolean
   /** A request that comes is not begun: its connection ends. */
   isStopping: boolean
-  readonly owed: Owed
 }
 
 /** Of this thread: all its listeners share one event loop. */

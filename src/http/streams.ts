@@ -1,5 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Stream } from '../context/rendered.ts'
+import { writePiece } from './pieces.ts'
 import type { Unsent } from './unsent.ts'
 
 /** What a client that reads too slowly may leave in the socket. */
@@ -36,9 +37,7 @@ export class Streams {
     }
     const held = this.#unsent.hold(() => close('close'))
     response.onWritable(() => {
-      let isTaken = true
-      if (unread > 0 && filler !== '') response.cork(() => (isTaken = response.write(filler)))
-      if (!isTaken) return true
+      if (unread > 0 && filler !== '' && !writePiece(response, filler)) return true
       unread = 0
       held.moved(0)
       return true
@@ -47,9 +46,7 @@ export class Streams {
       write(text) {
         // An empty chunk would be the end.
         if (isOver || text.length === 0) return
-        let isTaken = true
-        response.cork(() => (isTaken = response.write(text)))
-        if (isTaken) return
+        if (writePiece(response, text)) return
         // One piece may be as large as it has to be; what comes on top of it may not.
         const isTooMuch = unread > 0 && unread + text.length > UNREAD_BYTES_MAX
         unread += text.length

@@ -236,6 +236,11 @@ export class ApiListeners implements OwnPart {
     await Promise.all(resting)
   }
 
+  /** Ends answers that are still made while they are sent. */
+  cut(): void {
+    for (const listener of this.#opened) listener.cut()
+  }
+
   /** Begins nothing any more; resolves when whatever was asked before is answered. */
   async stop(): Promise<void> {
     const stopping = this.#opened.map((listener) => listener.stop())

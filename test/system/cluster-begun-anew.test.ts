@@ -47,18 +47,19 @@ function bare(port: number, token: string, agent: Agent) {
         seen.set(what, (seen.get(what) ?? 0) + 1)
         resolve()
       }
+      const cut = (error: Error) => tell(String(Reflect.get(error, 'code')))
       const headers = { authorization: `Bearer ${token}` }
       const path = `/api/v1${RIPS}`
       request({ host: '127.0.0.1', port, path, headers, agent, rejectUnauthorized: false }, (answer) => {
         let text = ''
         answer.setEncoding('utf8').on('data', (part) => (text += String(part)))
-        answer.on('end', () => {
+        answer.on('error', cut).on('end', () => {
           const { code = '' } = JSON.parse(text) as { readonly code?: string }
           const after = answer.headers['retry-after']
           tell([answer.statusCode, code, after].filter((one) => one !== undefined && one !== '').join(' '))
         })
       })
-        .on('error', (error) => tell(String(Reflect.get(error, 'code'))))
+        .on('error', cut)
         .end()
     })
   return { seen, ask }

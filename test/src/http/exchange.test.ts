@@ -2,6 +2,7 @@ import { buffer } from 'node:stream/consumers'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import t from 'tap'
 import { Exchange } from '../../../src/http/exchange.ts'
+import { Owed } from '../../../src/http/owed.ts'
 
 function made(method: string, headers: Readonly<Record<string, string>> = {}, isDraining = false) {
   let gone = () => undefined as void
@@ -24,7 +25,8 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
   const exchange = new Exchange(response as unknown as HttpResponse, request as unknown as HttpRequest, {
     isDraining,
     isLocal: false,
-    lasting: new Set(),
+    owed: new Owed(),
+    endless: new Set(),
     commonHead: '\r\nX-A: b',
   })
   return {

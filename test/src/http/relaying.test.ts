@@ -8,11 +8,16 @@ import { freePlace, openSocket } from '../../../src/http/listening.ts'
 import { relayWhole } from '../../../src/http/relaying.ts'
 
 /** Answers what `source` brings, and says that it is so long. */
-async function relayed(test: Test, source: () => Readable, total: number): Promise<IncomingMessage> {
+async function relayed(
+  test: Test,
+  source: () => Readable,
+  total: number,
+  ended = () => undefined as void,
+): Promise<IncomingMessage> {
   const place = await freePlace({ host: '127.0.0.1', port: 0 })
   const app = App().any('/*', (response) => {
     response.onAborted(() => undefined)
-    relayWhole(response, source(), total)
+    relayWhole(response, source(), total, ended)
   })
   await openSocket(app, place)
   test.teardown(() => app.close())
@@ -23,7 +28,14 @@ async function relayed(test: Test, source: () => Readable, total: number): Promi
 t.test('an answer is sent as fast as it is taken, and says its length', async (test) => {
   const bytes = Buffer.from(Array.from({ length: 4_000_000 }, (_, at) => at % 251))
   const pieces = () => Array.from({ length: 40 }, (_, at) => bytes.subarray(at * 100_000, (at + 1) * 100_000))
-  const answer = await relayed(test, () => Readable.from(pieces()), bytes.length)
+  let hasEnded = false
+  const answer = await relayed(
+    test,
+    () => Readable.from(pieces()),
+    bytes.length,
+    () => (hasEnded = true),
+  )
+  test.notOk(hasEnded)
   test.equal(answer.headers['content-length'], '4000000')
   const taken: Buffer[] = []
   for await (const piece of answer as AsyncIterable<Buffer>) {
@@ -31,6 +43,7 @@ t.test('an answer is sent as fast as it is taken, and says its length', async (t
     if (taken.length % 16 === 0) await wait(5)
   }
   test.ok(Buffer.concat(taken).equals(bytes))
+  test.ok(hasEnded)
 })
 
 t.test('nobody takes a part for the whole', async (test) => {
