@@ -24,20 +24,28 @@ registerHooks({
 
 const files = process.argv.slice(2)
 // The limit is each file's. tap reads that of the process while it loads.
+const GRACE_S = 30
 const timeout_s = Number(process.env.TAP_TIMEOUT ?? 30)
 process.env.TAP_TIMEOUT = `${timeout_s * files.length}`
 const { default: t } = await import('tap')
 for (const file of files) {
   const { href } = pathToFileURL(`${ROOT}${file}`)
+  // tap waits for teardowns of a test that ran out of time for as long as they like.
+  const limit = setTimeout(
+    () => leave(`${file} is out of time, and so are its teardowns`),
+    (timeout_s + GRACE_S) * 1000,
+  )
   await t.test(file, { timeout: timeout_s * 1000 }, async (subtest) => {
     subtests.set(href, subtest)
     await import(href)
   })
+  clearTimeout(limit)
 }
 
 // What a test left open, or one that ran out of time, would keep the process for ever.
-setTimeout(() => {
-  const open = process.getActiveResourcesInfo().join(', ')
-  process.stdout.write(`# the tests are over, and this keeps their process: ${open}\n`)
+setTimeout(() => leave('the tests are over, and this keeps their process'), 60_000).unref()
+
+function leave(why) {
+  process.stdout.write(`# ${why}: ${process.getActiveResourcesInfo().join(', ')}\n`)
   process.exit(1)
-}, 60_000).unref()
+}
