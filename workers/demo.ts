@@ -3,6 +3,7 @@ import type { ClientRequest, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { http } from '../src/base/http.ts'
+import { reasonOf } from '../src/base/reason.ts'
 
 /** Thread of demo mode: two origin servers on loopback and light traffic to what is before them. */
 export interface DemoData {
@@ -120,7 +121,7 @@ async function runDemo(port: MessagePort, data: DemoData): Promise<void> {
     closings.push(...data.frontendUrls.map((url) => createTraffic(url, data.requestsPerSecond)))
     report({ type: 'ready', originPorts })
   } catch (error) {
-    report({ type: 'failed', message: error instanceof Error ? error.message : String(error) })
+    report({ type: 'failed', message: reasonOf(error) })
     end()
   }
 }

@@ -2,7 +2,8 @@ import type { PlanResult, Step } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { check, keepOnly, removeFile, replaceFile, values } from './file-steps.ts'
 import { account, network, program, setting, socket, unit } from './machine-steps.ts'
-import { type Failure, messageOf, type Run, startRun, type Undo } from './step-run.ts'
+import { reasonOf } from '../src/base/reason.ts'
+import { type Failure, type Run, startRun, type Undo } from './step-run.ts'
 
 export interface ExecutorHooks {
   /**
@@ -65,7 +66,7 @@ async function attempt(run: Run, step: Step): Promise<Failure | undefined> {
   try {
     return await perform(run, step)
   } catch (error) {
-    return { output: messageOf(error), missing: false }
+    return { output: reasonOf(error), missing: false }
   }
 }
 
@@ -109,7 +110,7 @@ async function undoAll(undos: readonly Undo[]): Promise<readonly string[]> {
       const problem = await run()
       if (problem !== undefined) problems.push(`undo: ${problem}`)
     } catch (error) {
-      problems.push(`undo: ${messageOf(error)}`)
+      problems.push(`undo: ${reasonOf(error)}`)
     }
   }
   return problems

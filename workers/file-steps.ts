@@ -15,11 +15,11 @@ import {
   type Failure,
   failureOf,
   forgetFound,
-  messageOf,
   type Run,
   type Undo,
   wordsOf,
 } from './step-run.ts'
+import { reasonOf } from '../src/base/reason.ts'
 import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
@@ -47,7 +47,7 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
       run.inPlace.set(candidate, step.path)
     } else await run.host.replaceFile(candidate, content, step.mode)
   } catch (error) {
-    return { output: messageOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
+    return { output: reasonOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
   captureBeside(run)
   const verdict = await run.host.run(wordsOf(run, step.argv), step.timeout_ms, step.outside)

@@ -2,6 +2,7 @@
 import { runProgram } from './host/linux-host.ts'
 import { networkFile } from './host/network/memory.ts'
 import { restoreNetwork } from './host/network/restore.ts'
+import { reasonOf } from '../src/base/reason.ts'
 
 const WAIT_MS = 10_000
 
@@ -19,7 +20,7 @@ if (folder === undefined || folder === '') {
       wait_ms: WAIT_MS,
     })
   } catch (error) {
-    process.stderr.write(`the network is not restored: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`the network is not restored: ${reasonOf(error)}\n`)
     process.exitCode = 1
   }
 }

@@ -91,10 +91,6 @@ export function problemOf({ exitCode, output }: Outcome): string | undefined {
 export const wordsOf = ({ inPlace }: Pick<Run, 'inPlace'>, argv: readonly string[]): readonly string[] =>
   argv.map((word) => inPlace.get(word) ?? word)
 
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** After it was given back: who changes it next is its owner, and a later give-back must not bring this value back. */
 export async function forgetFound({ host, undos }: Run, key: string): Promise<void> {
   const found = await host.found.get(key)

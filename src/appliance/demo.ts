@@ -11,6 +11,7 @@ import type { Log } from '../base/log.ts'
 import type { L7Backend } from '../model/layer7.ts'
 import type { Settings } from '../settings.ts'
 import { endDemoThread, startDemoThread } from './demo-thread.ts'
+import { reasonOf } from '../base/reason.ts'
 
 const PREFERRED_PORT = 8080
 const REQUESTS_PER_SECOND = 20
@@ -62,7 +63,7 @@ export class Demo {
     } catch (error) {
       this.close()
       await this.#parts.store.putMeta(WANTED_KEY, true)
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       this.#parts.log.warn('there is no demonstration yet; the next start tries again', { reason })
       return undefined
     }

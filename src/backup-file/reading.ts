@@ -11,6 +11,7 @@ import { Sealed, Unsealer } from './sealing.ts'
 import { type KnownSection, knownSections } from './known-sections.ts'
 import { BACKUP_SECTIONS, type BackupSection, type SectionData } from './sections.ts'
 import { type BackupNode, checksumOf, FORMAT } from './writing.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** What a file says of itself; nothing of it is secret. */
 export interface BackupHead {
@@ -193,7 +194,7 @@ function migratedData(
     }
     return migrated
   } catch (error) {
-    const message = `cannot be read as version ${from}: ${error instanceof Error ? error.message : String(error)}`
+    const message = `cannot be read as version ${from}: ${reasonOf(error)}`
     problems.add(`sections.${name}.data`, 'INVALID', message)
     return undefined
   }

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts'
 import { type ConfigView, SECTION_NAMES } from '../model/sections.ts'
 import type { Backups } from './backups.ts'
 import { madeAt_ms } from '../backup-file/names.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** So many records are much, whatever the configuration holds. */
 const MANY = 10
@@ -91,5 +92,3 @@ function changesMuch(changes: readonly Change[], running: ConfigView): boolean {
   const records = SECTION_NAMES.reduce((sum, name) => sum + [...running.list(name)].length, 0)
   return changes.length > records * MUCH_SHARE
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

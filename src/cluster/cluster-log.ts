@@ -8,7 +8,8 @@ import { decodeEnvelope, encodeEnvelope, type Envelope, envelopeOf, UnknownEntry
 import { EntryWriter } from './entry-writer.ts'
 import { LargeValues, MissingPartError } from './large-values.ts'
 import { GUARD, LOG_END, LOG_SPAN, logName, markerOf, positionIn } from './places.ts'
-import { HoleError, lostRace, reasonOf, refused } from './refusals.ts'
+import { reasonOf } from '../base/reason.ts'
+import { HoleError, lostRace, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
 const AGAIN_MS = 100

@@ -28,5 +28,3 @@ export function noQuorum(isOpen: boolean, isFull = false): ApiError {
 
 /** Something of the log is not there: numbers tell what a watch has lost. */
 export class HoleError extends Error {}
-
-export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -22,6 +22,7 @@ import { verifyAll } from './verify-all.ts'
 import { deadlineOf, refuseWaiting, waiting } from './waiting.ts'
 import { configView, frozenView, recordChange, sideOf } from './views.ts'
 import { wentLive } from './went-live.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** Turns staged changes into the machine's state: verify, plan, journal, execute, promote; undo when a step fails. */
 export class ApplyEngine {
@@ -271,7 +272,7 @@ export class ApplyEngine {
       await store.write({ op: 'promote', header, unconfirmed, unstaged, onlyOn: onlyHere ? nodeId : undefined })
     } catch (error) {
       // The machine is new and the store is old: go back, as for any other step that failed.
-      const output = error instanceof Error ? error.message : String(error)
+      const output = reasonOf(error)
       log.error('the new configuration could not be stored', { output })
       throw await enacted.takeBack('keep the new configuration', output)
     }

@@ -9,6 +9,7 @@ import { applyFailed, planRefusal, type PlanFailure, titleOf } from './apply-ref
 import { backTo, orderPlan, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
 import { attemptedView, configView, frozenView } from './views.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** The only door to the machine: the system worker in the daemon, a recording host in tests. */
 export interface PlanExecutor {
@@ -275,8 +276,4 @@ export class Enactor {
     )
     return changes.filter((change) => sections.has(change.section))
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

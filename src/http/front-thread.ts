@@ -13,6 +13,7 @@ import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
 import { Owed } from './owed.ts'
 import { commonHeadOf, send, sendLater } from './sending.ts'
 import { requestIds } from './server.ts'
+import { reasonOf } from '../base/reason.ts'
 
 // A thread in front (docs/decisions/159-threads-in-front.md): speaks TLS and HTTP with clients, answers what it
 // remembers, and asks the thread behind for everything else.
@@ -100,7 +101,7 @@ parentPort?.on('message', (message: ToFront) => {
     try {
       tell({ type: 'opened', request, descriptor: open(message) })
     } catch (error) {
-      tell({ type: 'failed', request, reason: error instanceof Error ? error.message : String(error) })
+      tell({ type: 'failed', request, reason: reasonOf(error) })
     }
   } else if (message.type === 'answered') void answered(message)
   else if (message.type === 'end') void end()

@@ -24,6 +24,7 @@ import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { ANY, overlap, portProblems } from './own-ports.ts'
 import type { Address, Settings } from '../settings.ts'
+import { reasonOf } from '../base/reason.ts'
 
 export interface ApiListenerParts {
   readonly settings: Pick<Settings, 'profile' | 'listen' | 'http' | 'localSocket' | 'metrics' | 'frontThreads'>
@@ -198,7 +199,7 @@ export class ApiListeners implements OwnPart {
     try {
       await freePlace(wanted)
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error)
+      const message = reasonOf(error)
       problems.push({ section: 'userInterfaces', id: nodeIn(desired, nodeId), field: 'apiPort', message })
     }
     return problems

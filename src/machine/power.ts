@@ -13,6 +13,7 @@ import type { Machine } from './machine.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { type ProcessMark, isAlive, machineMark } from '../base/process-mark.ts'
+import { reasonOf } from '../base/reason.ts'
 
 export type PowerChange = 'halt' | 'reboot'
 
@@ -214,5 +215,3 @@ export class Power implements PowerActor {
     this.#underWay = undefined
   }
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

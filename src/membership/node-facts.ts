@@ -4,6 +4,7 @@ import type { NodeFacts, NodeFactsReader } from '../context/node-facts.ts'
 import { PATIENCE_MS } from './all-nodes.ts'
 import type { Membership } from './membership.ts'
 import { askNode } from './questions.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** What it says of itself: the question names which fact. */
 export const FACT = '/fact'
@@ -53,7 +54,7 @@ export function createNodeFacts({ nodeId: self, membership, own }: Parts): NodeF
       return Reflect.get(Object(answer), 'value')
     } catch (error) {
       const name = membership.members.get(nodeId)?.name ?? nodeId
-      const why = error instanceof Error ? error.message : String(error)
+      const why = reasonOf(error)
       const message = `The node ${name}, whose settings these are, does not tell about its machine (${why}); nothing was changed`
       throw new ApiError('NODE_UNREACHABLE', message, { data: { nodeId, mayBeDone: false } })
     }

@@ -15,6 +15,7 @@ import { defer } from '../base/deferred.ts'
 import type { Log } from '../base/log.ts'
 import type { ArchiveSide } from './archive-side.ts'
 import { Silence } from './silence.ts'
+import { reasonOf } from '../base/reason.ts'
 
 /** Pauses between restarts of the archive thread: doubled from the first to the last. */
 const THREAD_RESTART_FIRST_MS = 250
@@ -103,7 +104,7 @@ export class ArchiveThreadKeeper {
     this.#started_ms = this.#clock.monotonic_ms()
     worker.on('message', (message: FromArchiveThread) => this.#receive(message))
     worker.on('error', (error: unknown) => {
-      this.#failure = error instanceof Error ? error.message : String(error)
+      this.#failure = reasonOf(error)
     })
     worker.on('exit', () => this.#exited())
     return worker

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Authorization, Client, Order } from 'acme-client'
 import type { AcmeAnswer, AcmeFailed, AcmeStep, AcmeStepped } from '../../src/model/acme.ts'
 import { askCa, type Door, doors, saidIn } from './door.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 /** Between two looks at what the CA has not decided, where it does not say. */
 const LOOK_AFTER_S = 2
@@ -27,7 +28,7 @@ export async function stepOf(step: AcmeStep): Promise<AcmeStepped> {
     try {
       return await advanced(step, door)
     } catch (error) {
-      const reason = door.problem ?? (error instanceof Error ? error.message : String(error))
+      const reason = door.problem ?? reasonOf(error)
       // Of an order that the CA does not know, and of an account that is another one there.
       const isOver =
         door.problem !== undefined && (door.status === 404 || /^(accountDoesNotExist|malformed)/.test(reason))

@@ -1,6 +1,7 @@
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { NoRoomError } from '../../storage/room.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 /** Seconds between two looks at a disk that failed. */
 const PROBE_EVERY_S = 5
@@ -56,7 +57,7 @@ export class StorageWatch {
 
   failed(error: unknown, now_ms: number): void {
     const since_ms = this.#fault?.since_ms ?? Math.round(now_ms)
-    const message = error instanceof Error ? error.message : String(error)
+    const message = reasonOf(error)
     if (error instanceof NoRoomError) {
       this.#fault = { reason: message, since_ms, isStoring: false, isFinal: this.#fault?.isFinal ?? false }
       return

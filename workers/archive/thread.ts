@@ -10,6 +10,7 @@ import type { FromArchive, ObjectPlace } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 import { StorageWatch } from './storage-watch.ts'
 import { type ClockEvent, TickClock } from './tick-clock.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 const POLL_DEADLINE_MS = 900
 /** The clock may be this far behind the archive and is waited for; beyond that the archive steps back. */
@@ -219,7 +220,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     if (this.#warned.has(message)) return
     // What lasts is one line, not one each second.
     if (LASTING.has(message)) this.#warned.add(message)
-    this.#post({ type: 'warning', message, detail: textOf(detail) }, [])
+    this.#post({ type: 'warning', message, detail: reasonOf(detail) }, [])
   }
 
   /** Polls outside the rhythm. It ends even when that fails, because an apply waits for it. */
@@ -237,7 +238,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
       try {
         problems = checkArchive(this.#writer.databases)
       } catch (error) {
-        problems = [`the archive could not be checked: ${textOf(error)}`]
+        problems = [`the archive could not be checked: ${reasonOf(error)}`]
       }
     })
     return problems
@@ -264,5 +265,3 @@ function placeOf(object: ArchiveObject): ObjectPlace {
   const { id, kind, name, backend, slot } = object
   return { objectId: id, kind, name, backend, slot }
 }
-
-const textOf = (detail: unknown): string => (detail instanceof Error ? detail.message : String(detail))

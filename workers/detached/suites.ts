@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import { withSuites } from '../../src/drivers/apt/sources.ts'
 import { replaceFileDurably } from '../host/durable-files.ts'
 import type { SuitesStep } from './plan.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 const SAVED = 'saved'
 const DISABLED = /(^|\/)\.|\.disabled$/
@@ -19,7 +20,7 @@ export async function changeSuites(folder: string, { files, suites, into }: Suit
     }
     return undefined
   } catch (error) {
-    return messageOf(error)
+    return reasonOf(error)
   }
 }
 
@@ -42,8 +43,6 @@ export async function putBack(folder: string): Promise<string | undefined> {
     }
     return undefined
   } catch (error) {
-    return messageOf(error)
+    return reasonOf(error)
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))

@@ -9,6 +9,7 @@ import { numberOf, rowOf, wayOf } from './line.ts'
 import type { Forwarding, FromLogThread, LogLosses, LogsOptions, ToLogThread } from './messages.ts'
 import { Numbering } from './numbering.ts'
 import { frameOf, type Sender } from './syslog-message.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 const TICK_MS = 250
 /** Ticks from one word of what was counted to the next. */
@@ -162,7 +163,7 @@ export class LogThread {
       this.#store.tidy(this.#now_ms(), seen)
       this.#fault = undefined
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = reasonOf(error)
       // What lasts is told once.
       if (this.#fault === undefined) this.#warn('the access log cannot be stored', reason)
       this.#fault = reason

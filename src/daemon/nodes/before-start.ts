@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePlace } from '../../http/listening.ts'
 import { lockState } from '../state-lock.ts'
 import { type NodePlace, peerPorts, plainPorts } from './places.ts'
+import { reasonOf } from '../../base/reason.ts'
 
 const LOOK_MS = 200
 /** Nodes whose parent was killed end by themselves, in a few seconds. */
@@ -37,7 +38,7 @@ export async function assertFree(places: readonly NodePlace[], isFirst: boolean)
       try {
         await freePlace({ host, port })
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
+        const why = reasonOf(error)
         throw new Error(`node ${number} ${why}; choose other ports with --listen and --peer`, { cause: error })
       }
     }

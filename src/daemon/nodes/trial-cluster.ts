@@ -8,6 +8,7 @@ import { keep, type KeptNodes, peerOf } from './kept-nodes.ts'
 import { endPrograms } from './left-programs.ts'
 import { NodeProcess, type NodeStart } from './node-process.ts'
 import type { NodePlace } from './places.ts'
+import { reasonOf } from '../../base/reason.ts'
 
 export interface TrialParts extends Pick<Settings, 'state' | 'administrator'> {
   /** Undefined: at the first start, and where there was one. */
@@ -115,7 +116,7 @@ export class TrialCluster {
       this.#demo = demo.worker
       return { frontend, origins: demo.originPorts }
     } catch (error) {
-      complain(`there is no demonstration: ${error instanceof Error ? error.message : String(error)}`)
+      complain(`there is no demonstration: ${reasonOf(error)}`)
       return undefined
     }
   }

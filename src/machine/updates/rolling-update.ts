@@ -5,6 +5,7 @@ import { ApiError } from '../../base/errors.ts'
 import { newId } from '../../base/ids.ts'
 import type { JobHandle, JobKind, Jobs } from '../../jobs/jobs.ts'
 import type { NodeUpdate, NodeUpdateTold } from './node-update.ts'
+import { reasonOf } from '../../base/reason.ts'
 
 /** A node of the cluster, as this one sees it. */
 export interface SeenNode {
@@ -183,5 +184,3 @@ function stopped(turns: readonly Turn[], at: number, why: string): ApiError {
   const others = `Updated before: ${names(turns.slice(0, at))}. Not begun: ${names(turns.slice(at + 1))}`
   return new ApiError('APPLY_PARTIAL', `The update stopped at ${turns[at]?.name}: ${why}. ${others}`)
 }
-
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

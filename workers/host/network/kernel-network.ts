@@ -9,6 +9,7 @@ import { silentGateways, takenAddresses } from './neighbours.ts'
 import { keepingSecondaries } from './promotion.ts'
 import { raiseLinks, setLinks } from './raised-links.ts'
 import { ourPart, resolve, type Target, type TargetAddress, together } from './target.ts'
+import { reasonOf } from '../../../src/base/reason.ts'
 
 /** Each round makes up for what the kernel did on its own in the round before. */
 const ROUNDS_MAX = 4
@@ -188,7 +189,7 @@ export class KernelNetwork {
 }
 
 function failed(error: unknown): RunResult {
-  const output = error instanceof Error ? error.message : String(error)
+  const output = reasonOf(error)
   return { exitCode: error instanceof UnreadableKernel ? error.exitCode : 1, output }
 }
 

@@ -1,0 +1,2 @@
+/** What an error says; what else was thrown, as text. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
