@@ -81,7 +81,7 @@ export interface EndpointSpec<
   readonly reveals?: true
   /**
    * Granted, and the answer is the same for all who may ask, until figures, the names of objects or somebody's rights
-   * change: threads in front answer it from memory (record 159).
+   * change: it is answered from memory (record 160).
    */
   readonly isSameForAll?: true
   /** About what the caller came with, an API token included, which has no account otherwise. */

@@ -29,6 +29,8 @@ export interface Rendered<Body extends Uint8Array | string = Uint8Array | string
   readonly body: Body
   /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
   readonly isTransient?: true
+  /** Asked for a moment later it is another one: nobody is answered with it again. */
+  readonly isOfNow?: true
   /** A copy can be spared: bytes that are held are not written over. */
   readonly hold?: Hold
   /** The same bytes, compressed beforehand; without them they are compressed when somebody wants that. */

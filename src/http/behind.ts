@@ -5,7 +5,7 @@ import { http } from '../base/http.ts'
 import { type Answer, BODILESS, failure } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { FRONT_HEADER, KEEP_HEADER, readKeep } from './fronted-exchange.ts'
-import type { FrontMemory, Wish } from './front-memory.ts'
+import type { AnswerMemory, Wish } from './answer-memory.ts'
 import { HAS_BODY } from './incoming.ts'
 import { relay, relayWhole } from './relaying.ts'
 import { begin, LARGE_BODY_BYTES, send } from './sending.ts'
@@ -46,12 +46,12 @@ const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has char
 /** The thread behind: answers what a thread in front does not remember. */
 export class Behind {
   readonly #socketPath: string
-  readonly #memory: FrontMemory
+  readonly #memory: AnswerMemory
   /** Of requests that are refused here. */
   readonly #nextId: () => string
   readonly #agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX })
 
-  constructor(socketPath: string, memory: FrontMemory, nextId: () => string) {
+  constructor(socketPath: string, memory: AnswerMemory, nextId: () => string) {
     this.#socketPath = socketPath
     this.#memory = memory
     this.#nextId = nextId

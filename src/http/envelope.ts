@@ -20,6 +20,8 @@ export interface Answer {
   readonly isTransient?: true | undefined
   /** A copy can be spared: bytes that are held are not. */
   readonly hold?: Hold | undefined
+  /** Asked for a moment later it is another one. */
+  readonly isOfNow?: true | undefined
   /** Instead of `body`: made while it is sent. */
   readonly slices?: (() => Slices) | undefined
   /** Instead of `body`: without an end. */

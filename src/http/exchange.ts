@@ -2,7 +2,10 @@ import { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { LOCAL_ROOT } from '../auth/local-root.ts'
 import { ApiError } from '../base/errors.ts'
+import { validity } from '../base/validity.ts'
+import type { Keep } from './answer-memory.ts'
 import { tooLarge } from './body.ts'
+import type { Answer } from './envelope.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Incoming } from './incoming.ts'
 import type { Owed } from './owed.ts'
@@ -40,6 +43,7 @@ export class Exchange implements Incoming {
   #body: Readable | undefined
   /** One that is told to go on although it was not held up does not read the next request of its connection. */
   #isPaused = false
+  #keep: Keep | undefined
 
   readonly #listener: ListenerState
 
@@ -53,8 +57,19 @@ export class Exchange implements Incoming {
     this.#framing = framingOf(request, this.method)
   }
 
-  get commonHead(): string {
+  /** Lines behind those of the answer. */
+  headBehind(_answer: Answer): string {
     return this.#listener.commonHead
+  }
+
+  /** Read here, before anything is waited for: what changes meanwhile is not in the answer. */
+  letKeep(untilOf: () => number): void {
+    this.#keep = { answers: validity.answers, rights: validity.rights, untilOf }
+  }
+
+  /** undefined: the answer is nobody else's. */
+  get keep(): Keep | undefined {
+    return this.#keep
   }
 
   /** The connection ends with this answer. */

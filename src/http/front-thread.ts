@@ -8,7 +8,7 @@ import { Behind } from './behind.ts'
 import { connectionBounds, Connections } from './connections.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 import { behindWhatCame, UNWANTED_BODY } from './framing.ts'
-import { FrontMemory, wishOf } from './front-memory.ts'
+import { AnswerMemory, wishOf } from './answer-memory.ts'
 import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
 import { Owed } from './owed.ts'
 import { commonHeadOf, send, sendLater } from './sending.ts'
@@ -28,7 +28,7 @@ const PASSED_MS = 250
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by fronts.ts only
 const { socketPath, validity, threads, idPrefix } = workerData as FrontOptions
-const memory = new FrontMemory(new Validity(validity))
+const memory = new AnswerMemory(new Validity(validity))
 const nextId = requestIds(idPrefix)
 const behind = new Behind(socketPath, memory, nextId)
 const connections = new Connections(connectionBounds(undefined, threads), undefined, threads)
@@ -42,9 +42,8 @@ function serve(response: HttpResponse, request: HttpRequest, listener: FrontList
     else void sendLater(response, exchange, behindWhatCame(UNWANTED_BODY), nextId())
     return
   }
-  const wish = wishOf(exchange)
-  const known = wish && memory.find(wish)
-  if (known === undefined) behind.ask(response, exchange, wish)
+  const known = memory.find(exchange)
+  if (known === undefined) behind.ask(response, exchange, wishOf(exchange))
   else send(response, known, nextId(), exchange)
 }
 

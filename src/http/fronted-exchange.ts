@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { validity } from '../base/validity.ts'
+import { isKeepable, type Keep } from './answer-memory.ts'
+import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 
 /** Of a request: the address of its client, and behind it `ambiguous` where its framing was. */
@@ -7,26 +8,17 @@ export const FRONT_HEADER = 'x-fulcrum-front'
 /** Of an answer: what `keepText` writes. */
 export const KEEP_HEADER = 'x-fulcrum-keep'
 
-/** What an answer may be kept by: both numbers of `Validity`, and when the caller has to be looked at again. */
-export interface Keep {
-  readonly answers: number
-  readonly rights: number
-  /** Unix time. */
-  readonly until_ms: number
-}
-
-const keepText = ({ answers, rights, until_ms }: Keep): string => `${answers} ${rights} ${until_ms}`
+const keepText = ({ answers, rights, untilOf }: Keep): string => `${answers} ${rights} ${untilOf()}`
 
 export function readKeep(text: string): Keep {
   const [answers = Number.NaN, rights = Number.NaN, until_ms = Number.NaN] = text.split(' ').map(Number)
-  return { answers, rights, until_ms }
+  return { answers, rights, untilOf: () => until_ms }
 }
 
 /** A request that a thread in front has not answered itself. */
 export class FrontedExchange extends Exchange {
   readonly #address: string
   readonly #isAmbiguous: boolean
-  #keep: Keep | undefined
 
   constructor(response: HttpResponse, request: HttpRequest, listener: ListenerState) {
     super(response, request, listener)
@@ -48,12 +40,7 @@ export class FrontedExchange extends Exchange {
     return this.#isAmbiguous
   }
 
-  /** Read here, before anything is waited for: what changes meanwhile is not in the answer. */
-  letKeep(until_ms: number): void {
-    this.#keep = { answers: validity.answers, rights: validity.rights, until_ms }
-  }
-
-  override get commonHead(): string {
-    return this.#keep === undefined ? '' : `\r\n${KEEP_HEADER}: ${keepText(this.#keep)}`
+  override headBehind(answer: Answer): string {
+    return this.keep === undefined || !isKeepable(answer) ? '' : `\r\n${KEEP_HEADER}: ${keepText(this.keep)}`
   }
 }

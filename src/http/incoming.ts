@@ -22,8 +22,8 @@ export interface Incoming {
   readonly carried?: CarriedWho
   /** It came by the daemon's own socket. */
   readonly isLocal?: boolean
-  /** It came by a thread in front, which may keep the answer and, until then, who may ask for it. */
-  letKeep?(until_ms: number): void
+  /** The answer may be kept, and until the moment that this tells (Unix time in ms) that this caller may ask for it. */
+  letKeep?(untilOf: () => number): void
   /** Aborted when the client goes away before it has its answer. Behind a socket only, as is the next one. */
   readonly signal?: AbortSignal
   /** Instead of `readBody`: as it comes. Fails when the client goes away, is too slow, or sends more than that. */

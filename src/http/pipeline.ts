@@ -156,7 +156,7 @@ export class Pipeline {
   #letKeep({ route, incoming }: Asked, { rights }: Who): void {
     const proof = proofOf(incoming)
     if (proof === undefined || rights?.granted[route.index] !== WHOLLY) return
-    incoming.letKeep?.(Math.min(Date.now() + KEPT_MS_MAX, this.#parts.expiryOf(proof)))
+    incoming.letKeep?.(() => Math.min(Date.now() + KEPT_MS_MAX, this.#parts.expiryOf(proof)))
   }
 
   /** Answers what another node has forwarded, as if it had been asked here by whom that node names. */

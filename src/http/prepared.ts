@@ -92,6 +92,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     stream,
     isShared,
     isTransient,
+    isOfNow,
     hold,
   } = ready
   const headers: Record<string, string> = { ...ready.headers }
@@ -109,6 +110,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
     stream,
     isShared,
     isTransient,
+    isOfNow,
     hold,
   }
 }

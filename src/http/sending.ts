@@ -83,9 +83,12 @@ export async function sendLater(
 }
 
 /** The status and the headers. */
-export function begin(response: HttpResponse, answer: Answer, requestId: string, { commonHead }: Exchange): void {
+export function begin(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
-  response.writeHeader('Content-Type', `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}${commonHead}`)
+  response.writeHeader(
+    'Content-Type',
+    `${answer.head ?? headOf(answer)}\r\nX-Request-Id: ${requestId}${exchange.headBehind(answer)}`,
+  )
 }
 
 /** While an answer that lasts goes on it has a place. Refuses with TOO_MANY_AT_ONCE. */

@@ -1,6 +1,8 @@
 import { rmSync } from 'node:fs'
 import uws, { App, type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js'
 import { SOCKET_PATH_BYTES_MAX } from '../base/socket-address.ts'
+import { validity } from '../base/validity.ts'
+import { AnswerMemory, isKeepable, wishOf } from './answer-memory.ts'
 import { connectionBounds, Connections } from './connections.ts'
 import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
@@ -75,7 +77,8 @@ export async function listen(
 ): Promise<Listener> {
   // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
   const place = isHandover ? address : await freePlace(address)
-  const state = newState(handle, { commonHead: commonHeadOf(tls) })
+  const memory = fronts === undefined ? new AnswerMemory(validity) : undefined
+  const state = newState(handle, { commonHead: commonHeadOf(tls), memory })
   const serveOn = (app: TemplatedApp) => answering(app, place.port, state, nextId)
   const beside = fronts?.listener(place.port)
   const acceptor = await Acceptor.open(tls, beside ?? new OwnSpeakers(serveOn))
@@ -157,6 +160,7 @@ async function listenAt(path: string, state: State, nextId: () => string): Promi
 function newState(handle: Handler, more: Partial<State>): State {
   return {
     handle,
+    memory: undefined,
     isDraining: false,
     isStopping: false,
     isLocal: false,
@@ -176,6 +180,8 @@ function answering(app: TemplatedApp, port: number | undefined, state: State, ne
 
 interface State extends ListenerState {
   handle: Handler
+  /** undefined: each request is handled. */
+  readonly memory: AnswerMemory | undefined
   /** Threads in front ask here, for their clients. */
   readonly isBehindFronts: boolean
   isDraining: boolean
@@ -199,7 +205,14 @@ function serve(response: HttpResponse, request: HttpRequest, requestId: string, 
     response.close()
     return
   }
+  const known = exchange.hasUnwantedBody ? undefined : state.memory?.find(exchange)
+  if (known === undefined) respond(response, exchange, requestId, state)
+  else send(response, known, requestId, exchange)
+}
+
+function respond(response: HttpResponse, exchange: Exchange, requestId: string, state: State): void {
   const answer = exchange.hasUnwantedBody ? UNWANTED_BODY : state.handle(exchange, requestId)
+  if (state.memory !== undefined) remember(state.memory, exchange, answer)
   if (!(answer instanceof Promise) && refusals.areTooMany(answer.status)) {
     response.close()
     return
@@ -210,4 +223,18 @@ function serve(response: HttpResponse, request: HttpRequest, requestId: string, 
   }
   const late = exchange.isUnclear ? behindWhatCame(answer) : Promise.resolve(answer)
   void state.owed.until(sendLater(response, exchange, late, requestId))
+}
+
+/** An answer in time is known by now; of a late one the headers of its request are read before they are gone. */
+function remember(memory: AnswerMemory, exchange: Exchange, answer: Answer | Promise<Answer>): void {
+  const { keep } = exchange
+  if (keep === undefined || (!(answer instanceof Promise) && !isKeepable(answer))) return
+  const wish = wishOf(exchange)
+  if (wish === undefined) return
+  if (!(answer instanceof Promise)) memory.learn(wish, answer, keep)
+  else
+    void answer.then(
+      (late) => memory.learn(wish, late, keep),
+      () => undefined,
+    )
 }

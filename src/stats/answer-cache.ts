@@ -8,8 +8,14 @@ export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 /** Answers asked for once that are remembered: a window that is asked for again soon is worth keeping. */
 const ASKED_ONCE_MAX = 1_024
 
+/** The same bytes for who asked for a window that is over, and for who asked for one of which this is all so far. */
+export interface HistoryAnswer {
+  readonly whole: Rendered<Uint8Array>
+  readonly ofNow: Rendered<Uint8Array>
+}
+
 interface Kept {
-  readonly answer: Rendered<Uint8Array>
+  readonly answer: HistoryAnswer
   isUsed: boolean
 }
 
@@ -27,15 +33,15 @@ export class AnswerCache {
     return false
   }
 
-  get(key: string): Rendered<Uint8Array> | undefined {
+  get(key: string): HistoryAnswer | undefined {
     const kept = this.#answers.get(key)
     if (kept === undefined) return undefined
     kept.isUsed = true
     return kept.answer
   }
 
-  put(key: string, answer: Rendered<Uint8Array>): void {
-    const size = answer.body.length
+  put(key: string, answer: HistoryAnswer): void {
+    const size = answer.whole.body.length
     if (size > HISTORY_CACHE_ENTRY_BYTES || this.#answers.has(key)) return
     this.#answers.set(key, { answer, isUsed: false })
     this.#bytes += size
@@ -46,7 +52,7 @@ export class AnswerCache {
         // Asked for since it last was the oldest: it goes to the end of the line.
         kept.isUsed = false
         this.#answers.set(oldest, kept)
-      } else this.#bytes -= kept.answer.body.length
+      } else this.#bytes -= kept.answer.whole.body.length
     }
   }
 

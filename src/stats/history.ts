@@ -8,6 +8,7 @@ import { TRIM_GRACE_S } from '../../storage/limits.ts'
 import { AnswerCache } from './answer-cache.ts'
 import { type Arrangement, listOf, one, proxies, realsOf, servers } from './arrangement.ts'
 import { type HistoryPage, HistoryText } from './history-text.ts'
+import { validity } from '../base/validity.ts'
 import { JsonBuffer } from '../base/json-buffer.ts'
 import { CORE_METRICS, type Metric, METRICS } from '../model/metrics.ts'
 import type { ObjectNames } from './names.ts'
@@ -91,6 +92,7 @@ export class HistoryAnswers {
 
   /** After a step of the clock the seconds to come may have other values than those answered before. */
   forget(): void {
+    validity.endAnswers()
     this.#generation++
     this.#cache.clear()
     this.#rendered.clear()
@@ -168,8 +170,10 @@ export class HistoryAnswers {
     const storage = this.#reader.storage?.()
     const page = { arrangement, query, window, closed_s, storage, isKept: () => this.#isKept(window, closed_s) }
     const etag = this.#tag(target, page)
+    // Of a window that is not over yet, the buckets that are.
+    const isOfNow = query.end > window.end_s
     const ready = this.#cache.get(etag)
-    if (ready !== undefined) return ready
+    if (ready !== undefined) return isOfNow ? ready.ofNow : ready.whole
     const form = { etag, contentType: TYPES[query.format], vary: VARY }
     const buckets = (window.end_s - window.first_s) / window.step_s
     if (buckets * arrangement.subjects.length * weightOf(query) > HISTORY_WHOLE_POINTS_MAX) {
@@ -181,9 +185,10 @@ export class HistoryAnswers {
     if (this.#closed() < closed_s) return this.#rendering(target, query)
     if (!isFinal) return { ...form, etag: undefined, body: this.#out.view(), isTransient: true }
     if (!this.#cache.wants(etag)) return { ...form, body: this.#out.view(), isTransient: true }
-    const answer = { ...form, body: this.#out.take() }
+    const whole = { ...form, body: this.#out.take() }
+    const answer = { whole, ofNow: { ...whole, isOfNow: true as const } }
     this.#cache.put(etag, answer)
-    return answer
+    return isOfNow ? answer.ofNow : answer.whole
   }
 
   /** The end of what is closed. When it went back, nothing that was rendered before may be used. */

@@ -5,7 +5,9 @@ import { createUser, PASSWORD, roleIds } from '../attack/attack-fixture.ts'
 import { Daemon, daemonFixture } from '../fixtures/daemon.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
-const ARGS = ['--no-demo', '--front-threads', '2']
+const argsOf = (threads: number) => ['--no-demo', '--front-threads', `${threads}`]
+/** Without any, the thread that answers remembers by itself. */
+const BOTH = [0, 2]
 
 /** Statuses of so many polls one after the other, on as many connections as there are threads and more. */
 async function polls(daemon: Daemon, token: string, path: string): Promise<ReadonlySet<number>> {
@@ -13,9 +15,12 @@ async function polls(daemon: Daemon, token: string, path: string): Promise<Reado
   return new Set(await Promise.all(asked))
 }
 
-async function fixture(test: Test) {
-  const daemon = await daemonFixture(test, ARGS)
+async function fixture(test: Test, threads: number) {
+  const daemon = await daemonFixture(test, argsOf(threads))
   const live = `/${daemon.node}/layer7proxy/stats/rips`
+  const end = Math.floor(Date.now() / 1_000) - 10
+  const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '192.0.2.1', port: 80 })
+  const history = `${live}/${id}/history?start=${end - 60}&end=${end}`
   const readOnly = (await roleIds((...asked) => daemon.call(...asked)))['Monitoring'] ?? ''
   const reader = await createUser((...asked) => daemon.call(...asked), 'reader@localhost', [readOnly])
   await daemon.data('PUT', '/services/apply')
@@ -23,72 +28,81 @@ async function fixture(test: Test) {
     const body = { email: 'reader@localhost', password: PASSWORD }
     return String((await daemon.call('POST', '/token', { body, token: '' })).json.data.token)
   }
-  return { daemon, live, reader, readOnly, login }
+  return { daemon, live, history, ripId: String(id), reader, readOnly, login }
 }
 
-t.test('who may no longer ask is refused by every thread in front with the next request', async (test) => {
-  const { daemon, live, reader, login } = await fixture(test)
-  const ends: Readonly<Record<string, (token: string) => Promise<unknown>>> = {
-    'a logout': (token) => daemon.call('DELETE', '/token', { token }),
-    'a session that an administrator ends': async () => {
-      const sessions: readonly { readonly id: string; readonly userId: string }[] = await daemon.data(
+for (const threads of BOTH) {
+  t.test(`who may no longer ask is refused with the next request: ${threads} threads in front`, async (test) => {
+    const { daemon, live, history, reader, login } = await fixture(test, threads)
+    const ends: Readonly<Record<string, (token: string) => Promise<unknown>>> = {
+      'a logout': (token) => daemon.call('DELETE', '/token', { token }),
+      'a session that an administrator ends': async () => {
+        const sessions: readonly { readonly id: string; readonly userId: string }[] = await daemon.data(
+          'GET',
+          '/localUsers/sessions',
+        )
+        for (const { id, userId } of sessions)
+          if (userId === reader) await daemon.data('DELETE', `/localUsers/sessions/${id}`)
+      },
+      'a role that is taken away': async () => {
+        await daemon.data('PUT', `/localUsers/users/${reader}`, { roles: [] })
+        await daemon.data('PUT', '/services/apply')
+      },
+      'a user who is gone': async () => {
+        await daemon.data('DELETE', `/localUsers/users/${reader}`)
+        await daemon.data('PUT', '/services/apply')
+      },
+    }
+    for (const [what, end] of Object.entries(ends)) {
+      const token = await login()
+      for (const path of [live, history])
+        test.same(await polls(daemon, token, path), new Set([what.includes('gone') ? 403 : 200]), `before ${what}`)
+      await end(token)
+      for (const path of [live, history])
+        test.same(await polls(daemon, token, path), new Set([what.includes('role') ? 403 : 401]), what)
+    }
+  })
+
+  t.test(
+    `an API token counts until it is revoked, and for its endpoints only: ${threads} threads in front`,
+    async (test) => {
+      const { daemon, live } = await fixture(test, threads)
+      const table: readonly { readonly id: string; readonly path: string }[] = await daemon.data(
         'GET',
-        '/localUsers/sessions',
+        '/rbac/endpoints',
       )
-      for (const { id, userId } of sessions)
-        if (userId === reader) await daemon.data('DELETE', `/localUsers/sessions/${id}`)
+      const granted = table.filter(({ path }) => path.endsWith('/layer7proxy/stats/rips')).map(({ id }) => id)
+      const wanted = { name: 'poller', endpoints: granted }
+      const { id, token } = await daemon.data('POST', '/localUsers/me/tokens', wanted)
+      test.same(await polls(daemon, token, live), new Set([200]))
+      test.same(await polls(daemon, token, live.replace('/rips', '/backends')), new Set([403]))
+      await daemon.data('DELETE', `/localUsers/me/tokens/${id}`)
+      test.same(await polls(daemon, token, live), new Set([401]))
     },
-    'a role that is taken away': async () => {
-      await daemon.data('PUT', `/localUsers/users/${reader}`, { roles: [] })
-      await daemon.data('PUT', '/services/apply')
-    },
-    'a user who is gone': async () => {
-      await daemon.data('DELETE', `/localUsers/users/${reader}`)
-      await daemon.data('PUT', '/services/apply')
-    },
-  }
-  for (const [what, end] of Object.entries(ends)) {
-    const token = await login()
-    const before = await polls(daemon, token, live)
-    test.same(before, new Set([what.includes('gone') ? 403 : 200]), `before ${what}`)
-    await end(token)
-    test.same(await polls(daemon, token, live), new Set([what.includes('role') ? 403 : 401]), what)
-  }
-})
+  )
 
-t.test('an API token counts until it is revoked, and for its endpoints only', async (test) => {
-  const { daemon, live } = await fixture(test)
-  const table: readonly { readonly id: string; readonly path: string }[] = await daemon.data('GET', '/rbac/endpoints')
-  const granted = table.filter(({ path }) => path.endsWith('/layer7proxy/stats/rips')).map(({ id }) => id)
-  const wanted = { name: 'poller', endpoints: granted }
-  const { id, token } = await daemon.data('POST', '/localUsers/me/tokens', wanted)
-  test.same(await polls(daemon, token, live), new Set([200]))
-  test.same(await polls(daemon, token, live.replace('/rips', '/backends')), new Set([403]))
-  await daemon.data('DELETE', `/localUsers/me/tokens/${id}`)
-  test.same(await polls(daemon, token, live), new Set([401]))
-})
-
-t.test('what an apply has changed is in the next poll of every thread in front', async (test) => {
-  const { daemon, live } = await fixture(test)
-  const body = { name: 'first', ip: '192.0.2.1', port: 80 }
-  const { id } = await daemon.data('POST', '/ipvsDirector/rips', body)
-  await daemon.data('POST', '/layer7proxy/backends', { name: 'pool', mode: 'http', reals: [{ ripId: id }] })
-  await daemon.data('PUT', '/services/apply')
-  const names = async () => {
-    const answers = await Promise.all(Array.from({ length: 12 }, () => daemon.call('GET', live)))
-    return new Set(answers.flatMap(({ json }) => json.data.map(({ name }: { readonly name: string }) => name)))
-  }
-  test.same(await names(), new Set(['first']))
-  for (const name of ['second', 'third', 'fourth']) {
-    await daemon.data('PUT', `/ipvsDirector/rips/${id}`, { ...body, name })
+  t.test(`what an apply has changed is in the next poll: ${threads} threads in front`, async (test) => {
+    const { daemon, live, ripId: id } = await fixture(test, threads)
+    const body = { name: 'first', ip: '192.0.2.1', port: 80 }
+    await daemon.data('PUT', `/ipvsDirector/rips/${id}`, body)
+    await daemon.data('POST', '/layer7proxy/backends', { name: 'pool', mode: 'http', reals: [{ ripId: id }] })
     await daemon.data('PUT', '/services/apply')
-    test.same(await names(), new Set([name]))
-  }
-})
+    const names = async () => {
+      const answers = await Promise.all(Array.from({ length: 12 }, () => daemon.call('GET', live)))
+      return new Set(answers.flatMap(({ json }) => json.data.map(({ name }: { readonly name: string }) => name)))
+    }
+    test.same(await names(), new Set(['first']))
+    for (const name of ['second', 'third', 'fourth']) {
+      await daemon.data('PUT', `/ipvsDirector/rips/${id}`, { ...body, name })
+      await daemon.data('PUT', '/services/apply')
+      test.same(await names(), new Set([name]))
+    }
+  })
+}
 
 t.test('killed at any time, it serves again; stopped, it ends what it has', async (test) => {
   const state = temporaryFolder(test, 'fronts')
-  const daemon = new Daemon(state, ARGS)
+  const daemon = new Daemon(state, argsOf(2))
   test.teardown(() => daemon.end())
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     await daemon.start()

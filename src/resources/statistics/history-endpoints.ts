@@ -53,6 +53,7 @@ const about = ({ name, isExtension }: HistoryLayer, verb: string) => ({
   message: 'History',
   produces: ['application/json', 'text/csv'],
   isTagged: true as const,
+  isSameForAll: true as const,
 })
 
 const askable = ({ title, metrics }: HistoryLayer, kind: HistoryKind): Askable => ({

@@ -26,7 +26,7 @@ t.test('an answer is not kept when what it is made of became another one before 
   for (const change of [() => validity.endAnswers(), () => validity.endRights()]) {
     let asked = 0
     const { port } = await listenInFront(test, async (incoming) => {
-      incoming.letKeep?.(Date.now() + 60_000)
+      incoming.letKeep?.(() => Date.now() + 60_000)
       asked += 1
       change()
       return ok('1')

@@ -21,9 +21,9 @@ t.test('only whole answers of a caller who counts are kept', async (test) => {
 t.test('a client says nothing that only a thread in front may say, and hears nothing of it', async (test) => {
   const { seen, port } = await counting(test, listenInFront)
   const headers = { 'x-fulcrum-front': '192.0.2.1 ambiguous', 'X-Fulcrum-Front': '192.0.2.2' }
-  for (let count = 0; count < 2; count++) {
+  for (let count = 0; count < 4; count++) {
     const answer = await fetch(`http://127.0.0.1:${port}/`, { headers })
-    test.same([await answer.text(), answer.headers.get('set-cookie')], ['1', 'a=1'])
+    test.match([await answer.text(), answer.headers.get('set-cookie')], [/^\d$/, 'a=1'])
     test.notOk(
       [...answer.headers.keys()].some((name) => name.includes('fulcrum')),
       'also from memory',
@@ -31,4 +31,5 @@ t.test('a client says nothing that only a thread in front may say, and hears not
   }
   const [asked] = seen
   test.match(asked, { address: '127.0.0.1', isAmbiguous: false })
+  test.ok(seen.length < 4, 'what is asked for again is answered from memory')
 })

@@ -1,12 +1,10 @@
 import t from 'tap'
 import { AnswerCache, HISTORY_CACHE_BYTES, HISTORY_CACHE_ENTRY_BYTES } from '../../../src/stats/answer-cache.ts'
 
-const answer = (size: number) => ({
-  body: new Uint8Array(size),
-  etag: '"x"',
-  contentType: 'application/json' as const,
-  vary: 'Accept',
-})
+const answer = (size: number) => {
+  const whole = { body: new Uint8Array(size), etag: '"x"', contentType: 'application/json' as const, vary: 'Accept' }
+  return { whole, ofNow: whole }
+}
 
 t.test('bounded by bytes; the one asked longest ago goes first', async (t) => {
   const cache = new AnswerCache()

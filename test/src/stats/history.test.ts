@@ -271,6 +271,24 @@ t.test('an answer asked for again is kept and tagged; a new name or a step of th
   t.not(again?.etag, before, 'the seconds may have other values now')
 })
 
+t.test('an answer is told again only when its window is over', (t) => {
+  const { history, writer } = begin(t, 97)
+  const { hwm_s } = writer
+  const ofNow = (start: number, end: number, resolution = 1) => {
+    const ask = () => history.frontend('fe', query(start, end, { resolution }))
+    const [first, kept, again] = [ask(), ask(), ask()]
+    t.strictSame([again, textOf(kept)], [kept, textOf(first)])
+    return kept?.isOfNow
+  }
+  t.equal(ofNow(hwm_s - 9, hwm_s), undefined)
+  t.equal(ofNow(hwm_s - 9, hwm_s + 1), true)
+  t.equal(ofNow(hwm_s - 9, hwm_s), undefined, 'the same bytes, asked for in both ways')
+  const tens = hwm_s - (hwm_s % 10)
+  t.equal(ofNow(tens - 20, tens, 10), undefined)
+  t.equal(ofNow(tens - 20, tens + 1, 10), true, 'the bucket of its last second is open')
+  t.end()
+})
+
 /** Every way to ask, so that what was rendered for one question is used for the next. */
 function questions(hwm_s: number, random: () => number): HistoryQuery {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
