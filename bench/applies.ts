@@ -32,6 +32,8 @@ const SIZES: readonly Size[] = scaled(
   ],
   [{ reals: 20, rounds: 1, title: '20 real servers', healthCheck: CHECKED }],
 )
+/** Changes of each kind that are staged before an apply. */
+const STAGED = scaled(10, 1)
 /** A backend holds 20,000 at the most. */
 const PER_BACKEND = 10_000
 
@@ -98,16 +100,20 @@ async function changes(
   { port, frontendId, realIds }: Filled,
 ): Promise<readonly (readonly [string, string])[]> {
   const plain = await plainReload(`${daemon.state}/haproxy`, port)
-  const [check_ms, alone_ms, stage_ms, review_ms, validate_ms, reload_ms, runtime_ms] = Array.from(
-    { length: 7 },
+  const [check_ms, alone_ms, stage_ms, weigh_ms, review_ms, validate_ms, reload_ms, runtime_ms] = Array.from(
+    { length: 8 },
     (): number[] => [],
-  ) as [number[], number[], number[], number[], number[], number[], number[]]
+  ) as [number[], number[], number[], number[], number[], number[], number[], number[]]
   try {
     for (let i = 0; i < rounds; i += 1) {
       check_ms.push(await runTime(['haproxy', '-c', '-f', `${daemon.state}/haproxy/haproxy.cfg`]))
       alone_ms.push(await plain.reload())
-      const timeout = { timeoutClient: 40 + i }
-      stage_ms.push(await timed(() => daemon.data('PUT', `/layer7proxy/frontends/${frontendId}`, timeout)))
+      for (let n = 0; n < STAGED; n += 1) {
+        const timeout = { timeoutClient: 40 + i + n }
+        stage_ms.push(await timed(() => daemon.data('PUT', `/layer7proxy/frontends/${frontendId}`, timeout)))
+        const weight = { port: 8000, weight: 7 + i + n }
+        weigh_ms.push(await timed(() => daemon.data('PUT', `/ipvsDirector/rips/${realIds.at(-1 - n)}`, weight)))
+      }
       review_ms.push(await timed(() => daemon.data('GET', '/services/pending')))
       validate_ms.push(await timed(() => daemon.data('POST', '/services/validate')))
       reload_ms.push(await apply(daemon))
@@ -126,8 +132,9 @@ async function changes(
   return [
     ['`haproxy -c` of the same file', spread(check_ms)],
     ['HAProxy alone: reload of the same file', spread(alone_ms)],
-    ['stage one change', spread(stage_ms)],
-    ['review of one pending change', spread(review_ms)],
+    ['stage a timeout', spread(stage_ms)],
+    ['stage a weight', spread(weigh_ms)],
+    ['review of what is pending', spread(review_ms)],
     ['validate it', spread(validate_ms)],
     ['apply of a change that reloads', spread(reload_ms)],
     ['the same as a multiple of `haproxy -c`', times(reload_ms)],

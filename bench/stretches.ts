@@ -17,6 +17,7 @@ import { systemClock } from '../src/base/clock.ts'
 import type { PlanResult } from '../src/drivers/driver.ts'
 import { supervisedPaths } from '../src/drivers/haproxy/paths.ts'
 import { createDrivers } from '../src/drivers/index.ts'
+import { sentPlan } from '../src/drivers/sent-plan.ts'
 import { newId } from '../src/base/ids.ts'
 import { silentLog } from '../src/base/log.ts'
 import { LmdbConfigStore } from '../storage/config/lmdb-config-store.ts'
@@ -49,13 +50,15 @@ async function longestStretch(work: () => unknown): Promise<number> {
 /** Takes plans as the system worker does, over to another thread, and carries nothing out. */
 function receivingWorker() {
   const code = `const { parentPort } = require('node:worker_threads')
-    parentPort.on('message', (steps) => parentPort.postMessage({ ok: true, done: steps.length, recorded: 0, warnings: [] }))`
+    parentPort.on('message', ({ steps }) => parentPort.postMessage({ ok: true, done: steps.length, recorded: 0, warnings: [] }))`
   const worker = new Worker(code, { eval: true })
-  const send: PlanExecutor['execute'] = (steps) =>
-    new Promise((resolve) => {
+  const send: PlanExecutor['execute'] = async (steps) => {
+    const plan = await sentPlan(steps)
+    return await new Promise((resolve) => {
       worker.once('message', (result: PlanResult) => resolve(result))
-      worker.postMessage(steps)
+      worker.postMessage(plan)
     })
+  }
   return { executor: { execute: send, check: send }, stop: () => worker.terminate() }
 }
 

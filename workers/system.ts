@@ -1,6 +1,7 @@
 /** Tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
 import { type MessagePort, workerData } from 'node:worker_threads'
-import type { PlanResult, Step } from '../src/drivers/driver.ts'
+import type { PlanResult } from '../src/drivers/driver.ts'
+import { receivedPlan, type SentPlan } from '../src/drivers/sent-plan.ts'
 import type { Host, UnitName, UnitState } from '../src/drivers/host.ts'
 import { checkPlan as check, executePlan as execute } from './executor.ts'
 import { createHost } from './host/create-host.ts'
@@ -15,14 +16,14 @@ function host(): Host {
 
 /** `figures` is asked for what was counted before a step takes it away, and answers when that was read. */
 export function executePlan({
-  steps,
+  plan,
   figures,
 }: {
-  readonly steps: readonly Step[]
+  readonly plan: SentPlan
   readonly figures?: MessagePort | undefined
 }): Promise<PlanResult> {
   const capture = figures && (() => answerOf(figures))
-  return execute(host(), steps, { capture })
+  return execute(host(), receivedPlan(plan), { capture })
 }
 
 function answerOf(port: MessagePort): Promise<void> {
@@ -32,8 +33,8 @@ function answerOf(port: MessagePort): Promise<void> {
   })
 }
 
-export function checkPlan({ steps }: { readonly steps: readonly Step[] }): Promise<PlanResult> {
-  return check(host(), steps)
+export function checkPlan({ plan }: { readonly plan: SentPlan }): Promise<PlanResult> {
+  return check(host(), receivedPlan(plan))
 }
 
 export function unitState({ unit }: { readonly unit: UnitName }): Promise<UnitState> {

@@ -183,8 +183,9 @@ export class Draft {
   }
 
   #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
-    this.#read(section, record.id)
-    this.#checkName(section, record)
+    const before = this.#read(section, record.id)
+    const name = SECTIONS[section].nameField
+    if (before === undefined || record[name] !== before[name]) this.#checkName(section, record)
     this.#write(section, record)
   }
 
@@ -268,20 +269,33 @@ export class Draft {
     })
   }
 
-  /** Ids of the records with this name. To look through all is dear for plans, and the index for a single edit. */
+  /** Ids of the records with this name. A single edit needs no index of all that is pending, and a plan does. */
   #named(section: SectionName, name: string): readonly string[] | undefined {
     let names = this.#names.get(section)
     if (names === undefined) {
-      const records = this.#list(section)
       if (!this.#asked.has(section)) {
         this.#asked.add(section)
-        return records.filter((record) => nameOf(section, record) === name).map(({ id }) => id)
+        return this.#namedNow(section, name)
       }
       names = new Map()
-      for (const record of records) addName(names, nameOf(section, record), record.id)
+      for (const record of this.#list(section)) addName(names, nameOf(section, record), record.id)
       this.#names.set(section, names)
     }
     return names.get(name)
+  }
+
+  #namedNow(section: SectionName, name: string): readonly string[] {
+    const { nameField } = SECTIONS[section]
+    const applied = this.#store.agreed
+      .list(section, CLUSTER)
+      .filter(({ value }) => String(Reflect.get(Object(value), nameField)).toLowerCase() === name)
+      .map(({ value }) => String(Reflect.get(Object(value), 'id')))
+    const changed = [...this.#store.changes(), ...this.#edits.values()].filter((change) => change.section === section)
+    const ids = new Set([...applied, ...changed.map(({ key }) => key)])
+    return [...ids].filter((id) => {
+      const record = this.#find(section, id)
+      return record !== undefined && nameOf(section, record) === name
+    })
   }
 
   /** Of a record that runs, its name can be told. */

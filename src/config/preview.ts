@@ -25,7 +25,7 @@ export function effectOf(
   return { effect: dearest(affected.map(({ effect }) => effect)), services: affected.map(({ service }) => service) }
 }
 
-/** What an apply would write and do. The loop turns between drivers. */
+/** What an apply would write and do. The loop turns between what takes long. */
 export async function previewOf(
   drivers: readonly Driver[],
   running: ConfigView,
@@ -37,16 +37,37 @@ export async function previewOf(
   await turn()
   const after = drivers.map((driver) => driver.render(desired))
   await turn()
-  const files = after.flatMap((rendered, at) => fileDiffs(before[at] ?? [], rendered))
+  const files: FilePreview[] = []
+  for (const [at, rendered] of after.entries()) files.push(...(await fileDiffs(before[at] ?? [], rendered)))
   return { files, steps: steps.map(({ kind, why }) => ({ kind, why })) }
 }
 
-function fileDiffs(before: ReturnType<Driver['render']>, after: ReturnType<Driver['render']>): readonly FilePreview[] {
+/** In UTF-16 units. */
+const SHORT_MAX = 256 * 1_024
+const isShort = (text: string) => text.length <= SHORT_MAX
+
+async function fileDiffs(
+  before: ReturnType<Driver['render']>,
+  after: ReturnType<Driver['render']>,
+): Promise<readonly FilePreview[]> {
   const contentOf = (files: typeof before, path: string) => files.find((file) => file.path === path)?.content ?? ''
   // A file that goes is shown as well.
   const paths = [...new Set([...after, ...before].map(({ path }) => path))]
-  return paths.flatMap((path) => {
+  const files: FilePreview[] = []
+  for (const path of paths) {
     const [old, content] = [contentOf(before, path), contentOf(after, path)]
-    return old === content ? [] : [{ path, diff: fileDiff(path, old, content) }]
-  })
+    if (isShort(old) && isShort(content)) {
+      if (old !== content) files.push({ path, diff: fileDiff(path, old, content) })
+      continue
+    }
+    for (const text of [old, content]) {
+      // The first look into it joins the parts that it was put together of.
+      text.charCodeAt(0)
+      await turn()
+    }
+    if (old === content) continue
+    await turn()
+    files.push({ path, diff: fileDiff(path, old, content) })
+  }
+  return files
 }

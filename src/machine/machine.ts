@@ -10,6 +10,7 @@ import { clusterFolder } from '../drivers/etcd-file.ts'
 import { createDrivers } from '../drivers/index.ts'
 import { readNameServers } from './name-servers.ts'
 import { PROGRAMS } from '../drivers/programs.ts'
+import { sentPlan } from '../drivers/sent-plan.ts'
 import { type Settings, SettingsError } from '../settings.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import { machineFacts } from '../threads/machine-facts.ts'
@@ -152,13 +153,14 @@ export function createMachine(settings: Settings): Machine {
       createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, ...cluster),
     nameServers: readNameServers,
     executor: {
-      execute(steps, capture) {
-        if (capture === undefined) return pool.run('executePlan', { steps })
+      async execute(steps, capture) {
+        const plan = await sentPlan(steps)
+        if (capture === undefined) return await pool.run('executePlan', { plan })
         const { port1, port2 } = new MessageChannel()
         port1.on('message', () => void capture().finally(() => port1.postMessage('captured')))
-        return pool.run('executePlan', { steps, figures: port2 }, [port2]).finally(() => port1.close())
+        return await pool.run('executePlan', { plan, figures: port2 }, [port2]).finally(() => port1.close())
       },
-      check: (steps) => pool.run('checkPlan', { steps }),
+      check: async (steps) => await pool.run('checkPlan', { plan: await sentPlan(steps) }),
     },
     masterSocket,
     challengeSocket: haproxy.challengeSocket,
@@ -183,7 +185,7 @@ export function createMachine(settings: Settings): Machine {
             ...common,
           }) as const,
       )
-      const stopped = await pool.run('executePlan', { steps })
+      const stopped = await pool.run('executePlan', { plan: await sentPlan(steps) })
       return stopped.ok ? undefined : stopped.output
     },
     async close() {

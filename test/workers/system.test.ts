@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { sentPlan } from '../../src/drivers/sent-plan.ts'
 import { systemPool } from '../../src/threads/worker-pool.ts'
 import * as tasks from '../../workers/system.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
@@ -11,9 +12,19 @@ t.test('plans are checked and carried out in the system thread', async (t) => {
   t.teardown(() => pool.close())
   const steps = driver.plan(undefined, viewOf({}), { atLeast: 'runtime' })
   t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'stopped')
-  t.strictSame(await pool.run('checkPlan', { steps }), { ok: true, done: 1, recorded: 0, warnings: [] })
+  t.strictSame(await pool.run('checkPlan', { plan: await sentPlan(steps) }), {
+    ok: true,
+    done: 1,
+    recorded: 0,
+    warnings: [],
+  })
   t.equal(await host.readFile(paths.configFile), undefined, 'a check leaves nothing behind')
-  t.strictSame(await pool.run('executePlan', { steps }), { ok: true, done: steps.length, recorded: 0, warnings: [] })
+  t.strictSame(await pool.run('executePlan', { plan: await sentPlan(steps) }), {
+    ok: true,
+    done: steps.length,
+    recorded: 0,
+    warnings: [],
+  })
   t.equal(await pool.run('unitState', { unit: 'layer7proxy' }), 'running')
 })
 
@@ -31,7 +42,12 @@ t.test('a failed plan comes back as a value', async (t) => {
     mode: 0o600,
     checked: true,
   } as const
-  t.match(await pool.run('executePlan', { steps: [swap] }), { ok: false, failedStep: 0, why: 'swap', output: /ENOENT/ })
+  t.match(await pool.run('executePlan', { plan: await sentPlan([swap]) }), {
+    ok: false,
+    failedStep: 0,
+    why: 'swap',
+    output: /ENOENT/,
+  })
 })
 
 t.test('nothing but plans, and what is asked about units, runs in this thread: an apply would wait for it', (t) => {

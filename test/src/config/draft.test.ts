@@ -29,6 +29,31 @@ t.test('a name that is taken is refused, whatever its case, and the message name
   await edit((draft) => draft.section('realServers').merge('a', { name: 'WEB' }))
 })
 
+t.test('a name is looked for among what runs and what is pending', async (test) => {
+  const { edit, promote } = configFixture(test)
+  for (const [id, name] of Object.entries({ a: 'one', b: 'two' }))
+    await edit((draft) => draft.section('realServers').create(realServer(id, { name })))
+  await promote()
+  const create = (id: string, name: string) =>
+    edit((draft) => draft.section('realServers').create(realServer(id, { name })))
+  const isTaken = (id: string, name: string) => refuses(test, 'NAME_NOT_UNIQUE', create(id, name))
+  await isTaken('c', 'ONE')
+  await edit((draft) => draft.section('realServers').put(realServer('a', { name: 'three', weight: 7 })))
+  await isTaken('c', 'Three')
+  await create('c', 'one')
+  await edit((draft) => draft.section('realServers').remove('b'))
+  await create('d', 'TWO')
+  await isTaken('e', 'two')
+  await promote()
+  for (const name of ['one', 'two', 'three']) await isTaken('e', name)
+  await edit((draft) => draft.section('realServers').put(realServer('a', { name: 'three', weight: 8 })))
+  await refuses(
+    test,
+    'NAME_NOT_UNIQUE',
+    edit((draft) => draft.section('realServers').put(realServer('a', { name: 'Two' }))),
+  )
+})
+
 t.test('every reference to a missing record is reported at once', async (test) => {
   const { edit, store } = configFixture(test)
   await edit((draft) => draft.section('realServers').create(realServer('a')))

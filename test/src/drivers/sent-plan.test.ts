@@ -1,0 +1,49 @@
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
+import t from 'tap'
+import type { Step } from '../../../src/drivers/driver.ts'
+import { receivedPlan, type SentPlan, sentPlan } from '../../../src/drivers/sent-plan.ts'
+
+const common = { why: 'why', timeout_ms: 1 } as const
+const check = (content: string): Step => ({ ...common, kind: 'check', path: '/a', content, mode: 0o600, argv: ['/b'] })
+const replace = (content: string): Step => ({
+  ...common,
+  kind: 'replaceFile',
+  path: '/a',
+  content,
+  mode: 0o600,
+  checked: true,
+})
+
+/** As the other thread has it. */
+function passed(plan: SentPlan): SentPlan {
+  const { port1, port2 } = new MessageChannel()
+  port1.postMessage(plan)
+  const { message } = receiveMessageOnPort(port2) as { readonly message: SentPlan }
+  port1.close()
+  return message
+}
+
+t.test('steps arrive as they were, however long and in whatever script', async (test) => {
+  const texts = ['', 'short', 'x'.repeat(300_000), 'ä'.repeat(300_000), 'a😀'.repeat(1_000_000), '😀'.repeat(999_999)]
+  for (const text of texts) {
+    const steps = [check(text), replace('another'), replace(text)]
+    const plan = await sentPlan(steps)
+    test.strictSame(receivedPlan(passed(plan)), steps, `${text.length}`)
+    test.equal(plan.long.length, text.length > 262_144 ? 1 : 0, 'once')
+  }
+})
+
+t.test('the loop turns while a long text is put into shared memory, and the message is short', async (test) => {
+  const text = 'server a 192.0.2.1:80\n'.repeat(1_000_000)
+  let turns = 0
+  const count = () => {
+    turns += 1
+    if (turns > 0) setImmediate(count).unref()
+  }
+  setImmediate(count)
+  const plan = await sentPlan([check(text), replace(text)])
+  test.ok(turns > 5, `${turns} turns`)
+  turns = Number.NEGATIVE_INFINITY
+  test.ok(JSON.stringify(plan.steps).length < 1_000)
+  test.equal(plan.long[0]?.bytes.buffer instanceof SharedArrayBuffer, true)
+})
