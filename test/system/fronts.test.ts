@@ -81,6 +81,20 @@ for (const threads of BOTH) {
     },
   )
 
+  t.test(`what is discarded is gone with the next poll: ${threads} threads in front`, async (test) => {
+    const { daemon, live, ripId, history } = await fixture(test, threads)
+    const { id } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'staged', ip: '192.0.2.2', port: 80 })
+    const window = history.slice(history.indexOf('?') + 1)
+    const paths = [history.replace(ripId, id), `${live}/history?ids=${ripId},${id}&${window}`]
+    for (const path of paths) test.same(await polls(daemon, await daemon.login(), path), new Set([200]), path)
+    await daemon.data('DELETE', `/ipvsDirector/rips/${id}`)
+    const after = await Promise.all(paths.map((path) => daemon.call('GET', path)))
+    test.same(
+      after.map(({ status }) => status),
+      [404, 422],
+    )
+  })
+
   t.test(`what an apply has changed is in the next poll: ${threads} threads in front`, async (test) => {
     const { daemon, live, ripId: id } = await fixture(test, threads)
     const body = { name: 'first', ip: '192.0.2.1', port: 80 }

@@ -15,6 +15,9 @@ function answer(found: Rendered | undefined): Reply<never> {
   throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
 }
 
+/** What tells of a record that is only staged, which may be discarded in the next moment. */
+const ofStaged = (found: Rendered | undefined): Rendered | undefined => found && { ...found, isOfNow: true }
+
 /** What one layer tells. */
 export interface HistoryLayer {
   /** Begins the names of its endpoints. */
@@ -121,7 +124,7 @@ function ofOne(layer: HistoryLayer) {
       'server',
       `History of a real server, one entry per ${title} backend`,
       inBackends,
-      (of, id, query, ctx) => of.rip(id, query) ?? (isStored(ctx, id) ? of.none(query) : undefined),
+      (of, id, query, ctx) => of.rip(id, query) ?? (isStored(ctx, id) ? ofStaged(of.none(query)) : undefined),
     ),
   ]
 }
@@ -146,14 +149,20 @@ function ofSeveral(layer: HistoryLayer, kind: HistoryKind) {
     handle: (ctx, { query: { ids, ...window }, accept }) => {
       const history = figures(ctx)
       const errors: FieldError[] = []
+      let hasStaged = false
       const refusal = (id: string) => {
         const found = history.kindsOf(id)
-        if (found.includes(kind) || (kind === 'server' && isStored(ctx, id))) return undefined
+        if (found.includes(kind)) return undefined
+        if (kind === 'server' && isStored(ctx, id)) {
+          hasStaged = true
+          return undefined
+        }
         const [other] = found
         return other === undefined ? `which is no ${NOUNS[kind]} that runs` : `which is a ${NOUNS[other]}`
       }
       const listed = listedIds(ids, refusal, errors)
-      return answer(history.several(kind, listed, historyQuery(window, accept, asked, errors)))
+      const found = history.several(kind, listed, historyQuery(window, accept, asked, errors))
+      return answer(hasStaged ? ofStaged(found) : found)
     },
   })
 }
