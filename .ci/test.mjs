@@ -22,7 +22,8 @@ const TOGETHER = [
 // What others would wait for comes first, then what is broad and quick, and then what takes longest, so that no processor
 // waits for it at the end.
 const ORDER = ['trees', 'contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
-const LONGEST = `system/fronts system/package-content system/package-removal system/package-install system/rolling-update
+const LONGEST =
+  `system/fronts system/package-content system/package-removal system/package-install system/rolling-update
   system/failover-faults system/cluster-begun-killed system/cluster-joined-killed system/cluster-leaving-alive
   system/cluster-leaving-last system/haproxy-3-1 system/haproxy-3-2 system/haproxy-3-3 system/haproxy-3-4
   system/haproxy-3-5 system/haproxy-3-6 system/haproxy-3-7 system/haproxy-3-8 system/haproxy-3-9
