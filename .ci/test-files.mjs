@@ -23,8 +23,9 @@ registerHooks({
 })
 
 const files = process.argv.slice(2)
-// The limit is each file's. tap reads that of the process while it loads.
+/** For teardowns of a file that ran out of time. */
 const GRACE_S = 30
+// The limit is each file's. tap reads that of the process while it loads.
 const timeout_s = Number(process.env.TAP_TIMEOUT ?? 30)
 process.env.TAP_TIMEOUT = `${timeout_s * files.length}`
 const { default: t } = await import('tap')

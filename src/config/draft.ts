@@ -22,7 +22,7 @@ import { refuseBroken } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
 import { inTurns } from '../base/turns.ts'
 import { usageOf } from './usage.ts'
-import { asRecord, CLUSTER } from './views.ts'
+import { asRecord, CLUSTER, configView } from './views.ts'
 
 const keyOf = ({ section, key }: Pick<Write, 'section' | 'key'>) => `${section}\0${key}`
 
@@ -183,9 +183,7 @@ export class Draft {
   }
 
   #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
-    const before = this.#read(section, record.id)
-    const name = SECTIONS[section].nameField
-    if (before === undefined || record[name] !== before[name]) this.#checkName(section, record)
+    this.#checkName(section, record, this.#read(section, record.id))
     this.#write(section, record)
   }
 
@@ -196,8 +194,7 @@ export class Draft {
   ): void {
     const before = this.#get(section, id)
     const after: SectionRecords[N] = { ...before, ...defined(patch) }
-    const name = SECTIONS[section].nameField
-    if (after[name] !== before[name]) this.#checkName(section, after)
+    this.#checkName(section, after, before)
     this.#write(section, after)
   }
 
@@ -258,8 +255,10 @@ export class Draft {
     return newest
   }
 
-  #checkName<N extends SectionName>(section: N, record: SectionRecords[N]): void {
+  /** `before`: what has this name already keeps it. */
+  #checkName<N extends SectionName>(section: N, record: SectionRecords[N], before?: SectionRecords[N]): void {
     const { nameField } = SECTIONS[section]
+    if (before !== undefined && record[nameField] === before[nameField]) return
     const [id] = othersThan(record.id, this.#named(section, nameOf(section, record)))
     const other = id === undefined ? undefined : this.#find(section, id)
     if (other === undefined) return
@@ -285,13 +284,9 @@ export class Draft {
   }
 
   #namedNow(section: SectionName, name: string): readonly string[] {
-    const { nameField } = SECTIONS[section]
-    const applied = this.#store.agreed
-      .list(section, CLUSTER)
-      .filter(({ value }) => String(Reflect.get(Object(value), nameField)).toLowerCase() === name)
-      .map(({ value }) => String(Reflect.get(Object(value), 'id')))
+    const applied = [...configView(this.#store.agreed).list(section)].filter((one) => nameOf(section, one) === name)
     const changed = [...this.#store.changes(), ...this.#edits.values()].filter((change) => change.section === section)
-    const ids = new Set([...applied, ...changed.map(({ key }) => key)])
+    const ids = new Set([...applied.map(({ id }) => id), ...changed.map(({ key }) => key)])
     return [...ids].filter((id) => {
       const record = this.#find(section, id)
       return record !== undefined && nameOf(section, record) === name

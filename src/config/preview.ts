@@ -1,6 +1,7 @@
 import type { FilePreview, PlanPreview } from '../context/staging.ts'
 import { EFFECTS, type ChangeEffect, type Driver } from '../drivers/driver.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
+import { isLong, joinParts } from '../base/long-texts.ts'
 import { turn } from '../base/turns.ts'
 import { fileDiff } from './file-diff.ts'
 
@@ -42,10 +43,6 @@ export async function previewOf(
   return { files, steps: steps.map(({ kind, why }) => ({ kind, why })) }
 }
 
-/** In UTF-16 units. */
-const SHORT_MAX = 256 * 1_024
-const isShort = (text: string) => text.length <= SHORT_MAX
-
 async function fileDiffs(
   before: ReturnType<Driver['render']>,
   after: ReturnType<Driver['render']>,
@@ -56,18 +53,8 @@ async function fileDiffs(
   const files: FilePreview[] = []
   for (const path of paths) {
     const [old, content] = [contentOf(before, path), contentOf(after, path)]
-    if (isShort(old) && isShort(content)) {
-      if (old !== content) files.push({ path, diff: fileDiff(path, old, content) })
-      continue
-    }
-    for (const text of [old, content]) {
-      // The first look into it joins the parts that it was put together of.
-      text.charCodeAt(0)
-      await turn()
-    }
-    if (old === content) continue
-    await turn()
-    files.push({ path, diff: fileDiff(path, old, content) })
+    for (const text of [old, content]) if (isLong(text)) await joinParts(text)
+    if (old !== content) files.push({ path, diff: fileDiff(path, old, content) })
   }
   return files
 }

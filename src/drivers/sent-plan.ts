@@ -1,9 +1,8 @@
-import { inTurns, turn } from '../base/turns.ts'
+import { isLong, joinParts } from '../base/long-texts.ts'
+import { inTurns } from '../base/turns.ts'
 import type { CheckStep, ReplaceFileStep, Step } from './driver.ts'
 
-/** Copied with the message, up to here in UTF-16 units. */
-const SHORT_MAX = 256 * 1_024
-/** Encoded in one go: some tenths of a millisecond. */
+/** In UTF-16 units, encoded in one go: some tenths of a millisecond. */
 const PORTION = 512 * 1_024
 
 /** Steps on their way to another thread. */
@@ -29,7 +28,7 @@ type WithContent = CheckStep | ReplaceFileStep
 export async function sentPlan(steps: readonly Step[]): Promise<SentPlan> {
   const places = new Map<string, number[]>()
   for (const [at, step] of steps.entries()) {
-    if (!hasContent(step) || step.content.length <= SHORT_MAX) continue
+    if (!hasContent(step) || !isLong(step.content)) continue
     const known = places.get(step.content)
     if (known === undefined) places.set(step.content, [at])
     else known.push(at)
@@ -52,8 +51,7 @@ export function receivedPlan({ steps, long }: SentPlan): readonly Step[] {
 }
 
 async function sharedBytes(text: string): Promise<Uint8Array> {
-  // Whoever put it together has had this turn; the first look into it joins its parts.
-  await turn()
+  await joinParts(text)
   const bytes = Buffer.from(new SharedArrayBuffer(Buffer.byteLength(text)))
   let written = 0
   await inTurns(portionsOf(text), (portion) => {

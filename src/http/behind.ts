@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http'
 import type { HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../base/errors.ts'
 import { http } from '../base/http.ts'
-import { type Answer, BODILESS, failure } from './envelope.ts'
+import { type Answer, BODILESS, failure, isEventStream } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { FRONT_HEADER, KEEP_HEADER, readKeep } from './fronted-exchange.ts'
 import type { AnswerMemory, Wish } from './answer-memory.ts'
@@ -80,14 +80,14 @@ export class Behind {
       isAnswered = true
       // What is left of a body that was refused is not sent.
       message.on('end', () => asked.writableEnded || asked.destroy())
-      this.#answered(response, exchange, message, wish)
+      this.#answered(response, exchange, message, wish, over)
     })
     asked.on('error', () => undefined)
     // It says so by ending the connection: that the client may send no more, or gets no answer.
     asked.on('close', () => {
-      if (!isAnswered && !exchange.aborted) response.close()
-      // The last that came is sent a moment later.
-      setImmediate(over)
+      if (isAnswered) return
+      over()
+      if (!exchange.aborted) response.close()
     })
   }
 
@@ -105,7 +105,14 @@ export class Behind {
     this.#agent.destroy()
   }
 
-  #answered(response: HttpResponse, exchange: Exchange, message: IncomingMessage, wish: Wish | undefined): void {
+  /** `over` is called when the answer is sent, or owed by itself. */
+  #answered(
+    response: HttpResponse,
+    exchange: Exchange,
+    message: IncomingMessage,
+    wish: Wish | undefined,
+    over: () => void,
+  ): void {
     // Whoever reads it hears of it as well.
     message.on('error', () => undefined)
     const answer = answerOf(message)
@@ -114,6 +121,7 @@ export class Behind {
     const reply = (use: () => void) => {
       exchange.endReading()
       if (!exchange.aborted) response.cork(use)
+      over()
     }
     // Not an answer of ours: uWebSockets.js has refused what it was asked.
     if (message.headers['x-request-id'] === undefined) {
@@ -133,11 +141,11 @@ export class Behind {
         (body) => {
           const whole = { ...answer, body }
           const keep = message.headers[KEEP_HEADER]
-          if (wish !== undefined && typeof keep === 'string' && answer.status === 200)
-            this.#memory.learn(wish, whole, readKeep(keep))
+          if (wish !== undefined && typeof keep === 'string') this.#memory.learn(wish, whole, readKeep(keep))
           reply(() => send(response, whole, requestId, exchange))
         },
         () => {
+          over()
           if (!exchange.aborted) response.close()
         },
       )
@@ -145,9 +153,9 @@ export class Behind {
     }
     reply(() => {
       begin(response, answer, requestId, exchange)
-      const over = exchange.owes()
+      const ended = isEventStream(answer.contentType) ? () => undefined : exchange.owes()
       exchange.onGone(
-        Number.isNaN(length) ? relay(response, message, over) : relayWhole(response, message, length, over),
+        Number.isNaN(length) ? relay(response, message, ended) : relayWhole(response, message, length, ended),
       )
     })
   }

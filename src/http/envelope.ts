@@ -37,6 +37,8 @@ export interface Answer {
 }
 
 export const JSON_TYPE = 'application/json'
+/** Answers of this type have no end of their own. */
+export const isEventStream = (contentType: string): boolean => contentType.startsWith('text/event-stream')
 /** Statuses of answers that have no body. */
 export const BODILESS: ReadonlySet<number> = new Set([204, 304])
 const NO_HEADERS: Readonly<Record<string, string>> = {}

@@ -12,7 +12,7 @@ import { PeerError } from '../peers/peer-error.ts'
 import { type Asked, type Authenticate, stillAllowed } from './admission.ts'
 import { type AuditTrail, isAudited, noted, noteOf } from './audited.ts'
 import { bytesMaxOf, refuseAmbiguous, tooLarge } from './body.ts'
-import { type Answer, BODILESS, JSON_TYPE } from './envelope.ts'
+import { type Answer, BODILESS, isEventStream, JSON_TYPE } from './envelope.ts'
 import { gatherEvents, gatherLists, refuseNumbers } from './gathering.ts'
 import { HAS_BODY, type Incoming } from './incoming.ts'
 import { answerRefusal } from './refusal.ts'
@@ -148,7 +148,7 @@ async function received(
     body.destroy()
     return lasting
   }
-  if (contentType.startsWith('text/event-stream')) {
+  if (isEventStream(contentType)) {
     return { ...lasting, stream: whileAllowed(streamOf(body), isAllowed, { comment: '' }) }
   }
   if (!BODILESS.has(status) && !(Number(length) <= WHOLE_BYTES_MAX)) return lasting

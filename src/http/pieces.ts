@@ -2,8 +2,8 @@ import type { HttpResponse } from 'uWebSockets.js'
 
 /**
  * What is written between two flushes has room in the buffer of uWebSockets.js, which has 16 KiB, beside the headers of
- * the first piece. Of a larger one it would lose all when the socket takes nothing at that moment but a second later:
- * the length of the chunk is kept and its bytes are not (https://github.com/uNetworking/uWebSockets.js/issues/1249).
+ * the first piece. Of a larger one it loses all when the socket has no room for the length of its chunk: that is kept
+ * and sent later, and the bytes are not (https://github.com/uNetworking/uWebSockets.js/issues/1249).
  */
 const FLUSH_BYTES_MAX = 15 * 1_024
 /** In UTF-8. */
