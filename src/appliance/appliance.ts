@@ -183,6 +183,7 @@ async function createMembership(
     etcdSays,
     listen: settings.peer,
     ...told,
+    keepSessions: () => sessions.keepAll(),
     cutOff: (host: string) => cutOff({ facts, running }, host),
     // A node without a record listens where all do.
     apiPortOf: (id: string) => running.get('userInterfaces', id)?.apiPort ?? settings.listen.port,

@@ -50,6 +50,8 @@ export class Sessions {
   /** By user, of people without a record: the newest session. */
   readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
+  /** Ids of those that were opened without a quorum: no store has them. */
+  readonly #unkept = new Set<string>()
 
   constructor(table: SharedTable, tokens: Tokens, clock: Clock) {
     this.#table = table
@@ -170,9 +172,19 @@ export class Sessions {
   async #keep(session: Session): Promise<void> {
     try {
       await this.#table.put(session.id, session)
+      this.#unkept.delete(session.id)
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
+      this.#unkept.add(session.id)
       this.#take({ puts: [{ key: session.id, value: session }], removed: [] })
+    }
+  }
+
+  /** Keeps those that were opened without a quorum: since this node needs none, whoever has one stays logged in. */
+  async keepAll(): Promise<void> {
+    for (const id of this.#unkept) {
+      const session = this.#live.get(id)
+      if (session !== undefined) await this.#keep(session)
     }
   }
 
@@ -198,6 +210,7 @@ export class Sessions {
   #forget(id: string): void {
     const userId = this.#live.get(id)?.userId ?? ''
     this.#live.delete(id)
+    this.#unkept.delete(id)
     validity.endRights()
     if (this.#introduced.get(userId)?.id !== id) return
     const next = this.list(userId).at(-1)

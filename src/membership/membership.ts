@@ -56,6 +56,8 @@ export interface MembershipParts extends Omit<
   readonly executor: PlanExecutor
   /** What the etcd beside this daemon says of its version; undefined where there is none. */
   readonly etcdSays: EtcdGround['says']
+  /** Keeps what people have opened while the node could not take part in changes. */
+  readonly keepSessions: () => Promise<void>
 }
 
 /** An empty store takes over what is at this position. */
@@ -327,6 +329,7 @@ export class Membership implements ClusterActor {
         await cluster?.close()
         await this.#service.stop()
       })
+      await this.#parts.keepSessions()
       await this.#files.leave()
     } finally {
       // What failed is tried again by what is put together next.

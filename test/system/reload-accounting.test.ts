@@ -24,64 +24,82 @@ async function archived(daemon: Daemon, id: string, from: number, to: number) {
   }
 }
 
+/** The daemon stands still for longer than the rest of a poll, again and again, and mostly in the middle of one. */
+async function standStill({ pid }: Daemon, signal: AbortSignal): Promise<void> {
+  for (let round = 0; !signal.aborted; round++) {
+    // Polls are 50 ms after each second.
+    await sleep(1_052 + ((round * 4) % 15) - (Date.now() % 1_000))
+    process.kill(pid, 'SIGSTOP')
+    await sleep(1_200 + ((round * 463) % 1_200))
+    process.kill(pid, 'SIGCONT')
+  }
+}
+
 // Run by itself, the file has a deadline of its own.
-t.setTimeout((SECONDS + 180) * 1000)
+t.setTimeout(2 * (SECONDS + 180) * 1000)
 
-t.test(
-  'a reload every two seconds under load: nothing invented, nothing lost',
-  { timeout: (SECONDS + 120) * 1000 },
-  async (test) => {
-    const daemon = await daemonFixture(test)
-    const origin = await countingOrigin(test)
-    const port = await freePort()
-    const rip = await daemon.data('POST', '/ipvsDirector/rips', { name: 'o', ip: '127.0.0.1', port: origin.port })
-    const backend = await daemon.data('POST', '/layer7proxy/backends', {
-      name: 'be',
-      mode: 'tcp',
-      reals: [{ ripId: rip.id }],
-      healthCheck: { type: 'none' },
-    })
-    const made = { name: 'fe', mode: 'tcp', ip: '127.0.0.1', ports: String(port), defaultBackendId: backend.id }
-    const { id } = await daemon.data('POST', '/layer7proxy/frontends', made)
-    await daemon.data('PUT', '/services/apply')
-    const from = Math.floor(Date.now() / 1000) - 5
-    await until(
-      'the first figures',
-      () => daemon.data('GET', `/${daemon.node}/layer7proxy/stats/frontends/${id}`),
-      ({ status }) => status === 'OPEN',
-    )
+for (const stands of [false, true])
+  t.test(
+    `a reload every two seconds under load${stands ? ', and a daemon that stands still in its polls' : ''}`,
+    {
+      timeout: (SECONDS + 120) * 1000,
+    },
+    async (test) => {
+      const daemon = await daemonFixture(test)
+      const origin = await countingOrigin(test)
+      const port = await freePort()
+      const rip = await daemon.data('POST', '/ipvsDirector/rips', { name: 'o', ip: '127.0.0.1', port: origin.port })
+      const backend = await daemon.data('POST', '/layer7proxy/backends', {
+        name: 'be',
+        mode: 'tcp',
+        reals: [{ ripId: rip.id }],
+        healthCheck: { type: 'none' },
+      })
+      const made = { name: 'fe', mode: 'tcp', ip: '127.0.0.1', ports: String(port), defaultBackendId: backend.id }
+      const { id } = await daemon.data('POST', '/layer7proxy/frontends', made)
+      await daemon.data('PUT', '/services/apply')
+      const from = Math.floor(Date.now() / 1000) - 5
+      await until(
+        'the first figures',
+        () => daemon.data('GET', `/${daemon.node}/layer7proxy/stats/frontends/${id}`),
+        ({ status }) => status === 'OPEN',
+      )
 
-    const load = startLoad(port, { perSecond: 200, streams: 20 })
-    const ends = performance.now() + SECONDS * 1000
-    let reloads = 0
-    for (let next = performance.now() + RELOAD_EVERY_MS; performance.now() < ends; next += RELOAD_EVERY_MS) {
-      await sleep(Math.max(0, next - performance.now()))
-      await daemon.data('PUT', '/services/layer7proxy/reload')
-      reloads++
-    }
-    await load.stop()
-    test.same(load.failures, [], 'no connection failed')
-    const master = `${daemon.state}/haproxy/master.sock`
-    await until(
-      'the old workers to end',
-      () => ask(master, 'show proc').catch(() => 'old workers'),
-      (text) => !/# old workers\n\d/.test(text),
-      60_000,
-    )
-    await sleep(2_500)
-    const found = await archived(daemon, id, from, Math.floor(Date.now() / 1000))
-    test.equal(found.resolution, 1)
-    test.comment(`${reloads} reloads, ${found.unknown} unknown seconds`)
-    // What HAProxy takes and cannot hand on, because the origin has no time, it has counted all the same.
-    const { connections, sent_bytes, received_bytes } = load.counted
-    const truths = { connections, received_bytes: sent_bytes, sent_bytes: received_bytes }
-    test.comment(`the origin: ${JSON.stringify(origin)}`)
-    for (const figure of ['connections', 'received_bytes', 'sent_bytes'] as const) {
-      const [truth, counted] = [truths[figure], found[figure]]
-      const lost = (truth - counted) / truth
-      test.comment(`${figure}: clients ${truth}, archive ${counted}, lost ${(lost * 100).toFixed(5)} %`)
-      test.ok(counted <= truth, `${figure}: nothing invented`)
-      test.ok(lost < LOST_MAX, `${figure}: nothing lost`)
-    }
-  },
-)
+      const load = startLoad(port, { perSecond: 200, streams: 20 })
+      const ends = performance.now() + SECONDS * 1000
+      const loaded = new AbortController()
+      const stills = stands ? standStill(daemon, loaded.signal) : undefined
+      let reloads = 0
+      for (let next = performance.now() + RELOAD_EVERY_MS; performance.now() < ends; next += RELOAD_EVERY_MS) {
+        await sleep(Math.max(0, next - performance.now()))
+        await daemon.data('PUT', '/services/layer7proxy/reload')
+        reloads++
+      }
+      loaded.abort()
+      await stills
+      await load.stop()
+      test.same(load.failures, [], 'no connection failed')
+      const master = `${daemon.state}/haproxy/master.sock`
+      await until(
+        'the old workers to end',
+        () => ask(master, 'show proc').catch(() => 'old workers'),
+        (text) => !/# old workers\n\d/.test(text),
+        60_000,
+      )
+      await sleep(2_500)
+      const found = await archived(daemon, id, from, Math.floor(Date.now() / 1000))
+      test.equal(found.resolution, 1)
+      test.comment(`${reloads} reloads, ${found.unknown} unknown seconds`)
+      // What HAProxy takes and cannot hand on, because the origin has no time, it has counted all the same.
+      const { connections, sent_bytes, received_bytes } = load.counted
+      const truths = { connections, received_bytes: sent_bytes, sent_bytes: received_bytes }
+      test.comment(`the origin: ${JSON.stringify(origin)}`)
+      for (const figure of ['connections', 'received_bytes', 'sent_bytes'] as const) {
+        const [truth, counted] = [truths[figure], found[figure]]
+        const lost = (truth - counted) / truth
+        test.comment(`${figure}: clients ${truth}, archive ${counted}, lost ${(lost * 100).toFixed(5)} %`)
+        test.ok(counted <= truth, `${figure}: nothing invented`)
+        test.ok(lost < LOST_MAX, `${figure}: nothing lost`)
+      }
+    },
+  )

@@ -6,7 +6,7 @@ import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { counterOrigin, InheritedCounters } from './inheritance.ts'
 import { type KnownProcess, newProcess, restoredProcess } from './known-process.ts'
 import type { ProcessStats } from './process-answer.ts'
-import { beganSince, isAnother } from './process-age.ts'
+import { beganAfter, beganSince, isAnother, type ProcessAge } from './process-age.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 import type { Poll } from './source.ts'
 
@@ -121,9 +121,9 @@ export class Collector {
     const sinceSample_s = this.#seconds.sinceSample_s(time)
     const { pid, uptime_s } = stats
     const known = this.#processes.get(pid)
-    const age = { uptime_s, asked_s: time.monotonic_s, wall_s: time.wall_s }
-    const restarted = uptime_s !== undefined && uptime_s + 1 < sinceSample_s
-    if (known !== undefined && !restarted && !isAnother(known.age, age)) {
+    const { took_s = 0, monotonic_s: heard_s, wall_s } = time
+    const age = { uptime_s, heard_s, took_s, wall_s }
+    if (known !== undefined && !this.#isReplaced(known, age, sinceSample_s)) {
       this.#seconds.elapsed_s = sinceSample_s
       known.age = age
       return known
@@ -131,6 +131,12 @@ export class Collector {
     const young = beganSince(uptime_s, sinceSample_s, this.#seconds.hasSample)
     this.#seconds.elapsed_s = young && uptime_s !== undefined ? Math.min(uptime_s + 1, sinceSample_s) : sinceSample_s
     return this.#remember(newProcess(pid, young, age))
+  }
+
+  /** Whether the process number is another process's now; one without an age was there at the last sample. */
+  #isReplaced({ age }: KnownProcess, now: ProcessAge, sinceSample_s: number): boolean {
+    if (age !== undefined) return isAnother(age, now)
+    return now.uptime_s !== undefined && beganAfter(now.uptime_s, sinceSample_s, now.took_s)
   }
 
   #add(process: KnownProcess, stats: ProcessStats, role: Role, inherited?: InheritedCounters): void {

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { after } from '../../src/base/after.ts'
 import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
@@ -75,14 +76,14 @@ export function exchange(
     const chunks: Uint8Array[] = []
     let length = 0
     const fail = (code: string, message: string): void => {
-      clearTimeout(timer)
+      cancel()
       socket.destroy()
       reject(new ExchangeError(code, message))
     }
-    const timer = setTimeout(() => {
+    const cancel = after(timeout_ms, () => {
       const message = `it did not answer within ${Math.round(timeout_ms)} ms`
       reject(new UnansweredError(message, length > 0, abandoned(socket, 'path' in target)))
-    }, timeout_ms)
+    })
     socket.on('data', (chunk: Uint8Array) => {
       chunks.push(chunk)
       length += chunk.length
@@ -93,7 +94,7 @@ export function exchange(
       fail(code, FAILURES[code] ?? `its socket failed (${code})`)
     })
     socket.on('end', () => {
-      clearTimeout(timer)
+      cancel()
       socket.destroy()
       resolve(joinChunks(chunks, length))
     })

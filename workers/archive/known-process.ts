@@ -10,13 +10,12 @@ export interface KnownProcess {
   readonly rows: RowMap
   /** What this process counts is part of what its successor reports. */
   isShared: boolean
-  age: ProcessAge
+  /** `undefined` when this run has not heard it yet, or only from a successor's poll. */
+  age: ProcessAge | undefined
 }
 
-const NO_AGE: ProcessAge = { uptime_s: undefined, asked_s: 0 }
-
 /** `fresh`: its counters began at zero after the last poll. */
-export function newProcess(pid: number, fresh: boolean, age = NO_AGE): KnownProcess {
+export function newProcess(pid: number, fresh: boolean, age?: ProcessAge): KnownProcess {
   return { counters: new ProcessCounters(pid, fresh), rows: new RowMap(), isShared: false, age }
 }
 

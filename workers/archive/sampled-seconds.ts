@@ -12,6 +12,8 @@ import { SecondSums } from './second-sums.ts'
 export interface PollTime {
   readonly archive_s: number
   readonly monotonic_s: number
+  /** How long the poll took, which was over at this time. */
+  readonly took_s?: number
   /** Of the wall clock, wherever it was set to. */
   readonly wall_s?: number
 }

@@ -110,9 +110,21 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     return this.#queue
   }
 
-  #time(): PollTime {
-    const [archive_s, wall_s] = [this.#clock.now_ms() / this.#step_ms, this.#clock.wall_ms() / 1_000]
-    return { archive_s, monotonic_s: this.#clock.monotonic_s() / this.#rhythm.step_s, wall_s }
+  /**
+   * A poll, and when its answer came: not when it is worked off, as the first one of many objects takes long to store.
+   */
+  async #poll() {
+    const asked_s = this.#clock.monotonic_s()
+    const polled = await this.#feed.poll(POLL_DEADLINE_MS)
+    const { step_s } = this.#rhythm
+    const monotonic_s = this.#clock.monotonic_s() / step_s
+    const time: PollTime = {
+      archive_s: this.#clock.now_ms() / this.#step_ms,
+      monotonic_s,
+      took_s: monotonic_s - asked_s / step_s,
+      wall_s: this.#clock.wall_ms() / 1_000,
+    }
+    return { polled, time }
   }
 
   async #tick(planned_s: number): Promise<void> {
@@ -124,9 +136,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     this.#ticked_s = tick_s
     if (this.#feed.isIdle) return
     this.#attempt(() => this.#followClock(tick_s, event))
-    const polled = await this.#feed.poll(POLL_DEADLINE_MS)
-    // When the answer came, not when it is worked off: the first poll of many objects takes long to store.
-    const time = this.#time()
+    const { polled, time } = await this.#poll()
     const absorbed = this.#feed.absorb(polled, time)
     this.#attempt(() => {
       if (typeof absorbed === 'string') this.#feed.collector.miss(tick_s, time)
@@ -226,8 +236,8 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
   /** Polls outside the rhythm. It ends even when that fails, because an apply waits for it. */
   capture(): Promise<void> {
     return this.#serially(async () => {
-      const polled = await this.#feed.poll(POLL_DEADLINE_MS)
-      this.#feed.absorb(polled, this.#time())
+      const { polled, time } = await this.#poll()
+      this.#feed.absorb(polled, time)
     })
   }
 

@@ -1,13 +1,27 @@
 import { connect, type Socket } from 'node:net'
+import { after } from '../../src/base/after.ts'
 import { infoField } from '../../src/drivers/haproxy/cli.ts'
 import { joinChunks } from './exchange.ts'
 
 const PROMPT = Buffer.from('\n> ')
+/** A worker that owes an answer for so long hangs; HAProxy closes a session that is silent for as long. */
+const OWED_MS_MAX = 10_000
+
+type Heard = Uint8Array<ArrayBuffer> | undefined
 
 interface Asked {
   readonly chunks: Uint8Array[]
   length: number
-  readonly resolve: (answer: Uint8Array<ArrayBuffer> | undefined) => void
+  readonly since_ms: number
+  readonly resolve: (answer: Heard) => void
+}
+
+/** What is answered within that time. */
+function inTime(answer: Promise<Heard>, timeout_ms: number): Promise<Heard> {
+  return new Promise((resolve) => {
+    const cancel = after(timeout_ms, () => resolve(undefined))
+    void answer.then(resolve).finally(cancel)
+  })
 }
 
 /**
@@ -19,6 +33,8 @@ interface Asked {
 export class Witness {
   readonly #socket: Socket
   #asked: Asked | undefined
+  /** Of the question that was asked last. */
+  #answerOwed: Promise<Heard> = Promise.resolve(undefined)
   #isOpen = true
 
   constructor(path: string) {
@@ -45,17 +61,22 @@ export class Witness {
   }
 
   /**
-   * The answer to one command with the empty line at its end; `undefined` when there is none in time, and then never
-   * again.
+   * The answer to one command with the empty line at its end; `undefined` when there is none in time. Then the session
+   * stays, as the worker must: an answer that comes too late is waited for by the next question, and is nobody's.
    */
-  ask(command: string, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
-    if (!this.#isOpen || this.#asked !== undefined) return Promise.resolve(undefined)
-    const timer = setTimeout(() => this.close(), timeout_ms)
-    const answer = new Promise<Uint8Array<ArrayBuffer> | undefined>((resolve) => {
-      this.#asked = { chunks: [], length: 0, resolve }
+  async ask(command: string, timeout_ms: number): Promise<Heard> {
+    const asked_ms = performance.now()
+    if (this.#asked !== undefined) {
+      if (asked_ms - this.#asked.since_ms > OWED_MS_MAX) this.close()
+      else await inTime(this.#answerOwed, timeout_ms)
+    }
+    if (!this.#isOpen || this.#asked !== undefined) return undefined
+    const answer = new Promise<Heard>((resolve) => {
+      this.#asked = { chunks: [], length: 0, since_ms: asked_ms, resolve }
     })
+    this.#answerOwed = answer
     this.#socket.write(`${command}\n`)
-    return answer.finally(() => clearTimeout(timer))
+    return inTime(answer, timeout_ms - (performance.now() - asked_ms))
   }
 
   #received(chunk: Uint8Array): void {
@@ -70,7 +91,7 @@ export class Witness {
     this.#answer(all.subarray(0, asked.length - PROMPT.length + 1))
   }
 
-  #answer(answer: Uint8Array<ArrayBuffer> | undefined): void {
+  #answer(answer: Heard): void {
     const asked = this.#asked
     this.#asked = undefined
     asked?.resolve(answer)

@@ -5,11 +5,14 @@ import { createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
 import { Sessions, SESSION_LIFE_MS, SESSIONS_PER_USER_MAX } from '../../../src/auth/sessions.ts'
 import type { RowChanges } from '../../../storage/config/config-store.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { validity } from '../../../src/base/validity.ts'
 import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
+
+const LOGIN = { via: 'password', address: '' } as const
 
 function fixture(test: Test) {
   const folder = temporaryFolder(test, 'tokens')
@@ -26,6 +29,29 @@ t.test('a token names its session, also after a restart', async (test) => {
   const { session, token } = await open().create('user-1', { via: 'password', address: '10.0.0.1' })
   test.match(open().authenticate(token), { id: session.id, userId: 'user-1' })
   test.equal(statSync(keyFile).mode & 0o777, 0o600)
+})
+
+t.test('one that was opened without a quorum is of this run, until it is kept', async (test) => {
+  const { store, keyFile, clock, open } = fixture(test)
+  let hasQuorum = false
+  const put = (key: string, value: unknown) =>
+    hasQuorum ? store.sessions.put(key, value) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+  const table = Object.assign(Object.create(store.sessions), { put }) as typeof store.sessions
+  const sessions = new Sessions(table, new Tokens(keyFile), clock)
+  const [kept, ended] = [await sessions.create('user-1', LOGIN), await sessions.create('user-2', LOGIN)]
+  test.match(sessions.authenticate(kept.token), { userId: 'user-1' })
+  test.equal(open().authenticate(kept.token), 'expired')
+  await sessions.keepAll()
+  test.equal(open().authenticate(kept.token), 'expired', 'there is none yet')
+  await sessions.end(({ userId }) => userId === 'user-2')
+  hasQuorum = true
+  await sessions.keepAll()
+  test.match(open().authenticate(kept.token), { userId: 'user-1' })
+  test.equal(open().authenticate(ended.token), 'expired', 'who has logged out stays out')
+  test.same(
+    store.sessions.entries().map(({ key }) => key),
+    [kept.session.id],
+  )
 })
 
 t.test('ending a session revokes its tokens at once, also those already verified', async (test) => {

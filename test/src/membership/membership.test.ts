@@ -41,6 +41,7 @@ async function withoutEtcd(test: Test) {
     listen: { host: HOST, port: 9444 },
     handle: () => ({ status: 200, headers: {} }),
     onFolded: undefined,
+    keepSessions: async () => undefined,
     ...NO_PARTNER,
     clock: systemClock,
     log: silentLog,

@@ -107,6 +107,19 @@ t.test('rule 2: the same process number with a later start is another process', 
   t.strictSame(bench.sessions('fe', T, T + 4), [null, null, 100, 100])
 })
 
+t.test(
+  'rule 2: one that a poll between two seconds has heard counts once, however long ago the last second was',
+  async (t) => {
+    const bench = new Bench(t)
+    bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
+    const current = answer(11, 1, [{ name: 'fe', sessions: 7 }])
+    bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, bench.time(T + 3))
+    bench.poll(T + 4, answer(11, 2, [{ name: 'fe', sessions: 9 }]))
+    const counted = bench.sessions('fe', T, T + 4).reduce<number>((sum, value) => sum + (value ?? 0), 0)
+    t.equal(counted, 9)
+  },
+)
+
 t.test('another HAProxy at the same address, and back: its past is nobody’s increment', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))

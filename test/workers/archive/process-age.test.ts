@@ -1,5 +1,5 @@
 import t from 'tap'
-import { beganSince, isAnother } from '../../../workers/archive/process-age.ts'
+import { beganAfter, beganSince, isAnother } from '../../../workers/archive/process-age.ts'
 
 t.test('only what can have begun since the last poll counts from zero', async (t) => {
   t.ok(beganSince(0, 1, true))
@@ -12,19 +12,37 @@ t.test('only what can have begun since the last poll counts from zero', async (t
 })
 
 t.test('a number that was given to another process is noticed by its age', async (t) => {
-  const before = { uptime_s: 100, asked_s: 50 }
-  t.notOk(isAnother(before, { uptime_s: 101, asked_s: 51 }))
-  t.notOk(isAnother(before, { uptime_s: 130, asked_s: 80 }), 'after half a minute without an answer')
-  t.ok(isAnother(before, { uptime_s: 9_000, asked_s: 51 }))
-  t.ok(isAnother(before, { uptime_s: 3, asked_s: 80 }))
-  t.notOk(isAnother({ uptime_s: undefined, asked_s: 0 }, { uptime_s: 3, asked_s: 80 }), 'nothing is known')
+  const before = { uptime_s: 100, took_s: 0, heard_s: 50 }
+  t.notOk(isAnother(before, { uptime_s: 101, took_s: 0, heard_s: 51 }))
+  t.notOk(isAnother(before, { uptime_s: 130, took_s: 0, heard_s: 80 }), 'after half a minute without an answer')
+  t.ok(isAnother(before, { uptime_s: 9_000, took_s: 0, heard_s: 51 }))
+  t.ok(isAnother(before, { uptime_s: 3, took_s: 0, heard_s: 80 }))
+  t.notOk(
+    isAnother({ uptime_s: undefined, took_s: 0, heard_s: 0 }, { uptime_s: 3, took_s: 0, heard_s: 80 }),
+    'nothing is known',
+  )
+})
+
+t.test('a poll that was held up tells an age of long before its end', async (t) => {
+  t.ok(beganAfter(1, 2.5, 0))
+  t.notOk(beganAfter(1, 2.5, 0.6), 'it may be as old as when it was heard before')
+  const young = { uptime_s: 0, heard_s: 50, took_s: 0.01 }
+  t.notOk(isAnother(young, { uptime_s: 1, heard_s: 53, took_s: 2 }))
+  t.ok(isAnother(young, { uptime_s: 1, heard_s: 53, took_s: 0.01 }))
+  t.notOk(isAnother({ ...young, took_s: 8 }, { uptime_s: 9, heard_s: 51, took_s: 0.01 }), 'the poll before was')
+  t.ok(isAnother(young, { uptime_s: 9, heard_s: 51, took_s: 0.01 }))
 })
 
 t.test('an age that goes with a step of the wall clock is the same process’s', async (test) => {
-  const before = { uptime_s: 100, asked_s: 50, wall_s: 1_000 }
-  test.notOk(isAnother(before, { uptime_s: 3_701, asked_s: 51, wall_s: 4_601 }), 'an hour forward')
-  test.notOk(isAnother(before, { uptime_s: 40, asked_s: 51, wall_s: 940 }), 'a minute back')
-  test.notOk(isAnother(before, { uptime_s: 101, asked_s: 51, wall_s: 4_601 }), 'one that does not reckon with it')
-  test.ok(isAnother(before, { uptime_s: 3, asked_s: 51, wall_s: 1_001 }), 'a process that has just begun')
-  test.ok(isAnother(before, { uptime_s: 3_701, asked_s: 51 }), 'nothing is known of the wall clock')
+  const before = { uptime_s: 100, took_s: 0, heard_s: 50, wall_s: 1_000 }
+  test.notOk(isAnother(before, { uptime_s: 3_701, took_s: 0, heard_s: 51, wall_s: 4_601 }), 'an hour forward')
+  test.notOk(isAnother(before, { uptime_s: 40, took_s: 0, heard_s: 51, wall_s: 940 }), 'a minute back')
+  test.notOk(
+    isAnother(before, { uptime_s: 101, took_s: 0, heard_s: 51, wall_s: 4_601 }),
+    'one that does not reckon with it',
+  )
+  const young = { uptime_s: 3, took_s: 0, heard_s: 50, wall_s: 1_000 }
+  test.notOk(isAnother(young, { uptime_s: 1, took_s: 0, heard_s: 53, wall_s: 998 }), 'a young one, and 5 s back')
+  test.ok(isAnother(before, { uptime_s: 3, took_s: 0, heard_s: 51, wall_s: 1_001 }), 'a process that has just begun')
+  test.ok(isAnother(before, { uptime_s: 3_701, took_s: 0, heard_s: 51 }), 'nothing is known of the wall clock')
 })

@@ -43,7 +43,36 @@ t.test('another process, a silent one and none at all', async (t) => {
   t.equal(await Witness.open(path, 21, PATIENCE_MS), undefined)
   const witness = await Witness.open(path, 20, PATIENCE_MS)
   t.equal(await witness?.ask('show stat', 30), undefined)
-  t.equal(witness?.isOpen, false, 'an answer that comes later would be taken for another one')
+  t.equal(await witness?.ask('show info', 30), undefined, 'an answer that comes later would be taken for this one')
+  t.equal(witness?.isOpen, true, 'who is slow is not let go')
+  witness?.close()
   t.equal(await Witness.open('/nonexistent/s', 20, PATIENCE_MS), undefined)
   t.ok(open.size <= 1)
+})
+
+t.test('an answer that comes too late is nobody’s, and the session goes on', async (t) => {
+  const late: (() => void)[] = []
+  const { path, open } = await listenForSessions(t, (command) => {
+    if (command === 'show info') return `${INFO}\n`
+    for (const socket of open) late.push(() => socket.write(`${STATS}\n> `))
+    return undefined
+  })
+  const witness = await Witness.open(path, 20, PATIENCE_MS)
+  if (witness === undefined) throw new Error('it did not open')
+  t.equal(await witness.ask('show stat', 30), undefined)
+  const next = witness.ask('show info', PATIENCE_MS)
+  for (const answer of late) answer()
+  t.equal(text(await next), `${INFO}\n`)
+  witness.close()
+})
+
+t.test('an answer that came while nobody could read came in time', async (t) => {
+  const { path } = await listenForSessions(t, (command) => (command === 'show info' ? `${INFO}\n` : STATS))
+  const witness = await Witness.open(path, 20, PATIENCE_MS)
+  const answer = witness?.ask('show stat', 50)
+  // The other side of the socket is in this process as well: it has time to answer, and then nobody has.
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 80)
+  t.equal(text(await answer), STATS)
+  witness?.close()
 })
