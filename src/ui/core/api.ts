@@ -13,7 +13,8 @@ export { type FieldError, Refused } from '../../client/refused.ts'
  * shows of them: that nobody answers, that a session has ended, that a right is gone.
  */
 
-const BASE = 'api/v1'
+/** Where the API is, seen from the page. */
+export const BASE = 'api/v1'
 const UNPROCESSABLE = 422
 /** Somebody sits before it: who is to come back later than this in all is told so. A daemon begins anew in less. */
 const WAIT_S_MAX = 4

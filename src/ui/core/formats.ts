@@ -43,6 +43,9 @@ export function formatsOf(locale: () => string) {
   const moments = kept((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium', timeStyle: 'medium' }))
   const days = kept((one) => new Intl.DateTimeFormat(one, { dateStyle: 'medium' }))
   const clocks = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'medium' }))
+  const briefs = kept(
+    (one) => new Intl.DateTimeFormat(one, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }),
+  )
   const hours = kept((one) => new Intl.DateTimeFormat(one, { timeStyle: 'short' }))
 
   const number = (value: number): string => {
@@ -73,6 +76,8 @@ export function formatsOf(locale: () => string) {
       return `${rounded(left, whole)} ${UNITS[unit]}`
     },
     moment: (at: Moment): string => moments().format(new Date(at)),
+    /** Where there is no room for a year and seconds. */
+    brief: (at: Moment): string => briefs().format(new Date(at)),
     day: (at: Moment): string => days().format(new Date(at)),
     clock: (at: Moment): string => clocks().format(new Date(at)),
     hour: (at: Moment): string => hours().format(new Date(at)),

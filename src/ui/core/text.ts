@@ -29,7 +29,7 @@ export function t(english: string, values: Values = {}): string {
 /** British or American, Swiss or Austrian, as the browser says. */
 const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
 
-export const { number, short, bytes, moment, day, clock, hour } = formatsOf(locale)
+export const { number, short, bytes, moment, brief, day, clock, hour } = formatsOf(locale)
 
 /** "3 min ago", by the clock of the daemon. The browser's own words for it take thirty milliseconds to load. */
 export function ago(iso: string): string {

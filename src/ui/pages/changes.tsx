@@ -1,10 +1,10 @@
 import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
-import { ask } from '../core/api.ts'
+import { ask, BASE } from '../core/api.ts'
 import { changed, overview, type Revision } from '../core/live.ts'
 import { hrefOf, route } from '../core/route.ts'
-import { moment, t } from '../core/text.ts'
-import { Button, Card, Choice, Dialog, Empty, Loading, PageHead, Problem } from '../parts/basic.tsx'
+import { t } from '../core/text.ts'
+import { Button, Card, Choice, Dialog, Empty, Loading, PageHead, Problem, When } from '../parts/basic.tsx'
 import { type Change, ChangesList } from '../parts/changes-list.tsx'
 import { isPendingOpen } from '../parts/pending.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -53,7 +53,7 @@ const COLUMNS = (): readonly Column<Revision>[] => [
     by: ({ revision }) => revision,
     cell: ({ revision }) => String(revision),
   },
-  { id: 'at', title: t('Time'), cell: ({ at }) => moment(at) },
+  { id: 'at', title: t('Time'), cell: ({ at }) => <When at={at} /> },
   { id: 'by', title: t('By'), isMinor: true, by: ({ by }) => by, cell: ({ by }) => <bdi>{by}</bdi> },
   {
     id: 'count',
@@ -150,8 +150,11 @@ interface Entry {
   readonly status?: number
 }
 
+/** What all paths begin with is told nowhere else either. */
+const withoutBase = (path: string): string => (path.startsWith(`/${BASE}/`) ? path.slice(BASE.length + 1) : path)
+
 const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
-  { id: 'at', title: t('Time'), isDescending: true, by: ({ seq }) => seq, cell: ({ at }) => moment(at) },
+  { id: 'at', title: t('Time'), isDescending: true, by: ({ seq }) => seq, cell: ({ at }) => <When at={at} /> },
   {
     id: 'by',
     title: t('By'),
@@ -167,13 +170,17 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
     id: 'what',
     title: t('Request'),
     isWide: true,
-    cell: ({ method, path }) => <span class="code request">{`${method} ${path}`}</span>,
+    cell: ({ method, path }) => <span class="code request">{`${method} ${withoutBase(path)}`}</span>,
   },
   {
     id: 'outcome',
     title: t('Outcome'),
     by: ({ outcome }) => outcome,
-    cell: ({ outcome, status, code }) => [outcome, status, code].filter((one) => one !== undefined).join(' '),
+    cell: ({ outcome, status, code }) => (
+      <>
+        {[outcome, status].filter((one) => one !== undefined).join(' ')} <span class="minor">{code}</span>
+      </>
+    ),
   },
 ]
 

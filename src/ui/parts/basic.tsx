@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals'
 import type { ComponentChildren, ComponentProps } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { may, type Right } from '../core/rights.ts'
-import { t } from '../core/text.ts'
+import { brief, moment, t } from '../core/text.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 /** The small pieces that every screen is made of. */
@@ -12,6 +12,14 @@ export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
 /** A state in a word, with a sign beside the colour. */
 export const Badge = ({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) => (
   <span class={`badge ${tone}`}>{children}</span>
+)
+
+/** A moment in a table: on a narrow screen without the year and the seconds. */
+export const When = ({ at }: { readonly at: string }) => (
+  <time dateTime={at}>
+    <span class="minor">{moment(at)}</span>
+    <span class="narrow">{brief(at)}</span>
+  </time>
 )
 
 type Given = Pick<

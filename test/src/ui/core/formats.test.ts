@@ -3,7 +3,7 @@ import t from 'tap'
 import { comparisonFor, elapsed, formatsOf, sortable } from '../../../../src/ui/core/formats.ts'
 
 let locale = 'en-GB'
-const { bytes, clock, moment, number, short } = formatsOf(() => locale)
+const { brief, bytes, clock, moment, number, short } = formatsOf(() => locale)
 
 const VALUES = [
   0,
@@ -47,6 +47,8 @@ t.test('numbers are written as the language of the page has them', async (test) 
     const date = new Date(1_795_750_000_000)
     test.equal(clock(date.getTime()), new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }).format(date))
     const style = { dateStyle: 'medium', timeStyle: 'medium' } as const
+    const few = { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' } as const
+    test.equal(brief(date.toISOString()), new Intl.DateTimeFormat(locale, few).format(date))
     test.equal(moment(date.toISOString()), new Intl.DateTimeFormat(locale, style).format(date))
   }
   test.equal(short(undefined), '–')
