@@ -64,12 +64,13 @@ function* portionsOf(text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + PORTION
     // A character of two units stays whole.
-    if (isFirstOfTwo(text.charCodeAt(to - 1))) to += 1
+    if (isFirstOfTwo(text.charCodeAt(to - 1)) && isSecondOfTwo(text.charCodeAt(to))) to += 1
     yield text.slice(from, to)
   }
 }
 
 const isFirstOfTwo = (unit: number) => unit >= 0xd8_00 && unit <= 0xdb_ff
+const isSecondOfTwo = (unit: number) => unit >= 0xdc_00 && unit <= 0xdf_ff
 
 const hasContent = (step: Step): step is WithContent => step.kind === 'check' || step.kind === 'replaceFile'
 

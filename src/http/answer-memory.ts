@@ -35,6 +35,8 @@ const KNOWN_MAX = 256
 const CALLERS_MAX = 16_384
 /** Of one that is known: nobody fills the memory with forms that nobody else wants. */
 const FORMS_MAX = 8
+/** Of all bodies, those that several forms share counted with each. */
+const BYTES_MAX = 64 * 1_024 * 1_024
 /** In characters: longer ones are not worth the memory. */
 const TEXT_MAX = 2_048
 /** What was asked for once. */
@@ -52,6 +54,7 @@ export class AnswerMemory {
   /** Asked for since the answers are those: only what is asked for again is worth a place. */
   readonly #asked = new Set<string>()
   #callers = 0
+  #bytes = 0
   #ofAnswers = 0
   #ofRights = 0
   #oldest_ms = 0
@@ -84,7 +87,10 @@ export class AnswerMemory {
     if (this.#callers >= CALLERS_MAX) this.#forgetCallers()
     if (!known.callers.has(caller)) this.#callers += 1
     known.callers.set(caller, untilOf())
-    if (known.forms.size < FORMS_MAX || known.forms.has(form)) known.forms.set(form, answer)
+    if (known.forms.size >= FORMS_MAX && !known.forms.has(form)) return
+    if (this.#bytes + answer.body.length > BYTES_MAX) this.#forgetAnswers()
+    this.#bytes += answer.body.length
+    known.forms.set(form, answer)
   }
 
   #begin(what: string): Known | undefined {
@@ -119,6 +125,7 @@ export class AnswerMemory {
 
   #forgetAnswers(): void {
     this.#oldest_ms = this.#clock.monotonic_ms()
+    this.#bytes = 0
     this.#asked.clear()
     for (const { forms } of this.#known.values()) forms.clear()
   }

@@ -136,7 +136,8 @@ export class Behind {
       reply(() => send(response, { ...answer, ...told }, requestId, exchange))
       return
     }
-    if (length < LARGE_BODY_BYTES) {
+    // Behind a body that ends unclearly the connection ends as well, which takes an answer that is whole.
+    if (length < LARGE_BODY_BYTES || (exchange.isUnclear && length >= 0)) {
       void bodyOf(message, length).then(
         (body) => {
           const whole = { ...answer, body }

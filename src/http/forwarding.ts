@@ -43,7 +43,10 @@ export interface ForwardingParts {
   readonly log: Log
 }
 
-/** Up to here an answer is sent when it is whole, so that a node that is lost meanwhile is told as a refusal. */
+/**
+ * Up to here an answer is sent when it is whole, so that a node that is lost meanwhile is told as a refusal; and
+ * whatever its size where a body has been sent, behind which the connection may have to end.
+ */
 const WHOLE_BYTES_MAX = 64 * 1024
 
 /**
@@ -151,7 +154,8 @@ async function received(
   if (isEventStream(contentType)) {
     return { ...lasting, stream: whileAllowed(streamOf(body), isAllowed, { comment: '' }) }
   }
-  if (!BODILESS.has(status) && !(Number(length) <= WHOLE_BYTES_MAX)) return lasting
+  const isLong = !(Number(length) <= WHOLE_BYTES_MAX) && !HAS_BODY.has(incoming.method)
+  if (!BODILESS.has(status) && isLong) return lasting
   const whole = await buffer(body)
   return status < 400 ? { ...head, body: whole } : { ...head, body: whole, code: codeIn(whole) }
 }
@@ -211,10 +215,19 @@ function codeIn(body: Uint8Array): string | undefined {
   return found !== undefined && Object.hasOwn(ERRORS, found) ? found : undefined
 }
 
+const EVENT_END = '\n\n'
+
+/** Whole events, whatever pieces they come in. */
 function streamOf(body: Readable): Stream {
   return (sink) => {
+    let begun = ''
     body.setEncoding('utf8')
-    body.on('data', (text: string) => sink.write(text))
+    body.on('data', (text: string) => {
+      const all = begun + text
+      const end = all.lastIndexOf(EVENT_END)
+      begun = end < 0 ? all : all.slice(end + EVENT_END.length)
+      sink.write(all.slice(0, all.length - begun.length))
+    })
     finished(body, () => sink.end())
     return () => body.destroy()
   }

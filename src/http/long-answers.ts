@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js'
 import type { Slices } from '../context/rendered.ts'
-import { writePiece } from './pieces.ts'
+import { writeSome } from './pieces.ts'
 
 /**
  * One slice is made in one turn of the event loop, whichever answer it is for, so that short answers go between them.
@@ -16,6 +16,8 @@ export class LongAnswers {
   send(response: HttpResponse, slices: Slices, ended: () => void): () => void {
     let isOver = false
     let isScheduled = false
+    /** Of the slice that was made last, behind what the client has not taken yet. */
+    let left: Uint8Array | undefined
     const schedule = () => {
       if (isScheduled) return
       isScheduled = true
@@ -29,15 +31,19 @@ export class LongAnswers {
     const turn = () => {
       isScheduled = false
       if (isOver) return
-      const next = slices.next()
-      if (next.done === true) {
-        finish()
-        // Cut short, so that nobody takes a part for the whole.
-        response.cork(() => (next.value === undefined ? response.end() : response.close()))
-        return
-      }
-      // An empty chunk would be the end.
-      if (next.value.length === 0 || writePiece(response, next.value)) schedule()
+      if (left === undefined) {
+        const next = slices.next()
+        if (next.done === true) {
+          finish()
+          // Cut short, so that nobody takes a part for the whole.
+          response.cork(() => (next.value === undefined ? response.end() : response.close()))
+          return
+        }
+        const rest = writeSome(response, next.value)
+        // The next slice, of whichever answer, is written over this one.
+        if (rest !== undefined) left = Uint8Array.from(rest)
+      } else left = writeSome(response, left)
+      if (left === undefined) schedule()
     }
     response.onWritable(() => {
       schedule()

@@ -9,6 +9,15 @@ const FLUSH_BYTES_MAX = 15 * 1_024
 /** In UTF-8. */
 const BYTES_PER_UNIT_MAX = 3
 
+/** Writes a slice up to the first part behind which the client takes no more; answers what is left then. */
+export function writeSome(response: HttpResponse, slice: Uint8Array): Uint8Array | undefined {
+  for (let from = 0; from < slice.length; from += FLUSH_BYTES_MAX) {
+    const to = from + FLUSH_BYTES_MAX
+    if (!writePart(response, slice.subarray(from, to))) return slice.subarray(to)
+  }
+  return undefined
+}
+
 /** Writes a piece of an answer whose length nobody knows. Answers whether the client takes more. */
 export function writePiece(response: HttpResponse, piece: string | Uint8Array): boolean {
   if (piece.length * (typeof piece === 'string' ? BYTES_PER_UNIT_MAX : 1) <= FLUSH_BYTES_MAX)

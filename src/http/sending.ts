@@ -5,7 +5,7 @@ import type { Exchange } from './exchange.ts'
 import { LongAnswers } from './long-answers.ts'
 import { Places } from '../base/places.ts'
 import { relay } from './relaying.ts'
-import { COMMENT, Streams } from './streams.ts'
+import { Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 
 /**
@@ -29,7 +29,10 @@ const TLS_HEAD = `${COMMON_HEAD}\r\nStrict-Transport-Security: max-age=31536000`
 /** Headers that every answer of a listener has: lines behind another one. */
 export const commonHeadOf = (tls: unknown): string => (tls === undefined ? COMMON_HEAD : TLS_HEAD)
 
-/** Larger ones are not copied into the socket, not even as the last of a connection. */
+/**
+ * Larger ones are not copied into the socket, not even as the last of a connection; but for those behind a body that
+ * ends unclearly, as only `end` closes the connection.
+ */
 export const LARGE_BODY_BYTES = 128 * 1_024
 
 /** Of this thread: all its listeners share one event loop. */
@@ -64,7 +67,8 @@ export function send(response: HttpResponse, wanted: Answer, requestId: string, 
   // A length would be taken for that of the bytes which the client has.
   else if (wanted.status === 304 && !exchange.isLast) response.endWithoutBody()
   else if (wanted.status === 304) endHead(response, exchange)
-  else if (exchange.isLast && wanted.body.length < LARGE_BODY_BYTES) response.end(wanted.body, true)
+  else if (exchange.isUnclear || (exchange.isLast && wanted.body.length < LARGE_BODY_BYTES))
+    response.end(wanted.body, true)
   else sendBody(response, wanted, exchange)
 }
 
@@ -119,7 +123,7 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
   else if (stream !== undefined) {
     let gone = () => undefined as void
     exchange.onGone(() => gone())
-    gone = streams.send(response, stream, ended, answer.isShared === true ? COMMENT : '')
+    gone = streams.send(response, stream, ended)
   } else if (relayed !== undefined) exchange.onGone(relay(response, relayed, ended))
 }
 

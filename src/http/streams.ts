@@ -6,6 +6,8 @@ import type { Unsent } from './unsent.ts'
 /** What a client that reads too slowly may leave in the socket. */
 export const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
+const COMMENT = ': \n\n'
+
 /** Keeps answers without an end, such as streams of events. */
 export class Streams {
   readonly #unsent: Unsent
@@ -16,10 +18,10 @@ export class Streams {
 
   /**
    * The status and headers are written. `ended` is called once when it is over. Answers a function to call when the
-   * client is gone. `filler` is what may be put between two pieces: uWebSockets.js sends what waits with the next write
-   * only, and says then whether all was taken.
+   * client is gone. What is written are whole events, so that a comment may be put between two: uWebSockets.js sends
+   * what waits with the next write only, and says then whether all was taken.
    */
-  send(response: HttpResponse, stream: Stream, ended: () => void, filler = ''): () => void {
+  send(response: HttpResponse, stream: Stream, ended: () => void): () => void {
     let isOver = false
     let unread = 0
     let stop: (() => void) | undefined
@@ -37,7 +39,7 @@ export class Streams {
     }
     const held = this.#unsent.hold(() => close('close'))
     response.onWritable(() => {
-      if (unread > 0 && filler !== '' && !writePiece(response, filler)) return true
+      if (unread > 0 && !writePiece(response, COMMENT)) return true
       unread = 0
       held.moved(0)
       return true
@@ -65,11 +67,10 @@ export class Streams {
 }
 
 const LOOK_EVERY_MS = 15_000
-export const COMMENT = ': \n\n'
 
 /**
  * The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on
- * it; what comes from another node has that node's, and is cut into pieces that nothing may be put between.
+ * it; what comes from another node has that node's.
  */
 export function whileAllowed(
   stream: Stream,

@@ -170,8 +170,8 @@ export class HistoryAnswers {
     const storage = this.#reader.storage?.()
     const page = { arrangement, query, window, closed_s, storage, isKept: () => this.#isKept(window, closed_s) }
     const etag = this.#tag(target, page)
-    // Of a window that is not over yet, the buckets that are.
-    const isOfNow = query.end > window.end_s
+    // Of a window that is not over yet, the buckets that are, or the first one that is not.
+    const isOfNow = query.end > window.end_s || window.end_s > closed_s
     const ready = this.#cache.get(etag)
     if (ready !== undefined) return isOfNow ? ready.ofNow : ready.whole
     const form = { etag, contentType: TYPES[query.format], vary: VARY }
@@ -183,8 +183,9 @@ export class HistoryAnswers {
     let isFinal = true
     for (const isFinalPart of this.#text.write(page, this.#out, WHOLE)) isFinal &&= isFinalPart
     if (this.#closed() < closed_s) return this.#rendering(target, query)
-    if (!isFinal) return { ...form, etag: undefined, body: this.#out.view(), isTransient: true }
-    if (!this.#cache.wants(etag)) return { ...form, body: this.#out.view(), isTransient: true }
+    const brief = { ...form, body: this.#out.view(), isTransient: true } as const
+    if (!isFinal) return { ...brief, etag: undefined, isOfNow: true }
+    if (!this.#cache.wants(etag)) return isOfNow ? { ...brief, isOfNow } : brief
     const whole = { ...form, body: this.#out.take() }
     const answer = { whole, ofNow: { ...whole, isOfNow: true as const } }
     this.#cache.put(etag, answer)

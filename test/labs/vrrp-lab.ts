@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { nameBasedId } from '../../src/base/ids.ts'
+import { READY, STATES_FOLDER } from '../../src/drivers/vrrp/paths.ts'
 import { findProgram } from '../../workers/host/programs.ts'
 import { frontend } from '../fixtures/config.ts'
 import type { Records } from '../fixtures/view.ts'
@@ -170,11 +171,22 @@ export class LabNode {
     return own.filter((ip) => FLOATING.some((floating) => floating === ip))
   }
 
-  /** Of the keepalived for VRRP: the first process and its child. */
-  async killKeepalived(): Promise<void> {
-    const { stdout } = this.start(['cat', '/run/fulcrum-vrrp/keepalived.pid', '/run/fulcrum-vrrp/keepalived-vrrp.pid'])
+  async #read(...paths: readonly string[]): Promise<string> {
+    const { stdout } = this.start(['cat', ...paths])
     let text = ''
     for await (const chunk of stdout ?? []) text += String(chunk)
+    return text
+  }
+
+  /** Resolves when its daemon says that it can serve, and its keepalived has had the time to see that itself. */
+  async untilReady(): Promise<void> {
+    while ((await this.#read(`${STATES_FOLDER}/${READY}`)).trim() !== '0') await sleep(LOOK_EVERY_MS)
+    await sleep(3_000)
+  }
+
+  /** Of the keepalived for VRRP: the first process and its child. */
+  async killKeepalived(): Promise<void> {
+    const text = await this.#read('/run/fulcrum-vrrp/keepalived.pid', '/run/fulcrum-vrrp/keepalived-vrrp.pid')
     for (const pid of text.trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
   }
 

@@ -42,6 +42,8 @@ t.test('addresses of both families go to the other node', { skip }, async (test)
   await lab.untilOn(first)
   test.pass('when its HAProxy is killed')
   second.startHaproxy()
+  // Else the first one, whose keepalived is started again, is the only one that can have them.
+  await second.untilReady()
 
   await first.killKeepalived()
   await lab.untilOn(second)

@@ -24,13 +24,16 @@ async function archived(daemon: Daemon, id: string, from: number, to: number) {
   }
 }
 
-/** The daemon stands still for longer than the rest of a poll, again and again, and mostly in the middle of one. */
+/**
+ * The daemon stands still for longer than the rest of a poll, again and again, and mostly in the middle of one. Two
+ * polls come between: what happens while none has answered for five seconds is unknown.
+ */
 async function standStill({ pid }: Daemon, signal: AbortSignal): Promise<void> {
   for (let round = 0; !signal.aborted; round++) {
     // Polls are 50 ms after each second.
-    await sleep(1_052 + ((round * 4) % 15) - (Date.now() % 1_000))
+    await sleep(2_052 + ((round * 4) % 15) - (Date.now() % 1_000))
     process.kill(pid, 'SIGSTOP')
-    await sleep(1_200 + ((round * 463) % 1_200))
+    await sleep(1_150 + ((round * 163) % 500))
     process.kill(pid, 'SIGCONT')
   }
 }

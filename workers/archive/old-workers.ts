@@ -81,7 +81,9 @@ export class OldWorkers {
   }
 
   async #pollOne(pid: number, timeout_ms: number): Promise<ProcessStats | undefined> {
-    const bytes = (await this.#heard(pid, timeout_ms)) ?? (await this.#asked(pid, timeout_ms))
+    const until = performance.now() + timeout_ms
+    const heard = await this.#heard(pid, timeout_ms)
+    const bytes = heard ?? (await this.#asked(pid, Math.max(1, until - performance.now())))
     const header = bytes === undefined ? undefined : findHeader(bytes)
     if (bytes === undefined || header === undefined) return undefined
     this.#answer_bytes = bytes.length

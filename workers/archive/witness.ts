@@ -6,6 +6,8 @@ import { joinChunks } from './exchange.ts'
 const PROMPT = Buffer.from('\n> ')
 /** A worker that owes an answer for so long hangs; HAProxy closes a session that is silent for as long. */
 const OWED_MS_MAX = 10_000
+/** So long a question waits for an answer that another one is owed: the poll has others to ask. */
+const OWED_WAIT_MS = 50
 
 type Heard = Uint8Array<ArrayBuffer> | undefined
 
@@ -68,7 +70,7 @@ export class Witness {
     const asked_ms = performance.now()
     if (this.#asked !== undefined) {
       if (asked_ms - this.#asked.since_ms > OWED_MS_MAX) this.close()
-      else await inTime(this.#answerOwed, timeout_ms)
+      else await inTime(this.#answerOwed, Math.min(timeout_ms, OWED_WAIT_MS))
     }
     if (!this.#isOpen || this.#asked !== undefined) return undefined
     const answer = new Promise<Heard>((resolve) => {

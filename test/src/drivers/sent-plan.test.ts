@@ -33,6 +33,15 @@ t.test('steps arrive as they were, however long and in whatever script', async (
   }
 })
 
+t.test('half a character does not cost what follows it', async (test) => {
+  for (const odd of ['\ud800', '\udc00', '\ud800\ud800', '\ud800😀', '😀\udc00'])
+    for (const before of [524_285, 524_286, 524_287, 524_288]) {
+      const content = `${'x'.repeat(before)}${odd}tail`
+      const [step] = receivedPlan(passed(await sentPlan([replace(content)])))
+      test.equal(step !== undefined && 'content' in step && step.content, Buffer.from(content).toString(), `${before}`)
+    }
+})
+
 t.test('the loop turns while a long text is put into shared memory, and the message is short', async (test) => {
   const text = 'server a 192.0.2.1:80\n'.repeat(1_000_000)
   let turns = 0

@@ -44,6 +44,14 @@ t.test('an answer is for everybody who was let ask for it, and for nobody else',
   test.equal(find(request('alice', '/others')), undefined)
 })
 
+t.test('what many large answers would take has a bound', async (test) => {
+  const { learn, find } = fixture()
+  const large = 'x'.repeat(1_024 * 1_024)
+  for (let n = 0; n < 65; n++) learn(request('alice', `/${n}`), answer(large))
+  test.equal(find(request('alice', '/0')), undefined)
+  test.equal(find(request('alice', '/64')), large)
+})
+
 t.test('what is asked for once is not worth a place', async (test) => {
   const { memory, keep, find, validity, learn } = fixture()
   const wish = { what: '/figures', caller: 'alice', form: '' }

@@ -175,6 +175,21 @@ async function following(test: Test) {
   return { ...nodes, next, leaving }
 }
 
+t.test('events of another node come whole, whatever pieces they are told in', async (test) => {
+  const { far, next } = await following(test)
+  for (const piece of ['data: 2\n', '\ndata: 3\n\nda', 'ta: 4\n\n']) {
+    far.sinks[0]?.write(piece)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  let text = ''
+  while (!text.endsWith('data: 4\n\n')) {
+    const piece = await next()
+    test.ok(piece?.endsWith('\n\n'), JSON.stringify(piece))
+    text += piece
+  }
+  test.equal(text, 'data: 2\n\ndata: 3\n\ndata: 4\n\n')
+})
+
 t.test('a stream without an end ends at both nodes when the client leaves', async (test) => {
   const { far, leaving } = await following(test)
   leaving.abort()

@@ -3,9 +3,11 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../../src/http/envelope.ts'
+import { LongAnswers } from '../../../src/http/long-answers.ts'
 import type { Incoming } from '../../../src/http/incoming.ts'
 import { LONG_ANSWERS_EACH_MAX, LONG_ANSWERS_MAX } from '../../../src/http/sending.ts'
 import { listen, requestIds } from '../../../src/http/server.ts'
+import { slowClient } from '../../fixtures/slow-client.ts'
 
 const SLICE = 64 * 1_024
 const SLICES = 200
@@ -72,6 +74,36 @@ t.test('a long answer arrives whole, and the connection serves on', async (test)
   const answers = await Promise.all(Array.from({ length: 5 }, async () => (await fetch(url('/long'))).text()))
   for (const text of answers) test.ok(text === expected(), 'the same bytes')
   test.equal(await (await fetch(url('/ping'))).text(), 'pong')
+})
+
+t.test('of a large slice no more is written than the client takes, and none is made before', async (test) => {
+  const { client, response } = slowClient()
+  const slice = Buffer.alloc(1_000_000, 'x')
+  let made = 0
+  let isEnded = false
+  const slices = (function* () {
+    for (; made < 2; made++) yield slice
+    return undefined
+  })()
+  new LongAnswers().send(response, slices, () => (isEnded = true))
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  const bytes = () => client.written.join('').length
+  await turn()
+  const part = bytes()
+  test.ok(part > 0 && part < 16_384)
+  // It is written over by whoever comes next.
+  slice.fill('y')
+  for (let count = 2; count < 20; count++) {
+    client.takes()
+    await turn()
+    test.equal(bytes(), count * part)
+  }
+  test.same([made, isEnded, client.end], [0, false, undefined])
+  client.isTaking = true
+  client.takes()
+  while (client.end === undefined) await turn()
+  test.same([made, isEnded, client.end, bytes()], [2, true, 'end', 2_000_000])
+  test.equal(client.written.join('').indexOf('y'), 1_000_000)
 })
 
 t.test('HEAD has no body and does not start to make one', async (test) => {

@@ -1,5 +1,7 @@
 import t, { type Test } from 'tap'
-import { whileAllowed } from '../../../src/http/streams.ts'
+import { Streams, whileAllowed } from '../../../src/http/streams.ts'
+import { Unsent } from '../../../src/http/unsent.ts'
+import { slowClient } from '../../fixtures/slow-client.ts'
 import { listen } from '../../../src/http/server.ts'
 import type { StreamSink } from '../../../src/context/rendered.ts'
 
@@ -8,7 +10,7 @@ const until = async (isSo: () => boolean) => {
 }
 
 /** A server that answers every request with one stream. */
-async function fixture(test: Test, more: { readonly isShared?: true } = {}) {
+async function fixture(test: Test) {
   const sinks: StreamSink[] = []
   let stopped = 0
   const stream = (sink: StreamSink) => {
@@ -17,7 +19,7 @@ async function fixture(test: Test, more: { readonly isShared?: true } = {}) {
     sink.write('begin\n')
     return () => void stopped++
   }
-  const handle = () => ({ status: 200, contentType: 'text/event-stream', body: '', headers: {}, stream, ...more })
+  const handle = () => ({ status: 200, contentType: 'text/event-stream', body: '', headers: {}, stream })
   const listener = await listen({ host: '127.0.0.1', port: 0 }, undefined, handle, () => 'r')
   test.teardown(() => listener.close())
   return { url: `http://127.0.0.1:${listener.port}/`, sinks, stopped: () => stopped }
@@ -52,7 +54,7 @@ t.test('a client that does not read is cut off', async (test) => {
 })
 
 t.test('one piece may be larger than what may wait; who has not taken it is behind', async (test) => {
-  const { url, sinks, stopped } = await fixture(test, { isShared: true })
+  const { url, sinks, stopped } = await fixture(test)
   const answer = await fetch(url)
   test.equal(sinks[0]?.isBehind, false)
   const piece = Buffer.alloc(16 * 1024 * 1024, 'x')
@@ -63,6 +65,37 @@ t.test('one piece may be larger than what may wait; who has not taken it is behi
   while (bytes < 'begin\n'.length + piece.length) bytes += (await reader?.read())?.value?.length ?? Number.NaN
   await until(() => sinks[0]?.isBehind === false)
   test.equal(stopped(), 0)
+})
+
+t.test('room for something is not room for all: what waits goes on to count, and is told', async (test) => {
+  const unsent = new Unsent()
+  const { client, response } = slowClient()
+  let told: StreamSink | undefined
+  let isEnded = false
+  const gone = new Streams(unsent).send(
+    response,
+    (sink) => {
+      told = sink
+      return () => undefined
+    },
+    () => (isEnded = true),
+  )
+  const event = `data: ${'x'.repeat(1_000_000)}\n\n`
+  for (let count = 1; count <= 4; count++) {
+    told?.write(event)
+    client.takes()
+    test.same([told?.isBehind, unsent.bytes], [true, count * event.length])
+  }
+  client.isTaking = true
+  client.takes()
+  test.same([told?.isBehind, unsent.bytes, isEnded], [false, 0, false])
+  client.isTaking = false
+  for (let count = 1; count <= 5; count++) {
+    told?.write(event)
+    client.takes()
+  }
+  test.same([isEnded, client.end, unsent.bytes], [true, 'close', 0], 'too much waits')
+  gone()
 })
 
 t.test('a stream ends with the right that opened it', async (test) => {
