@@ -86,9 +86,14 @@ for (const format of ['structured', 'combined'] as const) {
       const { path = '', headers: kinds = '' } = kept[at] ?? {}
       const told = JSON.parse(text.slice(1))
       test.ok(path.startsWith(told.path), path)
-      if (at < HOSTILE.length) test.same(told.headers, JSON.parse(kinds))
+      // That of the long one is cut.
+      if (!path.startsWith('/~')) test.same(told.headers, JSON.parse(kinds))
     }
-    test.match(messages.at(-1)?.text, /\/last/)
+    // Threads of HAProxy tell theirs in any order.
+    test.ok(
+      messages.some(({ text }) => text.includes('/last')),
+      'and what came behind it',
+    )
   })
 }
 

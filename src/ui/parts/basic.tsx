@@ -18,7 +18,7 @@ export const Badge = ({ tone, children }: { readonly tone: Tone; readonly childr
 export const When = ({ at }: { readonly at: string }) => (
   <time dateTime={at}>
     <span class="minor">{moment(at)}</span>
-    <span class="narrow">{brief(at)}</span>
+    <span class="brief">{brief(at)}</span>
   </time>
 )
 
