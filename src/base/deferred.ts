@@ -1,14 +1,14 @@
 /** A promise and what settles it, for whoever waits for a thing that happens elsewhere. */
-export interface Deferred {
-  readonly promise: Promise<void>
-  readonly resolve: () => void
+export interface Deferred<T = void> {
+  readonly promise: Promise<T>
+  readonly resolve: (value: T) => void
   readonly reject: (error: Error) => void
 }
 
-export function defer(): Deferred {
-  let resolve: () => void = () => undefined
+export function defer<T = void>(): Deferred<T> {
+  let resolve: (value: T) => void = () => undefined
   let reject: (error: Error) => void = () => undefined
-  const promise = new Promise<void>((resolvePromise, rejectPromise) => {
+  const promise = new Promise<T>((resolvePromise, rejectPromise) => {
     resolve = resolvePromise
     reject = rejectPromise
   })

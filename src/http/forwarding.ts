@@ -16,7 +16,7 @@ import { type Answer, BODILESS, isEventStream, JSON_TYPE } from './envelope.ts'
 import { gatherEvents, gatherLists, refuseNumbers } from './gathering.ts'
 import { HAS_BODY, type Incoming } from './incoming.ts'
 import { answerRefusal } from './refusal.ts'
-import { whileAllowed } from './streams.ts'
+import { whileAllowed, wholeEvents } from './streams.ts'
 
 /** The other nodes of the cluster. */
 export interface OtherNodes {
@@ -215,19 +215,13 @@ function codeIn(body: Uint8Array): string | undefined {
   return found !== undefined && Object.hasOwn(ERRORS, found) ? found : undefined
 }
 
-const EVENT_END = '\n\n'
-
-/** Whole events, whatever pieces they come in. */
 function streamOf(body: Readable): Stream {
   return (sink) => {
-    let begun = ''
     body.setEncoding('utf8')
-    body.on('data', (text: string) => {
-      const all = begun + text
-      const end = all.lastIndexOf(EVENT_END)
-      begun = end < 0 ? all : all.slice(end + EVENT_END.length)
-      sink.write(all.slice(0, all.length - begun.length))
-    })
+    body.on(
+      'data',
+      wholeEvents((events) => sink.write(events.join(''))),
+    )
     finished(body, () => sink.end())
     return () => body.destroy()
   }

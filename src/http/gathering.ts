@@ -7,6 +7,7 @@ import type { MissingNode } from '../model/of-nodes.ts'
 import type { ForwardedAnswer } from '../peers/asking.ts'
 import { PeerError } from '../peers/peer-error.ts'
 import { type Answer, success } from './envelope.ts'
+import { wholeEvents } from './streams.ts'
 
 export interface Gathered {
   /** This node. */
@@ -135,17 +136,11 @@ function pass(body: Readable, { write }: Pick<StreamSink, 'write'>): void {
   body.on('data', write)
 }
 
-/** Passes whole events on, whatever pieces they come in. */
-function told(nodeId: string, write: (text: string) => unknown): Pick<StreamSink, 'write'> {
-  let begun = ''
-  return {
-    write(text) {
-      const events = `${begun}${typeof text === 'string' ? text : Buffer.from(text).toString()}`.split('\n\n')
-      begun = events.pop() ?? ''
-      for (const event of events) write(`${eventOf(nodeId, event)}\n\n`)
-    },
-  }
-}
+const told = (nodeId: string, write: (text: string) => unknown): Pick<StreamSink, 'write'> => ({
+  write: wholeEvents((events) => {
+    for (const event of events) write(eventOf(nodeId, event))
+  }),
+})
 
 const DATA = 'data: '
 

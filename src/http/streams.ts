@@ -66,6 +66,18 @@ export class Streams {
   }
 }
 
+const EVENT_END = '\n\n'
+
+/** Passes on whole events, each with its end, whatever pieces they come in. */
+export function wholeEvents(pass: (events: readonly string[]) => void): (piece: string | Uint8Array) => void {
+  let begun = ''
+  return (piece) => {
+    const events = `${begun}${typeof piece === 'string' ? piece : Buffer.from(piece).toString()}`.split(EVENT_END)
+    begun = events.pop() ?? ''
+    pass(events.map((event) => `${event}${EVENT_END}`))
+  }
+}
+
 const LOOK_EVERY_MS = 15_000
 
 /**

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { after } from '../../src/base/after.ts'
+import { defer, type Deferred } from '../../src/base/deferred.ts'
 import { infoField } from '../../src/drivers/haproxy/cli.ts'
 import { joinChunks } from './exchange.ts'
 
@@ -15,7 +16,7 @@ interface Asked {
   readonly chunks: Uint8Array[]
   length: number
   readonly since_ms: number
-  readonly resolve: (answer: Heard) => void
+  readonly answer: Deferred<Heard>
 }
 
 /** What is answered within that time. */
@@ -35,8 +36,6 @@ function inTime(answer: Promise<Heard>, timeout_ms: number): Promise<Heard> {
 export class Witness {
   readonly #socket: Socket
   #asked: Asked | undefined
-  /** Of the question that was asked last. */
-  #answerOwed: Promise<Heard> = Promise.resolve(undefined)
   #isOpen = true
 
   constructor(path: string) {
@@ -70,15 +69,13 @@ export class Witness {
     const asked_ms = performance.now()
     if (this.#asked !== undefined) {
       if (asked_ms - this.#asked.since_ms > OWED_MS_MAX) this.close()
-      else await inTime(this.#answerOwed, Math.min(timeout_ms, OWED_WAIT_MS))
+      else await inTime(this.#asked.answer.promise, Math.min(timeout_ms, OWED_WAIT_MS))
     }
     if (!this.#isOpen || this.#asked !== undefined) return undefined
-    const answer = new Promise<Heard>((resolve) => {
-      this.#asked = { chunks: [], length: 0, since_ms: asked_ms, resolve }
-    })
-    this.#answerOwed = answer
+    const answer = defer<Heard>()
+    this.#asked = { chunks: [], length: 0, since_ms: asked_ms, answer }
     this.#socket.write(`${command}\n`)
-    return inTime(answer, timeout_ms - (performance.now() - asked_ms))
+    return inTime(answer.promise, timeout_ms - (performance.now() - asked_ms))
   }
 
   #received(chunk: Uint8Array): void {
@@ -96,7 +93,7 @@ export class Witness {
   #answer(answer: Heard): void {
     const asked = this.#asked
     this.#asked = undefined
-    asked?.resolve(answer)
+    asked?.answer.resolve(answer)
   }
 
   /** Lets the worker go. */
