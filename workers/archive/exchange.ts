@@ -46,6 +46,9 @@ export class UnansweredError extends ExchangeError {
 /** Whoever is asked had no place for the question. */
 export const hadNoPlace = (error: unknown): boolean => error instanceof ExchangeError && error.code === NO_PLACE
 
+/** Whoever is asked is not there. */
+export const isAbsent = (error: unknown): boolean => error instanceof ExchangeError && error.code in NOBODY_LISTENS
+
 /** The chunks in one piece of memory. */
 export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
   // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.

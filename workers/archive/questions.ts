@@ -1,5 +1,5 @@
 import { requestLine } from '../../src/drivers/haproxy/cli.ts'
-import { exchange, exchangeWithRetry, UnansweredError } from './exchange.ts'
+import { exchange, exchangeWithRetry, isAbsent, UnansweredError } from './exchange.ts'
 import type { SocketTarget } from './messages.ts'
 
 /** A master has ten places for who asks: two for the poll, and half are left for commands. */
@@ -15,6 +15,7 @@ export type About = 'poll' | 'process' | number
 export class Questions {
   readonly target: SocketTarget
   readonly #unanswered = new Map<About, UnansweredError>()
+  #isAbsent = false
 
   constructor(target: SocketTarget) {
     this.target = target
@@ -42,9 +43,16 @@ export class Questions {
     }
   }
 
-  /** The same, tried again for a moment when nobody takes the question. */
-  poll(commands: readonly string[], timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
-    return this.ask('poll', commands, timeout_ms, exchangeWithRetry)
+  /** The same, tried again for a moment when nobody takes the question, but not when that was so the last time. */
+  async poll(commands: readonly string[], timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
+    try {
+      const answer = await this.ask('poll', commands, timeout_ms, this.#isAbsent ? exchange : exchangeWithRetry)
+      this.#isAbsent = false
+      return answer
+    } catch (error) {
+      this.#isAbsent = isAbsent(error)
+      throw error
+    }
   }
 
   #await(about: About, error: UnansweredError): void {

@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
+import { temporaryFolder } from '../../storage/temporary-archive.ts'
 import { AT_ONCE, Questions } from '../../../workers/archive/questions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
-import { listenForSilence } from './socket-fixture.ts'
+import { listenForSilence, PATIENCE_MS } from './socket-fixture.ts'
 
 t.test('who owes an answer is not asked again until the other side has ended it', async (t) => {
   const { path, open, taken, hangUp } = await listenForSilence(t)
@@ -44,4 +48,21 @@ t.test('over TCP the connection is given up: nobody may be there any more', asyn
     await questions.poll(['show stat'], 50).catch(() => undefined)
   }
   t.pass('asked again')
+})
+
+t.test('who was not there the last time is not waited for, and who went away is', async (t) => {
+  const path = join(temporaryFolder(t), 'master.sock')
+  const questions = new Questions({ path })
+  const server = createServer((socket) => socket.resume().end('there'))
+  t.teardown(() => server.close())
+  const comes = () => setTimeout(() => server.listen(path), 60)
+  await t.rejects(questions.poll(['show stat'], PATIENCE_MS), { code: 'ENOENT' })
+  comes()
+  await t.rejects(questions.poll(['show stat'], PATIENCE_MS), { code: 'ENOENT' }, 'asked once')
+  await once(server, 'listening')
+  const text = async () => Buffer.from(await questions.poll(['show stat'], PATIENCE_MS)).toString()
+  t.equal(await text(), 'there')
+  await new Promise((resolve) => server.close(resolve))
+  comes()
+  t.equal(await text(), 'there', 'asked until it was there again')
 })
