@@ -20,7 +20,7 @@ const IDLE_MS = scaled(20_000, 500)
 const POLLS_PER_SECOND = 200
 const POLL_SECONDS = scaled(10, 1)
 const RATE_ROUNDS = scaled(6, 1)
-const RATE_SECONDS = scaled(2, 1)
+const RATE_SECONDS = scaled(2, 0.2)
 const SEQUENCE = 'x-fulcrum-sequence'
 
 interface Side {

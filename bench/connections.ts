@@ -10,7 +10,7 @@ import { scaled } from './scale.ts'
 
 const execute = promisify(execFile)
 const ROUNDS = scaled(4, 1)
-const SECONDS = scaled(3, 1)
+const SECONDS = scaled(3, 0.2)
 const PING = '/api/v1/ping'
 const ANSWER = Buffer.from('{"status":"success","message":"pong"}')
 
@@ -23,7 +23,7 @@ const closing = (url: string) => kept(url, { Connection: 'close' })
 /** One connection after the other: handshake, one request, end. s_time says how many it was in how many seconds. */
 async function handshakes(tls: string, how: '-new' | '-reuse'): Promise<number> {
   const { host } = new URL(tls)
-  const argv = ['s_time', '-connect', host, '-tls1_3', how, '-www', PING, '-time', String(SECONDS)]
+  const argv = ['s_time', '-connect', host, '-tls1_3', how, '-www', PING, '-time', String(Math.ceil(SECONDS))]
   const { stdout } = await execute('openssl', argv)
   const [, count, seconds] = /(\d+) connections in (\d+) real seconds/.exec(stdout) ?? []
   return Number(count) / Number(seconds)

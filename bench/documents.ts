@@ -6,7 +6,7 @@ import { median, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(3, 1)
-const SECONDS = scaled(2, 1)
+const SECONDS = scaled(2, 0.2)
 const PATHS = scaled(
   ['ping', 'openapi.json', 'docs', 'docs/start.js', 'docs/swagger-ui.css', 'docs/swagger-ui-bundle.js'],
   ['openapi.json'],

@@ -9,7 +9,7 @@ import { median, percentile, spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(4, 1)
-const SECONDS = scaled(2, 1)
+const SECONDS = scaled(2, 0.2)
 /** The same for both: what the slower one takes with ease. */
 const PER_SECOND = scaled(300, 50)
 

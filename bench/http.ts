@@ -5,7 +5,7 @@ import { besideBare, type Rate, ratios, startPolled } from './polled.ts'
 import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(4, 1)
-const SECONDS = scaled(2, 1)
+const SECONDS = scaled(2, 0.2)
 
 export async function run(): Promise<void> {
   const polled = await startPolled()

@@ -18,12 +18,20 @@ export interface Target {
   readonly script?: string
 }
 
+/** What wrk prints. It takes whole seconds; interrupted, it tells what it has. */
+export async function runWrk(seconds: number, argv: readonly string[]): Promise<string> {
+  const running = execute('wrk', [`-d${Math.ceil(seconds)}s`, ...argv])
+  const end = Number.isInteger(seconds) ? undefined : setTimeout(() => running.child.kill('SIGINT'), seconds * 1_000)
+  const { stdout } = await running
+  clearTimeout(end)
+  return stdout
+}
+
 /** Requests per second that wrk reaches with one thread; every answer must be a 2xx. */
 export async function throughput({ url, headers, script }: Target, seconds: number): Promise<number> {
   const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const scripted = script === undefined ? [] : ['-s', script]
-  const argv = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, ...sent, ...scripted, url]
-  const { stdout } = await execute('wrk', argv)
+  const stdout = await runWrk(seconds, ['-t1', `-c${CONNECTIONS}`, ...sent, ...scripted, url])
   if (stdout.includes('Non-2xx')) throw new Error(`${url}: ${stdout}`)
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
 }
@@ -45,7 +53,15 @@ export async function timesAt(
     const log = join(folder, 'requests.log')
     const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
     const rate = Math.max(1, Math.round(perSecond / clients))
-    const argv = ['--h1', `-c${clients}`, `-D${seconds}`, `--rps=${rate}`, `--log-file=${log}`, ...sent, url]
+    const argv = [
+      '--h1',
+      `-c${clients}`,
+      `-D${Math.round(seconds * 1_000)}ms`,
+      `--rps=${rate}`,
+      `--log-file=${log}`,
+      ...sent,
+      url,
+    ]
     await execute('h2load', argv, { maxBuffer: 1 << 26 })
     const times_ms: number[] = []
     for (const line of readFileSync(log, 'utf8').split('\n')) {

@@ -18,7 +18,7 @@ import { scaled } from './scale.ts'
 const BACKENDS = scaled(1_000, 20)
 const HOSTS_EACH = 10
 const ROUNDS = scaled(3, 1)
-const SECONDS = scaled(5, 1)
+const SECONDS = scaled(5, 0.2)
 const CHANGES = scaled(20, 2)
 
 const idOf = (at: number) => `shop-${at}`

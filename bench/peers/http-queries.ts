@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { runWrk } from '../load.ts'
 import type { Rate } from './peer.ts'
 
-const execute = promisify(execFile)
 const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 }
 
 /** One request after the other from a file of paths. */
@@ -53,8 +51,8 @@ export async function measureHttp(
     // One fixed path needs no script, which leaves wrk more of its core.
     const [only = '', ...others] = paths
     const how = others.length === 0 ? [`${origin}${only}`] : ['-s', script, `${origin}/`, '--', list]
-    const argv = ['-t1', `-c${clients}`, `-d${seconds}s`, '--timeout', '20s', '--latency', ...sent, ...how]
-    const { stdout } = await execute('wrk', argv)
+    const argv = ['-t1', `-c${clients}`, '--timeout', '20s', '--latency', ...sent, ...how]
+    const stdout = await runWrk(seconds, argv)
     if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${origin}${only}: ${stdout}`)
     const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
     return { perSecond, p50_ms: duration_ms(stdout, '50'), p99_ms: duration_ms(stdout, '99') }

@@ -15,7 +15,7 @@ import { choosePeers, findPrograms, type Programs } from './tools.ts'
 import { makeWindows } from './windows.ts'
 import { scaled } from '../scale.ts'
 
-const ROUND_S = scaled(2, 1)
+const ROUND_S = scaled(2, 0.2)
 const YEARS_MS_MAX = 3
 
 function windowOutcomes(results: ReadonlyMap<string, readonly Measured[]>): readonly Outcome[] {

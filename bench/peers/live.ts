@@ -11,7 +11,7 @@ import { ServerProcess } from './programs.ts'
 import { scaled } from '../scale.ts'
 
 const ROUNDS = scaled(3, 1)
-const ROUND_S = scaled(2, 1)
+const ROUND_S = scaled(2, 0.2)
 const CLIENTS = 16
 
 interface LivePage {

@@ -47,7 +47,7 @@ export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
   const [busiest] = data.group
   const dense = busiest === undefined ? [] : [busiest]
   const short = { step_s: 1, round_s, clients: 16 }
-  const long = { different: scaled(400, 10), room: scaled(400, 10), round_s: scaled(round_s / 2, 1), clients: 4 }
+  const long = { different: scaled(400, 10), room: scaled(400, 10), round_s: scaled(round_s / 2, round_s), clients: 4 }
   const hour = { buckets: scaled(HOUR_S, 200), room: scaled(2_000, 100) }
   const shapes: readonly Shape[] = [
     {
