@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import type { Caller } from '../fixtures/appliance.ts'
-import { memoryFolder } from '../fixtures/folder.ts'
 
 /** What has a path of its own. */
 export const endpoints: readonly Endpoint[] = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -62,10 +61,4 @@ export function median(values: readonly number[]): number {
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
-}
-
-/** Keeps state folders in memory where there is room: what thousands of requests wait for most is the disk. */
-export function inMemory(): void {
-  const memory = memoryFolder()
-  if (memory !== undefined) process.env['TMPDIR'] = memory
 }

@@ -1,9 +1,7 @@
 import t, { type Test } from 'tap'
 import { type Caller, caller, applianceFixture } from '../fixtures/appliance.ts'
 import { until } from '../system/api-client.ts'
-import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
-
-inMemory()
+import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
 
 const LOW = ['Operator', 'Manager', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
 

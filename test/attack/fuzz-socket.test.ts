@@ -1,13 +1,10 @@
 import { Agent, request } from 'node:https'
 import t from 'tap'
 import { assertDescribed } from '../fixtures/described.ts'
-import { inMemory } from './attack-fixture.ts'
 import type { Caller, Received } from '../fixtures/appliance.ts'
 import { answering, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { listeningFixture } from './raw-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
-
-inMemory()
 
 /** FULCRUM_ATTACK_SOCKET_REQUESTS=100000 in the long run. */
 const REQUESTS = Number(process.env['FULCRUM_ATTACK_SOCKET_REQUESTS'] ?? 500)

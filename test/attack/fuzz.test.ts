@@ -2,12 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { ADMIN, type Caller, applianceFixture } from '../fixtures/appliance.ts'
-import { createUser, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
+import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
 import { answering, damaged, described, faultOf, fuzzed, isSlow, samplesOf } from './fuzz-fixture.ts'
 import { Dice, requestFor } from './request-maker.ts'
 import { certificatePair } from './whole-node.ts'
-
-inMemory()
 
 /** 1,000,000 in the long run: FULCRUM_ATTACK_REQUESTS=1000000, perhaps with another FULCRUM_ATTACK_SEED. */
 const REQUESTS = Number(process.env['FULCRUM_ATTACK_REQUESTS'] ?? 2_000)

@@ -2,9 +2,7 @@ import t, { type Test } from 'tap'
 import { hotp } from '../../src/auth/totp.ts'
 import { type MachineClock, systemClock } from '../../src/base/clock.ts'
 import { ADMIN, applianceFixture } from '../fixtures/appliance.ts'
-import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
-
-inMemory()
+import { createUser, PASSWORD } from './attack-fixture.ts'
 
 const WINDOW_MS = 15 * 60_000 + 1000
 

@@ -85,3 +85,6 @@ export const LONG = [`${MARK}${'x'.repeat(50_000)}`, `${MARK}${'é'.repeat(100)}
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 export const isTorn = (text: string): boolean => /[\u0000-\u001f\u007f]/.test(text)
+
+/** Each text stands in one of so many places, and the next text in the next ones. The long form is 1. */
+export const EVERY = Number(process.env['FULCRUM_TEST_PLACES'] ?? 4)

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import type { JournalEntry } from '../../workers/host/recording-host.ts'
 import { machineState } from '../contract/node-settings.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { HOSTILE, isTorn, LEADING, LONG } from './hostile-texts.ts'
+import { EVERY, HOSTILE, isTorn, LEADING, LONG } from './hostile-texts.ts'
 import { loggedFixture } from './raw-fixture.ts'
 import { shapeOf } from './rendered-shape.ts'
 import { must, texts, wholeNode } from './whole-node.ts'
@@ -42,11 +42,8 @@ function checkedByPrograms(folder: string, rendered: ReadonlyMap<string, string>
   return undefined
 }
 
-/** Every text takes its turn in one of so many files, each of which has an appliance of its own. */
-const PARTS = 2
-
 /** Whatever a text field holds, rendered files keep one value for one value, and commands one argument. */
-export async function inject(test: Test, part: number): Promise<void> {
+export async function inject(test: Test): Promise<void> {
   const { call, node, machine, lines, state } = await loggedFixture(test)
   const folder = temporaryFolder(test, 'rendered')
   const changes = await wholeNode(test, call, node)
@@ -56,18 +53,16 @@ export async function inject(test: Test, part: number): Promise<void> {
   const counts = { taken: 0, refused: 0, applied: 0 }
   const dirty = new Set<(typeof changes)[number]>()
   const wrong: string[] = []
-  const mine = [...ALL.entries()].filter(([index]) => Math.floor(index / 4) % PARTS === part)
-  for (const [index, text] of mine) {
+  for (const [index, text] of ALL.entries()) {
     await must(call, [...dirty])
     dirty.clear()
-    for (const change of changes) {
+    for (const [number, change] of changes.entries()) {
       let { body } = change
-      for (const { at } of texts(change.body)) {
+      for (const [nth, { at }] of [...texts(change.body)].entries()) {
         // The same text twice in a list is one entry; hashes take their time.
         if (at.endsWith('.1') || (/pass(word|phrase)$/i.test(at) && index % 4 > 0) || /^(cert|privateKey)$/.test(at))
           continue
-        // Rules have many texts of few kinds: each text stands in a third of them, another third with the next one.
-        if (at.startsWith('rules.') && (index + at.length) % 3 > 0) continue
+        if ((index + number + nth) % EVERY > 0) continue
         const place = [...texts(body)].find((candidate) => candidate.at === at)
         const sent = place?.with(text) as typeof body
         const { status, headers, text: answer } = await call(change.method, change.path, { body: sent })
@@ -93,13 +88,10 @@ export async function inject(test: Test, part: number): Promise<void> {
     if (complaint !== undefined) wrong.push(`${JSON.stringify(text)}: ${complaint}`)
   }
   test.same(wrong, [])
-  test.comment(`${changes.length} kinds of records, ${mine.length} texts: ${JSON.stringify(counts)}`)
-  test.ok(
-    counts.taken > 500 / PARTS && counts.applied > HOSTILE.length / 2 / PARTS,
-    'much of it is plain text where it stands',
-  )
+  test.comment(`${changes.length} kinds of records, ${ALL.length} texts: ${JSON.stringify(counts)}`)
+  test.ok(counts.taken > 500 && counts.applied > HOSTILE.length / 2, 'much of it is plain text where it stands')
   const words = journal.flatMap((entry) => (entry.verb === 'run' ? entry.argv : []))
-  test.ok(words.length > 100 / PARTS, `${words.length} words`)
+  test.ok(words.length > 100, `${words.length} words`)
   test.same(words.filter(isTorn), [])
   for (const line of lines) test.type(JSON.parse(line).message, 'string')
   test.ok(

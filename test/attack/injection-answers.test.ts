@@ -1,13 +1,11 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { endpoints, inMemory } from './attack-fixture.ts'
+import { endpoints } from './attack-fixture.ts'
 import { HOSTILE, isTorn } from './hostile-texts.ts'
 import { loggedFixture } from './raw-fixture.ts'
 import { Dice, fitting, requestFor } from './request-maker.ts'
 import { texts } from './whole-node.ts'
-
-inMemory()
 
 t.test(
   'injection: every text field of every endpoint, alone: no defect, no header torn, one line of log for a line',

@@ -1,10 +1,8 @@
 import t, { type Test } from 'tap'
 import type { Caller, Received } from '../fixtures/appliance.ts'
-import { concrete, endpoints, inMemory } from './attack-fixture.ts'
+import { concrete, endpoints } from './attack-fixture.ts'
 import { loggedFixture } from './raw-fixture.ts'
 import { wholeNode } from './whole-node.ts'
-
-inMemory()
 
 const MARK = 'pollutedByAttack'
 /** A bare object has none of it, whatever was sent before. */

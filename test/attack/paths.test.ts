@@ -2,9 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { applianceFixture } from '../fixtures/appliance.ts'
-import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
-
-inMemory()
+import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
 
 /** Other ways to write a slash, a dot, and the way up, as one program or another has understood them. */
 const SLASHES = ['/', '//', '/./', '%2f', '%2F', '%5c', '\\', '%252f', '%c0%af', '%e0%80%af', '%ef%bc%8f', ';/', '/;x/']

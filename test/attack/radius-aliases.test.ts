@@ -2,9 +2,7 @@ import t, { type Test } from 'tap'
 import { CODE } from '../../src/radius/packet.ts'
 import { applianceFixture } from '../fixtures/appliance.ts'
 import { answerTo, radiusConfig, radiusServer, SECRET } from '../simulators/radius-server.ts'
-import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
-
-inMemory()
+import { createUser, PASSWORD } from './attack-fixture.ts'
 
 /** As FreeRADIUS with its realms, and a directory behind it, takes them for one account. */
 const SPELLINGS = [

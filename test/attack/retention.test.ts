@@ -16,9 +16,7 @@ import {
   testSettings,
 } from '../fixtures/appliance.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { createUser, inMemory, PASSWORD } from './attack-fixture.ts'
-
-inMemory()
+import { createUser, PASSWORD } from './attack-fixture.ts'
 
 const FLOODER = 'nothing@localhost'
 const AT = '2026-01-02T03:04:05.000Z'

@@ -1,8 +1,6 @@
 import t, { type Test } from 'tap'
 import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
-import { concrete, createUser, endpoints, inMemory, PASSWORD, roleIds } from './attack-fixture.ts'
-
-inMemory()
+import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fixture.ts'
 
 const ROLES = ['Administrator', 'Manager', 'Operator', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
 type RoleName = (typeof ROLES)[number] | 'nothing'

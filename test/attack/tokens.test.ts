@@ -5,9 +5,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.ts'
 import { ADMIN, applianceFixture, type Caller } from '../fixtures/appliance.ts'
-import { base64url, createUser, daemonKey, inMemory, parts, PASSWORD, roleIds } from './attack-fixture.ts'
-
-inMemory()
+import { base64url, createUser, daemonKey, parts, PASSWORD, roleIds } from './attack-fixture.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
