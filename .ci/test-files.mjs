@@ -1,52 +1,63 @@
-// Runs the test files that it is given in one process, each as a subtest by its name. What a process costs before its
-// first assertion (Node, tap, the modules under test) is more than most of these files need for all of theirs.
-// A file imports `t` from tap as ever, and gets its own subtest: hooks, plans and teardowns stay within the file.
+// Runs the test files that its parent names, one after another, and sends it what each has to say as TAP. What a
+// process costs before its first assertion (Node, tap, the modules under test) is more than most files need for all of
+// theirs, and what one has compiled serves the next.
+// A file imports `t` from tap as ever, and gets a test of its own: hooks, plans and teardowns stay within the file.
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import t, { Test } from 'tap'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SCHEME = 'tap-of:'
-const subtests = new Map()
-globalThis[Symbol.for('fulcrum.subtests')] = subtests
+/** For teardowns of a file that ran out of time, which tap waits for as long as they like. */
+const GRACE_S = 30
+const tests = new Map()
+globalThis[Symbol.for('fulcrum.tests')] = tests
 
 registerHooks({
   resolve(specifier, context, next) {
-    if (specifier !== 'tap' || !subtests.has(context.parentURL)) return next(specifier, context)
+    if (specifier !== 'tap' || !tests.has(context.parentURL)) return next(specifier, context)
     return { url: `${SCHEME}${context.parentURL}`, shortCircuit: true }
   },
   load(url, context, next) {
     if (!url.startsWith(SCHEME)) return next(url, context)
     const key = JSON.stringify(url.slice(SCHEME.length))
-    const source = `export default globalThis[Symbol.for('fulcrum.subtests')].get(${key})`
+    const source = `export default globalThis[Symbol.for('fulcrum.tests')].get(${key})`
     return { format: 'module', source, shortCircuit: true }
   },
 })
 
-const files = process.argv.slice(2)
-/** For teardowns of a file that ran out of time. */
-const GRACE_S = 30
-// The limit is each file's. tap reads that of the process while it loads.
-const timeout_s = Number(process.env.TAP_TIMEOUT ?? 30)
-process.env.TAP_TIMEOUT = `${timeout_s * files.length}`
-const { default: t } = await import('tap')
-for (const file of files) {
+const timeout_s = Number(process.env.TAP_TIMEOUT)
+// Each file has a limit of its own.
+t.setTimeout(0)
+
+async function runFile(file) {
   const { href } = pathToFileURL(`${ROOT}${file}`)
-  // tap waits for teardowns of a test that ran out of time for as long as they like.
-  const limit = setTimeout(
-    () => leave(`${file} is out of time, and so are its teardowns`),
-    (timeout_s + GRACE_S) * 1000,
-  )
-  await t.test(file, { timeout: timeout_s * 1000 }, async (subtest) => {
-    subtests.set(href, subtest)
-    await import(href)
+  const test = new Test({
+    name: file,
+    timeout: timeout_s * 1000,
+    cb: async (own) => {
+      tests.set(href, own)
+      await import(href)
+    },
   })
-  clearTimeout(limit)
+  test.on('data', (tap) => process.send({ tap }))
+  let grace
+  test.on('timeout', () => {
+    grace = setTimeout(() => leave(`${file} is out of time, and so are its teardowns`), GRACE_S * 1000)
+  })
+  await new Promise((resolve) => test.runMain(resolve))
+  clearTimeout(grace)
+  process.send({ ended: { rss: process.memoryUsage.rss() } })
 }
 
+process.on('message', ({ file }) => void runFile(file))
+setInterval(() => process.send({}), 60_000).unref()
 // What a test left open, or one that ran out of time, would keep the process for ever.
-setTimeout(() => leave('the tests are over, and this keeps their process'), 60_000).unref()
+process.on('disconnect', () => {
+  setTimeout(() => leave('the tests are over, and this keeps their process'), 60_000).unref()
+})
 
 function leave(why) {
-  process.stdout.write(`# ${why}: ${process.getActiveResourcesInfo().join(', ')}\n`)
+  process.stderr.write(`fulcrum: ${why}: ${process.getActiveResourcesInfo().join(', ')}\n`)
   process.exit(1)
 }

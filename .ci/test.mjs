@@ -1,24 +1,20 @@
 // `npm test`: runs the test files, all or those that are named, and prints TAP; to a terminal as tap's own report.
 // The command line of tap loads a module hook into each process of a test, the daemons among them. That is twice the
 // processor time, and not what runs on an appliance (docs/decisions/98-tests-without-hooks.md).
-import { globSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 // It says what tap is made of, and so comes before it.
 await import('./test-process.mjs')
 const { report } = await import('@tapjs/reporter')
-const { default: t } = await import('tap')
+const { default: t, TapFile } = await import('tap')
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-// Test files of modules share a process, so many at a time, and so do those that mostly call an appliance within their
-// process: what one has loaded and compiled serves the next. Those that take longest have one of their own.
-const TOGETHER = [
-  { files: /^test\/contract\//, max: 7 },
-  { files: /^test\/(?:[^/]+$|src\/|storage\/|workers\/)/, max: 36 },
-  { files: /^test\/attack\//, max: 7 },
-  { files: /^test\/system\//, max: 3 },
-]
 // What others would wait for comes first, then what is broad and quick, and then what takes longest, so that no processor
 // waits for it at the end.
 const ORDER = ['trees', 'contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
@@ -32,19 +28,21 @@ const LONGEST =
   system/cluster-leaving system/cluster-leaving-killed system/cluster-site system/cluster-joining
   system/cluster-moving system/haproxy-hangs system/haproxy-hangs-restarted system/cluster-log system/power
   system/updates system/cluster-history-1 system/cluster-history-2 system/snmp system/crash system/backup-crash
-  system/code-cache system/observe-reloads system/apply-under-load system/network attack/injection-1
-  attack/injection-2 attack/injection-layer4 bench/cluster bench/takeover bench/peers bench/configuration
+  system/code-cache system/observe-reloads system/apply-under-load system/network attack/injection
+  attack/injection-layer4 bench/cluster bench/takeover bench/peers bench/configuration
   bench/interference bench/http system/sshd system/systemd system/start`.split(/\s+/)
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 
 // The settings of `npx tap FILE`. Most tests wait as much as they compute; the time limit is for what hangs.
-const { include, jobs, timeout } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')).tap
+const { scripts, tap: usual } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
+/** As the daemon: what a process has freed goes back, and its next program starts sooner. */
+const MALLOC = Object.fromEntries([...scripts.start.matchAll(/(MALLOC_\w+)=(\d+)/g)].map(([, ...setting]) => setting))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    jobs: { type: 'string', default: `${jobs}` },
-    timeout: { type: 'string', default: `${timeout}` },
+    jobs: { type: 'string', default: `${usual.jobs}` },
+    timeout: { type: 'string', default: `${usual.timeout}` },
     // After so many minutes nothing more is begun: what is left is named, and counts as skipped.
     minutes: { type: 'string', default: 'Infinity' },
   },
@@ -55,44 +53,102 @@ const rank = (file) => {
   const folder = ORDER.indexOf(file.split('/')[1])
   return folder < 0 ? ORDER.indexOf('modules') : folder
 }
-const files = positionals.length > 0 ? positionals : globSync(include, { cwd: ROOT }).toSorted()
-const kindOf = (file) => (isLong(file) ? undefined : TOGETHER.find((one) => one.files.test(file)))
-const groups = [...Map.groupBy(files, kindOf)]
-  .flatMap(([kind, members]) => {
-    const max = kind?.max ?? 1
-    const from = Array.from({ length: Math.ceil(members.length / max) }, (_, at) => at * max)
-    return from.map((at) => members.slice(at, at + max))
-  })
-  .toSorted(([a], [b]) => rank(a) - rank(b))
-
+const files = positionals.length > 0 ? positionals : globSync(usual.include, { cwd: ROOT }).toSorted()
+const queue = files.toSorted((a, b) => rank(a) - rank(b))
 t.jobs = Number(values.jobs)
 t.setTimeout(0)
 if (process.stdout.isTTY) await report('base', t, { get: () => undefined })
-t.plan(groups.length)
+t.plan(queue.length)
 
-async function runGroup(group) {
-  const [first = ''] = group
-  const name = group.length === 1 ? first : `${first} and ${group.length - 1} more`
-  if (performance.now() > Number(values.minutes) * 60_000) {
-    t.pass(name, { skip: `not begun: ${values.minutes} minutes were over` })
-    return
+const MEMORY = '/dev/shm'
+const ENOUGH_BYTES = 6 * 2 ** 30
+
+function isRoomInMemory() {
+  if (process.env.TMPDIR !== undefined || process.env.FULCRUM_TEST_VM !== undefined || !existsSync(MEMORY)) return false
+  const { bavail, bsize } = statfsSync(MEMORY)
+  return Math.min(bavail * bsize, process.availableMemory()) > ENOUGH_BYTES
+}
+
+/** Of a run that was killed, nothing stays in memory. */
+function removeLeft() {
+  for (const left of globSync(`${MEMORY}/fulcrum-tests-*`))
+    if (!existsSync(`/proc/${left.split('-').at(-1)}`)) rmSync(left, { recursive: true, force: true })
+}
+
+// What tests would wait for most is the disk, and none of them is about one: that takes a machine that can lose power.
+removeLeft()
+const folder = `${isRoomInMemory() ? MEMORY : tmpdir()}/fulcrum-tests-${process.pid}`
+mkdirSync(folder)
+chmodSync(folder, 0o1777)
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
+
+// A process runs many files. One in which a file failed is followed by another, and so is one that has grown: each
+// program that it starts costs it a copy of its page tables (docs/decisions/100-test-files-share-processes.md).
+const MIB = 2 ** 20
+const rssMax = (file) => (/^test\/(?:contract|src)\//.test(file) ? 512 : 256) * MIB
+/** A process says something each minute. One that does not even do that is ended. */
+const SILENCE_MS = 5 * 60_000
+
+function startProcess() {
+  return spawn(process.execPath, [...FLAGS, '.ci/test-files.mjs'], {
+    cwd: ROOT,
+    stdio: ['ignore', 2, 2, 'ipc'],
+    env: { ...process.env, ...MALLOC, TAP_TIMEOUT: values.timeout, TMPDIR: folder },
+  })
+}
+
+/** Answers how large the process is then; too large for another file when this one failed. */
+async function runFile(child, file) {
+  const tapStream = new PassThrough({ encoding: 'utf8' })
+  const done = t.sub(TapFile, { name: file, tapStream, buffered: t.jobs > 1, at: null, stack: '' })
+  const silence = setTimeout(() => child.kill('SIGKILL'), SILENCE_MS)
+  const rss = await new Promise((resolve) => {
+    child.on('message', ({ tap, ended }) => {
+      silence.refresh()
+      if (tap !== undefined) tapStream.write(tap)
+      if (ended !== undefined) resolve(ended.rss)
+    })
+    child.once('exit', (code, signal) => {
+      tapStream.write(`not ok - its process ended with ${signal ?? code}\n`)
+      resolve(Infinity)
+    })
+    child.send({ file })
+  })
+  clearTimeout(silence)
+  child.removeAllListeners()
+  tapStream.end()
+  const results = await done
+  return results.ok ? rss : Infinity
+}
+
+const hasEnded = (child) => child.exitCode !== null || child.signalCode !== null
+
+/** Fails when the process has ended by itself, or something that a test has left open keeps it. */
+async function endProcess(child) {
+  if (!hasEnded(child)) {
+    const exited = once(child, 'exit')
+    child.disconnect()
+    await exited
   }
-  const program = group.length === 1 ? [first] : ['.ci/test-files.mjs', ...group]
-  await t.spawn(
-    process.execPath,
-    [...FLAGS, ...program],
-    {
-      cwd: ROOT,
-      buffered: t.jobs > 1,
-      // The limit is one file's; many that hang in one process are no reason to wait for hours.
-      timeout: (Number(values.timeout) + 30 * group.length) * 1000,
-      env: { ...process.env, TAP_TIMEOUT: values.timeout },
-    },
-    name,
-  )
+  if (child.exitCode !== 0) process.exitCode = 1
 }
 
 async function runNext() {
-  for (let group = groups.shift(); group !== undefined; group = groups.shift()) await runGroup(group)
+  let child
+  let rss = 0
+  for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
+    if (performance.now() > Number(values.minutes) * 60_000) {
+      t.pass(file, { skip: `not begun: ${values.minutes} minutes were over` })
+      continue
+    }
+    if (child !== undefined && (rss > rssMax(file) || hasEnded(child))) {
+      await endProcess(child)
+      child = undefined
+    }
+    child ??= startProcess()
+    rss = await runFile(child, file)
+  }
+  if (child !== undefined) await endProcess(child)
 }
 await Promise.all(Array.from({ length: t.jobs }, runNext))

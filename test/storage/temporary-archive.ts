@@ -1,21 +1,16 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
 
-const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-
 /** A folder that goes with the test. */
-export function temporaryFolder(t: Test, parent = tmpdir()): string {
-  const directory = mkdtempSync(join(parent, 'fulcrum-test-'))
+export function temporaryFolder(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fulcrum-test-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
-
-/** The same in memory: for what is not about the disk and would wait for it at each of thousands of commits. */
-export const memoryFolder = (t: Test): string => temporaryFolder(t, MEMORY)
 
 /** Writes `seconds` seconds of one object: in second s, metric m has the value `valueOf(m, s)`; NaN is unknown. */
 export function writeSeconds(

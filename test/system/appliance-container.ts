@@ -1,14 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { apiClient } from './api-client.ts'
-import { type Bind, type Container, containerTree, startContainer } from './container.ts'
+import { type Bind, type Container, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url)).replace(/\/$/, '')
 
 export interface ApplianceOptions {
-  /** Root folder of what it starts from. */
-  readonly of?: () => Promise<string>
   /** What is done before the daemon starts for the first time. */
   readonly prepare?: (machine: Container) => Promise<unknown>
 }
@@ -17,9 +15,9 @@ export interface ApplianceOptions {
 export async function startAppliance(
   test: Test,
   binds: readonly Bind[] = [],
-  { of = containerTree, prepare = async () => undefined }: ApplianceOptions = {},
+  { prepare = async () => undefined }: ApplianceOptions = {},
 ) {
-  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds], of)
+  const machine = await startContainer([{ host: PROJECT, inside: '/opt/fulcrum' }, ...binds])
   test.teardown(() => machine.stop())
   const output = async (...argv: readonly string[]) => textOf(await machine.run(...argv))
   const write = (path: string, text: string) =>

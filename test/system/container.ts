@@ -37,22 +37,9 @@ export interface Container {
   readonly ended: Promise<number | null>
 }
 
-const PACKAGES = [
-  'systemd',
-  'systemd-sysv',
-  'dbus',
-  'procps',
-  'haproxy',
-  'iproute2',
-  'iputils-ping',
-  'openssh-server',
-  'chrony',
-  'snmpd',
-  'bubblewrap',
-  'curl',
-] as const
-const MOVING = `systemd systemd-sysv dbus apt haproxy keepalived iproute2 iputils-ping iputils-arping kmod libstdc++6
-  openssl passwd procps etcd-server`.split(/\s+/)
+/** What an appliance drives, and what the package of Fulcrum depends on. */
+const PACKAGES = `systemd systemd-sysv dbus apt procps haproxy keepalived iproute2 iputils-ping iputils-arping
+  openssh-server chrony snmpd bubblewrap curl kmod libstdc++6 openssl passwd etcd-server`.split(/\s+/)
 const PROGRAMS = ['systemd-nspawn', 'mmdebstrap', 'nsenter', 'unshare', 'setpriv', 'curl'] as const
 // The overlay lives in a mount namespace of its own and goes with its last process. If this process dies, SIGTERM makes
 // systemd-nspawn power the machine off.
@@ -72,9 +59,6 @@ const BOOT_MS_MAX = 300_000
 
 /** Root folder of what a container starts from. Nobody changes it. */
 export const containerTree = (): Promise<string> => debianTree(hostSuite(), PACKAGES)
-
-/** The same for a node whose floating IPs move, with what the package of Fulcrum depends on. */
-export const movingTree = (): Promise<string> => debianTree(hostSuite(), MOVING)
 
 /** Why no container can be started here, or undefined. */
 export function containerObstacle(): string | undefined {

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface Finished {
@@ -14,7 +13,7 @@ const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 /** What is built once on a machine, as it takes long. Only root uses it, and nobody else may look into it. */
 export function testCache(): string {
-  const cache = join(tmpdir(), 'fulcrum-test-cache')
+  const cache = '/var/tmp/fulcrum-test-cache'
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   return cache
 }

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('haproxy-reload', 'haproxy-runtime', 'certificate-replacement')
+await onNextHaproxy(t, 'haproxy-reload', 'haproxy-runtime', 'certificate-replacement')

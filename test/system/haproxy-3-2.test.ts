@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('main-job', 'observe-reloads', 'haproxy-http3')
+await onNextHaproxy(t, 'main-job', 'observe-reloads', 'haproxy-http3')

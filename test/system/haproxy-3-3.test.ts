@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('haproxy-adoption', 'haproxy-balancing', 'reload-accounting', 'haproxy-sharing', 'haproxy-rules')
+await onNextHaproxy(t, 'haproxy-adoption', 'haproxy-balancing', 'reload-accounting', 'haproxy-sharing', 'haproxy-rules')

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('preloaded-counters', 'health-check-haproxy', 'haproxy-history')
+await onNextHaproxy(t, 'preloaded-counters', 'health-check-haproxy', 'haproxy-history')

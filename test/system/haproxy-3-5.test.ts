@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('haproxy-answers', 'haproxy-maps', 'operators-day')
+await onNextHaproxy(t, 'haproxy-answers', 'haproxy-maps', 'operators-day')

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('host-names', 'host-names-daemon')
+await onNextHaproxy(t, 'host-names', 'host-names-daemon')

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('access-logs', 'access-log-forwarding', 'access-log-forwarding-losses', 'access-log-syslog-api')
+await onNextHaproxy(t, 'access-logs', 'access-log-forwarding', 'access-log-forwarding-losses', 'access-log-syslog-api')

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('acme-tls-alpn')
+await onNextHaproxy(t, 'acme-tls-alpn')

@@ -1,3 +1,4 @@
+import t from 'tap'
 import { onNextHaproxy } from './next-haproxy.ts'
 
-await onNextHaproxy('acme-passing', 'srv-names')
+await onNextHaproxy(t, 'acme-passing', 'srv-names')

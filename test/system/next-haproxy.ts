@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import type { Test } from 'tap'
 import { containerObstacle } from './container.ts'
 import { debianTree, finished, TREE_MS_MAX } from './debian-tree.ts'
 
@@ -45,8 +45,8 @@ const RUN_MS_MAX = 1_800_000
 const skip = containerObstacle() ?? false
 
 /** What every version of HAProxy must pass; the other tests run these files on the version of this machine. */
-export async function onNextHaproxy(...files: readonly string[]): Promise<void> {
-  // The limit of a file is that of its root. It is another while a tree is built, which happens once on a machine.
+export async function onNextHaproxy(t: Test, ...files: readonly string[]): Promise<void> {
+  // The limit of a file is another while a tree is built, which happens once on a machine.
   t.setTimeout(TREE_MS_MAX)
   const tree = skip === false ? await nextTree() : ''
   t.setTimeout(RUN_MS_MAX)

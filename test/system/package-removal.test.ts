@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from './api-client.ts'
-import { containerObstacle, movingTree } from './container.ts'
+import { containerObstacle, containerTree } from './container.ts'
 import { startPackagedMachine } from './packaged-machine.ts'
 
 /** The Debian package, taken from a machine that serves a site, with its data or without, and put there again. */
@@ -11,7 +11,7 @@ t.setTimeout(1_800_000)
 
 // What it depends on is there: that it comes along is seen where it is installed.
 t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, async (t) => {
-  const it = await startPackagedMachine(t, movingTree)
+  const it = await startPackagedMachine(t, containerTree)
   const { machine, api, shell, apt, install, ours, exists, answers, fetched, logIn, serve } = it
   await install()
   if (!(await answers())) return t.fail(await it.journal())

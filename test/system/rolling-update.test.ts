@@ -9,7 +9,7 @@ import type { Job } from '../../src/model/job.ts'
 import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 import { apiClient, until } from './api-client.ts'
 import { publish } from './apt-repository.ts'
-import { type Container, containerObstacle, movingTree, startContainer } from './container.ts'
+import { type Container, containerObstacle, startContainer } from './container.ts'
 import type { Finished } from './debian-tree.ts'
 import { assertHeldBack } from './etcd-account.ts'
 import { KEPT as NEW, keptPackage, OLDER as OLD, renumbered } from './fulcrum-package.ts'
@@ -99,7 +99,7 @@ async function startNode(test: Test, { lan, folder, files, etcd }: Ground, numbe
     { host: folder, inside: '/srv/repository' },
     { host: etcd, inside: '/mnt/etcd' },
   ]
-  const machine = await startContainer(binds, movingTree)
+  const machine = await startContainer(binds)
   test.teardown(() => machine.stop())
   const [ip, name] = [`10.79.0.${number}`, `lb${number}`]
   const words = `link add lan0 type veth peer name port${number} netns ${lan.name}`.split(' ')

@@ -1,4 +1,5 @@
+import t from 'tap'
 import { containerTree } from '../system/container.ts'
 import { build } from './build.ts'
 
-build(containerTree, 'haproxy', '-v')
+build(t, containerTree, 'sh', '-c', 'haproxy -v && keepalived --version')

@@ -1,4 +1,5 @@
+import t from 'tap'
 import { nextTree } from '../system/next-haproxy.ts'
 import { build } from './build.ts'
 
-build(nextTree, 'haproxy', '-v')
+build(t, nextTree, 'haproxy', '-v')

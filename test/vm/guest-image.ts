@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { debianTree, finished } from '../system/debian-tree.ts'
+import { debianTree, finished, testCache } from '../system/debian-tree.ts'
 
 const AGENT = fileURLToPath(new URL('guest-agent.mjs', import.meta.url))
 /** What the package brings for the initial file system. The emulator takes that from outside, so it is made here. */
@@ -117,7 +117,7 @@ export const guestTree = (): Promise<string> => debianTree(SUITE, PACKAGES)
 export async function guestImage(): Promise<GuestImage> {
   const emulator = await debianTree(EMULATOR.suite, EMULATOR.packages)
   const recipe = JSON.stringify([SUITE, PACKAGES, SIZE, VOLUMES, FILES, ENABLED, MASKED, HOOK, INITRAMFS])
-  const cache = join(tmpdir(), 'fulcrum-test-cache')
+  const cache = testCache()
   const folder = join(cache, `guest-${createHash('sha256').update(recipe).digest('hex').slice(0, 16)}`)
   if (existsSync(folder)) return { emulator, folder }
   const tree = await guestTree()

@@ -5,7 +5,7 @@ import { coverageStart, floorTo } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { METRIC_COUNT, type Tier, TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { memoryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../temporary-archive.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
 const START = 1_700_000_003
@@ -25,7 +25,7 @@ class Archive {
   readonly #random = seededRandom(21)
 
   constructor(t: Test) {
-    this.directory = memoryFolder(t)
+    this.directory = temporaryFolder(t)
     this.writer = new ArchiveWriter(this.directory, START, SMALL)
   }
 
@@ -176,7 +176,7 @@ t.test('the first tier has steps of one second, and there are at most eight', as
 })
 
 t.test('an archive made with the tiers of today opens with a floor of nothing', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   const writer = new ArchiveWriter(directory, START)
   t.strictSame(
     writer.databases.table.map(({ name, database, floor_s }) => [name, database, floor_s]),

@@ -5,13 +5,14 @@
 export type SecondValue = number | undefined
 
 export class ReferenceModel {
-  readonly #seconds = new Map<string, Map<number, SecondValue>>()
+  /** By object, then by metric. */
+  readonly #seconds = new Map<string, Map<number, SecondValue>[]>()
 
   set(object: string, metric: number, second: number, value: SecondValue): void {
-    const key = `${object}/${metric}`
-    const seconds = this.#seconds.get(key) ?? new Map<number, SecondValue>()
+    const metrics = this.#seconds.get(object) ?? []
+    this.#seconds.set(object, metrics)
+    const seconds = (metrics[metric] ??= new Map())
     seconds.set(second, value)
-    this.#seconds.set(key, seconds)
   }
 
   forgetFrom(second: number): void {
@@ -19,13 +20,13 @@ export class ReferenceModel {
   }
 
   forget(from: number, to: number): void {
-    for (const seconds of this.#seconds.values()) {
+    for (const seconds of [...this.#seconds.values()].flat()) {
       for (const at of seconds.keys()) if (at >= from && at < to) seconds.delete(at)
     }
   }
 
   bucket(object: string, metric: number, start: number, step: number) {
-    const seconds = this.#seconds.get(`${object}/${metric}`)
+    const seconds = this.#seconds.get(object)?.[metric]
     let [count, sum, minimum, maximum] = [0, 0, Infinity, -Infinity]
     for (let second = start; seconds !== undefined && second < start + step; second++) {
       const value = seconds.get(second)

@@ -11,7 +11,7 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { CHUNKS_EVERY_S } from '../../../storage/limits.ts'
 import { openBinaryDatabase } from '../../../storage/env.ts'
 import { seededRandom } from './reference-model.ts'
-import { memoryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 const SECONDS = 900
@@ -47,7 +47,7 @@ async function flip(directory: string, random: () => number): Promise<string> {
 t.test('every flipped bit is found; the archive goes on, and is whole again after a repair', async (t) => {
   const random = seededRandom(16)
   for (let round = 0; round < 12; round++) {
-    const directory = memoryFolder(t)
+    const directory = temporaryFolder(t)
     await filled(directory, 200)
     const place = await flip(directory, random)
     const [kind] = place.split(' ')
@@ -68,7 +68,7 @@ t.test('every flipped bit is found; the archive goes on, and is whole again afte
 })
 
 t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers as well', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   const t0 = openBinaryDatabase(environment, 't0')
@@ -96,7 +96,7 @@ t.test('a damaged chunk is unknown and told; the rest is answered, coarser tiers
 })
 
 t.test('an object that the catalog lost: a repair takes out what was stored of it, and all is whole', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   const catalog = openBinaryDatabase(environment, 'catalog')
@@ -127,7 +127,7 @@ t.test(
   async (t) => {
     const random = seededRandom(29)
     for (let round = 0; round < 12; round++) {
-      const directory = memoryFolder(t)
+      const directory = temporaryFolder(t)
       await filled(directory, 100)
       const path = join(directory, 'tail-0')
       const bytes = readFileSync(path)
@@ -158,7 +158,7 @@ t.test(
 
 t.test('a crash tail that is gone: what is in chunks is there, the rest is unknown and told', async (t) => {
   for (const isRepaired of [false, true]) {
-    const directory = memoryFolder(t)
+    const directory = temporaryFolder(t)
     await filled(directory, 400)
     for (const name of ['tail-0', 'tail-1']) rmSync(join(directory, name), { force: true })
     t.match((await checkArchiveDirectory(directory)).join('\n'), /^tail from 0 to [0-9]+: damaged$/)
@@ -176,7 +176,7 @@ t.test('a crash tail that is gone: what is in chunks is there, the rest is unkno
 })
 
 t.test('the crash tail of another archive, and an archive that was made anew beside an old tail', async (t) => {
-  const [directory, other] = [memoryFolder(t), memoryFolder(t)]
+  const [directory, other] = [temporaryFolder(t), temporaryFolder(t)]
   await filled(directory, 300)
   await filled(other, 100)
   for (const name of ['tail-0', 'tail-1']) {
@@ -194,7 +194,7 @@ t.test('the crash tail of another archive, and an archive that was made anew bes
 })
 
 t.test('an archive without seals is taken over, its chunks as they are', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   await filled(directory)
   const { environment } = openArchiveDatabases(directory)
   for (const name of TABLES) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type FoundTail, readTail, RecordSink, removeTail, TailFile } from '../../../storage/archive/tail-file.ts'
 import { NoRoomError } from '../../../storage/room.ts'
-import { memoryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../temporary-archive.ts'
 import { seededRandom } from './reference-model.ts'
 
 const PLACE = { mark: 0x9876_5432, pair: 0 }
@@ -22,7 +22,7 @@ const secondsOf = ({ records }: FoundTail): readonly number[] => records.map(({ 
 const upTo = (n: number, from = 0) => Array.from({ length: n - from }, (_, i) => from + i)
 
 t.test('what was written is read, and goes on after a restart', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   let file = new TailFile(directory, PLACE)
   for (let n = 0; n < 50; n++) write(file, FIRST_S + n)
   file.close()
@@ -44,7 +44,7 @@ t.test('what was written is read, and goes on after a restart', async (t) => {
 })
 
 t.test('the files take turns: what is needed is there, and older records are told from newer ones', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   let file = new TailFile(directory, PLACE)
   for (let n = 0; n < 400; n++) {
     write(file, FIRST_S + n, FIRST_S + n - 30)
@@ -62,7 +62,7 @@ t.test('the files take turns: what is needed is there, and older records are tol
 })
 
 t.test('an end that is torn anywhere is no damage, and is written over', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   const path = join(directory, 'tail-0')
   const file = new TailFile(directory, PLACE)
   for (let n = 0; n < 30; n++) write(file, FIRST_S + n)
@@ -87,7 +87,7 @@ t.test('an end that is torn anywhere is no damage, and is written over', async (
 })
 
 t.test('a flipped bit costs its record, and is told wherever another one follows', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   const path = join(directory, 'tail-0')
   const file = new TailFile(directory, PLACE)
   for (let n = 0; n < 40; n++) write(file, FIRST_S + n)
@@ -111,7 +111,7 @@ t.test('a flipped bit costs its record, and is told wherever another one follows
 t.test(
   'records of another archive, of another kind of file, or of nothing are as if they were not there',
   async (t) => {
-    const directory = memoryFolder(t)
+    const directory = temporaryFolder(t)
     const file = new TailFile(directory, PLACE)
     for (let n = 0; n < 5; n++) write(file, FIRST_S + n)
     file.close()
@@ -132,7 +132,7 @@ t.test(
 )
 
 t.test('a disk that refuses: the record takes the same place when it does not', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   symlinkSync('/dev/full', join(directory, 'tail-0'))
   const file = new TailFile(directory, PLACE)
   t.throws(() => write(file, FIRST_S), new NoRoomError('the disk is full'))
@@ -147,7 +147,7 @@ t.test('a disk that refuses: the record takes the same place when it does not', 
 
 t.test('both files get room for minutes at once: of one second, however many a record has', async (t) => {
   for (const seconds of [1, 100]) {
-    const directory = memoryFolder(t)
+    const directory = temporaryFolder(t)
     const file = new TailFile(directory, PLACE)
     sink.begin(FIRST_S + seconds)
     for (let n = 0; n < seconds; n++) sink.add('row', FIRST_S + n, 0, new Uint8Array(1_000))
@@ -161,7 +161,7 @@ t.test('both files get room for minutes at once: of one second, however many a r
 })
 
 t.test('a file that was lost or put back from a copy: the rest is read, and what is missing is told', async (t) => {
-  const directory = memoryFolder(t)
+  const directory = temporaryFolder(t)
   const file = new TailFile(directory, PLACE)
   const [first, second] = [join(directory, 'tail-0'), join(directory, 'tail-1')]
   for (let n = 0; n < 45; n++) write(file, FIRST_S + n, FIRST_S + n - 30)

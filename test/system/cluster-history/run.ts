@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { GUARD } from '../../../src/cluster/places.ts'
 import type { EtcdClient } from '../../../src/etcd/client.ts'
 import { HISTORY, LogCluster } from '../../fixtures/cluster.ts'
-import { memoryFolder, temporaryFolder } from '../../fixtures/folder.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { EtcdCluster, unlessRefused, until } from '../../fixtures/etcd.ts'
 import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 import { seededRandom } from '../../storage/archive/reference-model.ts'
@@ -41,7 +41,7 @@ async function started(test: Test, seed: number, isUnguarded: boolean): Promise<
     const settings = {
       id,
       // What is killed is a process, and not the machine: nothing has to reach a disk.
-      folder: temporaryFolder(test, id, memoryFolder()),
+      folder: temporaryFolder(test, id),
       clusterId: cluster.keys.clusterId,
       history: HISTORY,
       key: cluster.key,

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { until } from '../api-client.ts'
-import { movingTree } from '../container.ts'
 import { namespace, type Namespace } from '../network-namespace.ts'
 import { done, form, join, type Machine, startMachine, whole } from '../site-machines.ts'
 import { FLOATING } from './lines.ts'
@@ -93,7 +92,6 @@ export const program = (file: URL): readonly string[] => [
 
 async function startNode(test: Test, lan: Namespace, name: string, number: number): Promise<SiteNode> {
   const machine = await startMachine(test, lan, number, {
-    of: movingTree,
     prepare: async (container) => {
       await container.run('systemctl', 'disable', '--now', 'haproxy', 'keepalived', 'etcd')
       for (const unit of UNITS) await container.run('cp', '-r', `/opt/fulcrum/systemd/${unit}`, '/etc/systemd/system/')

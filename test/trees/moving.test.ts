@@ -1,4 +1,0 @@
-import { movingTree } from '../system/container.ts'
-import { build } from './build.ts'
-
-build(movingTree, 'keepalived', '--version')
