@@ -51,9 +51,10 @@ async function runFile(file) {
 }
 
 process.on('message', ({ file }) => void runFile(file))
-setInterval(() => process.send({}), 60_000).unref()
+const alive = setInterval(() => process.send({}), 60_000).unref()
 // What a test left open, or one that ran out of time, would keep the process for ever.
 process.on('disconnect', () => {
+  clearInterval(alive)
   setTimeout(() => leave('the tests are over, and this keeps their process'), 60_000).unref()
 })
 
