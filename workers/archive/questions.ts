@@ -15,6 +15,7 @@ export type About = 'poll' | 'process' | number
 export class Questions {
   readonly target: SocketTarget
   readonly #unanswered = new Map<About, UnansweredError>()
+  /** Nobody took the last poll: it was no moment between two processes. */
   #isAbsent = false
 
   constructor(target: SocketTarget) {
