@@ -3,7 +3,7 @@
 // processor time, and not what runs on an appliance (docs/decisions/98-tests-without-hooks.md).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -71,14 +71,15 @@ function isRoomInMemory() {
 
 /** Of a run that was killed, nothing stays in memory. */
 function removeLeft() {
-  for (const left of globSync(`${MEMORY}/fulcrum-tests-*`))
-    if (!existsSync(`/proc/${left.split('-').at(-1)}`)) rmSync(left, { recursive: true, force: true })
+  for (const left of globSync(`${MEMORY}/fulcrum-tests-*`)) {
+    const isOver = !existsSync(`/proc/${left.split('-').at(-2)}`)
+    if (isOver && statSync(left).uid === process.getuid()) rmSync(left, { recursive: true, force: true })
+  }
 }
 
 // What tests would wait for most is the disk, and none of them is about one: that takes a machine that can lose power.
 removeLeft()
-const folder = `${isRoomInMemory() ? MEMORY : tmpdir()}/fulcrum-tests-${process.pid}`
-mkdirSync(folder)
+const folder = mkdtempSync(`${isRoomInMemory() ? MEMORY : tmpdir()}/fulcrum-tests-${process.pid}-`)
 chmodSync(folder, 0o1777)
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
@@ -116,7 +117,7 @@ async function runFile(child, file) {
     child.send({ file })
   })
   clearTimeout(silence)
-  child.removeAllListeners()
+  child.removeAllListeners('message').removeAllListeners('exit')
   tapStream.end()
   const results = await done
   return results.ok ? rss : Infinity

@@ -9,7 +9,7 @@ import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { METRIC_COUNT, TIERS } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { checkArchive } from '../../storage/archive/check.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { ArchiveRun } from './archive-run.ts'
 import { insistSame, readTier } from './store-comparison.ts'
 

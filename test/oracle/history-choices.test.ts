@@ -8,7 +8,7 @@ import type { Rendered } from '../../src/context/rendered.ts'
 import { CORE_METRICS, METRICS, type Metric } from '../../src/model/metrics.ts'
 import { HistoryAnswers } from '../../src/stats/history.ts'
 import { ArchiveObjects } from '../../src/stats/objects.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const S = 1_700_000_000
 const LIVED_S = 2_400

@@ -12,7 +12,7 @@ import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { METRIC_COUNT, tierAt } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { Collector } from '../../workers/archive/collector.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const FIXTURE = new URL('../fixtures/archives/four-metrics.mdb.gz', import.meta.url)
 const START_S = 1_790_000_000

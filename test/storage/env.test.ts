@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { openBinaryDatabase, openBinaryEnvironment, removeRange, usedBytes } from '../../storage/env.ts'
 import { keySecond, makeKey } from '../../storage/archive/layout.ts'
-import { temporaryFolder } from './temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 t.test('bytes in, bytes out; ranges are removed up to a limit; a failed transaction leaves nothing', async (t) => {
   const environment = openBinaryEnvironment({ directory: temporaryFolder(t), databases_max: 4, map_bytes: 1 << 20 })

@@ -1,16 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Test } from 'tap'
 import { METRIC_COUNT } from '../../storage/archive/tiers.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
-
-/** A folder that goes with the test. */
-export function temporaryFolder(t: Test): string {
-  const directory = mkdtempSync(join(tmpdir(), 'fulcrum-test-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}
 
 /** Writes `seconds` seconds of one object: in second s, metric m has the value `valueOf(m, s)`; NaN is unknown. */
 export function writeSeconds(

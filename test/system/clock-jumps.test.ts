@@ -5,7 +5,7 @@ import { ArchiveReader } from '../../storage/archive/reader.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import type { FromArchive, HaproxyTick } from '../../workers/archive/messages.ts'
 import { ArchiveThread } from '../../workers/archive/thread.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { listen, patientRhythm, STATS } from '../workers/archive/socket-fixture.ts'
 
 const START_MS = Date.parse('2026-03-04T05:06:07Z')

@@ -13,7 +13,7 @@ import { selectTier, servedWindow } from '../../storage/archive/select.ts'
 import { COUNTER_COUNT, METRIC_COUNT, type Tier, TIERS } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 
 const ROUNDS = Number(process.env['FULCRUM_TEST_RRDTOOL_ROUNDS'] ?? 1)
 const HAS_RRDTOOL = spawnSync('rrdtool', ['--version'], { stdio: 'ignore' }).status === 0

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { checkArchiveDirectory } from '../../storage/archive/check.ts'
 import type { ArchivesOptions, FromArchiveThread } from '../../workers/archive/messages.ts'
-import { temporaryFolder } from '../storage/temporary-archive.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { listen, STATS } from './archive/socket-fixture.ts'
 
 t.test('the thread starts, serves and ends when told', async (t) => {

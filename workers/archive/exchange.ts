@@ -15,9 +15,9 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** As many wait to be accepted as may: a Unix socket refuses the next one at once. */
 const NO_PLACE = 'EAGAIN'
-const REFUSED = { ...NOBODY_LISTENS, [NO_PLACE]: 'no place is left on its socket' } as const
 const FAILURES: Readonly<Record<string, string>> = {
-  ...REFUSED,
+  ...NOBODY_LISTENS,
+  [NO_PLACE]: 'no place is left on its socket',
   EACCES: 'its socket may not be opened by this user',
   EPERM: 'its socket may not be opened by this user',
 }
@@ -135,8 +135,8 @@ export async function exchangeWithRetry(
     try {
       return await exchange(target, request, Math.max(1, deadline_ms - passed))
     } catch (error) {
-      const refused = error instanceof ExchangeError && error.code in REFUSED
-      if (!refused || tries === RETRIES || performance.now() - started > deadline_ms) throw error
+      const isRefused = isAbsent(error) || hadNoPlace(error)
+      if (!isRefused || tries === RETRIES || performance.now() - started > deadline_ms) throw error
       await sleep(RETRY_PAUSE_MS)
     }
   }

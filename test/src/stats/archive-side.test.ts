@@ -4,7 +4,8 @@ import { TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { CORE_METRICS } from '../../../src/model/metrics.ts'
 import { ArchiveSide } from '../../../src/stats/archive-side.ts'
-import { temporaryFolder, writeSeconds } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../../storage/temporary-archive.ts'
 import { namesOf } from './names-fixture.ts'
 
 const START_S = 1_790_000_000

@@ -16,7 +16,7 @@ import type {
   StatsSource,
   ToArchiveThread,
 } from '../../../workers/archive/messages.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { namesOf } from './names-fixture.ts'
 
 /** Notes what it is told, and has news for each thread that begins. */

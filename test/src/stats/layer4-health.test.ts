@@ -1,7 +1,7 @@
 import t from 'tap'
 import { l4Frontend } from '../../fixtures/config.ts'
 import { checked, type Layer4Lab, layer4Lab, real } from '../../labs/layer4-lab.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const RECORDS = {
   realServers: [real('r1'), real('r2')],

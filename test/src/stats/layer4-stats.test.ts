@@ -1,6 +1,6 @@
 import t from 'tap'
 import { checkArchiveDirectory } from '../../../storage/archive/check.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { l4Frontend } from '../../fixtures/config.ts'
 import { checked, Layer4Lab, layer4Lab, real } from '../../labs/layer4-lab.ts'
 

@@ -5,7 +5,7 @@ import { coverageStart, floorTo } from '../../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { METRIC_COUNT, type Tier, TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { temporaryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
 const START = 1_700_000_003

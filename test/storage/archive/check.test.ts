@@ -8,7 +8,8 @@ import { encodeBaseline } from '../../../storage/archive/tail.ts'
 import type { TailPart } from '../../../storage/archive/tail-file.ts'
 import { METRIC_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 

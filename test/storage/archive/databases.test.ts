@@ -1,7 +1,7 @@
 import t from 'tap'
 import { chunkLookup, openArchiveDatabases } from '../../../storage/archive/databases.ts'
 import { makeKey } from '../../../storage/archive/layout.ts'
-import { temporaryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 t.test('chunks are looked up by tier, end and object', async (t) => {
   const databases = openArchiveDatabases(temporaryFolder(t))

@@ -5,7 +5,8 @@ import { readProgress } from '../../../storage/archive/recover.ts'
 import { readTailPlace } from '../../../storage/archive/databases.ts'
 import { readTail } from '../../../storage/archive/tail-file.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 

@@ -11,7 +11,8 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { CHUNKS_EVERY_S } from '../../../storage/limits.ts'
 import { openBinaryDatabase } from '../../../storage/env.ts'
 import { seededRandom } from './reference-model.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 const SECONDS = 900

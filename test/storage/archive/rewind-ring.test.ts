@@ -3,7 +3,8 @@ import { chunkLookup } from '../../../storage/archive/databases.ts'
 import { rewindRing } from '../../../storage/archive/rewind-ring.ts'
 import { TierReader } from '../../../storage/archive/tier-reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 t.test('seconds that only chunks hold are in the ring again, and nothing newer', async (t) => {
   const writer = new ArchiveWriter(temporaryFolder(t), 1_700_000_000)

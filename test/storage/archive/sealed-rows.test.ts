@@ -3,7 +3,7 @@ import { openBinaryDatabase, openBinaryEnvironment } from '../../../storage/env.
 import { Damage } from '../../../storage/archive/damage.ts'
 import { makeKey } from '../../../storage/archive/layout.ts'
 import { SealedRows } from '../../../storage/archive/sealed-rows.ts'
-import { temporaryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const KEY = makeKey(600, 4)
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type FoundTail, readTail, RecordSink, removeTail, TailFile } from '../../../storage/archive/tail-file.ts'
 import { NoRoomError } from '../../../storage/room.ts'
-import { temporaryFolder } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { seededRandom } from './reference-model.ts'
 
 const PLACE = { mark: 0x9876_5432, pair: 0 }

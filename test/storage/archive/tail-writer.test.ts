@@ -7,7 +7,8 @@ import { readTail } from '../../../storage/archive/tail-file.ts'
 import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { CHUNKS_EVERY_S, TAIL_KEPT_S } from '../../../storage/limits.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 

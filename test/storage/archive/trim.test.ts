@@ -3,7 +3,8 @@ import { keyFirst } from '../../../storage/archive/layout.ts'
 import { relieve, trimTier } from '../../../storage/archive/trim.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { TRIM_GRACE_S } from '../../../storage/limits.ts'
-import { temporaryFolder, writeSeconds } from '../temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { writeSeconds } from '../temporary-archive.ts'
 
 const S = 1_700_000_000
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { exchange, exchangeWithRetry, hadNoPlace } from '../../../workers/archive/exchange.ts'
 import { listen, listenFull } from './socket-fixture.ts'
 

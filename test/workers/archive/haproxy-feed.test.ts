@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { HaproxyFeed } from '../../../workers/archive/haproxy-feed.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { listen, STATS } from './socket-fixture.ts'
 
 const STATE = { hwm_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }

@@ -10,7 +10,7 @@ import { ipvsRows } from '../../../workers/archive/ipvs-rows.ts'
 import { l4Backend, l4Frontend } from '../../fixtures/config.ts'
 import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
 import { real } from '../../labs/layer4-lab.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const START = 895_000_000

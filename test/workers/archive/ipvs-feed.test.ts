@@ -5,7 +5,7 @@ import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { IpvsFeed } from '../../../workers/archive/ipvs-feed.ts'
 import { l4Backend, l4Frontend } from '../../fixtures/config.ts'
 import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
 const STATE = { hwm_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { newProcess, restoredProcess } from '../../../workers/archive/known-process.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const S = 1_700_000_000
 

@@ -6,7 +6,7 @@ import { COUNTER_COUNT } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { TAIL_BLOCK_OBJECTS } from '../../../storage/limits.ts'
 import { SampledSeconds } from '../../../workers/archive/sampled-seconds.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const START_S = 1_790_000_000
 const COUNTERS = { valueNow: () => 0 }

@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { SilentSessions } from '../../../workers/archive/silent-sessions.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { PATIENCE_MS, STATS } from './socket-fixture.ts'
 
 interface Process {

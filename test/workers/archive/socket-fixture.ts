@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { haproxyRhythm } from '../../../workers/archive/rhythms.ts'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 
 /** For answers that come: no test ends sooner because a machine is slow. */
 export const PATIENCE_MS = 60_000

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { temporaryFolder } from '../../storage/temporary-archive.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import type { FromArchive, HaproxyTick } from '../../../workers/archive/messages.ts'
 import { ArchiveThread } from '../../../workers/archive/thread.ts'
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
