@@ -212,8 +212,6 @@ function mounted(test: Test, image: string): string {
   return folder
 }
 
-const FLUSHED_AFTER_MS = 20_000
-
 function imageObstacle(): string | false {
   if (process.getuid?.() !== 0) return 'needs root'
   if (spawnSync('mkfs.ext4', ['-V']).status !== 0) return 'not installed: mkfs.ext4'
@@ -227,7 +225,6 @@ t.test('a power cut after a first start: what was never flushed is lost', { skip
   truncateSync(image, 256 * 2 ** 20)
   if (spawnSync('mkfs.ext4', ['-q', image]).status !== 0) throw new Error('no file system was made')
   const before = mounted(test, image)
-  const begun_ms = performance.now()
   const state = await started(test, join(before, 'cache'))
   // Names are in the journal with the next thing that anybody flushes; what is in the files follows half a minute
   // later.
@@ -236,10 +233,10 @@ t.test('a power cut after a first start: what was never flushed is lost', { skip
   closeSync(marker)
   copyFileSync(image, cut)
   const cache = join(mounted(test, cut), 'cache')
-  // The kernel flushes after 30 s by itself; where a start takes that long, what it flushed is lost here.
-  if (performance.now() - begun_ms > FLUSHED_AFTER_MS) for (const file of filesIn(cache)) truncateSync(file)
-  const copies = sizes(cache)
-  test.ok(copies.length > 100 && copies.every((copy) => copy.endsWith(' 0')), `${copies.length} copies, all empty`)
+  const copies = filesIn(cache)
+  test.ok(copies.length > 100, `${copies.length} copies`)
+  // Nearly always they are empty now. The kernel flushes them after 30 s, and sooner where somebody asks it to.
+  for (const file of copies) truncateSync(file)
   test.same(await run([...MAIN, '--state', state, '--check'], cache), WHOLE)
   test.same(await run(RESTORE, cache), USAGE)
 })
