@@ -31,7 +31,7 @@ const ENTRIES = [
   ),
 ]
 /** Packages of many small files. Others stay where they are: native ones, those of one file, those rarely loaded. */
-const INCLUDED = new Set(['typebox', '@peculiar/x509', 'reflect-metadata', 'commander'])
+const INCLUDED = new Set(['typebox', '@peculiar/x509', 'reflect-metadata', 'commander', 'fast-jwt', 'diff'])
 
 /** A file that a source names beside itself is looked for where the source stands, not beside what is made of it. */
 const besideItsSource = {
@@ -62,6 +62,8 @@ async function bundle() {
     format: 'esm',
     target: 'node22',
     external,
+    // Packages of the older module format ask for parts of Node with it.
+    banner: { js: 'const require = process.getBuiltinModule;' },
     plugins: [besideItsSource],
     metafile: true,
     write: false,

@@ -1,4 +1,5 @@
 import { readSettings, SettingsError, USAGE } from './settings.ts'
+import { startArchivesEarly } from './stats/start-archives.ts'
 
 // Nothing this daemon writes is for other accounts.
 process.umask(0o077)
@@ -17,8 +18,14 @@ async function main(): Promise<void> {
     const { runNodes } = await import('./daemon/nodes/run-nodes.ts')
     return runNodes(settings, settings.nodes, process.env, (code) => process.exit(code))
   }
+  if (settings.check || settings.repair) {
+    const { lookInto } = await import('./daemon/daemon.ts')
+    return process.exit(await lookInto(settings))
+  }
+  // On another core it finds its modules while this thread finds those of the daemon, which are more.
+  const startArchives = startArchivesEarly()
   const { runDaemon } = await import('./daemon/daemon.ts')
-  await runDaemon(settings, (code) => process.exit(code))
+  await runDaemon(settings, startArchives, (code) => process.exit(code))
 }
 
 try {

@@ -3,7 +3,7 @@
  * every two seconds, and is the only writer of both archives. A resident thread and not a pool task: see
  * docs/decisions.
  */
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort } from 'node:worker_threads'
 import { systemClock } from '../src/base/clock.ts'
 import type { ArchivesOptions, FromArchiveThread, HaproxyTick, IpvsTick, ToArchiveThread } from './archive/messages.ts'
 import { haproxyRhythm, ipvsRhythm } from './archive/rhythms.ts'
@@ -30,4 +30,5 @@ export function serve(port: MessagePort, { layer7, layer4 }: ArchivesOptions): v
   for (const thread of all) void thread.run()
 }
 
-if (parentPort !== null) serve(parentPort, workerData)
+// It starts before anybody knows what it is to keep.
+parentPort?.once('message', serve.bind(undefined, parentPort))

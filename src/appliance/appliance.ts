@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { ADMINISTRATOR } from '../api/access.ts'
-import { assertTable } from '../api/integrity.ts'
 import { Audit } from '../audit/audit.ts'
 import { AccessControl } from '../auth/access.ts'
 import type { Amend } from '../auth/login.ts'
@@ -72,7 +71,6 @@ export async function createAppliance(
   clock: MachineClock = systemClock,
   nodes?: OtherNodes,
 ): Promise<Appliance> {
-  assertTable(endpoints)
   let joined: Membership | undefined
   const nodeIds = () => joined?.members.all().map(({ id }) => id) ?? []
   const ground = await prepareGround(settings, machine, log, clock, nodeIds)

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
-import { Compile, type Validator } from 'typebox/compile'
 import type { FieldError } from '../base/errors.ts'
 import { longListProblems } from '../base/long-lists.ts'
+import { validatorOf } from '../base/validator.ts'
 
 /** More problems than this are not told: whoever reads the first hundred knows what kind of file it is. */
 const PROBLEMS_MAX = 100
@@ -33,11 +33,4 @@ export class Problems {
     if (found.size === 0) this.add(field, 'INVALID', 'does not fit')
     return false
   }
-}
-
-const validators = new Map<TSchema, Validator>()
-function validatorOf(schema: TSchema): Validator {
-  let validator = validators.get(schema)
-  if (validator === undefined) validators.set(schema, (validator = Compile(schema)))
-  return validator
 }

@@ -1,8 +1,14 @@
 import { BlockList, isIP } from 'node:net'
+import { lazy } from './lazy.ts'
 
-const LOOPBACK = listOf(['127.0.0.0', 8], ['::1', 128])
+type Network = readonly [address: string, prefix: number]
+
+const LOOPBACK: readonly Network[] = [
+  ['127.0.0.0', 8],
+  ['::1', 128],
+]
 /** This network, link-local ones, multicast, and where clouds tell machines their secrets. */
-const NEVER = listOf(
+const NEVER: readonly Network[] = [
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
   ['100.100.100.200', 32],
@@ -13,11 +19,14 @@ const NEVER = listOf(
   ['ff00::', 8],
   ['fd00:ec2::254', 128],
   ['fd20:ce::254', 128],
-)
+]
 
-function listOf(...networks: readonly (readonly [network: string, prefix: number])[]): BlockList {
+const loopback = lazy(() => listOf(LOOPBACK))
+const never = lazy(() => listOf(NEVER))
+
+function listOf(networks: readonly Network[]): BlockList {
   const list = new BlockList()
-  for (const [network, prefix] of networks) list.addSubnet(network, prefix, familyOf(network))
+  for (const [address, prefix] of networks) list.addSubnet(address, prefix, familyOf(address))
   return list
 }
 
@@ -28,5 +37,5 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 /** Whether what people name must not be reached there: it would be this machine, or what only machines should ask. */
 export function isInward(address: string, allowsLoopback: boolean): boolean {
   const family = familyOf(address)
-  return NEVER.check(address, family) || (!allowsLoopback && LOOPBACK.check(address, family))
+  return never().check(address, family) || (!allowsLoopback && loopback().check(address, family))
 }

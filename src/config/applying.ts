@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { validatorOf } from '../base/validator.ts'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type {
   Applied,
@@ -33,9 +33,9 @@ interface Parts {
   readonly observed: { refuse(): never } | undefined
 }
 
-const HERE = Compile(Type.Object({ state: Type.Enum(['idle', 'applying', 'waiting']), revision: Type.Integer() }))
+const HERE = Type.Object({ state: Type.Enum(['idle', 'applying', 'waiting']), revision: Type.Integer() })
 /** Whether that is what another node tells. */
-export const isAppliedHere = (answer: unknown): answer is AppliedHere => HERE.Check(answer)
+export const isAppliedHere = (answer: unknown): answer is AppliedHere => validatorOf(HERE).Check(answer)
 
 /** Long enough that many pollers cost what one does, and short enough that nobody sees a node lag behind. */
 const OTHERS_KEPT_MS = 250

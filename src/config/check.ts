@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Compile } from 'typebox/compile'
 import type { ConfigStore, RecordReader } from '../../storage/config/config-store.ts'
+import { validatorOf } from '../base/validator.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { verifyReferences } from '../rules/references.ts'
 import { asRecord, CLUSTER, configView } from './views.ts'
@@ -23,7 +23,7 @@ function checkReader(title: string, reader: RecordReader): readonly string[] {
 
 function checkSection<N extends SectionName>(title: string, reader: RecordReader, section: N): readonly string[] {
   const { schema, nameField } = SECTIONS[section]
-  const validator = Compile(schema)
+  const validator = validatorOf(schema)
   const names = new Set<string>()
   const problems: string[] = []
   for (const { value } of reader.list(section, CLUSTER)) {

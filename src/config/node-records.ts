@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Compile } from 'typebox/compile'
+import { validatorOf } from '../base/validator.ts'
 import { canonicalIp, canonicalNetwork } from '../base/ip-network.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
@@ -50,7 +50,7 @@ const BROUGHT = [...SETTINGS, 'staticIps', 'ipRoutes', 'nodeIdentities', 'ipGrou
 export function readNodeRecords(sent: unknown, nodeId: string): NodeRecords {
   const all = BROUGHT.map((section) => {
     const records: unknown = Reflect.get(Object(sent), section)
-    const schema = Compile(SECTIONS[section].schema)
+    const schema = validatorOf(SECTIONS[section].schema)
     if (!Array.isArray(records) || !records.every((record) => schema.Check(record))) throw wrong(section)
     return [section, records] as const
   })

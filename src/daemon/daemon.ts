@@ -13,6 +13,7 @@ import type { Settings } from '../settings.ts'
 import { type Starter, starterOf } from './starter.ts'
 import { endingSignal } from './ending.ts'
 import type { Appliance } from '../appliance/running-appliance.ts'
+import type { StartArchives } from '../stats/start-archives.ts'
 import { lockState } from './state-lock.ts'
 import { VERSION } from '../base/version.ts'
 
@@ -20,14 +21,18 @@ const say = (text: string) => void process.stdout.write(`${text}\n`)
 const complain = (text: string) => void process.stderr.write(`fulcrum: ${text}\n`)
 
 /** Runs the daemon until a signal ends it. */
-export async function runDaemon(settings: Settings, end: (code: number) => void): Promise<void> {
-  if (settings.check || settings.repair) return end(await lookInto(settings))
+export async function runDaemon(
+  settings: Settings,
+  startArchives: StartArchives,
+  end: (code: number) => void,
+): Promise<void> {
   const starter = settings.beside === undefined ? undefined : starterOf()
   // Before it holds anything: whoever is told to end in the middle of the start ends what that start takes over.
   const signal = endingSignal(starter)
   takeState(settings.state)
   const daemon: Daemon = {
     settings,
+    startArchives,
     log: createLog((line) => void process.stderr.write(line)),
     notifier: createNotifier(settings.notify),
     signal,
@@ -56,6 +61,7 @@ const ADDRESSES_TOLD_MAX = 8
 
 interface Daemon {
   readonly settings: Settings
+  readonly startArchives: StartArchives
   readonly log: Log
   readonly notifier: Notifier
   /** Resolves with what ends the daemon. */
@@ -74,8 +80,8 @@ function listening(daemon: Daemon, appliance: Appliance): ReturnType<Appliance['
 
 /** From a start to a signal, or until the node is another one. */
 async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
-  const { settings, log, notifier, starter } = daemon
-  const appliance = await createAppliance(settings, createMachine(settings), log)
+  const { settings, startArchives, log, notifier, starter } = daemon
+  const appliance = await createAppliance(settings, { ...createMachine(settings), startArchives }, log)
   const [api] = await listening(daemon, appliance)
   if (starter !== undefined) starter.tell({ state: 'listens', ...firstLogin(appliance) })
   else if (api !== undefined) {
@@ -148,7 +154,7 @@ function greet(settings: Settings, appliance: Appliance, password: string, url: 
 }
 
 /** Checks the stores, after repairing them where that is asked for. Answers with the exit code. */
-async function lookInto({ state, repair }: Settings): Promise<number> {
+export async function lookInto({ state, repair }: Settings): Promise<number> {
   if (!existsSync(state)) throw new Error(`there is nothing in ${state}`)
   takeState(state)
   // What is damaged after it is told by the check.

@@ -1,9 +1,10 @@
 import { type TSchema, Type } from 'typebox'
-import { Compile, type Validator } from 'typebox/compile'
+import type { Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
 import { closed } from '../model/fields.ts'
 import { holdsLists, longListProblems } from '../base/long-lists.ts'
+import { validatorOf } from '../base/validator.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
 Settings.Set({ maxErrors: 200 })
@@ -36,7 +37,7 @@ export class Validation {
   problems(value: unknown): readonly FieldError[] {
     const lists = this.#holdsLists ? longListProblems(this.#schema, value) : []
     if (lists.length > 0) return lists
-    this.#validator ??= Compile(this.#schema)
+    this.#validator ??= validatorOf(this.#schema)
     if (this.#validator.Check(value)) return []
     const problems = fieldErrors([...this.#validator.Errors(value)])
     // Never empty when the check failed, whatever the library reports.

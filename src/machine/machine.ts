@@ -30,7 +30,7 @@ import {
   probePool,
   systemPool,
 } from '../threads/worker-pool.ts'
-import type { StartArchives } from '../stats/archive-thread.ts'
+import type { StartArchives } from '../stats/start-archives.ts'
 
 /** The machine behind the daemon: what is rendered for it and what executes. */
 export interface Machine {

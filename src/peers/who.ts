@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { validatorOf } from '../base/validator.ts'
 
 /**
  * On whose behalf a node asks another one. The other node judges what the user may do by its own running; it is never
@@ -31,16 +31,14 @@ export class WhoError extends Error {
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
 /** Fields that are not named here come from another version, and mean nothing to this one. */
-const validator = Compile(
-  Type.Object({
-    userId: text(128),
-    email: text(320),
-    sessionId: text(128),
-    endpoints: Type.Optional(Type.Array(text(128), { maxItems: ENDPOINTS_MAX })),
-    address: text(64),
-    via: text(64),
-  }),
-)
+const Fields = Type.Object({
+  userId: text(128),
+  email: text(320),
+  sessionId: text(128),
+  endpoints: Type.Optional(Type.Array(text(128), { maxItems: ENDPOINTS_MAX })),
+  address: text(64),
+  via: text(64),
+})
 
 /**
  * As it is sent by this node.
@@ -53,7 +51,7 @@ export function encodeWho(who: CarriedWho, self: string): string {
   // Field by field: whatever else the caller's object holds stays here.
   const fields = { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via: self }
   const sent = Buffer.from(JSON.stringify(fields)).toString('base64url')
-  if (sent.length > WHO_LENGTH_MAX || !validator.Check(fields)) {
+  if (sent.length > WHO_LENGTH_MAX || !validatorOf(Fields).Check(fields)) {
     throw new WhoError('What says who asks is missing, or too long to be carried')
   }
   return sent
@@ -66,7 +64,7 @@ export function encodeWho(who: CarriedWho, self: string): string {
  */
 export function decodeWho(sent: string, from: string): CarriedWho {
   const fields = sent.length <= WHO_LENGTH_MAX && BASE64URL.test(sent) ? parsed(sent) : undefined
-  if (!validator.Check(fields)) throw new WhoError('What says who asks cannot be read, or lacks something')
+  if (!validatorOf(Fields).Check(fields)) throw new WhoError('What says who asks cannot be read, or lacks something')
   const { userId, email, sessionId, endpoints, address, via } = fields
   if (via !== from) throw new WhoError('A request that a node has forwarded is not forwarded again')
   return { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via }

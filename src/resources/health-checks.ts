@@ -3,7 +3,7 @@ import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { ApiError, type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { flagsOf } from '../health-checks/asked-check.ts'
-import { BUILT_IN, builtInCheck, checkFrom } from '../health-checks/built-in.ts'
+import { builtInCheck, builtInChecks, checkFrom } from '../health-checks/built-in.ts'
 import { brokenOrders } from '../health-checks/dns-script.ts'
 import { headersOf } from '../health-checks/declarations.ts'
 import { brokenBy, valueProblems } from '../health-checks/rules.ts'
@@ -71,7 +71,7 @@ function refuseBuiltIn(checkId: string): void {
 
 /** Names of built-in checks belong to them. */
 function nameProblems(wanted: string): void {
-  const taken = BUILT_IN.find((check) => check.name === wanted.toLowerCase())
+  const taken = builtInChecks().find((check) => check.name === wanted.toLowerCase())
   if (taken !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `There is a built-in health check named ${taken.name}`)
 }
 
@@ -109,7 +109,7 @@ function refuseBreaking(ctx: ContextOf['stage'], check: HealthCheck): void {
 }
 
 const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
-  ...BUILT_IN.map((check) => ({ ...check, builtin: true })),
+  ...builtInChecks().map((check) => ({ ...check, builtin: true })),
   ...ctx
     .section('healthChecks')
     .list()
@@ -118,7 +118,7 @@ const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
 
 /** Built-in ones come first, in their own order. */
 const placeOf = ({ id: checkId }: { readonly id: string }): string => {
-  const builtIn = BUILT_IN.findIndex((check) => check.id === checkId)
+  const builtIn = builtInChecks().findIndex((check) => check.id === checkId)
   return builtIn < 0 ? `~${checkId}` : String(builtIn).padStart(4, '0')
 }
 

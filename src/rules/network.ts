@@ -12,16 +12,18 @@ import {
   parseNetwork,
   reservedAddress,
 } from '../base/ip-network.ts'
+import { lazy } from '../base/lazy.ts'
 
-const NO_HOSTS = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/128', '::1/128', 'ff00::/8'].flatMap(
-  (text) => parseNetwork(text) ?? [],
-)
-const LINK_LOCAL = parseNetwork('fe80::/10')
+/** Whether an address is in one of these. */
+function within(...texts: readonly string[]): (ip: Network) => boolean {
+  const networks = lazy(() => texts.flatMap((text) => parseNetwork(text) ?? []))
+  return (ip) => networks().some((network) => contains(network, ip))
+}
 
+const isNobody = within('0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/128', '::1/128', 'ff00::/8')
+const isLinkLocal = within('fe80::/10')
 /** IPv4 addresses in the notation of IPv6, as programs see them on sockets of both families. */
-const MAPPED = parseNetwork('::ffff:0:0/96')
-
-const isNobody = (ip: Network): boolean => NO_HOSTS.some((network) => contains(network, ip))
+const isMapped = within('::ffff:0:0/96')
 
 type GroupFields = Pick<IpGroup, 'networkIp' | 'networkMask' | 'gateway' | 'defaultGateway'>
 
@@ -72,10 +74,10 @@ export function addressProblems(text: string, group: IpGroup): FieldProblem[] {
   const problem = (message: string): FieldProblem[] => [problemIn('ip', message)]
   if (ip === undefined) return problem('must be an IPv4 or IPv6 address')
   if (isNobody(ip)) return problem('is no address that a machine can have')
-  if (LINK_LOCAL !== undefined && contains(LINK_LOCAL, ip)) {
+  if (isLinkLocal(ip)) {
     return problem('is a link-local address (fe80::/10), which the kernel gives each interface itself')
   }
-  if (MAPPED !== undefined && contains(MAPPED, ip)) {
+  if (isMapped(ip)) {
     return problem('is an IPv4 address in IPv6 notation (::ffff:0:0/96); write it as IPv4')
   }
   const subnet = subnetOf(group)
@@ -133,7 +135,7 @@ function hopProblems(route: RouteFields): FieldProblem[] {
   if (viaIp === '') return problems
   if (via === undefined) return [...problems, problemIn('viaIp', 'must be an IPv4 or IPv6 address')]
   if (isNobody(via)) problems.push(problemIn('viaIp', 'is no address of a router'))
-  if (route.interface === '' && LINK_LOCAL !== undefined && contains(LINK_LOCAL, via)) {
+  if (route.interface === '' && isLinkLocal(via)) {
     problems.push(problemIn('interface', `is needed: ${viaIp} is valid on one interface only`))
   }
   return problems

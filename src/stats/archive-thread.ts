@@ -1,8 +1,5 @@
-import type { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import type {
-  ArchivesOptions,
   FromArchiveThread,
   HaproxyTick,
   IpvsSource,
@@ -15,6 +12,7 @@ import { defer } from '../base/deferred.ts'
 import type { Log } from '../base/log.ts'
 import type { ArchiveSide } from './archive-side.ts'
 import { Silence } from './silence.ts'
+import { type ArchiveWorker, type StartArchives, startArchives } from './start-archives.ts'
 import { reasonOf } from '../base/reason.ts'
 
 /** Pauses between restarts of the archive thread: doubled from the first to the last. */
@@ -29,23 +27,11 @@ const OPEN_TIMEOUT_MS = 60_000
 /** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
 const CAPTURE_MS = 5_000
 
-const ENTRY = new URL('../../workers/archive.ts', import.meta.url)
-
 /** Who takes what the thread says of each archive that it writes. */
 export interface ArchiveSides {
   readonly layer7: ArchiveSide<StatsSource, HaproxyTick>
   readonly layer4?: ArchiveSide<IpvsSource, IpvsTick> | undefined
 }
-
-/** What the keeper needs of a thread. */
-export interface ArchiveWorker extends Pick<EventEmitter, 'on' | 'once'> {
-  /** Negative when it has ended. */
-  readonly threadId: number
-  postMessage(message: ToArchiveThread): void
-  terminate(): Promise<unknown>
-}
-export type StartArchives = (options: ArchivesOptions) => ArchiveWorker
-const startThread: StartArchives = (workerData) => new Worker(ENTRY, { workerData, name: 'archive' })
 
 /** Keeps the archive thread running: starts it again when it fails, with growing pauses, and talks with it. */
 export class ArchiveThreadKeeper {
@@ -70,7 +56,7 @@ export class ArchiveThreadKeeper {
     sides: ArchiveSides,
     log: Log,
     clock: Clock,
-    start: StartArchives = startThread,
+    start: StartArchives = startArchives,
   ): Promise<ArchiveThreadKeeper> {
     const keeper = new ArchiveThreadKeeper(sides, log, clock, start)
     const late = new Error('the archive did not open in time')

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 import type { Clock } from '../base/clock.ts'
 import { KeptAnswer } from '../base/kept-answer.ts'
+import { validatorOf } from '../base/validator.ts'
 import type { LiveFigures, LiveView } from '../context/figures.ts'
 import type { Rendered } from '../context/rendered.ts'
 import type { MissingNode } from '../model/of-nodes.ts'
@@ -13,15 +13,13 @@ import { type Layer4Objects, shownIn, summed } from './layer4-sum.ts'
 export type Layer4Told = { readonly objects: Layer4Objects } | { readonly problem: string }
 
 const list = Type.Array(Type.Object({ id: Type.String() }))
-const TOLD = Compile(
-  Type.Union([
-    Type.Object({ problem: Type.String() }),
-    Type.Object({ objects: Type.Object({ frontends: list, backends: list, reals: list }) }),
-  ]),
-)
+const TOLD = Type.Union([
+  Type.Object({ problem: Type.String() }),
+  Type.Object({ objects: Type.Object({ frontends: list, backends: list, reals: list }) }),
+])
 
 /** Whether it can be added to what others tell. Which figures an object has is the business of whoever tells it. */
-export const isLayer4Told = (answer: unknown): answer is Layer4Told => TOLD.Check(answer)
+export const isLayer4Told = (answer: unknown): answer is Layer4Told => validatorOf(TOLD).Check(answer)
 
 export interface Layer4OfNodesParts {
   readonly nodeId: string

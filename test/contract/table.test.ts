@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { endpointId } from '../../src/api/access.ts'
 import { followsTransaction } from '../../src/api/in-transactions.ts'
-import { tableFaults } from '../../src/api/integrity.ts'
+import { tableFaults } from '../fixtures/table-faults.ts'
 import { SECTION_NAMES, SECTIONS } from '../../src/model/sections.ts'
 import { ANSWER_HEADERS, REQUEST_HEADERS } from '../../src/peers/carried.ts'
 import { endpoints } from '../../src/resources/index.ts'
@@ -154,7 +154,7 @@ t.test('endpoints marked as staged stage, except the list that acts', async (tes
   )
 })
 
-t.test('the table has no faults that the daemon would refuse to start on', async (test) => {
+t.test('the table has no faults that the compiler cannot see', async (test) => {
   test.same(tableFaults(endpoints), [])
 })
 

@@ -1,19 +1,17 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { checkArchiveDirectory } from '../../storage/archive/check.ts'
-import type { ArchivesOptions, FromArchiveThread } from '../../workers/archive/messages.ts'
+import type { FromArchiveThread } from '../../workers/archive/messages.ts'
+import { startArchives } from '../../src/stats/start-archives.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { listen, STATS } from './archive/socket-fixture.ts'
 
 t.test('the thread starts, serves and ends when told', async (t) => {
   const [layer7, layer4] = [temporaryFolder(t), temporaryFolder(t)]
   const path = await listen(t, () => `Pid: 5\nUptime_sec: 900\n\n${STATS}`)
-  const worker = new Worker(new URL('../../workers/archive.ts', import.meta.url), {
-    workerData: {
-      layer7: { directory: layer7, source: { kind: 'stats-socket', path } },
-      layer4: { directory: layer4, source: { kind: 'ipvs', fd: undefined } },
-    } satisfies ArchivesOptions,
+  const worker = startArchives({
+    layer7: { directory: layer7, source: { kind: 'stats-socket', path } },
+    layer4: { directory: layer4, source: { kind: 'ipvs', fd: undefined } },
   })
   const told: string[] = []
   const answers: FromArchiveThread[] = []

@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { type Static, Type } from 'typebox'
+import { reader } from '../../base/validator.ts'
 import { isCertificateId } from '../../cluster/node-certificate.ts'
 import { MessageError } from './messages.ts'
 
@@ -79,12 +79,6 @@ const Answered = Type.Union([
   Type.Object({ refusal: Type.Object({ code: text(64), message: text(REFUSAL_LENGTH_MAX) }) }),
 ])
 export type Answered = Static<typeof Answered>
-
-/** The value as it is described, or undefined. */
-function reader<T extends TSchema>(schema: T): (value: unknown) => Static<T> | undefined {
-  const validator = Compile(schema)
-  return (value) => (validator.Check(value) ? value : undefined)
-}
 
 export const readApplication = reader(Application)
 export const readSeen = reader(Seen)

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { Value } from 'typebox/value'
-import { BUILT_IN, checkFrom, SANDBOX } from '../../../src/health-checks/built-in.ts'
+import { builtInChecks, checkFrom, SANDBOX } from '../../../src/health-checks/built-in.ts'
 import { headersOf } from '../../../src/health-checks/declarations.ts'
 import { BUILT_IN_CHECKS, HealthCheck } from '../../../src/model/health-check.ts'
 import { ownCheck } from '../../fixtures/health-check.ts'
 
 const isSyntax = (shell: string, input: string) => spawnSync(shell, ['-n'], { input, encoding: 'utf8' })
 
-for (const check of BUILT_IN) {
+for (const check of builtInChecks()) {
   t.test(`the built-in check ${check.id} is a check like any other`, async (test) => {
     test.ok(Value.Check(HealthCheck, check), 'it fits the schema')
     test.match(check.description, /^The .+\.$/)
@@ -24,7 +24,7 @@ for (const check of BUILT_IN) {
 
 t.test('all of them are there, and the sandbox', async (test) => {
   test.strictSame(
-    BUILT_IN.map(({ id }) => id),
+    builtInChecks().map(({ id }) => id),
     BUILT_IN_CHECKS,
   )
   test.strictSame(isSyntax('sh', SANDBOX).stderr, '')

@@ -1,10 +1,11 @@
 import { EventEmitter } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createLog, silentLog } from '../../../src/base/log.ts'
 import { ArchiveSide } from '../../../src/stats/archive-side.ts'
-import { ArchiveThreadKeeper, type ArchiveWorker } from '../../../src/stats/archive-thread.ts'
+import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
+import { type ArchiveWorker, startArchives } from '../../../src/stats/start-archives.ts'
 import { TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import type {
@@ -78,8 +79,8 @@ t.test('a thread that ends is started again, and the log says so', async (t) => 
     { layer7 },
     createLog((line) => lines.push(line)),
     systemClock,
-    (workerData) => {
-      const worker = new Worker(new URL('../../../workers/archive.ts', import.meta.url), { workerData })
+    (options) => {
+      const worker = startArchives(options)
       worker.on('message', () => wake())
       workers.push(worker)
       return worker

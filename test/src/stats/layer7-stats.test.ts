@@ -2,14 +2,15 @@ import type { HealthChange } from '../../../workers/archive/messages.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { ARCHIVE_HEARTBEAT_S } from '../../../storage/limits.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { HistoryQuery } from '../../../src/context/figures.ts'
 import { CORE_METRICS } from '../../../src/model/metrics.ts'
-import { ArchiveThreadKeeper, type StartArchives } from '../../../src/stats/archive-thread.ts'
+import { ArchiveThreadKeeper } from '../../../src/stats/archive-thread.ts'
+import { type StartArchives, startArchives } from '../../../src/stats/start-archives.ts'
 import { Layer7Stats, type Layer7StatsOptions } from '../../../src/stats/layer7-stats.ts'
 import { namesOf } from './names-fixture.ts'
 import {
@@ -83,9 +84,9 @@ function sum(values: readonly (number | null)[]): number {
 }
 
 /** Layer 7 with the archive thread behind it. */
-async function opened(options: Layer7StatsOptions, startArchives?: StartArchives) {
+async function opened(options: Layer7StatsOptions, start?: StartArchives) {
   const stats = new Layer7Stats(options)
-  return { stats, archives: await ArchiveThreadKeeper.open({ layer7: stats }, silentLog, systemClock, startArchives) }
+  return { stats, archives: await ArchiveThreadKeeper.open({ layer7: stats }, silentLog, systemClock, start) }
 }
 
 async function ticks(stats: Layer7Stats, count: number): Promise<void> {
@@ -256,8 +257,8 @@ t.test('the archive thread crashes and is started again', { skip }, async (t) =>
   const { haproxy, options } = await prepare(t, 'stats-socket')
   await haproxy.start()
   const workers: Worker[] = []
-  const { stats, archives } = await opened(options, (workerData) => {
-    const worker = new Worker(new URL('../../../workers/archive.ts', import.meta.url), { workerData })
+  const { stats, archives } = await opened(options, (given) => {
+    const worker = startArchives(given)
     workers.push(worker)
     return worker
   })

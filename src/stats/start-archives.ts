@@ -1,0 +1,36 @@
+import type { EventEmitter } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { ArchivesOptions, ToArchiveThread } from '../../workers/archive/messages.ts'
+
+/** What the keeper needs of a thread. */
+export interface ArchiveWorker extends Pick<EventEmitter, 'on' | 'once'> {
+  /** Negative when it has ended. */
+  readonly threadId: number
+  postMessage(message: ToArchiveThread): void
+  terminate(): Promise<unknown>
+}
+export type StartArchives = (options: ArchivesOptions) => ArchiveWorker
+
+const ENTRY = new URL('../../workers/archive.ts', import.meta.url)
+
+const startThread = (): Worker => new Worker(ENTRY, { name: 'archive' })
+
+export function startArchives(options: ArchivesOptions, worker = startThread()): Worker {
+  worker.postMessage(options)
+  return worker
+}
+
+/**
+ * Starts a thread before anybody knows what it is to keep. It finds its modules while this one finds its own, and who
+ * starts the archives first gets it.
+ */
+export function startArchivesEarly(early = startThread()): StartArchives {
+  let unused: Worker | undefined = early
+  // Who starts the archives then starts another one, and hears of the same failure.
+  early.on('error', () => undefined)
+  return (options) => {
+    const worker = unused
+    unused = undefined
+    return worker === undefined || worker.threadId < 0 ? startArchives(options) : startArchives(options, worker)
+  }
+}
