@@ -28,7 +28,7 @@ export interface Layer7StatsOptions {
 }
 
 /** No answer of HAProxy. */
-const NOTHING = { csv: undefined, rows: undefined, statuses: undefined, layout: -1 } as const
+const NOTHING = { csv: undefined, rows: undefined, kinds: undefined, statuses: undefined, layout: -1 } as const
 
 /** The statistics of Layer 7: what HAProxy says of itself, live and over time. */
 export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
@@ -57,7 +57,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
   }
 
   protected override take(tick: TickMessage<HaproxyTick>): void {
-    const { up, since_ms, reason, storage, csv, rows, statuses, layout } = tick
+    const { up, since_ms, reason, storage, csv, rows, kinds, statuses, layout } = tick
     const { observer, onHealth, log } = this.#options
     if (tick.listed !== undefined) observer?.list(tick.listed)
     if (tick.health !== undefined) onHealth(tick.health)
@@ -69,7 +69,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     if (storage === undefined && this.#state.storage !== undefined) log.info('the archive is stored again')
     this.#state = { up, since_ms, reason, storage }
     const free = csv && (() => void csv.buffer.transfer(0))
-    this.live.update({ sequence: ++this.#sequence, csv, rows, statuses, layout, since_ms, reason, free })
+    this.live.update({ sequence: ++this.#sequence, csv, rows, kinds, statuses, layout, since_ms, reason, free })
     this.#nextTick()
   }
 

@@ -4,23 +4,40 @@ import {
   fieldText,
   findHeader,
   FRONTEND_ROW,
+  SERVER_ROW,
   type StatHeader,
 } from '../drivers/haproxy/stats-csv.ts'
+import type { LiveKind } from './live-fields.ts'
 import { rowKey } from './live-plan.ts'
 
-/** An answer of HAProxy: its bytes, the offsets of its header and of every row that counts, and which rows they are. */
+/**
+ * An answer of HAProxy: its bytes, the offsets of its header and of every row that counts, of which kind each row but
+ * the header is, as HAProxy numbers them, and which rows they are.
+ */
 export interface LiveBytes {
   readonly csv: Uint8Array
   readonly rows: Uint32Array
+  readonly kinds: Uint8Array
   readonly layout: number
 }
 
-/** Which row of HAProxy's answer is which object; looked at anew only when the rows are others. */
+/** A row that was met. */
+interface KnownRow {
+  readonly kind: number
+  /** Its line begins so, unless HAProxy puts its names in quotes; then it is read each time. */
+  readonly begin: string
+  readonly key: string
+}
+
+/**
+ * Which row of HAProxy's answer is which object; looked at anew only when the rows are others. Most of them are then
+ * the same in the same order, and are recognised by how their lines begin.
+ */
 export class LiveRows {
   #layout = -1
   #header: StatHeader | undefined
-  readonly #rowOf = new Map<string, number>()
-  #kinds = new Uint8Array(0)
+  #rowOf = new Map<string, number>()
+  #known: readonly KnownRow[] = []
 
   /** By its name, of the header that was met last. */
   get columns(): StatHeader['columns'] {
@@ -32,37 +49,37 @@ export class LiveRows {
     return this.#layout
   }
 
-  /** Of each row: 0 a frontend, 1 a backend, 2 a server. */
-  get kinds(): Uint8Array {
-    return this.#kinds
-  }
-
   /** Whoever answers next may count its layouts anew. */
   forget(): void {
     this.#layout = -1
   }
 
   /** Whether the rows are others than before. */
-  follow({ csv, rows, layout }: LiveBytes): boolean {
+  follow({ csv, rows, kinds, layout }: LiveBytes): boolean {
     if (layout === this.#layout) return false
     const header = findHeader(csv, rows[0])
     if (header === undefined) return false
     this.#layout = layout
     this.#header = header
-    const type = header.columns.get('type') ?? 0
-    this.#rowOf.clear()
-    this.#kinds = new Uint8Array(rows.length)
+    const [before, rowBefore] = [this.#known, this.#rowOf]
+    const known: KnownRow[] = []
+    const rowOf = new Map<string, number>()
+    // Of the answer before: the row behind the one that was met last.
+    let next = 0
     for (let row = 1; row < rows.length; row++) {
-      const start = rows[row] ?? 0
-      const proxy = fieldText(csv, start)
-      const kind = Number(fieldText(csv, skipFields(csv, start, type)))
-      const server = fieldText(csv, skipFields(csv, start, 1))
-      this.#kinds[row] = kind === FRONTEND_ROW ? 0 : kind === BACKEND_ROW ? 1 : 2
-      this.#rowOf.set(
-        rowKey(kind === FRONTEND_ROW ? 'frontend' : kind === BACKEND_ROW ? 'backend' : 'server', proxy, server),
-        row,
-      )
+      const [start, kind] = [rows[row] ?? 0, kinds[row - 1] ?? SERVER_ROW]
+      let found = before[next]
+      if (found?.kind !== kind || !beginsWith(csv, start, found.begin)) {
+        found = readRow(csv, start, kind)
+        // Its row there counts from 1. A new one stands before the one that is expected.
+        next = (rowBefore.get(found.key) ?? next) - 1
+      }
+      next++
+      known.push(found)
+      rowOf.set(found.key, row)
     }
+    this.#known = known
+    this.#rowOf = rowOf
     return true
   }
 
@@ -70,6 +87,19 @@ export class LiveRows {
   get(key: string): number | undefined {
     return this.#rowOf.get(key)
   }
+}
+
+const kindOf = (row: number): LiveKind =>
+  row === FRONTEND_ROW ? 'frontend' : row === BACKEND_ROW ? 'backend' : 'server'
+
+function readRow(csv: Uint8Array, start: number, kind: number): KnownRow {
+  const [proxy, server] = [fieldText(csv, start), fieldText(csv, skipFields(csv, start, 1))]
+  return { kind, begin: `${proxy},${server},`, key: rowKey(kindOf(kind), proxy, server) }
+}
+
+function beginsWith(csv: Uint8Array, at: number, text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (csv[at + i] !== text.charCodeAt(i)) return false
+  return true
 }
 
 /** Where the field begins that is so many columns behind the one at `start`. */

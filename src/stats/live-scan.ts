@@ -44,7 +44,7 @@ export function scanPlan(watched: readonly Watched[], columns: StatHeader['colum
  */
 export function scanRows(csv: Uint8Array, rows: Uint32Array, kinds: Uint8Array, plan: ScanPlan, found: OnFound): void {
   for (let row = 1; row < rows.length; row++) {
-    const places = plan[KINDS[kinds[row] ?? 2] ?? 'server']
+    const places = plan[KINDS[kinds[row - 1] ?? 2] ?? 'server']
     const start = rows[row] ?? 0
     let [at, column] = [start, 0]
     for (let index = 0; index < places.length; index++) {

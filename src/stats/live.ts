@@ -31,6 +31,8 @@ export interface LiveTick {
   readonly csv: Uint8Array | undefined
   /** Offset of the header row, then of every row that counts. */
   readonly rows: Uint32Array | undefined
+  /** Of each row but the header, as HAProxy numbers them. */
+  readonly kinds: Uint8Array | undefined
   /** Where the status of each row but the header stands; 0 where it has none. */
   readonly statuses: Uint32Array | undefined
   readonly layout: number
@@ -74,6 +76,7 @@ export class LiveAnswers implements FrameSource {
     sequence: 0,
     csv: undefined,
     rows: undefined,
+    kinds: undefined,
     statuses: undefined,
     layout: -1,
     since_ms: 0,
@@ -179,10 +182,11 @@ export class LiveAnswers implements FrameSource {
 
   /** HAProxy's last answer, and which rows are whose; undefined while it does not answer. */
   get bytes(): LastBytes | undefined {
-    const { csv, rows, statuses, layout } = this.#tick
-    if (csv === undefined || rows === undefined || statuses === undefined) return undefined
-    if (this.#rows.follow({ csv, rows, layout })) this.#prepareFields(this.#rows.columns)
-    return { csv, rows, statuses, layout, index: this.#rows }
+    const { csv, rows, kinds, statuses, layout } = this.#tick
+    if (csv === undefined || rows === undefined || kinds === undefined || statuses === undefined) return undefined
+    const bytes = { csv, rows, kinds, layout }
+    if (this.#rows.follow(bytes)) this.#prepareFields(this.#rows.columns)
+    return { ...bytes, statuses, index: this.#rows }
   }
 
   /** Finds the figures that are beyond a bound, all in one pass. Answers whether HAProxy has told any. */
@@ -191,7 +195,7 @@ export class LiveAnswers implements FrameSource {
     if (bytes === undefined || this.#rows.layout < 0) return false
     if (this.#scan?.of !== watched || this.#scan.header !== this.#header)
       this.#scan = { of: watched, header: this.#header, plan: scanPlan(watched, this.#rows.columns) }
-    scanRows(bytes.csv, bytes.rows, this.#rows.kinds, this.#scan.plan, found)
+    scanRows(bytes.csv, bytes.rows, bytes.kinds, this.#scan.plan, found)
     return true
   }
 

@@ -16,6 +16,8 @@ export interface Absorbed {
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
   readonly layout: number
+  /** Of each row but the header. */
+  readonly kinds: Uint8Array<ArrayBuffer>
   /** Where the status of each row but the header is. */
   readonly statuses: Uint32Array<ArrayBuffer>
   /** The object of each row but the header; `undefined` beyond the archive's cap. */
@@ -56,6 +58,7 @@ export class Collector {
     const starts = new Uint32Array(this.#statRows.count + 1)
     starts[0] = header.start
     starts.set(this.#statRows.starts.subarray(0, this.#statRows.count), 1)
+    const kinds = this.#statRows.kinds.slice(0, this.#statRows.count)
     const statuses = this.#statRows.statuses.slice(0, this.#statRows.count)
     const predecessor = this.#current ?? this.#restored
     const current = this.#knownOrNew(poll.current, time)
@@ -70,7 +73,7 @@ export class Collector {
     if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
       this.#add(current, poll.current, 'current', inherited)
     const { layout, objects } = current.rows
-    return { csv: poll.current.bytes, header, starts, statuses, layout: this.#layoutBase + layout, objects }
+    return { csv: poll.current.bytes, header, starts, kinds, statuses, layout: this.#layoutBase + layout, objects }
   }
 
   #absorbOld({ old, oldPids }: Poll & { readonly ok: true }, wasReloaded: boolean, time: PollTime): void {

@@ -26,12 +26,12 @@ export class HaproxyFeed implements Feed<Poll, Absorbed, HaproxyTick> {
 
   message(absorbed: Absorbed | undefined, state: TickState): Told<HaproxyTick> {
     if (absorbed === undefined) return { message: { type: 'tick', ...state, ...NOTHING }, transfer: [] }
-    const { csv, starts: rows, statuses, layout } = absorbed
+    const { csv, starts: rows, kinds, statuses, layout } = absorbed
     const health = this.#health.changes(absorbed)
     const listed = this.#listed(absorbed)
     return {
-      message: { type: 'tick', ...state, csv, rows, statuses, layout, health, listed },
-      transfer: [csv.buffer, rows.buffer, statuses.buffer],
+      message: { type: 'tick', ...state, csv, rows, kinds, statuses, layout, health, listed },
+      transfer: [csv.buffer, rows.buffer, kinds.buffer, statuses.buffer],
     }
   }
 
@@ -45,6 +45,7 @@ export class HaproxyFeed implements Feed<Poll, Absorbed, HaproxyTick> {
 const NOTHING = {
   csv: undefined,
   rows: undefined,
+  kinds: undefined,
   statuses: undefined,
   layout: 0,
   health: undefined,

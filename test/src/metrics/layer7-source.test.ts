@@ -15,7 +15,7 @@ const FIXTURE = new Uint8Array(readFileSync(new URL('../../fixtures/haproxy-2.6/
 
 function feed(live: LiveAnswers, csv: Uint8Array | undefined, sequence = 1, layout = 1, free?: () => void): void {
   if (csv !== undefined) return live.update({ ...tickOf(csv, sequence, layout), free })
-  const nothing = { csv, rows: undefined, statuses: undefined }
+  const nothing = { csv, rows: undefined, kinds: undefined, statuses: undefined }
   return live.update({ sequence, ...nothing, layout: 0, since_ms: 1, reason: 'gone' })
 }
 

@@ -18,7 +18,7 @@ function found(watched: readonly Watched[]): readonly string[] {
   const header = findHeader(csv)
   if (header === undefined) throw new Error('no header')
   const starts = [...CSV.matchAll(/^./gm)].map(({ index }) => index)
-  const kinds = Uint8Array.from([0, 0, 2, 2, 2, 1])
+  const kinds = Uint8Array.from([0, 2, 2, 2, 1])
   const said: string[] = []
   scanRows(csv, Uint32Array.from(starts), kinds, scanPlan(watched, header.columns), (one, value, proxy, server) =>
     said.push(`${one.column} ${proxy}/${server} ${value}`),

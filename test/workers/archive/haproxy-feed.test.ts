@@ -19,9 +19,9 @@ t.test('an answer with its rows, told with its objects once; no answer with the 
   const first = await tick()
   if (typeof first === 'string') throw new Error(first)
   t.equal(first.message.listed?.length, 1)
-  const { csv, rows, statuses } = first.message
-  t.same(first.transfer, [csv?.buffer, rows?.buffer, statuses?.buffer], 'moved, not copied')
-  t.equal(statuses?.length, (rows?.length ?? 0) - 1, 'the header has none')
+  const { csv, rows, kinds, statuses } = first.message
+  t.same(first.transfer, [csv?.buffer, rows?.buffer, kinds?.buffer, statuses?.buffer], 'moved, not copied')
+  for (const each of [kinds, statuses]) t.equal(each?.length, (rows?.length ?? 0) - 1, 'the header has none')
   t.match(await tick(), { message: { type: 'tick', listed: undefined } }, 'the same rows')
   answer = answer.slice(0, -10)
   t.equal(await tick(), 'its answer was cut off')

@@ -16,7 +16,8 @@ function poll(states: readonly string[], check = 'L4CON,,"refused, again",Layer4
   if (header === undefined) throw new Error('torn')
   const objects = [object(0, 'frontend'), ...states.map((_, index) => object(index + 1, 'server'))]
   const starts = Uint32Array.from([header.start, ...rows.starts.subarray(0, rows.count)])
-  return { csv, header, starts, statuses: rows.statuses.slice(0, rows.count), layout: 1, objects }
+  const [kinds, statuses] = [rows.kinds.slice(0, rows.count), rows.statuses.slice(0, rows.count)]
+  return { csv, header, starts, kinds, statuses, layout: 1, objects }
 }
 
 t.test('a server that goes down or comes back is told, with what its check said', async (test) => {
