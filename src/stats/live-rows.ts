@@ -1,13 +1,4 @@
-import {
-  BACKEND_ROW,
-  fieldEnd,
-  fieldText,
-  findHeader,
-  FRONTEND_ROW,
-  SERVER_ROW,
-  type StatHeader,
-} from '../drivers/haproxy/stats-csv.ts'
-import type { LiveKind } from './live-fields.ts'
+import { fieldEnd, fieldText, findHeader, kindOf, SERVER_ROW, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import { rowKey } from './live-plan.ts'
 
 /**
@@ -69,12 +60,12 @@ export class LiveRows {
     for (let row = 1; row < rows.length; row++) {
       const [start, kind] = [rows[row] ?? 0, kinds[row - 1] ?? SERVER_ROW]
       let found = before[next]
-      if (found?.kind !== kind || !beginsWith(csv, start, found.begin)) {
+      if (found?.kind === kind && beginsWith(csv, start, found.begin)) next++
+      else {
         found = readRow(csv, start, kind)
-        // Its row there counts from 1. A new one stands before the one that is expected.
-        next = (rowBefore.get(found.key) ?? next) - 1
+        // Rows count from 1, so this is the one behind it. A new row stands before the one that is expected.
+        next = rowBefore.get(found.key) ?? next
       }
-      next++
       known.push(found)
       rowOf.set(found.key, row)
     }
@@ -88,9 +79,6 @@ export class LiveRows {
     return this.#rowOf.get(key)
   }
 }
-
-const kindOf = (row: number): LiveKind =>
-  row === FRONTEND_ROW ? 'frontend' : row === BACKEND_ROW ? 'backend' : 'server'
 
 function readRow(csv: Uint8Array, start: number, kind: number): KnownRow {
   const [proxy, server] = [fieldText(csv, start), fieldText(csv, skipFields(csv, start, 1))]

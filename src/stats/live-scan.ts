@@ -1,4 +1,4 @@
-import { fieldEnd, fieldText, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
+import { fieldEnd, fieldText, kindOf, SERVER_ROW, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import type { LiveKind } from './live-fields.ts'
 
 /** What somebody wants to hear of: a figure of one kind of object that is beyond a bound. */
@@ -23,7 +23,6 @@ interface Place {
 }
 export type ScanPlan = Readonly<Record<LiveKind, readonly Place[]>>
 
-const KINDS = ['frontend', 'backend', 'server'] as const
 const [ZERO, NINE, COMMA, LETTER_D, LETTER_O] = [0x30, 0x39, 0x2c, 0x44, 0x4f]
 
 /** Where the wanted columns are, from left to right. */
@@ -44,7 +43,7 @@ export function scanPlan(watched: readonly Watched[], columns: StatHeader['colum
  */
 export function scanRows(csv: Uint8Array, rows: Uint32Array, kinds: Uint8Array, plan: ScanPlan, found: OnFound): void {
   for (let row = 1; row < rows.length; row++) {
-    const places = plan[KINDS[kinds[row - 1] ?? 2] ?? 'server']
+    const places = plan[kindOf(kinds[row - 1] ?? SERVER_ROW)]
     const start = rows[row] ?? 0
     let [at, column] = [start, 0]
     for (let index = 0; index < places.length; index++) {

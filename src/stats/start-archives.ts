@@ -29,8 +29,8 @@ export function startArchivesEarly(early = startThread()): StartArchives {
   // Who starts the archives then starts another one, and hears of the same failure.
   early.on('error', () => undefined)
   return (options) => {
-    const worker = unused
+    const worker = unused !== undefined && unused.threadId >= 0 ? unused : undefined
     unused = undefined
-    return worker === undefined || worker.threadId < 0 ? startArchives(options) : startArchives(options, worker)
+    return startArchives(options, worker)
   }
 }

@@ -1,8 +1,8 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 import t from 'tap'
 import { type Endpoint, endpoint } from '../../src/api/endpoint.ts'
-import { tableFaults } from '../fixtures/table-faults.ts'
 import { closed } from '../../src/model/fields.ts'
+import { tableFaults } from '../fixtures/table-faults.ts'
 
 const described = Type.String({ description: 'Text.' })
 

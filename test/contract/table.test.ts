@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { endpointId } from '../../src/api/access.ts'
 import { followsTransaction } from '../../src/api/in-transactions.ts'
-import { tableFaults } from '../fixtures/table-faults.ts'
 import { SECTION_NAMES, SECTIONS } from '../../src/model/sections.ts'
 import { ANSWER_HEADERS, REQUEST_HEADERS } from '../../src/peers/carried.ts'
 import { endpoints } from '../../src/resources/index.ts'
+import { tableFaults } from '../fixtures/table-faults.ts'
 
 interface Operation {
   readonly area: string

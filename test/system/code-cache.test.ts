@@ -218,13 +218,18 @@ function imageObstacle(): string | false {
   return spawnSync('losetup', ['-f']).status === 0 ? false : 'no loop device'
 }
 
-t.test('a power cut after a first start: what was never flushed is lost', { skip: imageObstacle() }, async (test) => {
+const FLUSHED_AFTER_MS = 20_000
+const CUTS_MAX = 5
+
+/** A first start, and what a power cut right behind it leaves of its cache. */
+async function cutBehindStart(test: Test): Promise<{ readonly state: string; readonly cache: string }> {
   const folder = temporaryFolder(test, 'images')
   const [image, cut] = [join(folder, 'image'), join(folder, 'cut')]
   closeSync(openSync(image, 'w'))
   truncateSync(image, 256 * 2 ** 20)
   if (spawnSync('mkfs.ext4', ['-q', image]).status !== 0) throw new Error('no file system was made')
   const before = mounted(test, image)
+  const begun_ms = performance.now()
   const state = await started(test, join(before, 'cache'))
   // Names are in the journal with the next thing that anybody flushes; what is in the files follows half a minute
   // later.
@@ -233,10 +238,20 @@ t.test('a power cut after a first start: what was never flushed is lost', { skip
   closeSync(marker)
   copyFileSync(image, cut)
   const cache = join(mounted(test, cut), 'cache')
-  const copies = filesIn(cache)
-  test.ok(copies.length > 100, `${copies.length} copies`)
-  // Nearly always they are empty now. The kernel flushes them after 30 s, and sooner where somebody asks it to.
-  for (const file of copies) truncateSync(file)
+  // The kernel flushes after 30 s by itself; where a start takes that long, what it flushed is lost here.
+  if (performance.now() - begun_ms > FLUSHED_AFTER_MS) for (const file of filesIn(cache)) truncateSync(file)
+  return { state, cache }
+}
+
+const areEmpty = (copies: readonly string[]) => copies.every((copy) => copy.endsWith(' 0'))
+
+t.test('a power cut after a first start: what was never flushed is lost', { skip: imageObstacle() }, async (test) => {
+  let { state, cache } = await cutBehindStart(test)
+  // The sync of another program flushes these files as well.
+  for (let cuts = 1; cuts < CUTS_MAX && !areEmpty(sizes(cache)); cuts += 1)
+    ({ state, cache } = await cutBehindStart(test))
+  const copies = sizes(cache)
+  test.ok(copies.length > 100 && areEmpty(copies), `${copies.length} copies, all empty`)
   test.same(await run([...MAIN, '--state', state, '--check'], cache), WHOLE)
   test.same(await run(RESTORE, cache), USAGE)
 })

@@ -1,4 +1,4 @@
-import { BACKEND_ROW, fieldEnd, fieldText, FRONTEND_ROW, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
+import { fieldEnd, fieldText, kindOf, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
 import type { ArchiveObject, ObjectKind } from '../../storage/archive/catalog.ts'
 
 /** Finds or makes the object of a row; `undefined` beyond the archive's cap. */
@@ -56,9 +56,7 @@ export class RowMap {
   }
 }
 
-function objectOf(bytes: Uint8Array, start: number, kind: number, ensure: EnsureObject): ArchiveObject | undefined {
-  const proxy = fieldText(bytes, start)
-  if (kind === FRONTEND_ROW) return ensure('frontend', proxy, '')
-  if (kind === BACKEND_ROW) return ensure('backend', proxy, '')
-  return ensure('server', fieldText(bytes, fieldEnd(bytes, start) + 1), proxy)
+function objectOf(bytes: Uint8Array, start: number, type: number, ensure: EnsureObject): ArchiveObject | undefined {
+  const [kind, proxy] = [kindOf(type), fieldText(bytes, start)]
+  return kind === 'server' ? ensure(kind, fieldText(bytes, fieldEnd(bytes, start) + 1), proxy) : ensure(kind, proxy, '')
 }

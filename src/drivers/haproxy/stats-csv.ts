@@ -7,6 +7,10 @@ export const FRONTEND_ROW = 0
 export const BACKEND_ROW = 1
 export const SERVER_ROW = 2
 
+/** What a row is of, by HAProxy's number of its type. */
+export const kindOf = (type: number): 'frontend' | 'backend' | 'server' =>
+  type === FRONTEND_ROW ? 'frontend' : type === BACKEND_ROW ? 'backend' : 'server'
+
 /**
  * What the archive stores, in its order. Several columns are added: no type of object has all of them. The first four
  * are there in every version, and for every type.

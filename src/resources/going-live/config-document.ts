@@ -4,6 +4,7 @@ import { type Endpoint, endpoint } from '../../api/endpoint.ts'
 import { plain } from '../../api/openapi-responses.ts'
 import { Reply } from '../../api/reply.ts'
 import { ApiError } from '../../base/errors.ts'
+import { lazy } from '../../base/lazy.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import type { Rendered } from '../../context/rendered.ts'
 import { closed, Moment, Owner, titled } from '../../model/fields.ts'
@@ -66,7 +67,7 @@ const schemaBytes = (schema: TObject): Rendered =>
   )
 
 function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
-  let schema: Rendered | undefined
+  const schema = lazy(() => schemaBytes(Document))
   return [
     endpoint({
       name: 'config.document',
@@ -104,7 +105,7 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
       produces: ['application/schema+json'],
       summary: 'What a document of the configuration may hold, as a JSON schema, for editors',
       message: 'The schema itself, without an envelope.',
-      handle: () => Reply.bytes((schema ??= schemaBytes(Document))),
+      handle: () => Reply.bytes(schema()),
     }),
   ]
 }
