@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Daemon, until } from '../fixtures/daemon.ts'
 import { Collector, noPrometheus, noVictoria, promtool, RULES } from '../fixtures/prometheus.ts'
@@ -10,6 +11,15 @@ import { serving } from './serving-daemon.ts'
 const DASHBOARD = new URL('../../docs/grafana-dashboard.json', import.meta.url)
 /** Of what this daemon has none: Layer 4, a cluster; or a list that is empty while all is well. */
 const MAY_BE_EMPTY = /layer4_|cluster_|floating_ip|== 0$|^changes/
+
+/** Metrics of a frontend, and the fields of its live figures. */
+const FIGURES = [
+  ['fulcrum_layer7_frontend_requests_total', 'totalRequests'],
+  ['fulcrum_layer7_frontend_sessions_total', 'totalSessions'],
+  ['fulcrum_layer7_frontend_received_bytes_total', 'bytesIn'],
+  ['fulcrum_layer7_frontend_sent_bytes_total', 'bytesOut'],
+  ['fulcrum_layer7_frontend_session_limit', 'sessionLimit'],
+] as const
 
 function text(port: number, accept = ''): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -96,15 +106,17 @@ async function sameFigures(test: Test, prometheus: Collector, daemon: Daemon, na
   )
   test.same(counted[0]?.metric['frontend'], name)
   test.same(counted[0]?.metric['frontend_id'], frontend.id)
-  const after = (await daemon.data('GET', `/${daemon.node}/layer7proxy/stats`)).frontends[0]
-  const pairs = [
-    ['fulcrum_layer7_frontend_requests_total', 'totalRequests'],
-    ['fulcrum_layer7_frontend_sessions_total', 'totalSessions'],
-    ['fulcrum_layer7_frontend_received_bytes_total', 'bytesIn'],
-    ['fulcrum_layer7_frontend_sent_bytes_total', 'bytesOut'],
-    ['fulcrum_layer7_frontend_session_limit', 'sessionLimit'],
-  ] as const
-  for (const [metric, field] of pairs) test.same(Number((await of(metric))[0]?.value[1]), after[field], field)
+  // HAProxy counts an answer a moment after its request, and Prometheus collects both a moment later.
+  const both = async () => {
+    const after = (await daemon.data('GET', `/${daemon.node}/layer7proxy/stats`)).frontends[0]
+    const told = FIGURES.map(async ([metric, field]) => [field, Number((await of(metric))[0]?.value[1])])
+    return {
+      told: Object.fromEntries(await Promise.all(told)),
+      wanted: Object.fromEntries(FIGURES.map(([, field]) => [field, after[field]])),
+    }
+  }
+  const same = await until('equal figures', both, ({ told, wanted }) => isDeepStrictEqual(told, wanted), 30_000)
+  test.ok(same.told['bytesOut'] > 0)
   const { data: entries } = await prometheus.api('query?query=fulcrum_revision')
   test.same(new Set(entries.result.map(({ value }: { value: unknown[] }) => value[1])).size, 1, 'both ways the same')
   test.ok((await prometheus.query('count_over_time(fulcrum_revision[30s]) > 1')).length === 2)

@@ -5,6 +5,8 @@ import { startPackagedMachine } from './packaged-machine.ts'
 
 /** The Debian package, taken from a machine that serves a site, with its data or without, and put there again. */
 
+const ONCE = `mkdir /run/systemd/system/fulcrum.service.d && cd /run/systemd/system/fulcrum.service.d &&
+  printf '[Service]\\nRestart=no\\n' >once.conf && systemctl daemon-reload`
 const ACCOUNTS = ['fulcrum-check', 'fulcrum-etcd'] as const
 
 t.setTimeout(1_800_000)
@@ -17,6 +19,10 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
   if (!(await answers())) return t.fail(await it.journal())
   await logIn()
   await serve()
+  /** The daemon crashes, and systemd does not start it again. */
+  const fail = () =>
+    shell(`${ONCE} && systemctl kill --signal=KILL fulcrum; until systemctl is-failed fulcrum; do sleep 0.1; done
+           rm -r /run/systemd/system/fulcrum.service.d`)
 
   await t.test('a removal keeps data and traffic; the next installation goes on with them', async (t) => {
     await apt('remove', 'fulcrum')
@@ -31,13 +37,16 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
   await t.test('a purge leaves nothing of ours, and traffic', async (t) => {
     const node = (await api.request('GET', '/ping')).status
     t.equal(node, 200)
+    await fail()
     await apt('purge', 'fulcrum')
     t.equal(await ours(), '')
     t.equal(await fetched(), 'origin', 'what was configured in HAProxy stays')
     t.equal((await machine.run('getent', 'passwd', ...ACCOUNTS)).exitCode, 0, 'and no other account gets their ids')
     // systemd remembers the name of a unit that was just asked about for a moment.
     const units = () => shell('systemctl list-units --all --plain --no-legend "fulcrum*"')
-    await until('end of the units', async () => (await units()) === '')
+    await until('end of the units', async () => (await units()) === '', 60_000).catch(async (error: Error) => {
+      t.fail(`${error.message}: ${await units()}\n${await it.journal()}`)
+    })
   })
 
   await t.test('an installation after a purge is a first one', async (t) => {
