@@ -52,6 +52,8 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #isFair: boolean
   readonly #isCutOff: boolean
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
+  /** Threads that have their modules, by their ids. */
+  readonly #ready = new Set<number>()
   #busy = 0
 
   constructor(
@@ -72,6 +74,8 @@ export class WorkerPool<T> implements Pool<T> {
       // Awake between tasks as well, so that a program it started is reaped when it ends.
       atomics: 'disabled',
     })
+    this.#pool.on('workerCreate', ({ id }: { id: number }) => this.#ready.add(id))
+    this.#pool.on('workerDestroy', ({ id }: { id: number }) => this.#ready.delete(id))
   }
 
   /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
@@ -80,7 +84,9 @@ export class WorkerPool<T> implements Pool<T> {
     input: Input<T, K>,
     transfer: readonly MessagePort[] = [],
   ): Promise<Output<T, K>> {
-    await this.#turn(name)
+    const turn = this.#turn(name)
+    // Otherwise it has its thread at once, for which `close` waits.
+    if (turn !== undefined) await turn
     try {
       return (await this.#pool.run(input, { name, transferList: [...transfer] })) as Output<T, K>
     } finally {
@@ -104,9 +110,21 @@ export class WorkerPool<T> implements Pool<T> {
     return this.#waiting.splice(Math.max(0, other), 1)[0]
   }
 
-  /** Waits for what runs; what still waits is refused. */
-  close(): Promise<void> {
-    return this.#isCutOff ? this.#pool.destroy() : this.#pool.close()
+  /**
+   * Waits for what runs; what still waits is refused. Waits for threads that look for their modules as well: Node 22
+   * aborts the whole process when one is ended while it links them, and Piscina would refuse what was to run there.
+   */
+  async close(): Promise<void> {
+    for (;;) {
+      const starting = this.#pool.threads.filter(({ threadId }) => !this.#ready.has(threadId))
+      if (starting.length === 0) return this.#isCutOff ? this.#pool.destroy() : this.#pool.close()
+      // Nothing else may keep the process waiting for them.
+      for (const thread of starting) thread.ref()
+      await new Promise((resolve) => {
+        this.#pool.once('workerCreate', resolve)
+        this.#pool.once('workerDestroy', resolve)
+      })
+    }
   }
 }
 

@@ -91,3 +91,25 @@ t.test('many of a kind keep no other kind waiting', async (t) => {
   const order = ['wait', 'search', 'restore', 'search', 'restore', 'search', 'search']
   t.same(await pool.run('order', undefined), order)
 })
+
+for (const isCutOff of [false, true])
+  t.test(`a thread that looks for its modules ends after it has them${isCutOff ? ', cut off' : ''}`, async (t) => {
+    const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
+    writeFileSync(
+      file,
+      `import { workerData } from 'node:worker_threads'
+      Atomics.wait(workerData, 0, 0)
+      Atomics.store(workerData, 1, 1)
+      export const order = () => ['done']`,
+    )
+    const lock = new Int32Array(new SharedArrayBuffer(8))
+    const settings = { threads: 1, idle_ms: 60_000, queue_max: 1, isCutOff, workerData: lock }
+    const pool = new WorkerPool<BusyTasks>(pathToFileURL(file), settings)
+    const told = pool.run('order', undefined).catch(String)
+    const closed = pool.close()
+    Atomics.store(lock, 0, 1)
+    Atomics.notify(lock, 0)
+    await closed
+    t.equal(lock[1], 1, 'it had its modules')
+    if (!isCutOff) t.same(await told, ['done'], 'and what waited for it is done')
+  })
