@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { PortClaim } from '../src/drivers/driver.ts'
-import type { Host } from '../src/drivers/host.ts'
+import type { Host, PortClaim } from '../src/drivers/host.ts'
 
 const ATTEMPTS = 5
 const RETRY_MS = 50
@@ -18,7 +17,7 @@ export async function takenPorts(host: Host, claims: readonly PortClaim[]): Prom
     const failed: PortClaim[] = []
     for (const claim of left) {
       const { ip, port, claimant } = claim
-      const problem = await host.portProblem(ip, port)
+      const problem = await host.portProblem(claim)
       if (problem === undefined) continue
       failed.push(claim)
       problems.push(`[ALERT] : ${claimant}: cannot bind socket (${problem}) for [${ip}:${port}]`)

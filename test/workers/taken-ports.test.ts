@@ -11,7 +11,7 @@ t.test('free ports are no problem', async (t) => {
 t.test('a port that gets free in a moment is free', async (t) => {
   const host = new RecordingHost()
   const tried: number[] = []
-  host.portProblem = async (_ip, port) => {
+  host.portProblem = async ({ port }) => {
     tried.push(port)
     return port === 80 && tried.length < 4 ? 'Address already in use' : undefined
   }
@@ -21,7 +21,7 @@ t.test('a port that gets free in a moment is free', async (t) => {
 
 t.test('what stays taken is told with its reason', async (t) => {
   const host = new RecordingHost()
-  host.portProblem = async (_ip, port) => (port === 81 ? 'Permission denied' : undefined)
+  host.portProblem = async ({ port }) => (port === 81 ? 'Permission denied' : undefined)
   t.strictSame(await takenPorts(host, claims), [
     '[ALERT] : frontend f: cannot bind socket (Permission denied) for [192.0.2.1:81]',
   ])

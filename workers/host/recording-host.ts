@@ -6,6 +6,7 @@ import {
   type KeptValues,
   type NetworkOutcome,
   type NetworkPhase,
+  type PortClaim,
   type RunResult,
   type Setting,
   settingKey,
@@ -95,7 +96,7 @@ export class RecordingHost implements Host {
     const paths = [...this.#files].flatMap(([path, content]) => (content === undefined ? [] : [path]))
     return paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
   }
-  async portProblem(_ip: string, _port: number): Promise<string | undefined> {
+  async portProblem(_claim: PortClaim): Promise<string | undefined> {
     return undefined
   }
   async unit(name: UnitName, verb: UnitVerb): Promise<RunResult> {

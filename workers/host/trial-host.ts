@@ -8,6 +8,7 @@ import type {
   NetworkOutcome,
   NetworkPhase,
   Outside,
+  PortClaim,
   RunResult,
   Setting,
   UnitName,
@@ -70,8 +71,8 @@ export class TrialHost implements Host {
   listFiles(folder: string): Promise<readonly string[]> {
     return this.#forPath(folder).listFiles(folder)
   }
-  portProblem(ip: string, port: number): Promise<string | undefined> {
-    return this.#real.portProblem(ip, port)
+  portProblem(claim: PortClaim): Promise<string | undefined> {
+    return this.#real.portProblem(claim)
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     return this.#forUnit(name).unit(name, verb, timeout_ms)

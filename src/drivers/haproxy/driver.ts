@@ -1,6 +1,7 @@
 import { canonicalIp } from '../../base/ip-network.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, FileContent, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
+import type { ChangeEffect, Driver, FileContent, PlanOptions, Step, UnitStep } from '../driver.ts'
+import type { PortClaim } from '../host.ts'
 import {
   certificateFiles,
   certificatePreviews,
@@ -109,8 +110,15 @@ function planFor(
 function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
   const had = new Set(ownAddresses(running))
   const added = new Set(ownAddresses(desired).filter((ip) => !had.has(ip)))
-  return newPorts(servedFrontends(running), servedFrontends(desired)).filter(({ ip }) => !added.has(canonicalIp(ip)))
+  const ports = newPorts(servedFrontends(running), servedFrontends(desired)).filter(
+    ({ ip }) => !added.has(canonicalIp(ip)),
+  )
+  return isServing(running) ? ports : ports.map((claim) => ({ ...claim, isInherited: true }))
 }
+
+/** Until the first apply of something of Layer 7, HAProxy runs what was found. */
+const isServing = (running: ConfigView): boolean =>
+  (['l7Frontends', 'l7Backends', 'l7Raw'] as const).some((section) => running.list(section).length > 0)
 
 const ownAddresses = (view: ConfigView): readonly string[] =>
   [...view.list('staticIps'), ...[...view.list('floatingIps')].filter(({ enabled }) => enabled)].map(({ ip }) => ip)

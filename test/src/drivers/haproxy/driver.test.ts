@@ -133,3 +133,15 @@ t.test('a port on an address that this apply adds is not tried beforehand', (t) 
   t.match(claimed({ ...base, staticIps: [address] }, { ...added, staticIps: [address] }), [{ ip: '192.0.2.1' }])
   t.end()
 })
+
+t.test('what HAProxy serves before the first apply, it may go on to serve', (t) => {
+  const inherits = (before: Records) =>
+    driver
+      .plan(viewOf(before), viewOf({ ...base, l7Frontends: [frontend('new', 'b', { ports: '90' })] }), runtime)
+      .flatMap((step) => (step.kind === 'check' ? (step.ports ?? []) : []))
+      .map(({ isInherited }) => isInherited)
+  const { l7Frontends: _frontends, l7Backends: _backends, ...others } = base
+  t.same(inherits(others), [true])
+  t.same(inherits(base), [undefined])
+  t.end()
+})
