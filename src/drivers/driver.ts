@@ -1,13 +1,4 @@
-import type {
-  AccountChange,
-  DesiredNetwork,
-  NetworkPhase,
-  Outside,
-  PortClaim,
-  Setting,
-  UnitName,
-  UnitVerb,
-} from './host.ts'
+import type { AccountChange, DesiredNetwork, NetworkPhase, Outside, Setting, UnitName, UnitVerb } from './host.ts'
 import type { Problem } from '../model/problem.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 
@@ -25,6 +16,15 @@ interface NamingInterfaces {
   readonly namesInterfaces?: true
 }
 
+/** A port that a program is about to listen on. */
+export interface PortClaim {
+  readonly ip: string
+  readonly port: number
+  /** Who wants it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
+  readonly claimant: string
+  /** Whether the program may have it already, by a configuration that is not of our making. */
+  readonly isInherited?: true
+}
 /**
  * Writes `path`.candidate and lets the program's own checker judge that exact file, then tries the ports, which
  * checkers do not. Undo: remove the candidate.

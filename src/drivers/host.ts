@@ -1,13 +1,10 @@
 import type { PROGRAMS } from './programs.ts'
 
-/** A port that a program is about to listen on. */
-export interface PortClaim {
+/** A socket that listens, and the unit of systemd, or the session, that made it: empty when nothing tells. */
+export interface Listener {
   readonly ip: string
   readonly port: number
-  /** Who wants it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
-  readonly claimant: string
-  /** Whether the program may have it already, by a configuration that is not of our making. */
-  readonly isInherited?: true
+  readonly unit: string
 }
 
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
@@ -22,8 +19,10 @@ export interface Host {
   removeFile(path: string): Promise<void>
   /** Names of the files in a folder; none when there is no such folder. */
   listFiles(folder: string): Promise<readonly string[]>
-  /** Why nobody could listen on this port now; undefined when it is free, or HAProxy's own that it goes on with. */
-  portProblem(claim: PortClaim): Promise<string | undefined>
+  /** Why nobody could listen on this port now; undefined when it is free. */
+  portProblem(ip: string, port: number): Promise<string | undefined>
+  /** Who listens on TCP ports; nobody where systemd does not run HAProxy, or nothing tells. */
+  listeners(): Promise<readonly Listener[]>
   /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>
   unitState(name: UnitName): Promise<UnitState>

@@ -20,9 +20,11 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
   await logIn()
   await serve()
   /** The daemon crashes, and systemd does not start it again. */
-  const fail = () =>
-    shell(`${ONCE} && systemctl kill --signal=KILL fulcrum; until systemctl is-failed fulcrum; do sleep 0.1; done
-           rm -r /run/systemd/system/fulcrum.service.d`)
+  const fail = async () => {
+    await shell(`${ONCE} && systemctl kill --signal=KILL fulcrum`)
+    await until('failure', async () => (await shell('systemctl is-failed fulcrum')) === 'failed', 60_000)
+    await shell('rm -r /run/systemd/system/fulcrum.service.d')
+  }
 
   await t.test('a removal keeps data and traffic; the next installation goes on with them', async (t) => {
     await apt('remove', 'fulcrum')

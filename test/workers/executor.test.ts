@@ -207,7 +207,7 @@ t.test('nor is a checker that was killed at its deadline or could not be started
 
 t.test('a port that is not free fails the check, with all the others', async (t) => {
   const host = await machine()
-  host.portProblem = async ({ port }) => (port === 80 ? 'Address already in use' : undefined)
+  host.portProblem = async (_ip: string, port: number) => (port === 80 ? 'Address already in use' : undefined)
   const ports = [80, 81, 80].map((port) => ({ ip: '192.0.2.1', port, claimant: 'frontend f' }))
   t.match(await executePlan(host, [{ ...check, ports }, swap]), {
     ok: false,

@@ -11,7 +11,7 @@ t.test('free ports are no problem', async (t) => {
 t.test('a port that gets free in a moment is free', async (t) => {
   const host = new RecordingHost()
   const tried: number[] = []
-  host.portProblem = async ({ port }) => {
+  host.portProblem = async (_ip, port) => {
     tried.push(port)
     return port === 80 && tried.length < 4 ? 'Address already in use' : undefined
   }
@@ -21,8 +21,29 @@ t.test('a port that gets free in a moment is free', async (t) => {
 
 t.test('what stays taken is told with its reason', async (t) => {
   const host = new RecordingHost()
-  host.portProblem = async ({ port }) => (port === 81 ? 'Permission denied' : undefined)
+  host.portProblem = async (_ip, port) => (port === 81 ? 'Permission denied' : undefined)
   t.strictSame(await takenPorts(host, claims), [
     '[ALERT] : frontend f: cannot bind socket (Permission denied) for [192.0.2.1:81]',
   ])
+})
+
+t.test('a port that is in use names its units, and may be inherited from HAProxy alone', async (t) => {
+  const host = new RecordingHost()
+  host.portProblem = async () => 'Address already in use'
+  const has = (...units: readonly string[]) => {
+    host.listeners = async () => units.map((unit) => ({ ip: '192.0.2.1', port: 80, unit }))
+  }
+  const told = async (isInherited?: true) => {
+    const claim = { ip: '192.0.2.1', port: 80, claimant: 'frontend f', ...(isInherited && { isInherited }) }
+    return (await takenPorts(host, [claim])).map((line) => /\((.*)\)/.exec(line)?.[1])
+  }
+  has('haproxy.service')
+  t.same(await told(true), [])
+  t.same(await told(), ['Address already in use by haproxy.service'])
+  has('haproxy.service', 'nginx.service')
+  t.same(await told(true), ['Address already in use by haproxy.service, nginx.service'])
+  has('')
+  t.same(await told(true), ['Address already in use'], 'who has it is not known')
+  has()
+  t.same(await told(true), ['Address already in use'], 'nothing tells who has it')
 })

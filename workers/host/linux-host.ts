@@ -7,10 +7,10 @@ import type {
   Host,
   KeptOutput,
   KeptValues,
+  Listener,
   NetworkOutcome,
   NetworkPhase,
   Outside,
-  PortClaim,
   RunResult,
   Setting,
   UnitName,
@@ -29,7 +29,7 @@ import { KeyValueFile } from './key-value-file.ts'
 import type { ManagedProgram, RunOptions, StartDetached } from './managed-program.ts'
 import { KernelNetwork } from './network/kernel-network.ts'
 import { networkFile } from './network/memory.ts'
-import { IN_USE, listenersArgv, listeningUnits, NOT_PERMITTED, portProblem } from './port-probe.ts'
+import { LISTENERS_ARGV, NOT_PERMITTED, portProblem, readListeners } from './port-probe.ts'
 import { findProgram, notInstalled, PROGRAM_FOLDERS } from './programs.ts'
 import { readSetting, writeSetting } from './machine-settings.ts'
 import { SupervisedEtcd } from './supervised-etcd.ts'
@@ -92,18 +92,17 @@ export class LinuxHost implements Host {
   listFiles(folder: string): Promise<readonly string[]> {
     return fileNames(folder)
   }
-  async portProblem({ ip, port, isInherited }: PortClaim): Promise<string | undefined> {
+  async portProblem(ip: string, port: number): Promise<string | undefined> {
     const problem = await portProblem(ip, port)
-    if (this.#mode !== 'systemd') return problem
-    // HAProxy may listen where the daemon may not.
-    if (problem === NOT_PERMITTED) return undefined
-    if (problem !== IN_USE) return problem
-    const { exitCode, output } = await runProgram(listenersArgv(port), LISTENERS_TIMEOUT_MS)
-    const units = exitCode === 0 ? [...listeningUnits(output, ip)] : []
-    if (isInherited === true && units.length > 0 && units.every((unit) => unit === PROGRAMS.layer7proxy.unit))
-      return undefined
-    const named = units.filter((unit) => unit !== '')
-    return named.length === 0 ? IN_USE : `${IN_USE} by ${named.join(', ')}`
+    // Under systemd HAProxy may listen where the daemon may not.
+    return problem === NOT_PERMITTED && this.#mode === 'systemd' ? undefined : problem
+  }
+  async listeners(): Promise<readonly Listener[]> {
+    if (this.#mode !== 'systemd') return []
+    const { exitCode, output } = await runProgram(LISTENERS_ARGV, LISTENERS_TIMEOUT_MS, {
+      output_max: JUDGED_BYTES_MAX,
+    })
+    return exitCode === 0 ? readListeners(output) : []
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     return this.#program(name).perform(verb, timeout_ms)

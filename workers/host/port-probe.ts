@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { canonicalIp } from '../../src/base/ip-network.ts'
+import type { Listener } from '../../src/drivers/host.ts'
 
 const LOCAL_COLUMN = 3
 const UNIT = /\.(?:service|scope)$/
@@ -31,26 +32,26 @@ export function portProblem(ip: string, port: number): Promise<string | undefine
   })
 }
 
-/** Control groups of those that listen on this port of any address, as `ss --cgroup` tells them. */
-export const listenersArgv = (port: number): readonly string[] => {
-  const columns = ['--no-header', '--listening', '--numeric', '--tcp', '--cgroup']
-  return ['ss', ...columns, `sport = :${port}`]
-}
+export const LISTENERS_ARGV = ['ss', '--no-header', '--listening', '--numeric', '--tcp', '--cgroup'] as const
 
-/**
- * Units of systemd, or sessions, whose sockets keep others from this address. Of one that the kernel does not tell the
- * name is empty.
- */
-export function listeningUnits(output: string, ip: string): ReadonlySet<string> {
-  const wanted = canonicalIp(ip)
-  const units = new Set<string>()
-  for (const line of output.split('\n').filter((text) => text !== '')) {
+/** @param output what LISTENERS_ARGV prints: a line for each socket. */
+export function readListeners(output: string): readonly Listener[] {
+  const lines = output.split('\n').filter((line) => line !== '')
+  return lines.map((line) => {
     const columns = line.split(' ').filter((column) => column !== '')
     const local = columns[LOCAL_COLUMN] ?? ''
-    const [address = ''] = local.slice(0, local.lastIndexOf(':')).replaceAll(/[[\]]/g, '').split('%')
-    if (!ANY.has(wanted) && !ANY.has(address) && canonicalIp(address) !== wanted) continue
+    const colon = local.lastIndexOf(':')
+    const [ip = ''] = local.slice(0, colon).replaceAll(/[[\]]/g, '').split('%')
     const group = columns.find((column) => column.startsWith('cgroup:')) ?? ''
-    units.add(group.split('/').findLast((part) => UNIT.test(part)) ?? '')
-  }
-  return units
+    const unit = group.split('/').findLast((part) => UNIT.test(part)) ?? ''
+    return { ip, port: Number(local.slice(colon + 1)), unit }
+  })
+}
+
+/** Units whose sockets keep others from this address. */
+export function unitsInTheWay(listeners: readonly Listener[], ip: string, port: number): readonly string[] {
+  const wanted = canonicalIp(ip)
+  const isInTheWay = (other: Listener) =>
+    other.port === port && (ANY.has(wanted) || ANY.has(other.ip) || canonicalIp(other.ip) === wanted)
+  return [...new Set(listeners.filter(isInTheWay).map(({ unit }) => unit))]
 }

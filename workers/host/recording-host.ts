@@ -4,9 +4,9 @@ import {
   type DesiredNetwork,
   type Host,
   type KeptValues,
+  type Listener,
   type NetworkOutcome,
   type NetworkPhase,
-  type PortClaim,
   type RunResult,
   type Setting,
   settingKey,
@@ -96,8 +96,11 @@ export class RecordingHost implements Host {
     const paths = [...this.#files].flatMap(([path, content]) => (content === undefined ? [] : [path]))
     return paths.filter((path) => dirname(path) === folder).map((path) => basename(path))
   }
-  async portProblem(_claim: PortClaim): Promise<string | undefined> {
+  async portProblem(_ip: string, _port: number): Promise<string | undefined> {
     return undefined
+  }
+  async listeners(): Promise<readonly Listener[]> {
+    return []
   }
   async unit(name: UnitName, verb: UnitVerb): Promise<RunResult> {
     this.#record({ verb: 'unit', name, unitVerb: verb })

@@ -5,10 +5,10 @@ import type {
   Host,
   KeptOutput,
   KeptValues,
+  Listener,
   NetworkOutcome,
   NetworkPhase,
   Outside,
-  PortClaim,
   RunResult,
   Setting,
   UnitName,
@@ -71,8 +71,11 @@ export class TrialHost implements Host {
   listFiles(folder: string): Promise<readonly string[]> {
     return this.#forPath(folder).listFiles(folder)
   }
-  portProblem(claim: PortClaim): Promise<string | undefined> {
-    return this.#real.portProblem(claim)
+  portProblem(ip: string, port: number): Promise<string | undefined> {
+    return this.#real.portProblem(ip, port)
+  }
+  listeners(): Promise<readonly Listener[]> {
+    return this.#real.listeners()
   }
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     return this.#forUnit(name).unit(name, verb, timeout_ms)

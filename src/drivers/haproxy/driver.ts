@@ -1,7 +1,6 @@
 import { canonicalIp } from '../../base/ip-network.ts'
 import type { ConfigView, RecordChange, SectionRecords } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, FileContent, PlanOptions, Step, UnitStep } from '../driver.ts'
-import type { PortClaim } from '../host.ts'
+import type { ChangeEffect, Driver, FileContent, PlanOptions, PortClaim, Step, UnitStep } from '../driver.ts'
 import {
   certificateFiles,
   certificatePreviews,

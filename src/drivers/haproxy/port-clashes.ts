@@ -1,6 +1,6 @@
 import { parsePorts } from '../../model/ports.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
-import type { PortClaim } from '../host.ts'
+import type { PortClaim } from '../driver.ts'
 import type { Problem } from '../../model/problem.ts'
 import { canonicalIp, isIpv6, isWildcard } from './address.ts'
 

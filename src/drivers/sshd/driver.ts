@@ -1,9 +1,9 @@
 import type { UserInterface } from '../../model/node.ts'
 import type { ConfigView, RecordChange } from '../../model/sections.ts'
-import type { ChangeEffect, Driver, PlanOptions, RunStep, Step } from '../driver.ts'
+import type { ChangeEffect, Driver, PlanOptions, PortClaim, RunStep, Step } from '../driver.ts'
 import type { Problem } from '../../model/problem.ts'
 import { writtenHere } from '../fragment.ts'
-import type { Outside, PortClaim } from '../host.ts'
+import type { Outside } from '../host.ts'
 import { PROGRAMS } from '../programs.ts'
 import { nodeIn } from '../this-node.ts'
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import t from 'tap'
-import { listenersArgv, listeningUnits, portProblem } from '../../../workers/host/port-probe.ts'
+import { LISTENERS_ARGV, portProblem, readListeners, unitsInTheWay } from '../../../workers/host/port-probe.ts'
 
 t.test('a port is free or there is a reason', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
@@ -22,10 +22,15 @@ t.test('units that listen are read from what ss tells', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const [program = '', ...args] = listenersArgv(port)
-  const told = () => execFileSync(program, args, { encoding: 'utf8' })
-  t.match(told(), new RegExp(`^LISTEN .* 127.0.0.1:${port} .*cgroup:/\\S* *\\n$`))
-  t.equal(listeningUnits(told(), '127.0.0.1').size, 1)
+  const [program, ...args] = LISTENERS_ARGV
+  const told = () =>
+    execFileSync(program, args, { encoding: 'utf8' })
+      .split('\n')
+      .filter((line) => line.includes(`:${port} `))
+      .join('\n')
+  t.match(told(), new RegExp(`^LISTEN .* 127.0.0.1:${port} .*cgroup:/\\S* *$`))
+  t.match(readListeners(told()), [{ ip: '127.0.0.1', port }])
+  t.equal(unitsInTheWay(readListeners(told()), '127.0.0.1', port).length, 1)
   server.close()
   await once(server, 'close')
   t.equal(told(), '')
@@ -34,11 +39,12 @@ t.test('units that listen are read from what ss tells', async (t) => {
 t.test('what keeps others from an address', async (t) => {
   const line = (local: string, unit: string) => `LISTEN 0      2000   ${local}   0.0.0.0:* cgroup:${unit} \n`
   const haproxy = (local: string) => line(local, '/system.slice/haproxy.service')
-  const units = (output: string, ip: string) => [...listeningUnits(output, ip)]
+  const units = (output: string, ip: string) => unitsInTheWay(readListeners(output), ip, 80)
   t.same(units('', '127.0.0.1'), [])
   t.same(units(haproxy('127.0.0.1:80').repeat(2), '127.0.0.1'), ['haproxy.service'])
   t.same(units(haproxy('127.0.0.1:80') + line('127.0.0.2:80', '/x.service'), '127.0.0.1'), ['haproxy.service'])
   t.same(units(haproxy('127.0.0.1:80') + line('127.0.0.2:80', '/'), '0.0.0.0'), ['haproxy.service', ''])
+  t.same(units(line('127.0.0.1:81', '/x.service'), '127.0.0.1'), [], 'another port')
   for (const local of ['*:80', '0.0.0.0:80', '0.0.0.0%lo:80', '127.0.0.1%lo:80'])
     t.same(units(haproxy(local), '127.0.0.1'), ['haproxy.service'], local)
   for (const local of ['[2001:db8::1]:80', '[::]:80', '*:80', '[2001:db8::1%eth0]:80', '[2001:db8::1]%eth0:80'])
