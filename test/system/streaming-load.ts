@@ -13,6 +13,8 @@ const SHORT = 's'
 const LONG = 'l'
 const CHUNK = Buffer.alloc(4096, 'x')
 const STREAM_EVERY_MS = 50
+/** As long as the kernel lets it be. */
+const BACKLOG = 4_096
 
 /**
  * A TCP server that counts every connection and every byte itself: an answer and the end, or a stream until the client
@@ -44,7 +46,8 @@ export async function countingOrigin(t: {
     socket.on('error', () => clearInterval(timer))
     socket.on('close', () => open.delete(socket))
   })
-  server.listen(0, '127.0.0.1')
+  // Where this process has no time for a while, all of them wait in its queue: beyond it the kernel resets some.
+  server.listen({ port: 0, host: '127.0.0.1', backlog: BACKLOG })
   await once(server, 'listening')
   counted.port = (server.address() as AddressInfo).port
   t.teardown(() => {
@@ -62,17 +65,24 @@ export function startLoad(port: number, { perSecond, streams }: { perSecond: num
   const converse = (kind: string, talk: (write: (text: string) => void) => Promise<void>): Promise<void> =>
     new Promise((resolve) => {
       const socket = connect(port, '127.0.0.1')
+      let isSaid = false
       const write = (text: string): void => {
         counted.sent_bytes += text.length
         socket.write(text)
       }
       socket.on('data', (data) => (counted.received_bytes += data.length))
       socket.on('error', (error) => failures.push(`${kind} ${error.message}`))
-      socket.on('close', () => resolve())
+      socket.on('close', () => {
+        if (!isSaid) failures.push(`${kind} was ended by the other side`)
+        resolve()
+      })
       socket.on('connect', () => {
         counted.connections++
         write(kind.padEnd(100, kind))
-        void talk(write).then(() => socket.end())
+        void talk(write).then(() => {
+          isSaid = true
+          socket.end()
+        })
       })
     })
   const shorts = async (): Promise<void> => {

@@ -5,10 +5,11 @@ import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
 /**
- * A refused connection is tried again: the master closes its socket for some milliseconds when it reloads, and a
- * process that others ask as well has places again as soon as it has taken those that wait.
+ * A refused connection is tried again, for most of a second: the master closes its socket when it reloads, for some
+ * milliseconds and on a busy machine for half a second, and a process that others ask as well has places again as soon
+ * as it has taken those that wait.
  */
-const RETRIES = 12
+const RETRIES = 30
 const RETRY_PAUSE_MS = 25
 /** 20,000 objects are 5 MB, the archive's cap of 50,000 is less than 40 MB with the widest rows. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024

@@ -15,8 +15,8 @@ export type About = 'poll' | 'process' | number
 export class Questions {
   readonly target: SocketTarget
   readonly #unanswered = new Map<About, UnansweredError>()
-  /** Nobody took the last poll: it was no moment between two processes. */
-  #isAbsent = false
+  /** Nobody took the last poll, or there was none: it was no moment between two processes. */
+  #isAbsent = true
 
   constructor(target: SocketTarget) {
     this.target = target

@@ -1,5 +1,5 @@
 import { infoField, parseShowProc, refusalOf, toWorker } from '../../src/drivers/haproxy/cli.ts'
-import { exchange, hadNoPlace, UnansweredError } from './exchange.ts'
+import { exchange, hadNoPlace, isAbsent, UnansweredError } from './exchange.ts'
 import type { SocketTarget, StatsSource } from './messages.ts'
 import { OldWorkers } from './old-workers.ts'
 import {
@@ -15,24 +15,30 @@ import { Questions } from './questions.ts'
 import { SilentSessions } from './silent-sessions.ts'
 import { cliSockets } from './worker-sockets.ts'
 
-export type Poll =
-  | {
-      readonly ok: true
-      readonly current: ProcessStats
-      readonly old: readonly ProcessStats[]
-      /** Old workers that may still be heard of, polled or not. */
-      readonly oldPids: readonly number[]
-    }
-  | { readonly ok: false; readonly reason: string }
+interface Answered {
+  readonly ok: true
+  readonly current: ProcessStats
+  readonly old: readonly ProcessStats[]
+  /** Old workers that may still be heard of, polled or not. */
+  readonly oldPids: readonly number[]
+}
+
+export type Poll = Answered | { readonly ok: false; readonly reason: string }
 
 export type Source = (deadline_ms: number) => Promise<Poll>
 
-function withoutStatistics(bytes: Uint8Array): Poll {
+/**
+ * What a question has at least: where this thread stood still, a poll's time may be over before whom it asks had any of
+ * it.
+ */
+const LEFT_MS_MIN = 100
+
+function withoutStatistics(bytes: Uint8Array): Error {
   const refusal = shortText(bytes.subarray(0, 4_096))
     .split('\n\n')
     .map(refusalOf)
     .find((line) => line !== undefined)
-  return { ok: false, reason: refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}` }
+  return new Error(refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}`)
 }
 
 /** The master itself answered, so the rest is up to its worker. */
@@ -65,22 +71,26 @@ class Haproxy {
     this.#oldWorkers = new OldWorkers(this.#questions, source.statsSocket)
   }
 
-  async poll(deadline_ms: number): Promise<Poll> {
+  /** Rejects with a sentence about HAProxy ("it …", "its …"). */
+  async poll(deadline_ms: number): Promise<Answered> {
     const until = performance.now() + deadline_ms
-    const left = (): number => Math.max(1, until - performance.now())
+    const left = (): number => Math.max(LEFT_MS_MIN, until - performance.now())
     try {
       return await this.#poll(left)
     } catch (error) {
-      if (error instanceof UnansweredError || hadNoPlace(error)) this.#silent?.yieldPlaces()
-      throw error
+      const isSilent = error instanceof UnansweredError || hadNoPlace(error)
+      if (isSilent) this.#silent?.yieldPlaces()
+      if (isSilent || isAbsent(error)) throw error
+      // Who answered without figures was perhaps replaced: who has come is asked, which may be something else.
+      this.#found = undefined
+      return await this.#poll(left)
     }
   }
 
-  async #poll(left: () => number): Promise<Poll> {
+  async #poll(left: () => number): Promise<Answered> {
     const kind = this.#kind === 'any-socket' ? (this.#found ?? (await this.#findOut(left()))) : this.#kind
     const poll = await (kind === 'master-socket' ? this.#pollMaster(left) : this.#pollProcess(left))
-    // Something else may listen there the next time.
-    this.#found = poll.ok ? kind : undefined
+    this.#found = kind
     return poll
   }
 
@@ -95,15 +105,15 @@ class Haproxy {
    * keep it alive. `show proc` in the same request says which process answered; the master closes the session if it
    * reloads in between.
    */
-  async #pollMaster(left: () => number): Promise<Poll> {
+  async #pollMaster(left: () => number): Promise<Answered> {
     const bytes = await this.#questions
       .poll(['show proc', toWorker('current', STAT_REQUEST)], left())
       .catch(whoIsSilent)
     const head = preamble(bytes)
-    if (head === undefined) return withoutStatistics(bytes)
+    if (head === undefined) throw withoutStatistics(bytes)
     const processes = parseShowProc(head.text)
     const worker = processes?.workers[0]
-    if (processes === undefined || worker === undefined) return { ok: false, reason: 'its master has no worker' }
+    if (processes === undefined || worker === undefined) throw new Error('its master has no worker')
     const { pid, uptime_s } = worker
     const intake = await this.#intake(pid, versionNumber(worker.version), toWorker({ pid }, INFO_REQUEST), left())
     const listed = processes.oldWorkers.map((process) => process.pid)
@@ -135,13 +145,11 @@ class Haproxy {
     return undefined
   }
 
-  async #pollProcess(left: () => number): Promise<Poll> {
+  async #pollProcess(left: () => number): Promise<Answered> {
     const bytes = await this.#questions.poll([INFO_REQUEST, STAT_REQUEST], left())
     const answer = readAnswer(bytes)
     if (answer === undefined)
-      return preamble(bytes) === undefined
-        ? withoutStatistics(bytes)
-        : { ok: false, reason: 'it did not say which process it is' }
+      throw preamble(bytes) === undefined ? withoutStatistics(bytes) : new Error('it did not say which process it is')
     const intake = await this.#intake(answer.pid, answer.version, INFO_REQUEST, left())
     const heard = (await this.#silent?.poll(this.#questions.target, answer.pid, left())) ?? []
     const old = heard.map((one) => ({ ...one, isSporadic: true }))

@@ -1,4 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { SilentSessions } from '../../../workers/archive/silent-sessions.ts'
 import { createSource } from '../../../workers/archive/source.ts'
 import { listen, listenFull, PATIENCE_MS, showProc, STATS } from './socket-fixture.ts'
@@ -31,9 +35,9 @@ t.test('every failure has a reason', async (t) => {
   const missing = await createSource({ kind: 'master-socket', path: '/nonexistent/master.sock' })(PATIENCE_MS)
   t.strictSame(missing, { ok: false, reason: 'its socket does not exist' })
   const silent = await listen(t, () => undefined)
-  t.strictSame(await createSource({ kind: 'master-socket', path: silent })(50), {
+  t.strictSame(await createSource({ kind: 'master-socket', path: silent })(200), {
     ok: false,
-    reason: 'it did not answer within 50 ms',
+    reason: 'it did not answer within 200 ms',
   })
   const workerless = await listen(t, () => `${showProc([])}Can't find the target PID matching the prefix '@1'\n\n`)
   t.strictSame(await createSource({ kind: 'master-socket', path: workerless })(PATIENCE_MS), {
@@ -115,4 +119,33 @@ t.test('from 3.0 on a new process is asked how much it has accepted, once', asyn
   t.match(await createSource({ kind: 'stats-socket', path })(PATIENCE_MS), { current: { intake: { mayShare: true } } })
   version = '2.6.12'
   t.match(await createSource({ kind: 'stats-socket', path })(PATIENCE_MS), { ok: true, current: { intake: undefined } })
+})
+
+t.test('a poll in the middle of a reload asks who has come', async (t) => {
+  const answers = [
+    '# pxname,svn',
+    showProc([20]).replace('2.6.12\n# prog', '3.0.11\n# prog') + STATS,
+    "Can't find the target PID matching the prefix '@!20'\n\n",
+    showProc([30]) + STATS,
+  ]
+  const cut = await listen(t, () => answers.shift())
+  const source = createSource({ kind: 'master-socket', path: cut })
+  t.match(await source(PATIENCE_MS), { ok: false, reason: 'it was just replaced' }, 'cut off, then replaced')
+  t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 30 } })
+  answers.push(showProc([]) + STATS, showProc([40]) + STATS)
+  t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 40 } }, 'in the same poll')
+  t.strictSame(answers, [])
+})
+
+t.test('a poll whose time went while its thread stood still hears whoever answers soon', async (t) => {
+  const path = join(temporaryFolder(t), 'haproxy.sock')
+  const server = createServer({ allowHalfOpen: true }, (socket) =>
+    socket.once('data', () => setTimeout(() => socket.end(showProc([20]) + STATS), 20)),
+  ).listen(path)
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const source = createSource({ kind: 'master-socket', path })
+  // Also where this machine stands still itself, which one poll may not outlive.
+  while (!(await source(0)).ok) await new Promise(setImmediate)
+  t.pass('heard')
 })
