@@ -201,7 +201,8 @@ export class RunningAppliance implements Appliance {
   }
 
   async close({ keepsPrograms = false, rests = false }: Closing = {}): Promise<string | undefined> {
-    const { events, listeners, machine, nodeId, store } = this.#node
+    const { events, listeners, machine, membership, nodeId, store } = this.#node
+    membership.cluster?.leaveEtcd()
     events.publish('node', { state: 'stopping', nodeId })
     this.#rests = rests
     if (rests) {

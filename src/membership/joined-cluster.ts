@@ -92,6 +92,7 @@ export class JoinedCluster {
   #told: Standing | undefined
   #isLockedOut = false
   #isLooking = false
+  #leavesEtcd = false
   #isClosed = false
 
   private constructor(
@@ -316,6 +317,11 @@ export class JoinedCluster {
     return this.removal
   }
 
+  /** Starts no member of etcd any more: whoever ends this daemon may be ending that one as well. */
+  leaveEtcd(): void {
+    this.#leavesEtcd = true
+  }
+
   /** A member that is not there any more is started again, and one that has caught up is given its vote. */
   async #upkeep(): Promise<void> {
     // It begins anew in a moment.
@@ -324,7 +330,7 @@ export class JoinedCluster {
     await this.succession.goOn()
     const status = await this.ownStatus()
     // One that was dropped by the others ends again at once.
-    if (status === undefined && !this.succession.hasNoMember)
+    if (status === undefined && !this.succession.hasNoMember && !this.#leavesEtcd)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
     this.quorum.note(listed !== undefined)

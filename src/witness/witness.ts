@@ -57,6 +57,7 @@ export class Witness {
   /** Its etcd and its files are in one hand at a time. */
   #turn: Promise<unknown> = Promise.resolve()
   #isLooking = false
+  #isClosed = false
   #how = ''
 
   private constructor(parts: WitnessParts) {
@@ -83,6 +84,7 @@ export class Witness {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#looks.stop()
     await this.#server?.close()
     await this.#turn
@@ -136,6 +138,8 @@ export class Witness {
 
   async #upkeep(own: OwnWitness): Promise<void> {
     const status = await this.#status()
+    // Whoever ends this daemon may be ending that one as well.
+    if (this.#isClosed) return
     // A member that was removed ends each time that it is started, so the nodes are asked although it did not start.
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)

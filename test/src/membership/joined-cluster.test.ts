@@ -78,6 +78,15 @@ t.test('without etcd a node tells what it knows, and that nothing can be changed
   t.equal((await cluster.state()).nodes[1]?.state, 'unknown', 'whoever asked before its end is answered')
 })
 
+const silent = () => Promise.reject(new EtcdError('unreachable', 'it does not answer'))
+
+/** The log is there, and this node's member of etcd is not. */
+function withoutMember(client: object, list: () => Promise<never> = silent) {
+  const nothing = () => undefined
+  const member = { members: { list }, maintenance: { status: silent } }
+  return Object.assign(client, { use: nothing, present: nothing, close: nothing, ...member }) as never
+}
+
 /**
  * The other node seals with a new key, which `a` is not given, before `a` has read of anything. By then it has removed
  * it, unless `isLeaving` is undefined. Answers `a` when it reads no further.
@@ -98,15 +107,7 @@ async function withoutKey(t: Test, isLeaving: boolean | undefined, more: Partial
   if (isLeaving !== undefined) await members.remove(() => ({ ...mark, isLeaving }))
   keys.add(newClusterKey())
   await members.setPair(undefined)
-  const lockedOut = () => Promise.reject(new EtcdError('unreachable', 'it does not answer'))
-  const etcd = Object.assign(memory.client(), {
-    use: () => undefined,
-    present: () => undefined,
-    close: () => undefined,
-    members: { list: lockedOut },
-    maintenance: { status: lockedOut },
-  })
-  const cluster = await JoinedCluster.begin({ ...parts, ...more }, own, etcd as never)
+  const cluster = await JoinedCluster.begin({ ...parts, ...more }, own, withoutMember(memory.client()))
   t.teardown(async () => {
     await cluster.close()
     await log.close()
@@ -144,4 +145,21 @@ t.test('a member that lacks a key halts, and goes nowhere', async (t) => {
   await cluster.betweenLooks(async () => undefined)
   t.same([cluster.removal, isGone], [undefined, false])
   t.notOk(done.includes('Stop the member of etcd'))
+})
+
+t.test('a member that is away is started by each look, until this daemon is being ended', async (t) => {
+  const { parts, own, memory, done } = await begun(t)
+  let looks = 0
+  const etcd = withoutMember(memory.client(), () => {
+    looks++
+    return silent()
+  })
+  const cluster = await JoinedCluster.begin(parts, own, etcd)
+  t.teardown(() => cluster.close())
+  await when(() => done.length > 1)
+  t.same([...new Set(done)], ['Start the member of etcd'])
+  cluster.leaveEtcd()
+  const [starts, before] = [done.length, looks]
+  await when(() => looks > before + 1)
+  t.equal(done.length, starts)
 })
