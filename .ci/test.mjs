@@ -125,18 +125,21 @@ async function runFile(child, file) {
 
 const hasEnded = (child) => child.exitCode !== null || child.signalCode !== null
 
-/** Fails when the process has ended by itself, or something that a test has left open keeps it. */
-async function endProcess(child) {
+/** Fails when the process has ended by itself, or on its way out, or something that a test has left open keeps it. */
+async function endProcess(child, ran) {
   if (!hasEnded(child)) {
     const exited = once(child, 'exit')
     child.disconnect()
     await exited
   }
-  if (child.exitCode !== 0) process.exitCode = 1
+  if (child.exitCode === 0) return
+  process.stderr.write(`fulcrum: a process ended with ${child.signalCode ?? child.exitCode} behind ${ran.join(' ')}\n`)
+  process.exitCode = 1
 }
 
 async function runNext() {
   let child
+  let ran = []
   let rss = 0
   for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
     if (performance.now() > Number(values.minutes) * 60_000) {
@@ -144,12 +147,14 @@ async function runNext() {
       continue
     }
     if (child !== undefined && (rss > rssMax(file) || hasEnded(child))) {
-      await endProcess(child)
+      await endProcess(child, ran)
       child = undefined
+      ran = []
     }
     child ??= startProcess()
+    ran.push(file)
     rss = await runFile(child, file)
   }
-  if (child !== undefined) await endProcess(child)
+  if (child !== undefined) await endProcess(child, ran)
 }
 await Promise.all(Array.from({ length: t.jobs }, runNext))
