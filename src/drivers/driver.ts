@@ -25,6 +25,7 @@ export interface PortClaim {
   /** Whether the program may have it already, by a configuration that is not of our making. */
   readonly isInherited?: true
 }
+
 /**
  * Writes `path`.candidate and lets the program's own checker judge that exact file, then tries the ports, which
  * checkers do not. Undo: remove the candidate.

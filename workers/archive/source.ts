@@ -27,10 +27,7 @@ export type Poll = Answered | { readonly ok: false; readonly reason: string }
 
 export type Source = (deadline_ms: number) => Promise<Poll>
 
-/**
- * What a question has at least: where this thread stood still, a poll's time may be over before whom it asks had any of
- * it.
- */
+/** A question has this long at least: a thread that stood still finds its time over before HAProxy had any of it. */
 const LEFT_MS_MIN = 100
 
 function withoutStatistics(bytes: Uint8Array): Error {
@@ -81,7 +78,7 @@ class Haproxy {
       const isSilent = error instanceof UnansweredError || hadNoPlace(error)
       if (isSilent) this.#silent?.yieldPlaces()
       if (isSilent || isAbsent(error)) throw error
-      // Who answered without figures was perhaps replaced: who has come is asked, which may be something else.
+      // Whoever answered without figures may just have been replaced, perhaps by something of another kind.
       this.#found = undefined
       return await this.#poll(left)
     }
