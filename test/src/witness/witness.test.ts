@@ -164,6 +164,16 @@ for (const [how, end] of [
     t.same([etcd.asked.at(-1), files.cluster.exist], ['stop', false])
   })
 
+t.test('ended while its etcd ends, it does not start it again', async (t) => {
+  const { etcd, close } = await joined(t)
+  const { length } = etcd.asked
+  await etcd.hang()
+  const closed = close()
+  await etcd.goOut()
+  await closed
+  t.same(etcd.asked.slice(length), [])
+})
+
 t.test('a member of etcd that does not come up is replaced, and one that has come up goes on', async (t) => {
   const clock = manualClock(Date.now())
   const { etcd, look, files, listed, removed, id } = await joined(t, clock)
