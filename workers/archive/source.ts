@@ -38,6 +38,9 @@ function withoutStatistics(bytes: Uint8Array): Error {
   return new Error(refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}`)
 }
 
+/** Whoever is asked is there, and has no time. */
+const isSilent = (error: unknown): boolean => error instanceof UnansweredError || hadNoPlace(error)
+
 /** The master itself answered, so the rest is up to its worker. */
 function whoIsSilent(error: unknown): never {
   throw error instanceof UnansweredError && error.hasBegun ? new Error(WORKER_SILENT, { cause: error }) : error
@@ -56,7 +59,7 @@ class Haproxy {
   readonly #silent: SilentSessions | undefined
   /** Where the workers of an observed master listen themselves; found out once for each worker. */
   #workers: { readonly pid: number; readonly target: SocketTarget | undefined } | undefined
-  /** What answers on a socket of unknown kind, once that was found out. */
+  /** What the last figures came from; not known behind an answer without figures. */
   #found: 'master-socket' | 'stats-socket' | undefined
   /** The process that answered last. */
   #pid: number | undefined
@@ -73,14 +76,23 @@ class Haproxy {
     const until = performance.now() + deadline_ms
     const left = (): number => Math.max(LEFT_MS_MIN, until - performance.now())
     try {
+      return await this.#try(left)
+    } catch (error) {
+      if (isSilent(error) || isAbsent(error)) throw error
+      const hadFigures = this.#found !== undefined
+      this.#found = undefined
+      if (!hadFigures) throw error
+      // Whoever answers without figures now may just have been replaced, perhaps by something of another kind.
+      return await this.#try(left)
+    }
+  }
+
+  async #try(left: () => number): Promise<Answered> {
+    try {
       return await this.#poll(left)
     } catch (error) {
-      const isSilent = error instanceof UnansweredError || hadNoPlace(error)
-      if (isSilent) this.#silent?.yieldPlaces()
-      if (isSilent || isAbsent(error)) throw error
-      // Whoever answered without figures may just have been replaced, perhaps by something of another kind.
-      this.#found = undefined
-      return await this.#poll(left)
+      if (isSilent(error)) this.#silent?.yieldPlaces()
+      throw error
     }
   }
 

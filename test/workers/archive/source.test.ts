@@ -124,12 +124,16 @@ t.test('from 3.0 on a new process is asked how much it has accepted, once', asyn
 t.test('a poll in the middle of a reload asks who has come', async (t) => {
   const answers = [
     '# pxname,svn',
+    showProc([10]) + STATS,
+    '# pxname,svn',
     showProc([20]).replace('2.6.12\n# prog', '3.0.11\n# prog') + STATS,
     "Can't find the target PID matching the prefix '@!20'\n\n",
     showProc([30]) + STATS,
   ]
   const cut = await listen(t, () => answers.shift())
   const source = createSource({ kind: 'master-socket', path: cut })
+  t.match(await source(PATIENCE_MS), { ok: false }, 'who never had figures is asked once')
+  t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 10 } })
   t.match(await source(PATIENCE_MS), { ok: false, reason: 'it was just replaced' }, 'cut off, then replaced')
   t.match(await source(PATIENCE_MS), { ok: true, current: { pid: 30 } })
   answers.push(showProc([]) + STATS, showProc([40]) + STATS)
