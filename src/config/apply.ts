@@ -252,7 +252,7 @@ export class ApplyEngine {
     const running = configView(store.running)
     await prepare(this.#parts.drivers, running)
     const { isDryRun, warnings } = await this.#enactor.enact(running, running, { atLeast: force }, header, [])
-    await store.closeJournal()
+    await store.closeJournal(header.applyId)
     log.info('restarted', { revision, by: header.by })
     tell({ state: 'applied', by: header.by, revision, comment: header.comment, changes: 0 })
     return { ...nothing, isDryRun, warnings }

@@ -78,7 +78,8 @@ export class Enactor {
   ): Promise<Enacted> {
     const { store, executor, log } = this.#parts
     let plan = this.plan(running, desired, options)
-    if (plan.steps.length === 0) return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, new Set())
+    if (plan.steps.length === 0)
+      return this.#withOwn(running, desired, { recorded: 0, warnings: [] }, new Set(), header)
     const touched = new Set(plan.owners)
     await store.openJournal(this.#journal(header, plan.steps, touched, attempted))
     let result = await executor.execute(plan.steps)
@@ -90,9 +91,9 @@ export class Enactor {
       // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
       if (!result.ok) result = { ...result, undone: result.undone && wasUndone }
     }
-    if (result.ok) return this.#withOwn(running, desired, result, touched)
-    const undone = result.undone || (await this.#restore(desired, running, touched))
-    if (result.undone) await store.closeJournal()
+    if (result.ok) return this.#withOwn(running, desired, result, touched, header)
+    const undone = result.undone || (await this.#restore(desired, running, touched, header))
+    if (result.undone) await store.closeJournal(header.applyId)
     throw this.#refusal({ ...result, undone }, plan, desired)
   }
 
@@ -157,7 +158,20 @@ export class Enactor {
       steps: steps.map((step) => step.why),
       drivers: [...touched].map(({ name }) => name),
       attempted: this.#kept(attempted),
+      ...this.#leftInDoubt(),
     }
+  }
+
+  /** A journal that takes the place of another one keeps it. */
+  #leftInDoubt(): Pick<Journal, 'inDoubt'> {
+    const { store } = this.#parts
+    const open = store.journal()
+    return open === undefined || store.frozen(open.applyId) !== undefined ? {} : { inDoubt: withEarlier(open) }
+  }
+
+  async #endDoubt(): Promise<void> {
+    const { store } = this.#parts
+    for (let open = store.journal(); open !== undefined; open = store.journal()) await store.closeJournal(open.applyId)
   }
 
   /** The parts of the daemon itself follow the machine: an address must exist before it can be listened on. */
@@ -166,12 +180,13 @@ export class Enactor {
     desired: ConfigView,
     { recorded, warnings }: { readonly recorded: number; readonly warnings: readonly string[] },
     touched: ReadonlySet<Driver>,
+    header: RevisionHeader,
   ): Promise<Enacted> {
     const done: { keep(): void; takeBack(): void }[] = []
     const { nodeId } = this.#parts
     const takeBack = async (why: string, output: string): Promise<ApiError> => {
       for (const part of done.toReversed()) part.takeBack()
-      const isUndone = touched.size === 0 || (await this.#restore(desired, running, touched))
+      const isUndone = touched.size === 0 || (await this.#restore(desired, running, touched, header))
       return applyFailed({ why, output, nodeId, title: titleOf(isUndone) })
     }
     for (const part of this.#parts.own) {
@@ -196,11 +211,16 @@ export class Enactor {
    * The machine back to running, whatever of `attempted` it holds; whether it is. The journal closes only when that is
    * certain.
    */
-  async #restore(attempted: ConfigView, running: ConfigView, touched: ReadonlySet<Driver>): Promise<boolean> {
+  async #restore(
+    attempted: ConfigView,
+    running: ConfigView,
+    touched: ReadonlySet<Driver>,
+    { applyId }: RevisionHeader,
+  ): Promise<boolean> {
     const { store, log } = this.#parts
     const failed = await this.#each([...touched], (driver) => backTo(running, attempted, driver))
     if (failed === undefined) {
-      await store.closeJournal()
+      await store.closeJournal(applyId)
       return true
     }
     log.error('the previous configuration could not be restored; it is tried again', {
@@ -227,7 +247,7 @@ export class Enactor {
         ? backTo(running, attempted, driver)
         : driver.plan(undefined, running, { atLeast: 'runtime' }),
     )
-    if (failed === undefined && journal !== undefined) await store.closeJournal()
+    if (failed === undefined && journal !== undefined) await this.#endDoubt()
     return failed ?? { ok: true, done: selected.length, recorded: 0, warnings: [] }
   }
 
@@ -240,7 +260,7 @@ export class Enactor {
     const journal = store.journal()
     const enacted = journal && store.frozen(journal.applyId)
     if (enacted !== undefined) return { wanted: frozenView(store.running, enacted) }
-    return { wanted: configView(store.running), journal }
+    return { wanted: configView(store.running), journal: journal && withEarlier(journal) }
   }
 
   /** The first failure, after all had their turn. */
@@ -275,5 +295,15 @@ export class Enactor {
       this.#parts.drivers.filter((driver) => !driver.makesAnew).flatMap((driver) => driver.sections),
     )
     return changes.filter((change) => sections.has(change.section))
+  }
+}
+
+/** With what was in doubt before it. Of a record, what was attempted last counts. */
+function withEarlier({ inDoubt, drivers, attempted = [], ...journal }: Journal): Journal {
+  const both = inDoubt === undefined ? drivers : inDoubt.drivers && drivers && [...inDoubt.drivers, ...drivers]
+  return {
+    ...journal,
+    ...(both && { drivers: [...new Set(both)] }),
+    attempted: [...(inDoubt?.attempted ?? []), ...attempted],
   }
 }

@@ -80,7 +80,7 @@ export async function takeBack(
   })
   if (frozen === undefined) {
     if (alone === 'went') await enactor.converge(() => false)
-    else await store.closeJournal()
+    else await store.closeJournal(header.applyId)
     return undefined
   }
   await onPromoted(frozen.map(recordChange))

@@ -42,7 +42,8 @@ export interface ConfigStore {
   /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
-  closeJournal(): Promise<void>
+  /** Of this apply; that of another one stays. What was in doubt before it is in doubt again. */
+  closeJournal(applyId: string): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
   /** Number of the oldest revision that is kept; without any, that of the next. */
@@ -168,6 +169,8 @@ export interface Journal extends RevisionHeader {
   readonly drivers?: readonly string[]
   /** What recovery must know of the changes that may be on the machine. */
   readonly attempted?: readonly RecordChangeValue[]
+  /** Of earlier applies that could not be taken back entirely. It is the journal again when this one closes. */
+  readonly inDoubt?: Journal
 }
 
 /** A record and what an apply wanted it to be; null: gone. */

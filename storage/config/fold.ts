@@ -290,7 +290,7 @@ export class Fold implements Folding {
         meta.put('revision', header.revision),
         unconfirmedRow(this.#tables, unconfirmed),
         meta.put('sequence', sequence),
-        ...(keepsJournal || !this.#isJournalOf(header.applyId) ? [] : [meta.remove('journal')]),
+        ...(keepsJournal ? [] : this.closedJournal(header.applyId)),
       ],
       // The journal has seen to the room for this.
       options: { keepsReserve: meta.get('journal') === undefined },
@@ -314,7 +314,7 @@ export class Fold implements Folding {
         ...this.#shared.rowsOf('ahead', ahead),
         ...this.#overlayRows(overlay),
         meta.put('sequence', sequence),
-        ...(this.#isJournalOf(applyId) ? [meta.remove('journal')] : []),
+        ...this.closedJournal(applyId),
       ],
       options: { keepsReserve: meta.get('journal') === undefined },
       settle: () => {
@@ -326,8 +326,12 @@ export class Fold implements Folding {
   }
 
   /** What another apply has left in doubt on this machine stays so. */
-  #isJournalOf(applyId: string): boolean {
-    return Reflect.get(Object(this.#tables.meta.get('journal')), 'applyId') === applyId
+  closedJournal(applyId: string): readonly RowWrite[] {
+    const { meta } = this.#tables
+    const journal = Object(meta.get('journal'))
+    if (Reflect.get(journal, 'applyId') !== applyId) return []
+    const inDoubt: unknown = Reflect.get(journal, 'inDoubt')
+    return [inDoubt === undefined ? meta.remove('journal') : meta.put('journal', inDoubt)]
   }
 
   #amend({ key, patch }: AmendEntry): Folded {

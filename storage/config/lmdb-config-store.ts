@@ -214,8 +214,8 @@ export class LmdbConfigStore implements ConfigStore {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by openJournal only
     return this.#tables.meta.get('journal') as Journal | undefined
   }
-  closeJournal(): Promise<void> {
-    return this.#tables.commit([this.#tables.meta.remove('journal')])
+  closeJournal(applyId: string): Promise<void> {
+    return this.#tables.commit(this.#fold.closedJournal(applyId))
   }
 
   unconfirmed(): Unconfirmed | undefined {

@@ -99,7 +99,29 @@ function machine() {
   }
 }
 
-function fixture(test: Test, problems: readonly Problem[] = []) {
+/** Of one record only. Without it there is nothing to do, whatever is on the machine: so are most settings. */
+const CLOCK: Driver = {
+  ...namesDriver(),
+  name: 'clocks',
+  plan(running, desired) {
+    const weightIn = (view: ConfigView | undefined) => view?.get('realServers', 'clock')?.weight
+    const content = `${weightIn(desired)}`
+    if (content === `${weightIn(running)}`) return []
+    return [
+      {
+        kind: 'replaceFile',
+        path: '/clock',
+        content,
+        mode: 0o600,
+        checked: false,
+        why: 'set the clock',
+        timeout_ms: 1000,
+      },
+    ]
+  },
+}
+
+function fixture(test: Test, problems: readonly Problem[] = [], others: readonly Driver[] = []) {
   const config = configFixture(test)
   const host = machine()
   const promoted: RecordChange[] = []
@@ -107,7 +129,7 @@ function fixture(test: Test, problems: readonly Problem[] = []) {
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     store: config.store,
-    drivers: [namesDriver(problems)],
+    drivers: [namesDriver(problems), ...others],
     executor: host.executor,
     tell: (outcome) => void told.push(outcome),
     onPromoted: (changes) => void promoted.push(...changes),
@@ -229,6 +251,37 @@ t.test(
     test.equal(store.journal(), undefined)
   },
 )
+
+for (const [what, next] of [
+  ['another apply', async ({ add, apply }: ReturnType<typeof fixture>) => (await add('b'), apply())],
+  ['a restart', ({ apply }: ReturnType<typeof fixture>) => apply('restart')],
+] as const)
+  t.test(`what an apply has left in doubt is in doubt after ${what}, too`, async (test) => {
+    const it = fixture(test, [], [CLOCK])
+    const { add, apply, edit, host, store, engine } = it
+    await add('clock')
+    host.fail({ undone: false }, { undone: false }, { undone: false })
+    await refuses(test, 'APPLY_PARTIAL', apply())
+    const left = store.journal()
+    test.same(left?.drivers, ['layer7proxy', 'clocks'])
+    await edit((draft) => draft.discard('all', ANYTHING))
+    await next(it)
+    test.same(store.journal(), left)
+
+    test.comment('and so it is when that one fails as well')
+    await edit((draft) => draft.section('realServers').create(realServer('c')))
+    host.fail({ undone: false }, { undone: false })
+    await refuses(test, 'APPLY_PARTIAL', apply())
+    test.match(store.journal(), { drivers: ['layer7proxy'], inDoubt: left })
+    const { length } = host.plans
+    test.ok((await engine.converge(() => false)).ok)
+    const made = host.plans.slice(length).flat()
+    test.match(
+      made.find((step) => step.kind === 'replaceFile' && step.path === '/clock'),
+      { content: 'undefined' },
+    )
+    test.equal(store.journal(), undefined)
+  })
 
 t.test('two applies at once: one wins, the other gets 409 with Retry-After', async (test) => {
   const { add, apply, host, store } = fixture(test)

@@ -149,6 +149,8 @@ t.test('an open journal is found again, and a promotion closes it', (test) =>
     await store.close()
     const again = open()
     test.match(again.journal(), { applyId: 'apply-1', steps: ['replace'] })
+    await again.closeJournal('apply-2')
+    test.match(again.journal(), { applyId: 'apply-1' }, 'another one does not')
     await promoteIn(again, [], header(1))
     test.equal(again.journal(), undefined)
     await again.close()
