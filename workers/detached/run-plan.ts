@@ -7,6 +7,7 @@ import { ownMark } from '../../src/base/process-mark.ts'
 import { runToEnd } from './program.ts'
 import { aptProgress } from './status-fd.ts'
 import { changeSuites, putBack } from './suites.ts'
+import { reasonOf } from '../../src/base/reason.ts'
 
 const PLAN_FILE = 'plan.json'
 const STATUS_FILE = 'status.json'
@@ -65,7 +66,7 @@ export class PlanRun {
     for (let index = this.#status.step; index < steps.length; index++) {
       const step = steps[index]
       if (step === undefined || this.#isStopping()) return undefined
-      await this.#tell({ step: index, text: step.why, progress: this.#progress(index, 0) })
+      await this.#mention({ step: index, text: step.why, progress: this.#progress(index, 0) })
       const problem = await this.#perform(step, index)
       if (problem === undefined || isForgiven(step)) continue
       if (this.#isStopping()) return undefined
@@ -73,13 +74,13 @@ export class PlanRun {
       for (const other of otherwise(step)) await this.#perform(other, index)
       return this.#fail(step.why, `${problem}\n${output}`.trim())
     }
-    return this.#tell({ state: 'succeeded', step: steps.length, text: '', progress: 100 })
+    return this.#end({ state: 'succeeded', step: steps.length, text: '', progress: 100 })
   }
 
   async #repair(): Promise<void> {
     this.#log('(interrupted; it goes on)')
     for (const step of this.#plan.repair) {
-      await this.#tell({ text: step.why })
+      await this.#mention({ text: step.why })
       await this.#perform(step, this.#status.step)
     }
   }
@@ -104,8 +105,21 @@ export class PlanRun {
       await sleep(RETRY_AFTER_MS)
       problem = await runToEnd(step, told)
     }
-    if (step.output !== undefined) await replaceFileDurably(join(this.#folder, step.output), whole, 0o600)
+    if (step.output !== undefined) {
+      const lost = await this.#keep(step.output, whole)
+      problem ??= lost
+    }
     return this.#judged(step, problem)
+  }
+
+  /** Answers why it could not. */
+  async #keep(name: string, output: string): Promise<string | undefined> {
+    try {
+      await replaceFileDurably(join(this.#folder, name), output, 0o600)
+      return undefined
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
 
   #judged({ doneWhen, isSilent }: ProgramStep, problem: string | undefined): string | undefined {
@@ -126,7 +140,7 @@ export class PlanRun {
     if (now_ms - this.#toldAt_ms < TELL_EVERY_MS) return
     this.#toldAt_ms = now_ms
     const progress = Math.max(this.#status.progress, this.#progress(index, told.share))
-    void this.#tell({ text: `${step.why}: ${told.text}`, progress })
+    void this.#mention({ text: `${step.why}: ${told.text}`, progress })
   }
 
   /** Percent, when this share of the step with this index is done. */
@@ -138,14 +152,32 @@ export class PlanRun {
   }
 
   #fail(why: string, problem: string): Promise<void> {
-    return this.#tell({ state: 'failed', problem: `${why}: ${problem}` })
+    return this.#end({ state: 'failed', problem: `${why}: ${problem}` })
+  }
+
+  /** What the work does not wait for on a full disk: begun anew, it begins a step too early. */
+  async #mention(news: Partial<DetachedStatus>): Promise<void> {
+    await this.#tell(news).catch(() => undefined)
+  }
+
+  /** The last word. Nobody else will say it, so it is tried again on a full disk. */
+  async #end(news: Partial<DetachedStatus>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#tell(news)
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX) throw error
+      }
+      await sleep(RETRY_AFTER_MS)
+    }
   }
 
   /** In the order of the calls; what is told is on the disk when it resolves. */
   #tell(news: Partial<DetachedStatus>): Promise<void> {
     this.#status = { ...this.#status, ...news }
     const text = `${JSON.stringify(this.#status)}\n`
-    this.#writing = this.#writing.then(() => replaceFileDurably(join(this.#folder, STATUS_FILE), text, 0o600))
+    const written = this.#writing.catch(() => undefined)
+    this.#writing = written.then(() => replaceFileDurably(join(this.#folder, STATUS_FILE), text, 0o600))
     return this.#writing
   }
 
@@ -156,7 +188,11 @@ export class PlanRun {
     if (this.#logBytes > LOG_BYTES_MAX) return
     this.#logBytes += Buffer.byteLength(text) + 1
     const end = this.#logBytes > LOG_BYTES_MAX ? '\n(the log is full; what follows is not kept)' : ''
-    appendFileSync(join(this.#folder, LOG_FILE), `${text}${end}\n`, { mode: 0o600 })
+    try {
+      appendFileSync(join(this.#folder, LOG_FILE), `${text}${end}\n`, { mode: 0o600 })
+    } catch {
+      // The disk is full, perhaps of what this program unpacks: its end would leave that half.
+    }
   }
 }
 

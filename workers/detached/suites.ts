@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { withSuites } from '../../src/drivers/apt/sources.ts'
 import { replaceFileDurably } from '../host/durable-files.ts'
@@ -11,7 +11,7 @@ const DISABLED = /(^|\/)\.|\.disabled$/
 /** Answers undefined, or why it could not be done. */
 export async function changeSuites(folder: string, { files, suites, into }: SuitesStep): Promise<string | undefined> {
   try {
-    if (into === undefined) save(folder, files)
+    if (into === undefined) await save(folder, files)
     else mkdirSync(join(folder, into), { recursive: true, mode: 0o700 })
     for (const file of files.filter((path) => !DISABLED.test(path))) {
       const text = withSuites(readFileSync(file, 'utf8'), file, suites)
@@ -24,13 +24,13 @@ export async function changeSuites(folder: string, { files, suites, into }: Suit
   }
 }
 
-/** Once: what was changed already must not be saved as what was found. */
-function save(folder: string, files: readonly string[]): void {
+/** Once and whole: what was changed already must not be saved as what was found, nor half of it put back. */
+async function save(folder: string, files: readonly string[]): Promise<void> {
   const saved = join(folder, SAVED)
   mkdirSync(saved, { recursive: true, mode: 0o700 })
   for (const [index, file] of files.entries()) {
     const copy = join(saved, `${index}-${file.replaceAll('/', '%')}`)
-    if (!existsSync(copy)) copyFileSync(file, copy)
+    if (!existsSync(copy)) await replaceFileDurably(copy, readFileSync(file, 'utf8'), 0o600)
   }
 }
 

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { DetachedPlan, DetachedStatus, ProgramStep } from '../../../workers/detached/plan.ts'
 import { PlanRun } from '../../../workers/detached/run-plan.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): ProgramStep => ({
   kind: 'program',
@@ -14,8 +15,7 @@ const shell = (why: string, script: string, more: Partial<ProgramStep> = {}): Pr
   ...more,
 })
 
-function fixture(test: Test, plan: Partial<DetachedPlan>) {
-  const folder = temporaryFolder(test, 'plan')
+function fixture(test: Test, plan: Partial<DetachedPlan>, folder = temporaryFolder(test, 'plan')) {
   writeFileSync(join(folder, 'plan.json'), JSON.stringify({ steps: [], repair: [], ...plan }))
   const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   const status = (): DetachedStatus => JSON.parse(read('status.json'))
@@ -74,6 +74,30 @@ t.test('what was interrupted is repaired, and the step is begun again', async (t
   await new PlanRun(folder, 'boot').run()
   test.match(status(), { state: 'failed', problem: /interrupted 8 times/ })
 })
+
+t.test(
+  'on a full disk the work goes on, and its end is told when there is room',
+  { skip: noSmallDisk },
+  async (test) => {
+    const disk = smallDisk(test, 1)
+    const fill = `dd if=/dev/zero of=${disk}/rest bs=4k 2>/dev/null; for n in $(seq 30); do echo ${'x'.repeat(400)}; done`
+    const { status, read } = fixture(
+      test,
+      {
+        steps: [
+          shell('fill', `${fill}; echo pmstatus:x:50:half >&3`),
+          shell('list', 'echo a 1', { output: 'before', mayFail: true }),
+          shell('break', 'exit 3', { otherwise: [shell('make room', `rm ${disk}/rest; echo roomy`)] }),
+        ],
+      },
+      disk,
+    )
+    await new PlanRun(disk, 'boot').run()
+    test.match(status(), { state: 'failed', step: 2, starts: 1, problem: /^break: / })
+    test.match(read('log'), /roomy/)
+    test.notMatch(read('log'), /# list/, 'it was full')
+  },
+)
 
 t.test('who waits for a lock tries again; credentials are in no log', async (test) => {
   const { folder, read, status } = fixture(test, {
