@@ -59,10 +59,9 @@ export class AutomaticBackups {
   async daily(): Promise<void> {
     const { backups, clock, log } = this.#parts
     try {
-      const last = (await backups.automatic('daily')).at(-1)
       // One of the future was made before the clock was set back: it is no reason to make none.
-      const age_ms = last === undefined ? DAY_MS : Math.abs(clock.now_ms() - madeAt_ms(last))
-      if (age_ms >= DAY_MS) await this.#keep('daily')
+      const isOld = (name: string) => Math.abs(clock.now_ms() - madeAt_ms(name)) >= DAY_MS
+      if ((await backups.automatic('daily')).every(isOld)) await this.#keep('daily')
     } catch (error) {
       log.warn('the backups could not be looked through', { reason: reasonOf(error) })
     }

@@ -11,7 +11,7 @@ import type { MachineFacts } from '../model/machine-facts.ts'
 import { type ConfigView, SECTION_NAMES, type SectionContents } from '../model/sections.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
 import { BACKUP_BYTES_MAX, BackupFolder, type Kept } from './folder.ts'
-import { type AutoKind, kindOf, namesFor, oldestFirst, shownTime } from '../backup-file/names.ts'
+import { type AutoKind, kindOf, madeAt_ms, namesFor, oldestFirst, shownTime } from '../backup-file/names.ts'
 import type { BackupHead, OpenBackup } from '../backup-file/reading.ts'
 import { restoration } from './restoring.ts'
 import { newSealingKey } from '../backup-file/sealing.ts'
@@ -190,7 +190,10 @@ export class Backups implements BackupsActor {
   async keep(source: BackupSource, kind: AutoKind): Promise<string> {
     const wanted = namesFor(hostname(), source.createdAt, kind)
     const file = await this.#auto.add(headOf(source), wanted, backupText(source, undefined), turn)
-    const names = await this.automatic(kind)
+    const all = await this.automatic(kind)
+    // What was made before the clock was set back goes first: this one would be the oldest beside it.
+    const isAhead = (name: string) => madeAt_ms(name) > madeAt_ms(file)
+    const names = [...all.filter(isAhead), ...all.filter((name) => !isAhead(name))]
     for (const name of names.slice(0, Math.max(0, names.length - KEPT_MAX[kind]))) await this.#auto.remove(name)
     this.#parts.log.info('backup kept', { file })
     return file

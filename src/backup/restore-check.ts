@@ -20,8 +20,10 @@ export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: 
     kinds: [kind],
     async start(restored, by) {
       const { wanted: nodeId, others } = restored
+      const job = await parts.jobs.start(kind, restored, by)
+      // Behind what may refuse it; the restore itself is staged when this is written.
       await noteRestored(parts.store, { nodeId, others })
-      return await parts.jobs.start(kind, restored, by)
+      return job
     },
   }
 }

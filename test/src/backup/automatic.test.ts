@@ -82,4 +82,11 @@ t.test('there is one a day', async (test) => {
   clock.advance(10_000)
   await automatic.daily()
   test.equal(kept.length, 2)
+
+  test.comment('also after the clock was ahead')
+  clock.advance(-30 * DAY_MS)
+  await automatic.daily()
+  clock.advance(3_600_000)
+  await automatic.daily()
+  test.equal(kept.length, 3)
 })

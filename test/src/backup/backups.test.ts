@@ -55,6 +55,23 @@ t.test('of the automatic ones the newest are kept', async (test) => {
   test.same((await backups.list()).auto, [])
 })
 
+t.test('what was made while the clock was ahead takes no place from what is made now', async (test) => {
+  const { backups, clock } = fixture(test)
+  const past = await backups.keep(backups.source(), 'apply')
+  clock.advance(400 * 86_400_000)
+  for (let n = 0; n < KEPT_MAX.apply; n += 1) await backups.keep(backups.source(), 'apply')
+  clock.advance(-399 * 86_400_000)
+  const kept: string[] = []
+  for (let n = 0; n < 3; n += 1) kept.push(await backups.keep(backups.source(), 'apply'))
+  const names = await backups.automatic('apply')
+  test.equal(names.length, KEPT_MAX.apply)
+  test.same(
+    kept.filter((name) => !names.includes(name)),
+    [],
+  )
+  test.notOk(names.includes(past), 'the oldest of those that are not ahead went first')
+})
+
 t.test('an upload is kept as it came, beside one of the same name', async (test) => {
   const { backups } = fixture(test)
   const text = textOf(sourceOf(SOME))

@@ -1,6 +1,7 @@
 import { replacements } from '../../../src/config/whole.ts'
 import t, { type Test } from 'tap'
-import { restoreCheck } from '../../../src/backup/restore-check.ts'
+import { createRestoreChecks, restoreCheck } from '../../../src/backup/restore-check.ts'
+import { restoredWith } from '../../../src/config/restored-nodes.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import type { JobNews } from '../../../src/jobs/jobs.ts'
 import { configFixture, realServer, refusalOf } from '../../fixtures/config.ts'
@@ -38,4 +39,25 @@ t.test('what the check finds stands in the log of the job', async (test) => {
   test.equal((await refusalOf(work())).code, 'CONFIG_INVALID')
   test.same(news.at(-1), { log: ['l7Frontends.fe: is wrong'] })
   test.ok(resume, 'a restart of the daemon checks again')
+})
+
+t.test('a restore that is refused leaves what is remembered of the nodes of another one', async (test) => {
+  const { store, editing } = configFixture(test)
+  const busy = new ApiError('JOB_IN_PROGRESS', 'another one is checked')
+  const refusals = [undefined, busy]
+  const start = async () => {
+    const refused = refusals.shift()
+    if (refused !== undefined) throw refused
+    return { id: 'j' }
+  }
+  const checks = createRestoreChecks({
+    store,
+    editing,
+    engine: { validate: async () => undefined },
+    jobs: { start } as never,
+  })
+  const restored = (id: string) => ({ file: 'f', warnings: [], wanted: 'n', others: [{ id, hostname: id }] })
+  await checks.start(restored('a'), 'tester')
+  test.equal((await refusalOf(checks.start(restored('b'), 'tester'))).code, 'JOB_IN_PROGRESS')
+  test.match(restoredWith(store, 'n'), [{ id: 'a' }])
 })
