@@ -40,6 +40,8 @@ const OVER_RIGHTS = [
   '/oidc',
   '/login',
 ] as const
+/** Among other settings, what makes somebody master of the machine: raw lines may name programs. */
+const OVER_THE_SYSTEM = ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update'] as const
 
 /**
  * The roles every installation has. Their rights are rules over the endpoint table, so that endpoints of later versions
@@ -51,7 +53,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     'Manager',
     (endpoint) =>
       reads(endpoint) ||
-      (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, 'updates.upload', 'lvmSnapshots.restore')) ||
+      (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, ...OVER_THE_SYSTEM)) ||
       // Of every record it takes the right to edit it.
       named(endpoint, 'revisions.revert'),
   ),

@@ -20,7 +20,7 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator', 'PUT /radius/config', 'POST /radius/config/test'],
   ['Administrator', 'PUT /radius/users/{id}', 'DELETE /radius/users/{id}'],
   ['Administrator', 'PUT /saml/config', 'PUT /oidc/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
-  ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots'],
+  ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots', 'PUT /layer7proxy/raw'],
   ['Administrator Manager', 'PUT /{applianceId}/system/update', 'PUT /{applianceId}/system/update/majorversion'],
   ['Administrator Manager', 'PUT /{applianceId}/system/halt', 'PUT /{applianceId}/system/reboot'],
   ['Administrator Manager', 'POST /{applianceId}/lvmsnapshots', 'DELETE /{applianceId}/lvmsnapshots'],
@@ -39,7 +39,7 @@ const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [
 
 /** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
 const IS_CRITICAL =
-  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
+  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/layer7proxy\/raw|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`

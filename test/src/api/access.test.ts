@@ -73,7 +73,7 @@ t.test('Manager reads users, rights and backups but does not change them', async
 })
 
 t.test('Manager neither installs packages of his own nor takes the whole system back', async (test) => {
-  for (const name of ['updates.upload', 'lvmSnapshots.restore']) {
+  for (const name of ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update']) {
     test.notOk(grants('Manager', made('PUT', '/{applianceId}/x', { name, effect: 'act' })), name)
     test.ok(
       endpoints.some((known) => known.name === name),
