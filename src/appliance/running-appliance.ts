@@ -93,7 +93,7 @@ export class RunningAppliance implements Appliance {
       node.audit,
       // Jobs end behind the engine: an apply that a job waits for ends, and its end is told.
       { close: () => node.jobs.close() },
-      { start: () => this.#converge(), close: () => node.engine.idle() },
+      { start: () => this.#converge(), close: () => node.engine.released() },
       node.membership,
       { close: () => this.#endListening() },
       createLeftSessions(node),
@@ -195,9 +195,9 @@ export class RunningAppliance implements Appliance {
   /** What is under way is answered: an apply is never cut off by a stop. */
   async #answered(all: Promise<void>): Promise<void> {
     const { engine } = this.#node
-    const patience = engine.idle().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
+    const patience = engine.released().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
     await Promise.race([all, patience])
-    await engine.idle()
+    await engine.released()
   }
 
   async close({ keepsPrograms = false, rests = false }: Closing = {}): Promise<string | undefined> {

@@ -44,12 +44,6 @@ const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
 const AUTHORITY_YEARS = 20
 const WITHOUT_END = '9999-12-31T23:59:59Z'
-/**
- * How long before it was made a certificate begins: whoever reads it may have a clock that is behind. Joining allows a
- * minute, but a clock may be set back later, and a machine that starts without its clock may be minutes off. Nothing
- * is lost by it: a key that did not exist yet has signed nothing.
- */
-const EARLIER_MS = HOUR_MS
 /** RFC 5280 allows 20 bytes; that many random ones never meet. */
 const SERIAL_BYTES = 16
 const ADDRESSES_MAX = 32
@@ -204,6 +198,8 @@ export class Authority {
   /**
    * The certificate of a node for a year, or until the authority itself ends, as server and as client. Of the request
    * only the key counts, which it proves to be its sender's; what stands in the certificate is the cluster's to say.
+   * It begins when the authority does: the clock of whoever issues it may be ahead, by months, and is put right
+   * afterwards. Nothing is lost by it, as a key that did not exist yet has signed nothing.
    *
    * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
    *
@@ -223,7 +219,7 @@ export class Authority {
       serialNumber: newSerial(),
       subject: new x509.Name([{ O: [this.clusterId] }, { OU: [nodeId] }]),
       issuer: own.subjectName,
-      notBefore: new Date(now_ms - EARLIER_MS),
+      notBefore: own.notBefore,
       notAfter: new Date(Math.min(now_ms + YEAR_MS, this.#notAfter_ms)),
       publicKey,
       signingKey: this.#key,
@@ -248,14 +244,15 @@ export class Authority {
    * @param number greater than that of each list before (RFC 5280, section 5.2.3).
    * @returns PEM.
    */
-  async revocationList(revoked: readonly Revoked[], number: number, now_ms: number): Promise<string> {
+  async revocationList(revoked: readonly Revoked[], number: number): Promise<string> {
     if (!Number.isSafeInteger(number) || number < 0) throw new CertificateError('The number of a list is an integer')
     const x509 = await library()
     const own = new x509.X509Certificate(this.certificate)
     const at = new Map(revoked.map(({ serial, at_ms }) => [serial.toLowerCase(), at_ms]))
     const list = await x509.X509CrlGenerator.create({
       issuer: own.subjectName,
-      thisUpdate: new Date(now_ms - EARLIER_MS),
+      // As its certificates do: whoever makes it may have a clock that is ahead, and a list is the newest by its number.
+      thisUpdate: own.notBefore,
       nextUpdate: new Date(this.#notAfter_ms),
       signingKey: this.#key,
       signingAlgorithm: ALGORITHM,

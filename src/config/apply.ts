@@ -62,9 +62,16 @@ export class ApplyEngine {
     return this.#machine.isCalled
   }
 
-  /** Resolves when nothing holds the machine, and no apply is under way on any node. */
+  /** Resolves when nothing holds this machine. What nodes have yet to decide on outlives a stop: the journal has it. */
+  released(): Promise<void> {
+    return this.#machine.idle()
+  }
+
+  /**
+   * The same, and no apply is under way on any node. Refuses with APPLY_IN_PROGRESS where nobody ends one for too long.
+   */
   async idle(): Promise<void> {
-    await this.#machine.idle()
+    await this.released()
     await this.participant?.idle()
   }
 

@@ -92,18 +92,21 @@ export class Gateway {
 
   /** The pieces of an answer that goes on; whoever reads destroys it. Rejects with `EtcdError`. */
   async open(call: Call, patience: Patience): Promise<IncomingMessage> {
+    const until_ms = performance.now() + patience.left_ms
     const { request, response } = await this.#begin(call, patience, this.#streams)
     if (response.statusCode === 200) {
       // Who reads is told of it; before that, or afterwards, nobody is.
       response.on('error', () => undefined)
       return response
     }
+    const forget = after(until_ms - performance.now(), () => response.destroy(new LateError()))
     try {
       answered(response.statusCode ?? 0, await textFrom(response), false)
       throw new UnreadableError(NOT_ETCD)
     } catch (error) {
-      throw asEtcdError(error)
+      throw error instanceof LateError ? this.#hung(false, patience.left_ms) : asEtcdError(error)
     } finally {
+      forget()
       request.destroy()
     }
   }

@@ -87,7 +87,7 @@ export async function admit(
   await inTime({ clock, wait }, () => makeRoom(etcd, member))
   const { clusterId } = own
   const { epoch } = members
-  const revocation = await revocationOf(issuers, members.removed(), log.position, now_ms)
+  const revocation = await revocationOf(issuers, members.removed(), log.position)
   // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const

@@ -7,7 +7,8 @@ export interface Turn {
   readonly ttl_s: number
 }
 
-const OF_MEMBERS: Turn = { key: TURN, ttl_s: 30 }
+/** Longer than a member takes to be stopped and started (30 s at the most) and to answer (20). */
+const OF_MEMBERS: Turn = { key: TURN, ttl_s: 60 }
 /** Longer than a node is at work on one order. */
 export const OF_ORDERS: Turn = { key: ORDERS_TURN, ttl_s: 300 }
 

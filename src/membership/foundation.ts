@@ -123,13 +123,12 @@ export async function revocationOf(
   { issuer, pairs }: Issuers,
   removed: readonly Removed[],
   number: number,
-  now_ms: number,
 ): Promise<Revocation> {
   const revoked = revokedOf(removed)
   const { authorities } = pairWith(pairs, issuer)
   // etcd looks for serial numbers only, whoever signed the list. OpenSSL wants one of every authority that it believes.
-  const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number, now_ms)
-  const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number, now_ms))
+  const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number)
+  const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number))
   return {
     serials: revoked.map(({ serial }) => serial),
     authorities: numbersOf(pairs),

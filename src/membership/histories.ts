@@ -113,12 +113,14 @@ export class Histories {
 
   /** What another node is told, which may have been told by a person that it goes on. */
   async answer({ takeovers, giveWay = false }: HistoryQuestion): Promise<HistoryTold> {
-    const { members } = this.#parts
+    const { members, files } = this.#parts
     const standing = standingTo(members.takeovers(), takeovers)
     if (standing.is !== 'parted') return { takeovers: members.takeovers(), edits: 0, givesWay: false }
     if (giveWay) await this.#giveWay(standing.since, 'an operator has chosen the history of the other node')
     const edits = editsIn(await this.#behind(standing.since))
-    return { takeovers: members.takeovers(), edits, givesWay: this.givesWay }
+    // One that has begun anew says so until it has what it came back for: if both gave way, nothing would be left.
+    const givesWay = this.givesWay || files.read()?.isReturning === true
+    return { takeovers: members.takeovers(), edits, givesWay }
   }
 
   /**

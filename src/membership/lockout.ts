@@ -51,9 +51,9 @@ export class Lockout {
   }
 
   async #renew(here: TrustHere): Promise<TrustHere> {
-    const { own, etcd, keys, members, files, position, present, clock } = this.#parts
+    const { own, etcd, keys, members, files, position, present } = this.#parts
     const issuers = await issuersIn(etcd, keys, members)
-    const revocation = await revocationOf(issuers, members.removed(), position(), clock.now_ms())
+    const revocation = await revocationOf(issuers, members.removed(), position())
     const { serials, authorities } = revocation
     const isLess = serials.every((serial) => here.serials.includes(serial)) && isSameSet(authorities, here.authorities)
     const certifiedBy = members.get(own.nodeId)?.certifiedBy ?? issuers.issuer

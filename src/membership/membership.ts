@@ -145,7 +145,7 @@ export class Membership implements ClusterActor {
       const { keys, requests } = await newRequests()
       const certified = await certify(issuers, requests, { nodeId, ...place }, clock.now_ms())
       const own: OwnMembership = { clusterId, name, nodeId, epoch: FIRST_EPOCH, keys: [sealing], ...place }
-      const revocation = await revocationOf(issuers, [], 0, clock.now_ms())
+      const revocation = await revocationOf(issuers, [], 0)
       const etcd = await this.#started(
         own,
         { ...withKeys(certified, keys), revocation },
@@ -256,7 +256,7 @@ export class Membership implements ClusterActor {
         this.#cluster = await JoinedCluster.begin(this.#joinedParts, own, etcd)
         this.#isOther = true
         // From here on it is a member: what is late comes later.
-        await this.#waitFor(this.#cluster)
+        await this.#waitFor(this.#cluster, own)
         return this.#cluster.log
       })
     } catch (error) {
@@ -352,15 +352,18 @@ export class Membership implements ClusterActor {
     }
     this.#cluster = await JoinedCluster.begin(this.#joinedParts, own)
     store.orderBy(this.#cluster.log)
-    await this.#waitFor(this.#cluster)
+    await this.#waitFor(this.#cluster, own)
   }
 
-  async #waitFor({ log }: JoinedCluster): Promise<void> {
+  async #waitFor({ log }: JoinedCluster, { isReturning = false }: OwnMembership): Promise<void> {
     const end = new AbortController()
     // Waited for: nothing else may keep a daemon from ending that finds out during its start that it was removed.
     const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
-    if ((await Promise.race([log.caughtUp, isLate])) === 'late')
+    if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
+      // That is of a history that it has left: what takes its place is no later revision of it, which anybody follows.
+      if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
+    }
     end.abort()
   }
 

@@ -74,7 +74,7 @@ export async function admitWitness(
   })
   if (!isIn) throw changing()
   await inTime({ clock, wait }, () => makeRoom(etcd, witness))
-  const trust = await trustFor({ members, position: log.position, now_ms }, issuers, witness)
+  const trust = await trustFor({ members, position: log.position }, issuers, witness)
   const { clusterId } = own
   return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: peersOf(members) }
 }

@@ -137,14 +137,14 @@ export class WitnessCare {
   }
 
   async #bringTrust(witness: Voter, told: WitnessState): Promise<void> {
-    const { members, etcd, keys, own, position, clock } = this.#parts
+    const { members, etcd, keys, own, position } = this.#parts
     const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
     const isKnown = ({ trust }: WitnessState) =>
       isSameSet(wanted, trust.serials) && isSameSet(numbersOf(members.authorities()), trust.authorities)
     let now: WitnessState | undefined = told
     if (!isKnown(told) || !told.trust.isInForce) {
       const issuers = await issuersIn(etcd, keys, members)
-      const trust = await trustFor({ members, position: position(), now_ms: clock.now_ms() }, issuers, witness)
+      const trust = await trustFor({ members, position: position() }, issuers, witness)
       const restart = async () => void (now = await this.#tell({ trust }, RESTART_MS))
       if (!(await inEtcdTurn(etcd, own.nodeId, restart))) return
     }

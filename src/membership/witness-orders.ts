@@ -54,14 +54,13 @@ export interface TrustParts {
   readonly members: Pick<Members, 'removed'>
   /** Of the log, as the number of the lists. */
   readonly position: number
-  readonly now_ms: number
 }
 
 export const trustFor = async (
-  { members, position, now_ms }: TrustParts,
+  { members, position }: TrustParts,
   issuers: Issuers,
   { certifiedBy }: Pick<Voter, 'certifiedBy'>,
 ): Promise<TrustOrder> => ({
-  revocation: await revocationOf(issuers, members.removed(), position, now_ms),
+  revocation: await revocationOf(issuers, members.removed(), position),
   taken: takenFrom(issuers.pairs, certifiedBy),
 })

@@ -8,7 +8,7 @@ import { prepare } from '../turns.ts'
 import { verifyAll } from '../verify-all.ts'
 import { configView, frozenView, sideOf } from '../views.ts'
 import { arm } from '../waiting.ts'
-import { decisionOn, thaw } from './decision.ts'
+import { decisionOn, refuseUnderWay, thaw } from './decision.ts'
 import type { OtherNodes, RolloutAnswer, RolloutQuestion } from './other-nodes.ts'
 import { said } from './rollout.ts'
 
@@ -81,9 +81,11 @@ export class Participant {
     await this.settle()
   }
 
-  /** Resolves when nothing is frozen. */
+  /** Resolves when nothing is frozen. Refuses when nobody ends it: only the log can, and it may not be answered now. */
   async idle(): Promise<void> {
-    while (this.#parts.store.underWay() !== undefined) await this.#woken()
+    const { store, others } = this.#parts
+    await this.#until(() => store.underWay() === undefined)
+    refuseUnderWay(store, others)
   }
 
   /** An apply that was asked of this node: who leads it tells what came of it. */

@@ -185,7 +185,7 @@ t.test('in the middle of a change, nodes of either authority reach each other, a
     const issuers = { issuer, pairs }
     const certified = await certify(issuers, requests, { nodeId, host: '127.0.0.1', port: 1 }, NOW_MS)
     const gone = { member: { serials: removed }, at: new Date(NOW_MS).toISOString(), stage: 'out' } as never
-    const { ofClients } = await revocationOf(issuers, [gone], 1, NOW_MS)
+    const { ofClients } = await revocationOf(issuers, [gone], 1)
     return { ...withKeys(certified, keys).client, crls: ofClients }
   }
   const [old, young] = [await shown('old', 1), await shown('young', 2)]
