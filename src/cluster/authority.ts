@@ -197,8 +197,8 @@ export class Authority {
 
   /**
    * The certificate of a node for a year, or until the authority itself ends, as server and as client. Of the request
-   * only the key counts, which it proves to be its sender's; what stands in the certificate is the cluster's to say.
-   * It begins when the authority does: the clock of whoever issues it may be ahead, by months, and is put right
+   * only the key counts, which it proves to be its sender's; what stands in the certificate is the cluster's to say. It
+   * begins when the authority does: the clock of whoever issues it may be ahead, by months, and is put right
    * afterwards. Nothing is lost by it, as a key that did not exist yet has signed nothing.
    *
    * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
@@ -251,7 +251,7 @@ export class Authority {
     const at = new Map(revoked.map(({ serial, at_ms }) => [serial.toLowerCase(), at_ms]))
     const list = await x509.X509CrlGenerator.create({
       issuer: own.subjectName,
-      // As its certificates do: whoever makes it may have a clock that is ahead, and a list is the newest by its number.
+      // As its certificates do: the clock may be ahead, and which list is the newest is told by its number.
       thisUpdate: own.notBefore,
       nextUpdate: new Date(this.#notAfter_ms),
       signingKey: this.#key,
