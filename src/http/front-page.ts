@@ -85,10 +85,9 @@ export class PageFiles {
     if (known !== undefined) return known
     const listed = this.#table().get(name)
     if (listed === undefined) return undefined
-    const read = (ending: string) => readFileSync(`${this.#folder}${name}${ending}`)
     const form = name === 'index.html' ? PAGE : ASSET
-    const encoded = { br: read('.br'), gzip: read('.gz') }
-    return this.#keep(name, { ...form, body: read(''), contentType: listed.type, etag: listed.etag, encoded })
+    const read = readIn(`${this.#folder}${name}`)
+    return read && this.#keep(name, { ...form, ...read, contentType: listed.type, etag: listed.etag })
   }
 
   #keep(name: string, file: Rendered): Rendered {
@@ -99,6 +98,20 @@ export class PageFiles {
   #table(): ReadonlyMap<string, Listed> {
     this.#listed ??= new Map(listedIn(this.#folder).map((one) => [one.name, one]))
     return this.#listed
+  }
+}
+
+/** Undefined for what is not there any more: a package of another version takes the place of files that are listed. */
+function readIn(path: string): Pick<Rendered, 'body' | 'encoded'> | undefined {
+  try {
+    const [body, br, gzip] = ['', '.br', '.gz'].map((ending) => readFileSync(`${path}${ending}`)) as [
+      Buffer,
+      Buffer,
+      Buffer,
+    ]
+    return { body, encoded: { br, gzip } }
+  } catch {
+    return undefined
   }
 }
 
