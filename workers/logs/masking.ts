@@ -41,15 +41,22 @@ export function isSecretName(name: string): boolean {
 const decoded = (name: string) =>
   name.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
 
+function decodedWholly(text: string): string {
+  const plain = decoded(text)
+  return plain === text ? plain : decodedWholly(plain)
+}
+
 /** Values of parameters, before and behind the question mark. */
 const PARAMETER = /([?&;#])([^=&;#?/]*)=([^&;#]*)/g
 
-/** A path with its query, or any text that may hold a URL. */
+/** A path with its query, or any text that may hold a URL; so may the value of a parameter. */
 export function maskParameters(text: string): string {
   if (!text.includes('=')) return text
-  return text.replaceAll(PARAMETER, (whole: string, mark: string, name: string) =>
-    isSecretName(name) ? `${mark}${name}=${MASK}` : whole,
-  )
+  return text.replaceAll(PARAMETER, (_, mark: string, name: string, value: string) => {
+    const plain = decodedWholly(value)
+    const isSecret = isSecretName(name) || (plain !== value && maskParameters(plain) !== plain)
+    return `${mark}${name}=${isSecret ? MASK : maskParameters(value)}`
+  })
 }
 
 /** The name and password of `https://name:password@host/`. */

@@ -27,6 +27,11 @@ t.test('values of parameters are masked wherever they stand', async (test) => {
   test.equal(maskParameters('/a?token=a=b?c'), '/a?token=**')
   test.equal(maskParameters('/a?x=1;code=s#token=s'), '/a?x=1;code=**#token=**')
   test.equal(maskParameters('/token?none'), '/token?none')
+  test.equal(maskParameters('/in?next=/reset?token=s&y=2'), '/in?next=/reset?token=**&y=2', 'in a value')
+  test.equal(maskParameters('/in?next=/reset?x=/a?code=s'), '/in?next=/reset?x=/a?code=**')
+  test.equal(maskParameters('/in?next=%2Freset%3Ftoken%3Ds&y=%20a'), '/in?next=**&y=%20a', 'in an encoded one')
+  test.equal(maskParameters('/in?next=%252Freset%253Ftoken%253Ds'), '/in?next=**', 'encoded twice')
+  test.equal(maskParameters('/in?next=%2Fa%3Fpage%3D2'), '/in?next=%2Fa%3Fpage%3D2')
 })
 
 t.test('headers that are secrets, and secrets in others', async (test) => {
