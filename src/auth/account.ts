@@ -185,11 +185,12 @@ export class Account implements Accounts {
     }
     const expiresAt_ms = expiresInDays === null ? undefined : clock.now_ms() + expiresInDays * DAY_MS
     const made = await tokens.create(userId, { name, endpoints, expiresAt_ms })
-    // Gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
+    // Ended, gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
+    const isLive = sessions.list(userId).some(({ id }) => id === sessionId)
     const user = this.#parts.principals.of(userId)
-    if (user !== undefined && !user.disabled) return made
+    if (isLive && user !== undefined && !user.disabled) return made
     await tokens.revoke(({ id }) => id === made.id)
-    throw new ApiError('UNAUTHENTICATED', 'The user of this session is gone or disabled')
+    throw new ApiError('UNAUTHENTICATED', 'This session has ended, or its user is gone or disabled')
   }
 
   async beginSecondFactor({ actor, client }: Asking, password: string) {

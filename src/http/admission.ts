@@ -49,6 +49,21 @@ export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights
       (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
+export function refuseDenied(route: Route, who: { readonly rights: Rights | undefined }): void {
+  if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
+}
+
+/** The refusal, once the body is there, of whom was admitted before it: a session may have ended meanwhile. */
+export function admitAgain({ route, incoming }: Asked, authenticate: Authenticate): () => void {
+  const proof = route.endpoint.access === 'public' ? undefined : proofOf(incoming)
+  return () => {
+    if (proof === undefined) return
+    const who = authenticate(proof)
+    if (who instanceof ApiError) throw who
+    refuseDenied(route, who)
+  }
+}
+
 /** For answers without an end: tells, each time that it is called, whether who asks may still ask for it. */
 export function stillAllowed({ route, incoming }: Asked, authenticate: Authenticate): () => boolean {
   const proof = proofOf(incoming) ?? ''

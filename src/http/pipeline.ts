@@ -1,7 +1,6 @@
 import type { Endpoint } from '../api/endpoint.ts'
 import { Reply } from '../api/reply.ts'
 import { type Rights, WHOLLY } from '../auth/permissions.ts'
-import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
 import type { Actor } from '../context/actor.ts'
 import type { Stream } from '../context/rendered.ts'
@@ -13,8 +12,8 @@ import {
   type Proof,
   type Who,
   admit,
-  explainDenial,
-  mayAsk,
+  admitAgain,
+  refuseDenied,
   stillAllowed,
 } from './admission.ts'
 import { type AuditTrail, type Deeds, isAudited, isNotedBefore, noteOf, noted, toldBy } from './audited.ts'
@@ -130,7 +129,7 @@ export class Pipeline {
       route = match.route
       const who = admit(route.endpoint, incoming, this.#parts.authenticate)
       actor = who.actor
-      if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
+      refuseDenied(route, who)
       const params = known?.params ?? paramsOf(match)
       const asked = { route, incoming, actor, params, requestId }
       const spread = this.#ofNodes(asked, who.rights)
@@ -267,8 +266,10 @@ export class Pipeline {
     try {
       if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take(actor.userId)
       // Headers are gone after the first await.
+      const askAgain = admitAgain(asked, this.#parts.authenticate)
       const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
+      askAgain()
       const holder = holderNamedIn(body, endpoint, incoming, this.#parts.transactions)
       if (holder !== undefined) return await this.#elsewhere(withBody(kept, body), rights, holder)
       refuseUncompared(endpoint, kept.incoming.header('if-match'))

@@ -6,7 +6,7 @@ import type { Amend } from '../../../src/auth/login.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { ApiError } from '../../../src/base/errors.ts'
-import { askedBy, configFixture, realServer } from '../../fixtures/config.ts'
+import { askedBy, configFixture, realServer, refuses } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
@@ -172,7 +172,8 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
       .section('roles')
       .create({ id: 'r', name: 'r', builtin: false, endpoints: [endpointId({ method: 'GET', path: '/a' })] }),
   )
-  await addUser('u', ['r'])
+  const who = access.authenticate(await addUser('u', ['r']))
+  const session = who instanceof ApiError ? '' : who.sessionId
   const author = { userId: 'u', email: 'u@localhost', sessionId: 'ended-long-ago' }
   access.assertStill(author, ['a.get'])
   access.assertStill({ ...author, userId: '' }, ['a.get'])
@@ -187,7 +188,9 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
   test.match(refusal(author, ['a.get', 'b.get']), /no role grants b\.get/)
   test.match(refusal({ userId: '', email: 'nobody@localhost', sessionId: '' }), /gone or disabled/)
   const tokens = access.account
-  const { id } = await tokens.createToken(askedBy(author), { name: 't', endpoints: undefined, expiresInDays: null })
+  const wanted = { name: 't', endpoints: undefined, expiresInDays: null }
+  await refuses(test, 'UNAUTHENTICATED', tokens.createToken(askedBy(author), wanted))
+  const { id } = await tokens.createToken(askedBy({ ...author, sessionId: session }), wanted)
   const program = { ...author, sessionId: `token ${id}` }
   test.equal(refusal(program), undefined, 'also after a start, when nobody has used the token')
   await tokens.revokeToken(id, undefined)

@@ -14,6 +14,18 @@ const common = { effect: 'read', staged: false, access: 'public', summary: 's' }
 const at = (path: string, handle: () => unknown): Endpoint =>
   endpoint({ ...common, name: path, method: 'GET', path, message: 'ok', data: Type.Unknown(), handle })
 
+const echo = (path: string) =>
+  endpoint({
+    ...common,
+    name: path,
+    method: 'POST',
+    path,
+    message: 'ok',
+    body: closed({ a: Type.Integer() }),
+    data: Type.Unknown(),
+    handle: (_ctx, { body }) => body,
+  })
+
 const table: readonly Endpoint[] = [
   endpoint({
     ...common,
@@ -43,16 +55,8 @@ const table: readonly Endpoint[] = [
   ),
   at('/unreadable', () => Reply.bytes({ body: { length: 100_000 } as never })),
   at('/bytes', () => Reply.bytes({ body: 'raw', contentType: 'text/plain', etag: '"t1"', cacheControl: 'no-cache' })),
-  endpoint({
-    ...common,
-    name: 'echo',
-    method: 'POST',
-    path: '/echo',
-    message: 'ok',
-    body: closed({ a: Type.Integer() }),
-    data: Type.Unknown(),
-    handle: (_ctx, { body }) => body,
-  }),
+  echo('/echo'),
+  { ...echo('/own'), access: 'granted' },
 ]
 
 const SOMEBODY = {
@@ -173,6 +177,22 @@ t.test('prepared bytes go out as they are, or as 304 for who has them', async (t
     test.match(await send('/bytes', { 'if-none-match': tag }), { status: 304, body: '' }, tag)
   }
   test.match(await send('/bytes', { 'if-none-match': '"t2"' }), { status: 200 })
+})
+
+t.test('who is let in before the body comes has to be let in when it is there', async (test) => {
+  const denied = { ...SOMEBODY, rights: { ...SOMEBODY.rights, granted: new Uint8Array(table.length) } }
+  const gone = new ApiError('TOKEN_EXPIRED', 'no')
+  for (const [later, status] of [
+    [SOMEBODY, 200],
+    [denied, 403],
+    [gone, 401],
+  ] as const) {
+    const asked: (typeof SOMEBODY | ApiError)[] = [SOMEBODY, later]
+    const { send } = fixture(() => asked.shift() ?? gone)
+    test.match(await send('/own', { authorization: 'Bearer t', 'content-type': 'application/json' }, '{"a":1}'), {
+      status,
+    })
+  }
 })
 
 t.test('a request with a body is logged with its outcome, never with its body', async (test) => {
