@@ -49,6 +49,12 @@ export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights
       (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
+/** Whether anybody in particular asks, whatever for. */
+export function isKnown(incoming: Incoming, authenticate: Authenticate): boolean {
+  const proof = proofOf(incoming)
+  return proof !== undefined && !(authenticate(proof) instanceof ApiError)
+}
+
 export function refuseDenied(route: Route, who: { readonly rights: Rights | undefined }): void {
   if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
 }

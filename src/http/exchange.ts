@@ -9,12 +9,16 @@ import type { Answer } from './envelope.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Incoming } from './incoming.ts'
 import type { Owed } from './owed.ts'
+import { Unsent } from './unsent.ts'
 
 /**
  * A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever.
  */
 const BODY_TIMEOUT_MS = 30_000
 const BODY_BYTES_PER_MS_MIN = 256
+/** Of all bodies that have not come to their end; what is more of one has a place of its own (`mayBeLarge`). */
+const coming = new Unsent()
+const COUNTED_BYTES_MAX = 1_024 * 1_024
 
 /** What an answer has to know of where its request came in. */
 export interface ListenerState {
@@ -166,15 +170,23 @@ export class Exchange implements Incoming {
       const chunks: Buffer[] = []
       let size = 0
       const deadline = this.#closeUnless(bytes_max)
-      this.#ended = () => {
+      const held = coming.hold(() => this.#response.close())
+      const over = () => {
         clearTimeout(deadline)
+        held.end()
+      }
+      this.#ended = () => {
+        over()
         reject(new ApiError('MALFORMED_REQUEST', 'The body did not come to its end'))
       }
       this.#response.onData((chunk, last) => {
         size += chunk.byteLength
         if (size <= bytes_max) chunks.push(Buffer.from(Buffer.from(chunk)))
-        if (size <= bytes_max && !last) return
-        clearTimeout(deadline)
+        if (size <= bytes_max && !last) {
+          held.moved(Math.min(size, COUNTED_BYTES_MAX))
+          return
+        }
+        over()
         if (size > bytes_max) resolve(undefined)
         else resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
       })

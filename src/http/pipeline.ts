@@ -13,6 +13,7 @@ import {
   type Who,
   admit,
   admitAgain,
+  isKnown,
   refuseDenied,
   stillAllowed,
 } from './admission.ts'
@@ -113,9 +114,10 @@ export class Pipeline {
   }
 
   handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {
-    const { sharedLog } = this.#parts
+    const { sharedLog, authenticate } = this.#parts
     if (sharedLog === undefined) return this.#handle(incoming, requestId)
-    return sequenced(sharedLog, incoming, (one) => this.#handle(one, requestId))
+    const answer = (one: Incoming) => this.#handle(one, requestId)
+    return sequenced(sharedLog, incoming, answer, () => isKnown(incoming, authenticate))
   }
 
   #handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {

@@ -14,19 +14,26 @@ export interface SharedLog {
 const SEQUENCE = 'X-Fulcrum-Sequence'
 const WAIT_MS_MAX = 1_000
 const LOOK_EVERY_MS = 5
+/** At once. Whoever comes then is answered with what this node has by now. */
+const WAITING_MAX = 256
 const AFTER_A_WAIT = [...REQUEST_HEADERS, 'authorization', 'cookie']
+
+let waiting = 0
 
 /**
  * Answers say how much of the log is in them, and a read that names more waits for it, for a second: who has changed
- * something on one node reads it on another. What is rendered once for many, such as figures, says nothing.
+ * something on one node reads it on another. What is rendered once for many, such as figures, says nothing. Nobody
+ * waits whom `isKnown` does not know: waiting costs more than a refusal.
  */
 export function sequenced(
   log: SharedLog,
   incoming: Incoming,
   answer: (incoming: Incoming) => Answer | Promise<Answer>,
+  isKnown: () => boolean,
 ): Answer | Promise<Answer> {
   const wanted = incoming.method === 'GET' ? Number(incoming.header('x-fulcrum-sequence')) : 0
-  const given = wanted > log.position ? reached(log, wanted, incoming, answer) : answer(incoming)
+  const waits = wanted > log.position && waiting < WAITING_MAX && isKnown()
+  const given = waits ? reached(log, wanted, incoming, answer) : answer(incoming)
   return given instanceof Promise ? given.then((one) => told(log, one)) : told(log, given)
 }
 
@@ -40,7 +47,12 @@ async function reached(
   const whose = { ...(carried && { carried }), ...(isLocal && { isLocal }) }
   const kept = { ...keepHeaders(incoming, AFTER_A_WAIT), ...whose, ...(signal && { signal }) }
   const end_ms = performance.now() + WAIT_MS_MAX
-  while (log.position < wanted && performance.now() < end_ms) await sleep(LOOK_EVERY_MS)
+  waiting++
+  try {
+    while (log.position < wanted && performance.now() < end_ms) await sleep(LOOK_EVERY_MS)
+  } finally {
+    waiting--
+  }
   return answer(kept)
 }
 

@@ -6,7 +6,7 @@ const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 
 /** What one connection is owed. */
 export interface Held {
-  /** So much is left, of an answer that has just begun or that the client takes. May end the connection. */
+  /** So much is there now, of what has just begun or that the client takes or sends. May end connections. */
   moved(bytes: number): void
   /** So much more waits than before. */
   grown(bytes: number): void
@@ -20,8 +20,8 @@ interface Owed {
 }
 
 /**
- * Bytes that wait for clients to take them. When they are too many, those go whose clients have taken nothing for
- * longest.
+ * Bytes that wait for clients: to take them, or to send the rest. When they are too many, those go whose clients have
+ * done nothing for longest.
  */
 export class Unsent {
   readonly #bytes_max: number

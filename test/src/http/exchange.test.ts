@@ -21,6 +21,10 @@ function made(method: string, headers: Readonly<Record<string, string>> = {}, is
     onData: (handler: (chunk: ArrayBuffer, last: boolean) => void) => (come = handler),
     pause: () => flow.push('pause'),
     resume: () => flow.push('resume'),
+    close: () => {
+      flow.push('close')
+      gone()
+    },
   }
   const exchange = new Exchange(response as unknown as HttpResponse, request as unknown as HttpRequest, {
     isDraining,
@@ -84,4 +88,31 @@ t.test('a connection goes on when it was held up, and only then', async (test) =
   large.come(1024, true)
   test.equal((await buffer(slow)).length, 1024 * 1024 + 1024)
   test.same(large.flow, ['pause', 'resume'])
+})
+
+t.test('of all that sends slowly, what has sent nothing for longest goes when it is too much', async (test) => {
+  const half_bytes = 512 * 1_024
+  const bodies = Array.from({ length: 257 }, () => {
+    const one = made('POST')
+    one.exchange.onGone(() => undefined)
+    const read = one.exchange.readBody(1_024 * 1_024).then(
+      (body) => body?.length,
+      () => 'gone',
+    )
+    one.come(half_bytes, false)
+    return { ...one, read }
+  })
+  const [first, second] = bodies
+  test.equal(await first?.read, 'gone')
+  test.same(first?.flow, ['close'])
+  second?.come(1, true)
+  test.equal(await second?.read, half_bytes + 1, 'others go on')
+  for (const { leave } of bodies.slice(2)) leave()
+  test.same(await Promise.all(bodies.slice(2).map(({ read }) => read)), Array(255).fill('gone'))
+  const last = made('POST')
+  const read = last.exchange.readBody(1_024 * 1_024)
+  last.come(half_bytes, false)
+  test.same(last.flow, [], 'there is room again')
+  last.come(0, true)
+  test.equal((await read)?.length, half_bytes)
 })

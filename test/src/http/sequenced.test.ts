@@ -5,6 +5,8 @@ import { sequenced } from '../../../src/http/sequenced.ts'
 
 const ANSWER: Answer = { status: 200, contentType: 'application/json', body: '{}', headers: {} }
 
+const known = () => true
+
 /** Headers are gone when the handler has returned, as behind a socket. */
 function asking(headers: Readonly<Record<string, string>>, method = 'GET') {
   let isGone = false
@@ -25,7 +27,7 @@ function asking(headers: Readonly<Record<string, string>>, method = 'GET') {
 
 t.test('answers say how far this node has read, unless they are rendered once for many', async (test) => {
   const log = { position: 7, hasQuorum: true }
-  const told = (answer: Answer) => sequenced(log, asking({}).incoming, () => answer)
+  const told = (answer: Answer) => sequenced(log, asking({}).incoming, () => answer, known)
   test.same((await told(ANSWER)).headers, { 'X-Fulcrum-Sequence': '7' })
   const rendered = { ...ANSWER, head: 'application/json' }
   test.equal(await told(rendered), rendered)
@@ -40,10 +42,15 @@ t.test('a read that names more waits for it, and keeps what it was asked with', 
   const { incoming, gone } = asking({ 'x-fulcrum-sequence': '8', authorization: 'Bearer a', 'if-none-match': '"3"' })
   const carried = { userId: 'kim' } as never
   let seen: unknown[] = []
-  const given = sequenced(log, { ...incoming, carried }, (one) => {
-    seen = [log.position, one.header('authorization'), one.header('if-none-match'), one.carried]
-    return ANSWER
-  })
+  const given = sequenced(
+    log,
+    { ...incoming, carried },
+    (one) => {
+      seen = [log.position, one.header('authorization'), one.header('if-none-match'), one.carried]
+      return ANSWER
+    },
+    known,
+  )
   gone()
   await new Promise((resolve) => setTimeout(resolve, 20))
   test.same(seen, [], 'not before')
@@ -54,12 +61,29 @@ t.test('a read that names more waits for it, and keeps what it was asked with', 
 
 t.test('what never comes is not waited for longer than a second, and what is no number not at all', async (test) => {
   const log = { position: 7, hasQuorum: true }
-  const late = await sequenced(log, asking({ 'x-fulcrum-sequence': '999' }).incoming, () => ANSWER)
+  const late = await sequenced(log, asking({ 'x-fulcrum-sequence': '999' }).incoming, () => ANSWER, known)
   test.same(late.headers, { 'X-Fulcrum-Sequence': '7' })
   for (const sent of ['7', 'soon', '-1', '']) {
-    const answer = sequenced(log, asking({ 'x-fulcrum-sequence': sent }).incoming, () => ANSWER)
+    const answer = sequenced(log, asking({ 'x-fulcrum-sequence': sent }).incoming, () => ANSWER, known)
     test.notOk(answer instanceof Promise, sent)
   }
-  const change = sequenced(log, asking({ 'x-fulcrum-sequence': '999' }, 'PUT').incoming, () => ANSWER)
+  const change = sequenced(log, asking({ 'x-fulcrum-sequence': '999' }, 'PUT').incoming, () => ANSWER, known)
   test.notOk(change instanceof Promise, 'a change is ordered by the log anyway')
+})
+
+t.test('who is not known does not wait, and no more than 256 wait at once', async (test) => {
+  const log = { position: 7, hasQuorum: true }
+  const ask = (isKnown: () => boolean) =>
+    sequenced(log, asking({ 'x-fulcrum-sequence': '8' }).incoming, () => ANSWER, isKnown)
+  test.notOk(ask(() => false) instanceof Promise)
+  const waiting = Array.from({ length: 256 }, () => ask(known))
+  test.ok(waiting.every((one) => one instanceof Promise))
+  test.notOk(ask(known) instanceof Promise)
+  log.position = 8
+  await Promise.all(waiting)
+  log.position = 7
+  const again = ask(known)
+  test.ok(again instanceof Promise, 'there is room again')
+  log.position = 8
+  await again
 })
