@@ -72,7 +72,7 @@ export class PageFiles {
   }
 
   front(): Rendered {
-    return this.#file('index.html') ?? this.#keep('index.html', { ...PAGE, body: Buffer.from(WITHOUT_PAGE) })
+    return this.#file('index.html') ?? { ...PAGE, body: Buffer.from(WITHOUT_PAGE) }
   }
 
   /** Undefined for what is not in the table: no name from outside becomes a path. */
@@ -104,12 +104,8 @@ export class PageFiles {
 /** Undefined for what is not there any more: a package of another version takes the place of files that are listed. */
 function readIn(path: string): Pick<Rendered, 'body' | 'encoded'> | undefined {
   try {
-    const [body, br, gzip] = ['', '.br', '.gz'].map((ending) => readFileSync(`${path}${ending}`)) as [
-      Buffer,
-      Buffer,
-      Buffer,
-    ]
-    return { body, encoded: { br, gzip } }
+    const read = (ending: string) => readFileSync(`${path}${ending}`)
+    return { body: read(''), encoded: { br: read('.br'), gzip: read('.gz') } }
   } catch {
     return undefined
   }

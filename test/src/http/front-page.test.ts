@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
@@ -77,6 +77,19 @@ t.test('where the page was not made, the documents about the API are left', asyn
   const files = new PageFiles(`${temporaryFolder(test, 'page')}/`)
   test.match(Buffer.from(files.front().body).toString(), /api\/v1\/docs/)
   test.equal(files.asset('main.js'), undefined)
+})
+
+t.test('a file that went with the package of an older version is not there', async (test) => {
+  const folder = `${temporaryFolder(test, 'page')}/`
+  const listed = ['index.html', 'a.js', 'b.js'].map((name) => ({ name, type: 'text/javascript', etag: '"1"' }))
+  writeFileSync(`${folder}files.json`, JSON.stringify({ files: listed }))
+  for (const ending of ['', '.br', '.gz']) writeFileSync(`${folder}a.js${ending}`, ending)
+  const files = new PageFiles(folder)
+  test.match(files.asset('a.js'), { etag: '"1"' })
+  test.equal(files.asset('b.js'), undefined)
+  rmSync(`${folder}a.js`)
+  test.match(files.asset('a.js'), { etag: '"1"' }, 'what was read is kept')
+  test.match(files.front().body.toString(), /docs/)
 })
 
 t.test('what is loaded first is small', async (test) => {
