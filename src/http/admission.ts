@@ -50,7 +50,7 @@ export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
 /** Whether anybody in particular asks, whatever for. */
-export function isKnown(incoming: Incoming, authenticate: Authenticate): boolean {
+export function isSomebody(incoming: Incoming, authenticate: Authenticate): boolean {
   const proof = proofOf(incoming)
   return proof !== undefined && !(authenticate(proof) instanceof ApiError)
 }

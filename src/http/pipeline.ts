@@ -13,7 +13,7 @@ import {
   type Who,
   admit,
   admitAgain,
-  isKnown,
+  isSomebody,
   refuseDenied,
   stillAllowed,
 } from './admission.ts'
@@ -117,7 +117,7 @@ export class Pipeline {
     const { sharedLog, authenticate } = this.#parts
     if (sharedLog === undefined) return this.#handle(incoming, requestId)
     const answer = (one: Incoming) => this.#handle(one, requestId)
-    return sequenced(sharedLog, incoming, answer, () => isKnown(incoming, authenticate))
+    return sequenced(sharedLog, incoming, answer, () => isSomebody(incoming, authenticate))
   }
 
   #handle(incoming: Incoming, requestId: string): Answer | Promise<Answer> {

@@ -172,8 +172,8 @@ t.test('what was asked for earlier is done by who still may', async (test) => {
       .section('roles')
       .create({ id: 'r', name: 'r', builtin: false, endpoints: [endpointId({ method: 'GET', path: '/a' })] }),
   )
-  const who = access.authenticate(await addUser('u', ['r']))
-  const session = who instanceof ApiError ? '' : who.sessionId
+  const asked = access.authenticate(await addUser('u', ['r']))
+  const session = asked instanceof ApiError ? '' : asked.sessionId
   const author = { userId: 'u', email: 'u@localhost', sessionId: 'ended-long-ago' }
   access.assertStill(author, ['a.get'])
   access.assertStill({ ...author, userId: '' }, ['a.get'])
