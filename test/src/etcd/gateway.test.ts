@@ -81,6 +81,8 @@ t.test('silence in the middle of the answer', async (test) => {
   const patience = { share_ms: 300_000, left_ms: 1000 }
   test.match((await errorOf(gateway(test, url).ask(WRITE, patience))).kind, /^(unknown-outcome|unreachable)$/)
   test.match((await errorOf(gateway(test, url).ask(READ, patience))).kind, /^(timeout|unreachable)$/)
+  const { url: refusing } = await etcdGateway(test, (response) => response.writeHead(503).write('{"error"'))
+  test.match((await errorOf(gateway(test, refusing).open(READ, patience))).kind, /^(timeout|unreachable)$/)
 })
 
 t.test('a connection that breaks before the answer, or in the middle of it', async (test) => {

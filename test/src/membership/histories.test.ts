@@ -38,13 +38,18 @@ async function nodeA(test: Test, told: HistoryTold, halt?: string) {
   const changes: object[] = []
   let beginnings = 0
   const own = { clusterId: 'c', name: 'site', nodeId: 'a', epoch: 1, keys: clusterKeys().stored(), ...PLACE }
+  let isReturning: true | undefined
   const histories = new Histories({
     own,
     etcd: node.etcd,
     keys: clusterKeys(),
     store: node.store,
     members,
-    files: { read: () => own, change: async (change) => void changes.push(change), halt },
+    files: {
+      read: () => ({ ...own, ...(isReturning && { isReturning }) }),
+      change: async (change) => void changes.push(change),
+      halt,
+    },
     peers: {
       livenessOf: () => ({ isReachable: true, heard_ms: undefined, why: undefined }),
       forward: async () => ({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(told))] }) as never,
@@ -65,7 +70,10 @@ async function nodeA(test: Test, told: HistoryTold, halt?: string) {
       return []
     }
   }
-  return { node, histories, changes, takeOver, asideFiles, beginnings: () => beginnings }
+  const comesBack = () => {
+    isReturning = true
+  }
+  return { node, histories, changes, takeOver, asideFiles, comesBack, beginnings: () => beginnings }
 }
 
 const ALONE = [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }]
@@ -103,6 +111,17 @@ t.test('of two histories the one that nobody has changed gives way', async (t) =
   await changed.node.store.write(staged('more', 1))
   await changed.histories.look(ALONE)
   t.same([changed.beginnings(), changed.histories.parted], [0, undefined], 'and the other one waits for it')
+})
+
+t.test('who has begun anew says so, and nobody gives way to it', async (t) => {
+  const { histories, takeOver, comesBack, beginnings } = await nodeA(t, { ...THEIRS(0), givesWay: true })
+  await takeOver()
+  await histories.look(ALONE)
+  t.equal(beginnings(), 0)
+  const question = { takeovers: THEIRS(0).takeovers }
+  t.match(await histories.answer(question), { givesWay: false })
+  comesBack()
+  t.match(await histories.answer(question), { givesWay: true })
 })
 
 t.test('where both were changed neither goes on before a person chooses', async (t) => {
