@@ -41,22 +41,39 @@ export function isSecretName(name: string): boolean {
 const decoded = (name: string) =>
   name.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
 
-function decodedWholly(text: string): string {
-  const plain = decoded(text)
-  return plain === text ? plain : decodedWholly(plain)
-}
+/** Names of parameters, before and behind the question mark; also those in the value of another one. */
+const NAME = /[?&;#]([^=&;#?/]*)=/g
+const VALUE = /[^&;#]*/y
+/** What was encoded more often is masked unread: each time costs another look at all of it. */
+const ENCODED_MAX = 3
 
-/** Values of parameters, before and behind the question mark. */
-const PARAMETER = /([?&;#])([^=&;#?/]*)=([^&;#]*)/g
-
-/** A path with its query, or any text that may hold a URL; so may the value of a parameter. */
+/** A path with its query, or any text that may hold a URL; so may the value of a parameter. Each value is read once. */
 export function maskParameters(text: string): string {
   if (!text.includes('=')) return text
-  return text.replaceAll(PARAMETER, (_, mark: string, name: string, value: string) => {
-    const plain = decodedWholly(value)
-    const isSecret = isSecretName(name) || (plain !== value && maskParameters(plain) !== plain)
-    return `${mark}${name}=${isSecret ? MASK : maskParameters(value)}`
-  })
+  let [masked, from, readUntil] = ['', 0, 0]
+  for (const { 0: whole, 1: name = '', index } of text.matchAll(NAME)) {
+    const start = index + whole.length
+    const isSecret = isSecretName(name)
+    if (index < from || (!isSecret && start < readUntil)) continue
+    VALUE.lastIndex = start
+    const [value = ''] = VALUE.exec(text) ?? []
+    readUntil = start + value.length
+    if (!isSecret && !hidesSecret(value)) continue
+    masked += `${text.slice(from, start)}${MASK}`
+    from = readUntil
+  }
+  return masked + text.slice(from)
+}
+
+function hidesSecret(value: string): boolean {
+  let [plain, before] = [decoded(value), value]
+  if (plain === before) return false
+  for (let times = 1; plain !== before; times++) {
+    if (times > ENCODED_MAX) return true
+    before = plain
+    plain = decoded(plain)
+  }
+  return maskParameters(plain) !== plain
 }
 
 /** The name and password of `https://name:password@host/`. */

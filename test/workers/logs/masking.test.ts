@@ -32,6 +32,9 @@ t.test('values of parameters are masked wherever they stand', async (test) => {
   test.equal(maskParameters('/in?next=%2Freset%3Ftoken%3Ds&y=%20a'), '/in?next=**&y=%20a', 'in an encoded one')
   test.equal(maskParameters('/in?next=%252Freset%253Ftoken%253Ds'), '/in?next=**', 'encoded twice')
   test.equal(maskParameters('/in?next=%2Fa%3Fpage%3D2'), '/in?next=%2Fa%3Fpage%3D2')
+  test.equal(maskParameters(`/in?next=%${'25'.repeat(9)}41&y=2`), '/in?next=**&y=2', 'encoded ten times')
+  test.equal(maskParameters(`/in${'?a=%20'.repeat(100_000)}`).length, 600_003, 'however many there are')
+  test.equal(maskParameters(`/in?token=${'?a='.repeat(100_000)}&y=2`), '/in?token=**&y=2')
 })
 
 t.test('headers that are secrets, and secrets in others', async (test) => {
