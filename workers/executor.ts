@@ -1,4 +1,4 @@
-import type { PlanResult, Step } from '../src/drivers/driver.ts'
+import type { CheckStep, PlanResult, Step } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
 import { check, keepOnly, removeFile, replaceFile, values } from './file-steps.ts'
 import { account, network, program, setting, socket, unit } from './machine-steps.ts'
@@ -36,7 +36,7 @@ export async function executePlan(host: Host, steps: readonly Step[], hooks: Exe
   return { ok: true, done: steps.length, recorded: host.recorded - recordedBefore, warnings: run.warnings }
 }
 
-/** Runs only the checks of a plan and leaves no file behind. */
+/** Runs only the checks of a plan and leaves no file behind; what it cannot put back is a failure of its own. */
 export async function checkPlan(host: Host, steps: readonly Step[]): Promise<PlanResult> {
   const run = startRun(host)
   let done = 0
@@ -44,14 +44,21 @@ export async function checkPlan(host: Host, steps: readonly Step[]): Promise<Pla
     if (step.kind !== 'check') continue
     const failure = await attempt(run, step)
     const problems = await undoAll(run.undos.splice(0))
-    if (failure !== undefined) {
-      const { kind, why } = failure.instead ?? step
-      const { output, missing } = failure
+    const found = failure ?? notPutBack(step, problems)
+    if (found !== undefined) {
+      const { kind, why } = found.instead ?? step
+      const { output, missing } = found
       return { ok: false, failedStep: index, kind, why, output, missing, undone: problems.length === 0 }
     }
     done += 1
   }
   return { ok: true, done, recorded: 0, warnings: [] }
+}
+
+function notPutBack({ path }: CheckStep, problems: readonly string[]): Failure | undefined {
+  if (problems.length === 0) return undefined
+  const instead = { kind: 'replaceFile', why: `put back what the check of ${path} wrote` } as const
+  return { output: problems.join('\n'), missing: false, instead }
 }
 
 function assertChecksFirst(steps: readonly Step[]): void {

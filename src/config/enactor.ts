@@ -9,6 +9,7 @@ import { applyFailed, planRefusal, type PlanFailure, titleOf } from './apply-ref
 import { backTo, orderPlan, type Plan } from './plan.ts'
 import { prepare } from './turns.ts'
 import { attemptedView, configView, frozenView } from './views.ts'
+import { newId } from '../base/ids.ts'
 import { reasonOf } from '../base/reason.ts'
 
 /** The only door to the machine: the system worker in the daemon, a recording host in tests. */
@@ -97,12 +98,23 @@ export class Enactor {
     throw this.#refusal({ ...result, undone }, plan, desired)
   }
 
-  /** Asks programs whether they would take it; throws what an apply would. Changes nothing. */
+  /**
+   * Asks programs whether they would take it; throws what an apply would. Changes nothing: what it could not put back
+   * is in doubt as after an apply, and tried again.
+   */
   async check(desired: ConfigView, options: PlanOptions): Promise<void> {
-    const { executor, store } = this.#parts
+    const { executor, store, log } = this.#parts
     const plan = this.plan(configView(store.running), desired, options)
     const result = await executor.check(plan.steps)
-    if (!result.ok) throw this.#refusal(result, plan, desired, 'The check could not be run')
+    if (result.ok) return
+    if (!result.undone) {
+      const { why, output } = result
+      log.error('a check could not put back what it wrote; it is tried again', { why, output })
+      const header = { applyId: newId(), revision: store.revision, by: 'fulcrum', at: new Date().toISOString() }
+      await store.openJournal(this.#journal({ ...header, comment: why }, plan.steps, new Set(plan.owners), []))
+    }
+    const title = result.undone ? 'The check could not be run' : 'A check was not taken back, and this is tried again'
+    throw this.#refusal(result, plan, desired, title)
   }
 
   /**

@@ -167,6 +167,17 @@ t.test('checking alone leaves nothing behind', async (t) => {
   t.strictSame(await files(host), OLD)
 })
 
+t.test('a check that cannot put back what it wrote beside its file says so', async (t) => {
+  const host = await machine()
+  await host.replaceFile('/c', 'old c', 0o600)
+  const replaceFile = host.replaceFile.bind(host)
+  host.replaceFile = (path, content, mode) =>
+    content === 'old c' ? Promise.reject(new Error('no space')) : replaceFile(path, content, mode)
+  const result = await checkPlan(host, [{ ...check, beside: [{ path: '/c', content: 'new c' }] }])
+  t.match(result, { ok: false, kind: 'replaceFile', why: 'put back what the check of /a wrote', undone: false })
+  t.match(result, { output: 'undo: no space' })
+})
+
 t.test('a program that is not installed is said to be missing', async (t) => {
   const host = await machine()
   host.failing = { verb: 'run', about: 'judge /a.candidate', result: { exitCode: 127, output: 'not installed' } }

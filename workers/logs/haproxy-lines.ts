@@ -100,15 +100,20 @@ export class HaproxyLines {
     return !this.#sessions.has(pid) && !this.#done.has(pid)
   }
 
-  /** Resolves when it said who it is. Another one may listen at that path by now. */
+  /**
+   * Resolves when it said who it is, or did not in time: one that hangs keeps no other from being listened to. Another
+   * one may listen at that path by now.
+   */
   #listen(path: string, before: string, wanted: number): Promise<void> {
     return new Promise((resolve) => {
       let pid: number | undefined
+      const late = setTimeout(() => lines.close(), ANSWER_MS)
       const lines = new WorkerLines(
         path,
         this.#source.ring,
         {
           begun: (info) => {
+            clearTimeout(late)
             const told = Number(infoField(info, 'Pid'))
             if (told !== wanted || this.#isClosed) return lines.close()
             pid = told
@@ -124,6 +129,7 @@ export class HaproxyLines {
           },
           tooLong: () => this.#intake.tooLong(),
           ended: () => {
+            clearTimeout(late)
             if (pid !== undefined) this.#sessions.delete(pid)
             // An old worker may end before the next look.
             if (pid !== undefined && before !== '' && !this.#done.has(pid)) setImmediate(() => void this.look())

@@ -104,6 +104,34 @@ t.test(
   },
 )
 
+t.test('what a check could not put back is in doubt, and is put back by the next look', async (test) => {
+  const beside = (content: string) => ({ path: '/beside', content })
+  const driver: Driver = {
+    ...settingDriver('a'),
+    makesAnew: true,
+    plan: (_running, desired) => {
+      const file = beside(desired.get('systemProxies', 'n')?.username ?? 'old')
+      return [
+        { ...basics, kind: 'check', path: '/c', content: '', mode: 0o600, argv: ['true'], beside: [file] },
+        { ...basics, ...file, kind: 'replaceFile', mode: 0o600, checked: false },
+      ]
+    },
+  }
+  const { enactor, host, store } = fixture(test, [driver])
+  await enactor.converge(() => true)
+  const replaceFile = host.replaceFile.bind(host)
+  host.replaceFile = (path, content, mode) =>
+    content === 'old' ? Promise.reject(new Error('no space')) : replaceFile(path, content, mode)
+  const error = await refuses(test, 'APPLY_PARTIAL', enactor.check(settings('new'), RUNTIME))
+  test.match(error.message, /^A check was not taken back.*: put back what the check of .c wrote$/)
+  test.equal(await host.readFile('/beside'), 'new')
+  test.match(store.journal(), { drivers: ['a'] })
+  host.replaceFile = replaceFile
+  test.match(await enactor.converge(() => false), { ok: true })
+  test.equal(await host.readFile('/beside'), 'old')
+  test.equal(store.journal(), undefined)
+})
+
 t.test('a driver that makes everything anew needs nothing in the journal', async (test) => {
   const { enactor, store } = fixture(test, [{ ...settingDriver('a'), makesAnew: true }])
   await enactor.enact(viewOf({}), settings('new'), RUNTIME, header, attempted)

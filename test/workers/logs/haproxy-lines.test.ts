@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { HaproxyLines } from '../../../workers/logs/haproxy-lines.ts'
 import { frontend } from '../../fixtures/config.ts'
 import { freePort } from '../../fixtures/traffic.ts'
@@ -43,3 +46,43 @@ t.test('without a HAProxy it waits for one', async (test) => {
   lines.close()
   test.pass('and says nothing')
 })
+
+t.test('a worker that hangs keeps nobody from being listened to', async (test) => {
+  const folder = test.testdir()
+  const [masterSocket, statsSocket] = [join(folder, 'm'), join(folder, 's')]
+  const worker = 4_194_300
+  const processes = [
+    '#<PID> <type> <reloads> <uptime> <version>',
+    '1 master 0 0d 2.6',
+    '# workers',
+    `${worker} worker 0 0d 2.6`,
+  ]
+  await serving(test, masterSocket, (socket) => socket.once('data', () => socket.end(`${processes.join('\n')}\n`)))
+  let isHung = true
+  await serving(test, statsSocket, (socket) => {
+    if (!isHung) socket.once('data', () => socket.write(`Pid: ${worker}\n\n`))
+  })
+  const told: number[] = []
+  const nothing = () => undefined
+  const intake = { line: nothing, tooLong: nothing, again: (pid: number) => told.push(pid), processes: nothing }
+  const lines = new HaproxyLines({ masterSocket, statsSocket, ring: 'none' }, intake)
+  test.teardown(() => lines.close())
+  await lines.look()
+  test.same(told, [])
+  isHung = false
+  await lines.look()
+  test.same(told, [worker])
+})
+
+async function serving(test: Test, path: string, serve: (socket: Socket) => void): Promise<void> {
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    serve(socket)
+  })
+  await once(server.listen(path), 'listening')
+  test.teardown(() => {
+    for (const socket of open) socket.destroy()
+    server.close()
+  })
+}
