@@ -1,13 +1,23 @@
 import { removeRange } from '../env.ts'
-import { TRIM_GRACE_S } from '../limits.ts'
+import { TRIM_GRACE_S, TRIM_KEYS_MIN } from '../limits.ts'
 import type { ArchiveDatabases } from './databases.ts'
 import { coverageStart, makeKey } from './layout.ts'
 import { writeTable } from './tier-table.ts'
+import type { Tier } from './tiers.ts'
 
 /** Chunks given up at a time when the disk is full: few, because giving up needs some free pages too. */
 const RELIEF_KEYS = 64
 /** What that can take: a path of pages for each of them in the worst case. */
 export const RELIEF_BYTES = 256 * 1_024
+
+/**
+ * Chunks that are removed at a time. Each tier has its turn in as many seconds as there are tiers, and twice what the
+ * finest one, of which most expires, gets meanwhile keeps it at its size.
+ */
+export function trimKeys(table: readonly Tier[], objects: number): number {
+  const [base] = table
+  return Math.max(TRIM_KEYS_MIN, Math.ceil((2 * table.length * objects) / (base?.points ?? 1)))
+}
 
 /** Inside a transaction: removes chunks that lie wholly before what the tier answers for. Answers how many. */
 export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: number, keys_max: number): number {
@@ -42,7 +52,7 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
 /** Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. */
 export function forgetFrom({ table, tiers, meta }: ArchiveDatabases, hwm_s: number, to_s: number): void {
   for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
-  // What was trimmed already does not come back with the time.
-  for (const tier of table) tier.floor_s = Math.max(tier.floor_s, coverageStart(tier, hwm_s), 0)
+  // What was trimmed already does not come back with the time; what is written from now on lies behind no floor.
+  for (const tier of table) tier.floor_s = Math.min(to_s, Math.max(tier.floor_s, coverageStart(tier, hwm_s), 0))
   writeTable(meta, table)
 }

@@ -6,7 +6,7 @@ import {
   ROOM_BYTES_PER_OBJECT,
   SECONDS_PER_COMMIT,
 } from '../limits.ts'
-import { TAIL_KEPT_S, TRIM_KEYS_MAX } from '../limits.ts'
+import { TAIL_KEPT_S } from '../limits.ts'
 import { usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
 import type { ArchiveObject, ObjectKind } from './catalog.ts'
@@ -23,7 +23,7 @@ import { readTail, removeTail, TailFile, type TailPlace } from './tail-file.ts'
 import { type Baseline, restoreRows, TailWriter } from './tail-writer.ts'
 import { span_s, type Tier, tierAt, TIERS } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
-import { forgetFrom, RELIEF_BYTES, relieve, trimTier } from './trim.ts'
+import { forgetFrom, RELIEF_BYTES, relieve, trimKeys, trimTier } from './trim.ts'
 
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one record of the
@@ -270,9 +270,10 @@ export class ArchiveWriter {
    * after a long silence what is due now is still made from what has expired since.
    */
   #trim(from_s: number, to_s: number): void {
-    const { length } = this.databases.table
-    for (let second = Math.max(from_s, to_s - length) + 1; second <= to_s; second++)
-      trimTier(this.databases, second % length, from_s, TRIM_KEYS_MAX)
+    const { table } = this.databases
+    const keys_max = trimKeys(table, this.registry.active().length)
+    for (let second = Math.max(from_s, to_s - table.length) + 1; second <= to_s; second++)
+      trimTier(this.databases, second % table.length, from_s, keys_max)
   }
 
   /** Before anything is changed for a transaction. */

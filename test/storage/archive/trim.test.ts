@@ -1,8 +1,9 @@
 import t from 'tap'
 import { keyFirst } from '../../../storage/archive/layout.ts'
-import { relieve, trimTier } from '../../../storage/archive/trim.ts'
+import { relieve, trimKeys, trimTier } from '../../../storage/archive/trim.ts'
+import { TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { TRIM_GRACE_S } from '../../../storage/limits.ts'
+import { ARCHIVE_OBJECTS_MAX, TRIM_GRACE_S } from '../../../storage/limits.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { writeSeconds } from '../temporary-archive.ts'
 
@@ -25,4 +26,11 @@ t.test('only what lies wholly before the retention goes, a bounded number at a t
   t.notOk(relieve(databases, hwm_s), 'nothing is older than half of the retention')
   t.equal(databases.table[0]?.floor_s, 0)
   await writer.close()
+})
+
+t.test('with as many objects as there may be, a turn removes more than comes until the next one', async (t) => {
+  for (const { step_s, points } of TIERS) {
+    const coming = (TIERS.length * ARCHIVE_OBJECTS_MAX) / (step_s * points)
+    t.ok(trimKeys(TIERS, ARCHIVE_OBJECTS_MAX) >= 2 * coming, `chunks of ${points} points of ${step_s} s`)
+  }
 })

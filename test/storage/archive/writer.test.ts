@@ -283,6 +283,24 @@ t.test('the clock is set back by an hour: no second has two values, what was bef
   await simulation.writer.close()
 })
 
+t.test('the clock is set back by more than the finest tier keeps: what comes from then on is kept', async (t) => {
+  const simulation = begin(t, 3)
+  for (let i = 0; i < 300; i++) second(simulation)
+  gap(simulation, 12 * 3_600)
+  for (let i = 0; i < 100; i++) second(simulation)
+  const back = simulation.now - 6 * 3_600
+  simulation.writer.stepBack(back)
+  simulation.now = back
+  simulation.model.forgetFrom(back)
+  for (let i = 0; i < 1_500; i++) second(simulation)
+  const [base] = simulation.writer.databases.table
+  t.equal(base?.floor_s, back)
+  t.equal(Array.from(simulation.writer.databases.tiers[0]?.getKeys() ?? []).length >= 12, true, 'its chunks are there')
+  compareAll(t, simulation, START)
+  t.strictSame(checkArchive(simulation.writer.databases), [])
+  await simulation.writer.close()
+})
+
 t.test('expired chunks are trimmed, and a gone object gives up its place', async (t) => {
   const simulation = begin(t, 5)
   for (let i = 0; i < 300; i++) second(simulation)
