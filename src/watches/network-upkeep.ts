@@ -1,3 +1,4 @@
+import type { Clock } from '../base/clock.ts'
 import type { ApplyEngine } from '../config/apply.ts'
 import type { Log } from '../base/log.ts'
 import type { ConfigView } from '../model/sections.ts'
@@ -5,6 +6,7 @@ import { Repeated } from '../base/repeated.ts'
 
 const LOOK_EVERY_MS = 60_000
 const LOOK_WHO_EVERY_MS = 1_000
+const AGAIN_MS = 10_000
 const SECTIONS = ['staticIps', 'floatingIps', 'ipRoutes', 'ipGroups'] as const
 
 interface UpkeepParts {
@@ -13,6 +15,7 @@ interface UpkeepParts {
   readonly listeners: { settle(): Promise<void> }
   /** Of the cluster. */
   readonly nodeIds: () => readonly string[]
+  readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
 }
 
@@ -26,6 +29,8 @@ export class NetworkUpkeep {
   readonly #looksWho: Repeated
   /** Those that the network was made for. */
   #nodeIds = ''
+  #isMoving = false
+  #again_ms = 0
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -48,11 +53,22 @@ export class NetworkUpkeep {
    * is made when the other has let go of it.
    */
   async lookWho(): Promise<void> {
-    const { engine, nodeIds } = this.#parts
+    const { engine, nodeIds, clock } = this.#parts
     const now = nodeIds().join(' ')
-    if (now === this.#nodeIds || engine.busy) return
-    this.#nodeIds = now
-    for (const driver of ['network', 'clusterha', 'network']) await engine.converge(({ name }) => name === driver)
+    if (now === this.#nodeIds || engine.busy || this.#isMoving || clock.monotonic_ms() < this.#again_ms) return
+    this.#isMoving = true
+    this.#again_ms = clock.monotonic_ms() + AGAIN_MS
+    try {
+      let isMade = true
+      for (const driver of ['network', 'clusterha', 'network']) {
+        const { ok } = await engine.converge(({ name }) => name === driver)
+        isMade &&= ok
+      }
+      // Else why is in the log, and addresses that nobody has are not left to the next apply.
+      if (isMade) this.#nodeIds = now
+    } finally {
+      this.#isMoving = false
+    }
   }
 
   async look(): Promise<void> {

@@ -20,23 +20,25 @@ const RETRY_MAX_MS = 60_000
  */
 export class Supervision {
   readonly #engine: ApplyEngine
-  readonly #state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>
+  readonly #state: () => Pick<StatsState, 'up' | 'reason'>
   /** Whether HAProxy is this daemon's to start at all. */
   readonly #isOurs: () => boolean
-  readonly #clock: Clock
+  readonly #clock: Pick<Clock, 'monotonic_ms'>
   readonly #log: Log
   readonly #onChange: (up: boolean, reason: string | undefined) => void
   /** What was told last; before the first, nobody was told anything. */
   #told: boolean | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Monotonic, as `#tried_ms`: a clock that is set neither holds up a start nor brings one about. */
+  #downSince_ms: number | undefined
   #wait_ms = DOWN_FOR_MS
   #tried_ms = 0
 
   constructor(
     engine: ApplyEngine,
-    state: () => Pick<StatsState, 'up' | 'since_ms' | 'reason'>,
+    state: () => Pick<StatsState, 'up' | 'reason'>,
     isOurs: () => boolean,
-    clock: Clock,
+    clock: Pick<Clock, 'monotonic_ms'>,
     log: Log,
     onChange: (up: boolean, reason: string | undefined) => void = () => undefined,
   ) {
@@ -65,14 +67,15 @@ export class Supervision {
   }
 
   async #look(): Promise<void> {
-    const { up, since_ms, reason } = this.#state()
-    const down_ms = up ? 0 : this.#clock.now_ms() - since_ms
+    const { up, reason } = this.#state()
+    const now_ms = this.#clock.monotonic_ms()
+    this.#downSince_ms = up ? undefined : (this.#downSince_ms ?? now_ms)
+    const down_ms = now_ms - (this.#downSince_ms ?? now_ms)
     if (up || down_ms >= DOWN_FOR_MS) this.#tell(up, reason)
     if (up) {
       this.#wait_ms = DOWN_FOR_MS
       return
     }
-    const now_ms = this.#clock.monotonic_ms()
     if (this.#engine.busy || now_ms - this.#tried_ms < this.#wait_ms) return
     if (down_ms < (ENDED.has(reason) ? ENDED_FOR_MS : DOWN_FOR_MS) || !this.#isOurs()) return
     this.#tried_ms = now_ms

@@ -7,8 +7,11 @@ import { createDrivers } from '../../../src/drivers/index.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { NetworkUpkeep } from '../../../src/watches/network-upkeep.ts'
 import { configFixture, ENGINE_DEFAULTS } from '../../fixtures/config.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const DONE: PlanResult = { ok: true, done: 0, recorded: 0, warnings: [] }
+
+const FAILED = { ok: false, failedStep: 0, kind: 'network', why: 'w', missing: false, undone: true } as const
 
 function fixture(test: Test) {
   const config = configFixture(test)
@@ -17,6 +20,7 @@ function fixture(test: Test) {
   const log = createLog((line) => lines.push(line))
   const machine = { result: DONE, settled: 0 }
   const nodeIds: string[] = []
+  const clock = manualClock()
   const engine = new ApplyEngine({
     ...ENGINE_DEFAULTS,
     nodeId: 'n',
@@ -36,6 +40,7 @@ function fixture(test: Test) {
     running: configView(config.store.running),
     listeners: { settle: async () => void (machine.settled += 1) },
     nodeIds: () => nodeIds,
+    clock,
     log,
   })
   const texts = { networkIp: '192.0.2.0', networkMask: 24, gateway: '', defaultGateway: false }
@@ -49,7 +54,7 @@ function fixture(test: Test) {
     })
     await config.promote()
   }
-  return { upkeep, plans, machine, apply, lines, nodeIds }
+  return { upkeep, plans, machine, apply, lines, nodeIds, clock }
 }
 
 t.test('the network alone is made as running says, and nobody is asked about addresses', async (test) => {
@@ -71,8 +76,7 @@ t.test('the network alone is made as running says, and nobody is asked about add
 t.test('a trouble is in the log, and tried again', async (test) => {
   const { upkeep, plans, machine, apply, lines } = fixture(test)
   await apply()
-  const failed = { ok: false, failedStep: 0, kind: 'network', why: 'w', missing: false, undone: true } as const
-  machine.result = { ...failed, output: 'RTNETLINK answers: Operation not permitted' }
+  machine.result = { ...FAILED, output: 'RTNETLINK answers: Operation not permitted' }
   await upkeep.look()
   test.match(lines.join(''), /Operation not permitted/)
   await upkeep.look()
@@ -84,8 +88,9 @@ t.test('a trouble is in the log, and tried again', async (test) => {
 t.test(
   'who comes or goes changes whose addresses are whose: what was alone goes first, and is made last',
   async (test) => {
-    const { upkeep, plans, apply, nodeIds } = fixture(test)
+    const { upkeep, plans, apply, nodeIds, clock } = fixture(test)
     await apply()
+    clock.advance(1_000)
     await upkeep.lookWho()
     test.same(plans, [], 'nobody came')
     nodeIds.push('n', 'm')
@@ -93,7 +98,28 @@ t.test(
     const networks = () => plans.filter((steps) => steps.some(({ kind }) => kind === 'network')).length
     test.equal(networks(), 2)
     test.ok(plans.some((steps) => steps.some((step) => step.kind === 'unit' && step.unit === 'clusterha')))
+    clock.advance(60_000)
     await upkeep.lookWho()
     test.equal(networks(), 2)
   },
 )
+
+t.test('what fails when somebody comes is tried again until it is done', async (test) => {
+  const { upkeep, plans, machine, apply, nodeIds, clock } = fixture(test)
+  await apply()
+  nodeIds.push('n', 'm')
+  const units = () => plans.filter((steps) => steps.some((step) => step.kind === 'unit')).length
+  machine.result = { ...FAILED, output: 'no space' }
+  await upkeep.lookWho()
+  const once = units()
+  test.ok(once > 0)
+  await upkeep.lookWho()
+  test.equal(units(), once, 'not at once')
+  machine.result = DONE
+  clock.advance(10_000)
+  await upkeep.lookWho()
+  test.equal(units(), 2 * once)
+  clock.advance(10_000)
+  await upkeep.lookWho()
+  test.equal(units(), 2 * once, 'it is done')
+})
