@@ -122,8 +122,8 @@ export function haproxyFigures({ layer7 }: Node): HaproxyFigures {
 
 function archivesOf({ layer7, layer4, clock, running }: Node, slow: Slow): readonly ArchiveFigures[] {
   const of = (layer: '4' | '7', side: Pick<ArchiveSide<unknown, unknown>, 'kept'>, size_bytes: number | undefined) => {
-    const { hwm_s, losses, storage } = side.kept
-    const lag_s = hwm_s === 0 ? undefined : Math.max(0, clock.now_ms() / 1_000 - hwm_s)
+    const { stored_s, losses, storage } = side.kept
+    const lag_s = stored_s === 0 ? undefined : Math.max(0, clock.now_ms() / 1_000 - stored_s)
     return { layer, lag_s, isStoring: storage?.isStoring ?? true, losses, size_bytes }
   }
   const seven = of('7', layer7, slow.archive7_bytes)

@@ -46,6 +46,7 @@ export abstract class ArchiveSide<Source, Tick> {
   #reader: ArchiveReader | undefined
   #scaled: HistoryReader | undefined
   #hwm_s = 0
+  #stored_s = 0
   #losses = 0
   #storage: TickState['storage']
 
@@ -63,8 +64,8 @@ export abstract class ArchiveSide<Source, Tick> {
   }
 
   /** Seconds before this one are on the disk; how often some turned out to be lost; what keeps it from storing. */
-  get kept(): Pick<TickState, 'hwm_s' | 'losses' | 'storage'> {
-    return { hwm_s: this.#hwm_s, losses: this.#losses, storage: this.#storage }
+  get kept(): Pick<TickState, 'stored_s' | 'losses' | 'storage'> {
+    return { stored_s: this.#stored_s, losses: this.#losses, storage: this.#storage }
   }
 
   /** While the archive is not open there is nothing to read; where no thread writes it, it never is. */
@@ -119,6 +120,7 @@ export abstract class ArchiveSide<Source, Tick> {
     const stored = this.#reader.objects()
     this.#objects.reset(stored, objects)
     this.#hwm_s = this.#scaled.hwm_s()
+    this.#stored_s = this.#hwm_s
     this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
     this.#observer?.know(objects)
     // Until HAProxy answers: what was there when it answered last.
@@ -134,9 +136,10 @@ export abstract class ArchiveSide<Source, Tick> {
     this.#objects.remove(removed)
   }
 
-  #follow({ hwm_s, losses, storage }: TickState): void {
+  #follow({ hwm_s, stored_s, losses, storage }: TickState): void {
     if (hwm_s < this.#hwm_s || losses !== this.#losses) this.history.forget()
     this.#hwm_s = hwm_s
+    this.#stored_s = stored_s
     this.#losses = losses
     this.#storage = storage
     const damage = damageText(this.#reader?.takeDamage() ?? [])

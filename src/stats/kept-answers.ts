@@ -19,6 +19,7 @@ export class KeptAnswers {
   readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
   readonly #answers = new Map<string, KeptAnswer>()
   #version = -1
+  #states = -1
 
   constructor(nonce: string) {
     this.#nonce = nonce
@@ -30,18 +31,27 @@ export class KeptAnswers {
   }
 
   /**
-   * The answer for a view at the tick `sequence`, with the names of `version`. `plan` says what the view consists of
-   * (`undefined` when nothing has its id), `write` puts that into `out`.
+   * The answer for a view at the tick `sequence`, with the names of `version` and the states of `states`, which are
+   * revisions of what runs. `plan` says what the view consists of (`undefined` when nothing has its id), `write` puts
+   * that into `out`.
    */
   answer(
     view: LiveView,
-    { sequence, version }: { readonly sequence: number; readonly version: number },
+    {
+      sequence,
+      version,
+      states = 0,
+    }: { readonly sequence: number; readonly version: number; readonly states?: number },
     plan: () => readonly LivePiece[] | undefined,
     write: (plan: readonly LivePiece[]) => JsonBuffer,
   ): Rendered<Uint8Array> | undefined {
     if (this.#version !== version) {
       this.#version = version
       this.#plans.clear()
+      this.#answers.clear()
+    }
+    if (this.#states !== states) {
+      this.#states = states
       this.#answers.clear()
     }
     const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
@@ -54,7 +64,7 @@ export class KeptAnswers {
       kept.sequence = sequence
       return kept.answer
     }
-    const answer = { body: out.take(), etag: `"${this.#nonce}-${sequence}-${version}"` }
+    const answer = { body: out.take(), etag: `"${this.#nonce}-${sequence}-${Math.max(version, states)}"` }
     if (this.#answers.size >= VIEWS_MAX) this.#answers.clear()
     this.#answers.set(key, { answer, sequence })
     return answer

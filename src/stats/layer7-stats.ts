@@ -51,7 +51,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     return this.#state
   }
 
-  /** Resolves when the next poll has ended (answered or not) and its second is committed. */
+  /** Resolves when the next poll has ended (answered or not) and its second is committed, or none comes for long. */
   waitTick(): Promise<void> {
     return this.#tick.promise
   }
@@ -76,6 +76,8 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
   /** HAProxy may well be fine, and its state is left alone. */
   override interrupt(reason: string, since_ms: number): void {
     this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
+    // Who follows the figures is told as well.
+    this.#nextTick()
   }
 
   override lose(reason: string, now_ms: number): void {

@@ -85,6 +85,8 @@ export class LiveAnswers implements FrameSource {
   /** The one before, while somebody compares them. */
   #before: LiveTick | undefined
   #isCompared = false
+  /** What the states were when the last answer came, and the one before: HAProxy's rows do not tell of them. */
+  #states = { last: 0, before: 0 }
   /** Of those that somebody reads over several turns. */
   readonly #holders = new Map<LiveTick, Holders>()
   readonly #rows = new LiveRows()
@@ -112,10 +114,15 @@ export class LiveAnswers implements FrameSource {
     const [before, last] = [this.#before, this.#tick]
     this.#before = this.#isCompared ? last : undefined
     this.#isCompared = false
+    this.#states = { last: this.#statesNow, before: this.#states.last }
     this.#tick = tick
     if (tick.csv === undefined) this.#rows.forget()
     this.#free(before)
     this.#free(last)
+  }
+
+  get #statesNow(): number {
+    return this.#names.states ?? 0
   }
 
   /** The last answer stays as it is until this is let go: for who reads it while others have turns. */
@@ -140,7 +147,7 @@ export class LiveAnswers implements FrameSource {
 
   render(view: LiveView): Rendered<Uint8Array> | undefined {
     const { version } = this.#names
-    const now = { sequence: this.#tick.sequence, version }
+    const now = { sequence: this.#tick.sequence, version, states: this.#statesNow }
     return this.#kept.answer(
       view,
       now,
@@ -226,9 +233,10 @@ export class LiveAnswers implements FrameSource {
 
   since(sequence: number): ((element: LiveElement) => boolean) | undefined {
     this.#isCompared = true
-    if (sequence === this.sequence) return () => true
-    const { bytes } = this
+    const { bytes, sequence: last } = this
     const before = this.#before
+    if ((sequence === last ? this.#states.last : this.#states.before) !== this.#statesNow) return undefined
+    if (sequence === last) return () => true
     if (bytes === undefined || before?.sequence !== sequence || before.layout !== bytes.layout) return undefined
     const { csv, rows } = before
     if (csv === undefined || rows === undefined) return undefined

@@ -23,8 +23,10 @@ export interface NamedBackend extends NamedObject {
 }
 
 export interface ObjectNames {
-  /** Changes whenever anything below changes; rendered names are kept until then. */
+  /** Changes whenever anything below changes but a state; rendered names are kept until then. */
   readonly version: number
+  /** Changes whenever a state does, where states are chosen here. */
+  readonly states?: number
   /** Whether a real server takes traffic, where that is chosen here. */
   state?(ripId: string): RealServer['state'] | undefined
   frontends(): Iterable<NamedObject>

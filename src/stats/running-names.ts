@@ -35,6 +35,7 @@ export class RunningNames implements ObjectNames {
   #states: ReadonlyMap<string, RealServer['state']> = new Map()
   #of = -1
   #version = -1
+  #statesVersion = -1
 
   constructor(running: ConfigView, revision: () => number, layer: keyof typeof LAYERS = 7) {
     this.#running = running
@@ -45,6 +46,10 @@ export class RunningNames implements ObjectNames {
   get version(): number {
     this.#current()
     return this.#version
+  }
+  get states(): number {
+    this.#current()
+    return this.#statesVersion
   }
   state(ripId: string): RealServer['state'] | undefined {
     this.#current()
@@ -75,7 +80,9 @@ export class RunningNames implements ObjectNames {
       this.#names = namesOf(records)
       this.#version = revision
     }
-    this.#states = new Map(records.reals.map(({ id, state }) => [id, state]))
+    const states = new Map(records.reals.map(({ id, state }) => [id, state]))
+    if (!sameStates(this.#states, states)) this.#statesVersion = revision
+    this.#states = states
     this.#records = records
     this.#of = revision
     return this.#names
@@ -99,6 +106,12 @@ function sameNames(before: Records, after: Records): boolean {
     sameList(before.backends, after.backends, (a, b) => sameName(a, b) && sameMembers(a, b)) &&
     sameList(before.reals, after.reals, sameName)
   )
+}
+
+function sameStates(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<string, unknown>): boolean {
+  if (before.size !== after.size) return false
+  for (const [id, state] of after) if (before.get(id) !== state) return false
+  return true
 }
 
 const sameName = (a: NamedObject, b: NamedObject) => a.id === b.id && a.name === b.name

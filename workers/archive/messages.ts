@@ -54,8 +54,10 @@ export interface HealthChange {
 
 /** What is told after every poll, whatever was asked. */
 export interface TickState {
-  /** Seconds before this one are committed. */
+  /** Seconds before this one are answered for. */
   readonly hwm_s: number
+  /** Seconds before this one are on the disk. */
+  readonly stored_s: number
   readonly up: boolean
   readonly since_ms: number
   readonly reason: string | undefined

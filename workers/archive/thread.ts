@@ -210,13 +210,14 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
   #postTick(absorbed: Absorbed | string): void {
     const reason = typeof absorbed === 'string' ? absorbed : undefined
     const up = reason === undefined
-    if (up !== this.#up) this.#since_ms = this.#clock.now_ms()
+    if (up !== this.#up) this.#since_ms = this.#clock.wall_ms()
     this.#up = up
     const { fault: storage } = this.#storage
     const { losses } = this.#writer.ring
     const hwm_s = this.#told_s(this.#writer.ring.hwm())
+    const stored_s = this.#told_s(this.#writer.hwm_s)
     const since_ms = Math.round(this.#since_ms)
-    const state = { hwm_s, up, since_ms, reason, storage, losses }
+    const state = { hwm_s, stored_s, up, since_ms, reason, storage, losses }
     const { message, transfer } = this.#feed.message(typeof absorbed === 'string' ? undefined : absorbed, state)
     this.#post(message, transfer)
   }

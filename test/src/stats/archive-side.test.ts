@@ -66,7 +66,8 @@ t.test('nothing before the archive is open; then what it holds, up to the last t
   t.ok(known.includes('f'))
   t.strictSame(points(), [4, 4, 4, 4, 4])
   const state = { up: true, since_ms: 0, reason: undefined, storage: undefined }
-  side.receive({ type: 'tick', ...state, hwm_s: START_S + 2, losses: 1 })
+  side.receive({ type: 'tick', ...state, hwm_s: START_S + 2, stored_s: START_S + 1, losses: 1 })
+  t.match(side.kept, { stored_s: START_S + 1, losses: 1 })
   t.equal(side.taken, 1)
   t.strictSame(points(), [4, 4], 'never ahead of the last message')
   await side.close()

@@ -247,3 +247,25 @@ t.test('the memory of an answer is given back when nobody reads it any more', as
   update(6)
   test.same(freed, [1, 2, 3, 4, 5], 'once each')
 })
+
+t.test('a state that changes is told, although HAProxy says the same', async (test) => {
+  let [states, state] = [1, 'online' as 'online' | 'drained']
+  const changing = Object.defineProperty({ ...names(), state: () => state }, 'states', { get: () => states })
+  const live = new LiveAnswers(changing, 'n')
+  live.update(tickOf(fixture, 1))
+  live.since(1)
+  const rip = () => live.render({ kind: 'rip', id: `${P}1` })
+  const before = rip()
+  test.equal(rip(), before)
+  states = 2
+  state = 'drained'
+  test.match(parse(rip()?.body).data, [{ state: 'drained' }])
+  test.not(rip()?.etag, before?.etag)
+  live.update(tickOf(fixture, 2))
+  test.equal(live.since(1), undefined, 'who looked before it is told all')
+  test.type(live.since(2), 'function')
+  live.update(tickOf(fixture, 3))
+  test.type(live.since(2), 'function', 'once')
+  states = 3
+  test.equal(live.since(3), undefined, 'also within a second')
+})

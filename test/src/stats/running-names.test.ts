@@ -77,11 +77,15 @@ t.test('the version stays while names and members do', async (test) => {
     draft.section('l7Frontends').create(frontend('f', 'x'))
   })
   const kept = names.backend('x')
+  const { states } = names
   test.equal(await change((draft) => draft.section('realServers').merge('a', { weight: 7 })), first)
   test.equal(await change((draft) => draft.section('l7Frontends').merge('f', { timeoutClient: 7 })), first)
   const members = [{ ripId: 'a', weight: 3 }, { ripId: 'b' }]
   test.equal(await change((draft) => draft.section('l7Backends').merge('x', { reals: members })), first)
   test.equal(names.backend('x'), kept)
+  test.equal(names.states, states)
+  test.equal(await change((draft) => draft.section('realServers').merge('a', { state: 'drained' })), first)
+  test.ok(names.states > states, 'states have a version of their own')
   let version = first
   const changes: readonly Parameters<typeof edit>[0][] = [
     (draft) => draft.section('realServers').merge('a', { name: 'new' }),

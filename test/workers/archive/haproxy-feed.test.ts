@@ -4,7 +4,7 @@ import { HaproxyFeed } from '../../../workers/archive/haproxy-feed.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { listen, STATS } from './socket-fixture.ts'
 
-const STATE = { hwm_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
+const STATE = { hwm_s: 0, stored_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
 const TIME = { archive_s: 1_000, monotonic_s: 0 }
 
 t.test('an answer with its rows, told with its objects once; no answer with the reason', async (t) => {

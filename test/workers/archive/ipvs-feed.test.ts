@@ -8,7 +8,7 @@ import { IpvsSimulator } from '../../simulators/ipvs-simulator.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-const STATE = { hwm_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
+const STATE = { hwm_s: 0, stored_s: 0, up: true, since_ms: 0, reason: undefined, storage: undefined, losses: 0 }
 const TIME = { archive_s: 1_000, monotonic_s: 0 }
 const plan = ipvsPlan(viewOf({ l4Backends: [l4Backend('b', [])], l4Frontends: [l4Frontend('f', 'b')] }), 4)
 

@@ -153,3 +153,22 @@ t.test('a clock that was set back on purpose is followed at the next second', as
   const marks = messages.flatMap((message) => (message.type === 'tick' ? [message.hwm_s * 1_000 < start_ms] : []))
   t.strictSame(marks, [false, false, false, true, true], 'of the tick after the step on')
 })
+
+t.test('what cannot be stored is answered for, and told not to be on the disk', async (t) => {
+  const path = await listen(t, () => ANSWER)
+  const { thread, messages, seen } = start(temporaryFolder(t), path)
+  void thread.run()
+  const isTick = (message: FromArchive<HaproxyTick>) => message.type === 'tick'
+  const stored = (message: FromArchive<HaproxyTick> | undefined) => (message?.type === 'tick' ? message.stored_s : 0)
+  await seen(isTick)
+  const hold = Reflect.get(ArchiveWriter.prototype, 'hold')
+  t.intercept(ArchiveWriter.prototype, 'hold', {
+    value(this: ArchiveWriter) {
+      Reflect.apply(hold, this, ['no room'])
+    },
+  })
+  const first = await seen((message) => message.type === 'tick' && message.storage !== undefined)
+  await seen((message) => message.type === 'tick' && message.hwm_s > stored(first) + 1)
+  t.equal(stored(messages.findLast(isTick)), stored(first))
+  await thread.stop()
+})
