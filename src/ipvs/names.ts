@@ -109,13 +109,24 @@ export const COLUMN = {
   services: 14,
   /** Destinations of the object that are there. */
   dests: 15,
+  /**
+   * What its entries have counted since the table is read: those that are gone as well, so that it never falls. In the
+   * order of the first five.
+   */
+  countedConnections: 16,
+  countedPacketsIn: 17,
+  countedPacketsOut: 18,
+  countedBytesIn: 19,
+  countedBytesOut: 20,
 } as const
-export const COLUMNS = 16
+export const COLUMNS = 21
 export const OUTBOUND: readonly number[] = [
   COLUMN.packetsOut,
   COLUMN.bytesOut,
   COLUMN.packetsOutPerSecond,
   COLUMN.bytesOutPerSecond,
+  COLUMN.countedPacketsOut,
+  COLUMN.countedBytesOut,
 ]
 
 /** The key of an object, and the number of its row: frontends, backends, then the members of each backend. */

@@ -19,11 +19,11 @@ interface ColumnFamily {
 
 const ONE_WAY = 'absent where replies bypass the node'
 const TRAFFIC = [
-  [counter, 'connections', 'connections', 'Connections.'],
-  [counter, 'received_packets', 'packetsIn', 'Packets from clients.'],
-  [counter, 'sent_packets', 'packetsOut', `Packets to clients; ${ONE_WAY}.`],
-  [counter, 'received_bytes', 'bytesIn', 'Bytes from clients.'],
-  [counter, 'sent_bytes', 'bytesOut', `Bytes to clients; ${ONE_WAY}.`],
+  [counter, 'connections', 'countedConnections', 'Connections.'],
+  [counter, 'received_packets', 'countedPacketsIn', 'Packets from clients.'],
+  [counter, 'sent_packets', 'countedPacketsOut', `Packets to clients; ${ONE_WAY}.`],
+  [counter, 'received_bytes', 'countedBytesIn', 'Bytes from clients.'],
+  [counter, 'sent_bytes', 'countedBytesOut', `Bytes to clients; ${ONE_WAY}.`],
 ] as const
 const OF_SERVERS = [
   [gauge, 'active_connections', 'activeConnections', 'Connections that are established.'],

@@ -1,20 +1,16 @@
 import { COLUMN, COLUMNS } from '../../src/ipvs/names.ts'
-import { STATS_COUNT } from '../../src/ipvs/protocol.ts'
+import { TOTAL_COUNT } from '../../src/ipvs/protocol.ts'
 import type { IpvsTable } from '../../src/ipvs/table.ts'
 import type { ArchiveObject } from '../../storage/archive/catalog.ts'
 import { recoverBaseline } from '../../storage/archive/recover.ts'
 import type { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { EntryCounters } from './entry-counters.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 
 /** The counters that the kernel has of those that history keeps, in its order: sessions, bytes in, bytes out. */
 const COUNTERS = [COLUMN.connections, COLUMN.bytesIn, COLUMN.bytesOut] as const
 const COUNTER_COUNT = COUNTERS.length
-/**
- * Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the
- * least.
- */
-const GONE_MAX = 100_000
 
 /**
  * Turns readings of the kernel's table into the archive's seconds. Increments are taken of every entry of the table and
@@ -24,11 +20,7 @@ export class IpvsCollector {
   readonly #writer: ArchiveWriter
   readonly #places: IpvsPlaces
   readonly #seconds: SampledSeconds
-  /** Counters of the entries at the reading before, in the order of the keys. */
-  #values = new Float64Array(0)
-  #keys: readonly string[] = []
-  #version = -1
-  readonly #gone = new Map<string, Float64Array>()
+  readonly #entries: EntryCounters
   /** Objects of the rows; their places in the ring are read from them. */
   #objects: readonly (ArchiveObject | undefined)[] = []
   /** What the objects have counted, by place: to carry on after a restart. */
@@ -39,51 +31,28 @@ export class IpvsCollector {
   constructor(writer: ArchiveWriter, places: IpvsPlaces) {
     this.#writer = writer
     this.#places = places
+    this.#entries = new EntryCounters(places)
     this.#seconds = new SampledSeconds(writer, COUNTER_COUNT)
     this.#restored = recoverBaseline(writer.databases, writer.objects())
+  }
+
+  /** Of the last reading, by entry (see `EntryCounters`). */
+  get increments(): Float64Array {
+    return this.#entries.increments
   }
 
   /** Adds a reading; `rows` are the figures of the objects. */
   absorb(table: IpvsTable, rows: Float64Array, time: PollTime): void {
     this.#seconds.beginPoll()
     this.#seconds.elapsed_s = this.#seconds.sinceSample_s(time)
-    this.#followEntries()
+    if (this.#entries.read(table)) {
+      this.#seconds.changed.addAll()
+      this.#objects = []
+    }
     this.#placeObjects(rows)
     if (this.#isFirst) this.#carryOn()
-    const { services, dests } = table
-    for (let entry = 0; entry < services.count; entry++)
-      this.#addEntry(entry, services.stats, entry, this.#places.serviceRows[entry] ?? NO_ROW)
-    for (let dest = 0; dest < dests.count; dest++) {
-      const row = this.#places.destRows[dest] ?? NO_ROW
-      this.#addEntry(services.count + dest, dests.stats, dest, row)
-    }
+    else this.#addEntries(table)
     this.#isFirst = false
-  }
-
-  /** The entries of the table are others than before: what was known of them goes with their keys. */
-  #followEntries(): void {
-    const { keys, version } = this.#places
-    if (version === this.#version) return
-    this.#version = version
-    this.#seconds.changed.addAll()
-    const before = new Map(this.#keys.map((key, index) => [key, index]))
-    const values = new Float64Array(keys.length * COUNTER_COUNT).fill(Number.NaN)
-    for (const [index, key] of keys.entries()) {
-      const place = before.get(key)
-      before.delete(key)
-      if (place !== undefined) values.set(this.#of(place), index * COUNTER_COUNT)
-      else if (!this.#isFirst) values.set(this.#gone.get(key) ?? BEGINS, index * COUNTER_COUNT)
-      this.#gone.delete(key)
-    }
-    if (this.#gone.size > GONE_MAX) this.#gone.clear()
-    for (const [key, place] of before) this.#gone.set(key, this.#of(place).map(marked))
-    this.#values = values
-    this.#keys = keys
-    this.#objects = []
-  }
-
-  #of(place: number): Float64Array {
-    return this.#values.slice(place * COUNTER_COUNT, (place + 1) * COUNTER_COUNT)
   }
 
   #placeObjects(rows: Float64Array): void {
@@ -132,17 +101,20 @@ export class IpvsCollector {
     }
   }
 
+  #addEntries({ services, dests }: IpvsTable): void {
+    const { serviceRows, destRows } = this.#places
+    for (let entry = 0; entry < services.count; entry++) this.#addEntry(entry, serviceRows[entry] ?? NO_ROW)
+    for (let dest = 0; dest < dests.count; dest++) this.#addEntry(services.count + dest, destRows[dest] ?? NO_ROW)
+  }
+
   /** Runs for every entry of the table, every two seconds. */
-  #addEntry(entry: number, stats: Float64Array, index: number, row: number): void {
+  #addEntry(entry: number, row: number): void {
     const object = this.#objectAt(row)
+    if (object === undefined) return
     const group = this.#objectAt(this.#places.ownerRows[row] ?? NO_ROW)
     for (let counter = 0; counter < COUNTER_COUNT; counter++) {
       const column = COUNTERS[counter] ?? 0
-      const value = stats[index * STATS_COUNT + column] ?? Number.NaN
-      const at = entry * COUNTER_COUNT + counter
-      const increment = since(this.#values[at] ?? Number.NaN, value)
-      this.#values[at] = value
-      if (this.#isFirst || object === undefined) continue
+      const increment = this.increments[entry * TOTAL_COUNT + column] ?? Number.NaN
       if (!this.#isSeen(row, column)) this.#hide(object.slot, group?.slot, counter)
       else if (increment !== 0) {
         this.#add(object.slot, counter, increment)
@@ -208,22 +180,7 @@ class Totals {
   }
 }
 
-/** An entry that was not there at the reading before has counted from zero. */
-const BEGINS = new Float64Array(COUNTER_COUNT)
-/** Of an entry that is gone: below zero, so that it is known that it may have begun anew. */
-const marked = (value: number): number => -1 - value
 const hasEntries = (rows: Float64Array, row: number): boolean => {
   const connections = rows[row * COLUMNS + COLUMN.connections] ?? Number.NaN
   return connections === connections
-}
-
-/**
- * What a counter grew by. When it is smaller it was cleared, or its entry was made anew in between: nobody knows what
- * came before that. An entry that was seen to be gone either comes back with what it had, or begins at zero.
- */
-function since(before: number, value: number): number {
-  if (before >= 0) return value >= before ? value - before : Number.NaN
-  const gone = -1 - before
-  if (gone !== gone) return Number.NaN
-  return value >= gone ? value - gone : value
 }

@@ -7,6 +7,7 @@ import type { Feed, Told } from './feed.ts'
 import { IpvsCollector } from './ipvs-collector.ts'
 import { IpvsPlaces } from './ipvs-places.ts'
 import { ipvsRows } from './ipvs-rows.ts'
+import { IpvsTotals } from './ipvs-totals.ts'
 import type { IpvsTick, TickState } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 
@@ -16,6 +17,7 @@ const NO_SOCKET = 'the daemon was started without its launcher, which opens the 
 export class IpvsFeed implements Feed<IpvsTable | string, Float64Array<ArrayBuffer>, IpvsTick> {
   readonly #reader: IpvsReader | undefined
   readonly #places = new IpvsPlaces()
+  readonly #totals = new IpvsTotals(this.#places)
   readonly collector: IpvsCollector
 
   constructor(channel: NetlinkChannel | undefined, writer: ArchiveWriter) {
@@ -44,6 +46,7 @@ export class IpvsFeed implements Feed<IpvsTable | string, Float64Array<ArrayBuff
     this.#places.follow(table)
     const figures = ipvsRows(table, this.#places)
     this.collector.absorb(table, figures, time)
+    this.#totals.add(this.collector.increments, figures)
     return figures
   }
 

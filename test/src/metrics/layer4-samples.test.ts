@@ -14,8 +14,8 @@ const names = {
 
 t.test('each object with its figures; what nobody knows is left out', async (test) => {
   const figures = new Map([
-    [`${rowKey('frontend', 'f', '')} connections`, 12],
-    [`${rowKey('server', 'b', 'r1')} bytesIn`, 2 ** 40],
+    [`${rowKey('frontend', 'f', '')} countedConnections`, 12],
+    [`${rowKey('server', 'b', 'r1')} countedBytesIn`, 2 ** 40],
     [`${rowKey('server', 'b', 'r1')} weight`, 5],
   ])
   const live = {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ipvsPlan } from '../../../src/ipvs/names.ts'
+import { COLUMNS, ipvsPlan } from '../../../src/ipvs/names.ts'
 import { TWO_SECOND_TIERS } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { IpvsFeed } from '../../../workers/archive/ipvs-feed.ts'
@@ -28,7 +28,7 @@ t.test(
     const figures = feed.absorb(await feed.poll(), TIME)
     if (typeof figures === 'string') throw new Error(figures)
     const { message, transfer } = feed.message(figures, STATE)
-    t.equal(message.figures?.length, 2 * 16)
+    t.equal(message.figures?.length, 2 * COLUMNS)
     t.equal(transfer.length, 1)
     const without = new IpvsFeed(undefined, writer)
     t.match(without.absorb(await without.poll(), TIME), /without its launcher/)

@@ -1,0 +1,62 @@
+import { COLUMN, COLUMNS, OUTBOUND, type IpvsPlan, rowsOf } from '../../src/ipvs/names.ts'
+import { TOTAL_COUNT } from '../../src/ipvs/protocol.ts'
+import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
+
+/** Of the totals, in the order of `STATS`. */
+const FIRST = COLUMN.countedConnections
+
+/**
+ * What the entries of each object have counted since this run began. Unlike the sums of the table it never falls: an
+ * entry that goes takes nothing with it, and one that comes back brings nothing along.
+ */
+export class IpvsTotals {
+  readonly #places: IpvsPlaces
+  #plan: IpvsPlan | undefined
+  #rows: ReadonlyMap<string, number> = new Map()
+  /** By row. */
+  #totals = new Float64Array(0)
+
+  constructor(places: IpvsPlaces) {
+    this.#places = places
+  }
+
+  /** Adds the increments of a reading, and writes the totals into the figures of the objects. */
+  add(increments: Float64Array, figures: Float64Array): void {
+    this.#followPlan()
+    const { serviceRows, destRows, ownerRows, outbound } = this.#places
+    for (const [service, row] of serviceRows.entries()) this.#addTo(row, increments, service)
+    for (const [dest, row] of destRows.entries()) {
+      this.#addTo(row, increments, serviceRows.length + dest)
+      this.#addTo(ownerRows[row] ?? NO_ROW, increments, serviceRows.length + dest)
+    }
+    for (let row = 0; row < ownerRows.length; row++) {
+      const at = row * COLUMNS
+      figures.set(this.#totals.subarray(row * TOTAL_COUNT, (row + 1) * TOTAL_COUNT), at + FIRST)
+      if (outbound[row] !== true) for (const column of OUTBOUND) figures[at + column] = Number.NaN
+    }
+  }
+
+  #addTo(row: number, increments: Float64Array, entry: number): void {
+    if (row === NO_ROW) return
+    for (let column = 0; column < TOTAL_COUNT; column++) {
+      const increment = increments[entry * TOTAL_COUNT + column] ?? 0
+      const at = row * TOTAL_COUNT + column
+      // What nobody knows is left out.
+      if (increment > 0) this.#totals[at] = (this.#totals[at] ?? 0) + increment
+    }
+  }
+
+  #followPlan(): void {
+    const { plan } = this.#places
+    if (plan === this.#plan) return
+    this.#plan = plan
+    const before = { rows: this.#rows, totals: this.#totals }
+    this.#rows = rowsOf(plan, (...names) => names.join('\0'))
+    this.#totals = new Float64Array(this.#rows.size * TOTAL_COUNT)
+    for (const [key, row] of this.#rows) {
+      const place = before.rows.get(key)
+      if (place !== undefined)
+        this.#totals.set(before.totals.subarray(place * TOTAL_COUNT, (place + 1) * TOTAL_COUNT), row * TOTAL_COUNT)
+    }
+  }
+}
