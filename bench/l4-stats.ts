@@ -15,6 +15,7 @@ import { ArchiveWriter } from '../storage/archive/writer.ts'
 import { IpvsCollector } from '../workers/archive/ipvs-collector.ts'
 import { IpvsPlaces } from '../workers/archive/ipvs-places.ts'
 import { ipvsRows } from '../workers/archive/ipvs-rows.ts'
+import { IpvsTotals } from '../workers/archive/ipvs-totals.ts'
 import { IpvsSimulator } from '../test/simulators/ipvs-simulator.ts'
 import { viewOf } from '../test/fixtures/view.ts'
 import { farmOf, ipvsadmRules, replayed } from './l4-farm.ts'
@@ -70,13 +71,16 @@ async function ticks(reader: IpvsReader, places: IpvsPlaces): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const writer = new ArchiveWriter(directory, START, TWO_SECOND_TIERS)
   const collector = new IpvsCollector(writer, places)
+  const totals = new IpvsTotals(places)
   let second = 0
   const tick = () => {
     second++
     const time = { archive_s: START + second, monotonic_s: second }
     reader.read()
     places.follow(reader.table)
-    collector.absorb(reader.table, ipvsRows(reader.table, places), time)
+    const figures = ipvsRows(reader.table, places)
+    collector.absorb(reader.table, figures, time)
+    totals.add(collector.increments, figures)
     collector.close(START + second, time)
   }
   for (let warm = 0; warm < 3; warm++) tick()
