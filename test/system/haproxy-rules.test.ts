@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
@@ -355,7 +355,7 @@ t.test('limits count by what they are told to, and go on counting over a reload'
 })
 
 t.test('tcp: by the name that TLS asks for, and by the address', async (test) => {
-  const { apply } = haproxyFixture(test)
+  const { apply, ask: command } = haproxyFixture(test)
   const { pair } = certificateMaker(test)
   const tls = async (at: string) => {
     const server = createTlsServer(pair({ name: at }), (socket) => void socket.end(at))
@@ -363,10 +363,21 @@ t.test('tcp: by the name that TLS asks for, and by the address', async (test) =>
     test.teardown(() => server.close())
     return realServer(at, { ip: '127.0.0.1', port: (server.address() as AddressInfo).port })
   }
-  const realServers = [await tls('one'), await tls('two')]
-  const [named, closed] = [await freePort(), await freePort()]
+  const plain = createServer((socket) => void socket.end('plain'))
+  await once(plain.listen(0, '127.0.0.1'), 'listening')
+  test.teardown(() => plain.close())
+  const realServers = [
+    await tls('one'),
+    await tls('two'),
+    realServer('plain', { ip: '127.0.0.1', port: (plain.address() as AddressInfo).port }),
+  ]
+  const [named, closed, exact, mixed] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const mode = 'tcp' as const
-  const l7Backends = [backend('one', ['one'], { mode }), backend('two', ['two'], { mode })]
+  const l7Backends = [
+    backend('one', ['one'], { mode }),
+    backend('two', ['two'], { mode }),
+    backend('plain', ['plain'], { mode }),
+  ]
   const to = (backendId: string): Action => ({ type: 'backend', backendId })
   const view = viewOf({
     realServers,
@@ -382,6 +393,12 @@ t.test('tcp: by the name that TLS asks for, and by the address', async (test) =>
         ports: `${closed}`,
         rules: [rule(on('source', ['127.0.0.0/8'], { match: 'in' }), { type: 'deny' })],
       }),
+      frontend('exact', 'one', {
+        mode,
+        ports: `${exact}`,
+        rules: [rule(on('sni', ['WWW.two.test']), to('two')), rule(on('sni', ['bad.test']), { type: 'deny' })],
+      }),
+      frontend('mixed', 'plain', { mode, ports: `${mixed}`, rules: [rule(on('sni', ['www.two.test']), to('two'))] }),
     ],
   })
   test.match(await apply(undefined, view), { ok: true })
@@ -392,4 +409,24 @@ t.test('tcp: by the name that TLS asks for, and by the address', async (test) =>
   test.equal(await heard(named, 'www.two.test'), 'two')
   test.equal(await heard(named, 'www.one.test'), 'one')
   test.equal(await heard(closed, 'www.one.test'), '')
+
+  /** Says nothing before HAProxy has looked at the connection. */
+  const heardLate = async (port: number, id: string, servername?: string) => {
+    const connection = connect(port, '127.0.0.1')
+    const isServed = async () => (await command('@1 show sess')).includes(` fe=${id} `)
+    while (!(await isServed())) await sleep(10)
+    const name = servername === undefined ? {} : { servername }
+    return await text(connectTls({ socket: connection, ...name, rejectUnauthorized: false })).catch(() => '')
+  }
+  for (const [said, name, by] of [
+    ['two', 'www.two.test', 'its name'],
+    ['one', 'www.one.test', 'another name'],
+    ['', 'bad.test', 'a name that is refused'],
+    ['one', undefined, 'no name'],
+  ] as const)
+    test.equal(await heardLate(exact, 'exact', name), said, `late, by ${by}`)
+  test.equal(await heardLate(mixed, 'mixed', 'www.two.test'), 'two')
+  const other = connect(mixed, '127.0.0.1')
+  other.write('no TLS\n')
+  test.equal(await text(other), 'plain', 'what is no TLS has no name')
 })

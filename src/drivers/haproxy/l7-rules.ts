@@ -13,6 +13,8 @@ import { speaksTls } from './tls.ts'
 const CHOSEN = 'txn.fulcrum_backend'
 const IS_CHOSEN = `{ var(${CHOSEN}) -m found }`
 const HELLO_S = 5
+/** Only a condition waits for the name that TLS asks for: an action alone takes what has arrived by then. */
+const IS_NAMED = '{ req.ssl_sni -m found }'
 const TARPIT_S = 10
 /** Most keys that a table remembers; the oldest go first. */
 const LIMITED_ENTRIES = '1m'
@@ -252,8 +254,9 @@ const OF_CONNECTIONS_SAID: Speech = {
 function lookUp(condition: Condition, map: string, fetches: Fetches, { take, refuse }: Speech): readonly string[] {
   const method = condition.match === 'begins' ? 'map_beg' : 'map_str'
   const file = /^[\w./-]+$/.test(map) ? map : `"${map}"`
+  const cond = fetches === OF_CONNECTIONS ? ` if ${IS_NAMED}` : ''
   return [
-    `set-var(${CHOSEN}) ${quote(`${fetches.of[condition.type]('')},${method}(${file})`)}`,
+    `set-var(${CHOSEN}) ${quote(`${fetches.of[condition.type]('')},${method}(${file})`)}${cond}`,
     `${refuse} if { var(${CHOSEN}) -m str -- ${NO_BACKEND} }`,
     `${take} if ${IS_CHOSEN}`,
   ]

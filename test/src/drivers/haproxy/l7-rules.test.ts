@@ -84,10 +84,10 @@ t.test('tcp: a name is waited for, unless HAProxy speaks TLS itself', (test) => 
   const rules: Rule[] = [{ when: { all: [{ type: 'sni', values: ['A.test'] }] }, ...API }]
   test.same(texts(rules, { mode: 'tcp' }).slice(0, 3), [
     'tcp-request inspect-delay 5s',
-    "tcp-request content set-var(txn.fulcrum_backend) 'req.ssl_sni,lower,map_str(/maps/f.r0.map)'",
+    "tcp-request content set-var(txn.fulcrum_backend) 'req.ssl_sni,lower,map_str(/maps/f.r0.map)' if { req.ssl_sni -m found }",
     'tcp-request content reject if { var(txn.fulcrum_backend) -m str -- - }',
   ])
-  test.match(texts(rules, { mode: 'tcp', certificates: ['c'] })[0], / 'ssl_fc_sni,lower,map_str/)
+  test.match(texts(rules, { mode: 'tcp', certificates: ['c'] })[0], / 'ssl_fc_sni,lower,map_str\(\S+\)'$/)
   const off: Rule = { do: { type: 'backend', backendId: 'off' } }
   test.same(texts([off], { mode: 'tcp' })[0], 'tcp-request content reject')
   test.end()
