@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { freePort, ownLoopback } from '../fixtures/traffic.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
 import { haproxyFixture } from '../workers/host/haproxy-fixture.ts'
 
-/** Two HAProxies that share a stick table, as those of two nodes do. */
+/** Two HAProxies that share a stick table, as those of two nodes do, and one that is alone. */
 
 async function greeter(t: Test, name: string): Promise<number> {
   const server = createServer((socket) => socket.end(name)).listen(0, '127.0.0.1')
@@ -171,4 +171,42 @@ t.test('what one node has learned, the other one knows', async (t) => {
     t.match(await nodes.b.apply(undefined, viewAt(b)), { ok: true })
     t.match(await ask(b, 5), /r[12]/)
   })
+})
+
+const ACCOUNT = { user: 'haproxy', group: 'haproxy' } as const
+const skip =
+  process.getuid?.() !== 0
+    ? 'needs root'
+    : !/^haproxy:/m.test(readFileSync('/etc/passwd', 'utf8')) && 'there is no account haproxy'
+
+t.test('workers of an account of their own keep what they know over a reload', { skip }, async (t) => {
+  const node = haproxyFixture(t, undefined, { runAs: ACCOUNT })
+  chmodSync(node.folder, 0o755)
+  const realServers = [
+    realServer('r1', { port: await greeter(t, 'r1') }),
+    realServer('r2', { port: await greeter(t, 'r2') }),
+  ]
+  const ports = await freePort()
+  const viewWith = (timeoutServer: number) =>
+    viewOf({
+      realServers,
+      l7Frontends: [frontend('f', 'k', { mode: 'tcp', ports: String(ports) })],
+      l7Backends: [
+        backend('k', ['r1', 'r2'], { mode: 'tcp', persistence: { type: 'ip', timeout: 600 }, timeoutServer }),
+      ],
+    })
+  t.match(await node.apply(undefined, viewWith(30)), { ok: true })
+  const known = async () => clientsIn(await node.ask('@1 show table k'))
+  for (const last of [1, 2]) await greetedFrom(`127.88.0.${last}`, { host: '127.0.0.1', port: ports })
+  const before = await known()
+  t.equal(before.size, 2)
+  await until('nothing to learn', () => node.ask('@1 show peers'), hasAsked, 20_000)
+  t.match(await node.apply(viewWith(30), viewWith(31)), { ok: true })
+  await until(
+    'the new worker',
+    () => known(),
+    ({ size }) => size === before.size,
+    20_000,
+  )
+  t.same(await known(), before)
 })

@@ -67,7 +67,8 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
     ...resolversLines(view, paths.nameServers).map(plain),
   ]
   if (!isShared) return statements
-  const peers = sharing === undefined ? alone(paths.peersSocket) : amongNodes(sharing, certificateFolder(paths))
+  const { peersSocket, runAs } = paths
+  const peers = sharing === undefined ? alone(peersSocket, runAs?.user) : amongNodes(sharing, certificateFolder(paths))
   const limits = served.flatMap((frontend) => limitStatements(frontend))
   return [...statements, EMPTY, ...peers.map(plain), ...limits]
 }

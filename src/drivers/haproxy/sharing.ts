@@ -38,11 +38,12 @@ export const localPeer = (sharing: Sharing | undefined): string => sharing?.self
 
 /**
  * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
- * cold start, while it still waits for somebody to learn from.
+ * cold start, while it still waits for somebody to learn from. `account`: of the workers, one of which connects; the
+ * socket is made by who starts them.
  */
-export const alone = (socket: string): readonly string[] => [
+export const alone = (socket: string, account: string | undefined): readonly string[] => [
   `peers ${PEERS}`,
-  `    bind unix@${quote(socket)} mode 600`,
+  `    bind unix@${quote(socket)}${account === undefined ? '' : ` user ${account}`} mode 600`,
   `    server ${ALONE}`,
 ]
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { haproxyDriver, type HaproxySurroundings } from '../../../src/drivers/haproxy/driver.ts'
-import { supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
+import { type HaproxyPaths, supervisedPaths } from '../../../src/drivers/haproxy/paths.ts'
 import type { PlanOptions, PlanResult } from '../../../src/drivers/driver.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
 import { executePlan } from '../../../workers/executor.ts'
@@ -11,9 +11,9 @@ import type { HostSettings } from '../../../workers/host/host-settings.ts'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
 
 /** A real HAProxy in a temporary folder, not yet started; stopped at the end of the test. */
-export function haproxyFixture(t: Test, surroundings?: () => HaproxySurroundings) {
+export function haproxyFixture(t: Test, surroundings?: () => HaproxySurroundings, own: Partial<HaproxyPaths> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-haproxy-'))
-  const paths = supervisedPaths(folder)
+  const paths = { ...supervisedPaths(folder), ...own }
   const { program, configFile, masterSocket } = paths
   const layer7proxy = { mode: 'supervised', program, configFile, masterSocket, folder } as const
   const settings: HostSettings = { profile: 'trial', stateFolder: folder, layer7proxy }

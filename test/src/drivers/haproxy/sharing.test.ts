@@ -76,6 +76,12 @@ t.test('a node without a cluster has the file that it had', (t) => {
     textOf(viewWith('ip')),
     /^peers fulcrum_peers\n {4}bind unix@\/run\/fulcrum\/peers\.sock mode 600\n {4}server fulcrum$/m,
   )
+  const runAs = { user: 'haproxy', group: 'haproxy' }
+  t.match(
+    haproxyDriver({ ...PATHS, runAs }).render(viewWith('ip'))[0]?.content,
+    /^ {4}bind unix@\/run\/fulcrum\/peers\.sock user haproxy mode 600$/m,
+    'workers of another account can connect',
+  )
   told.sharing = sharing
   t.end()
 })
