@@ -127,12 +127,13 @@ function fetchOf(fetch: string): { readonly type: string; readonly name?: string
   return { type, name, match }
 }
 
-/** A host of a rule has no port. */
+/** A host of a rule has no port. What a regular expression asks for changes with its case: \S is not \s. */
 function tidy({ match, ...condition }: Condition & { readonly match: string }): Condition {
+  const [isHost, isRegex] = [condition.type === 'host', match === 'regex']
+  if (isHost && isRegex && condition.values.some((value) => /:\d+\$?$/.test(value)))
+    refuse('a port in a regular expression for hosts has no counterpart')
   const values =
-    condition.type === 'host'
-      ? condition.values.map((value) => value.replace(/:\d+$/, '').toLowerCase())
-      : condition.values
+    isHost && !isRegex ? condition.values.map((value) => value.replace(/:\d+$/, '').toLowerCase()) : condition.values
   return { ...condition, values, ...(match === 'is' || match === 'there' ? {} : { match }) }
 }
 

@@ -64,6 +64,12 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
   ],
   ['host ends', on('host', ['.example.net'], { match: 'ends' }), [{ headers: { Host: 'a.EXAMPLE.net' } }], [{}]],
   ['host regex', on('host', ['^shop[0-9]+\\.'], { match: 'regex' }), [{ headers: { Host: 'SHOP12.x' } }], [{}]],
+  [
+    'host regex in any case',
+    on('host', ['^A\\S+\\.X$'], { match: 'regex' }),
+    [{ headers: { Host: 'ab.x:80' } }, { headers: { Host: 'AB.X' } }],
+    [{ headers: { Host: 'a.x' } }],
+  ],
   ['host of IPv6', on('host', ['[2001:DB8::1]']), [{ headers: { Host: '[2001:db8::1]:80' } }], [{}]],
   ['method', on('method', ['DELETE', 'PUT']), [{ method: 'PUT' }], [{ method: 'POST' }]],
   [

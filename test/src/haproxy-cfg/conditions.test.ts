@@ -12,6 +12,10 @@ t.test('fetches become conditions', (test) => {
     ['path_reg -i ^/x', { type: 'path', match: 'regex', values: ['(?i)^/x'] }],
     ['hdr(host) -i A.example.org:8080', { type: 'host', values: ['a.example.org'] }],
     ['hdr_end(host) .example.org', { type: 'host', match: 'ends', values: ['.example.org'] }],
+    [
+      'hdr_reg(host) -i ^\\S+\\.A\\.org(:\\d+)?$',
+      { type: 'host', match: 'regex', values: ['^\\S+\\.A\\.org(:\\d+)?$'] },
+    ],
     ['req.hdr(X-A) b', { type: 'header', name: 'X-A', values: ['b'] }],
     ['hdr(Upgrade) -m found', { type: 'header', name: 'Upgrade', values: [] }],
     ['cook(sid) -m beg x', { type: 'cookie', name: 'sid', match: 'begins', values: ['x'] }],
@@ -32,6 +36,7 @@ t.test('fetches become conditions', (test) => {
     'path_dir a',
     'hdr_dom(host) a',
     'path -m found',
+    'hdr_reg(host) ^a:80$',
     'constructor a',
     'hdr(a) -m constructor b',
   ])
