@@ -35,6 +35,8 @@ export interface Instance {
   readonly others: readonly Participant[]
   readonly priority: number
   readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
+  /** What is wrong with all of them is told of it. */
+  readonly first: FloatingIp
 }
 
 /** `here`: this node alone has it. `moves`: between nodes, this one among them. `elsewhere`: another node has it. */
@@ -134,16 +136,19 @@ function instanceOf(view: ConfigView, { nodeId, nodeIds }: Site, floating: reado
       syncGroup,
       group,
       family,
-      vrrpId: firstVrrpId(group) + offsetOf(group, preferredNode),
+      vrrpId: firstVrrpId(group) + offsetOf(group, preferredNode, nodeIds),
       interfaceId,
       own,
       others: able.filter((one) => one.nodeId !== nodeId),
       priority: PRIORITY_FIRST - PRIORITY_STEP * able.indexOf(own),
       addresses: floating.map(({ ip }) => ({ ip: canonicalIp(ip), prefix })),
+      first,
     },
   ]
 }
 
+/** For as many preferred nodes as a cluster has nodes. */
+const PLACES = VRRP_IDS - 1
 /** How many ranges there are. */
 export const RANGES = 42
 
@@ -151,9 +156,21 @@ export function firstVrrpId({ id, vrrpId = 0 }: Group): number {
   return vrrpId > 0 ? vrrpId : 1 + VRRP_IDS * (createHash('sha256').update(id).digest().readUInt32BE(0) % RANGES)
 }
 
-/** The group names its nodes in an order that stays. */
-function offsetOf({ assignedInterfaces }: Group, preferredNode: string): number {
+/**
+ * Behind that of all. The group names its nodes in an order that stays, with those that are no members any more; where
+ * two would have one place, or a node has none, it is the next that no member has.
+ */
+function offsetOf({ assignedInterfaces }: Group, preferredNode: string, nodeIds: readonly string[]): number {
   if (preferredNode === '') return 0
-  const at = assignedInterfaces.findIndex((one) => one.nodeId === preferredNode)
-  return 1 + (Math.max(at, 0) % (VRRP_IDS - 1))
+  const assigned = assignedInterfaces.map(({ nodeId }) => nodeId)
+  const places = new Map<string, number>()
+  for (const nodeId of [...assigned.filter((id) => nodeIds.includes(id)), ...nodeIds, preferredNode])
+    if (!places.has(nodeId)) places.set(nodeId, freePlace(Math.max(assigned.indexOf(nodeId), 0), [...places.values()]))
+  return 1 + (places.get(preferredNode) ?? 0)
+}
+
+/** The first of all places from this one on; this one where none is free. */
+function freePlace(from: number, taken: readonly number[]): number {
+  const places = Array.from({ length: PLACES }, (_, at) => (from + at) % PLACES)
+  return places.find((place) => !taken.includes(place)) ?? from % PLACES
 }

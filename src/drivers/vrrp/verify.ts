@@ -2,8 +2,13 @@ import { VRRP_IDS } from '../../model/network.ts'
 import type { Problem } from '../../model/problem.ts'
 import { firstVrrpId, type Instance, RANGES } from './instances.ts'
 
-/** Two groups on one interface whose packets keepalived could not tell apart: those of IPv4 and IPv6 it can. */
-export function verifyVrrp(instances: readonly Instance[]): readonly Problem[] {
+/** Whose packets keepalived could not tell apart on one interface: those of IPv4 and IPv6 it can. */
+export const verifyVrrp = (instances: readonly Instance[]): readonly Problem[] => [
+  ...ofGroups(instances),
+  ...ofPreferredNodes(instances),
+]
+
+function ofGroups(instances: readonly Instance[]): readonly Problem[] {
   const problems = new Map<string, Problem>()
   for (const [at, one] of instances.entries()) {
     const other = instances
@@ -16,6 +21,20 @@ export function verifyVrrp(instances: readonly Instance[]): readonly Problem[] {
     problems.set(id, { section: 'ipGroups', id, field: 'vrrpId', message })
   }
   return [...problems.values()]
+}
+
+/** In one group: nodes that are removed are preferred still, and there are ids for those of a cluster only. */
+function ofPreferredNodes(instances: readonly Instance[]): readonly Problem[] {
+  return instances.flatMap((one, at): Problem[] => {
+    const other = instances
+      .slice(0, at)
+      .find((before) => before.group === one.group && meet(before, one) && before.vrrpId === one.vrrpId)
+    if (other === undefined) return []
+    const [{ id, ip }, { name }] = [one.first, one.group]
+    const clash = `floating IP ${ip} would move by the VRRP id of ${other.first.ip} in the IP group ${name}`
+    const message = `${clash}: let it prefer a node that is there, or none`
+    return [{ section: 'floatingIps', id, field: 'preferredNode', message }]
+  })
 }
 
 const meet = (a: Instance, b: Instance): boolean => a.interfaceId === b.interfaceId && a.family === b.family

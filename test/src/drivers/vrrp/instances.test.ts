@@ -71,6 +71,29 @@ t.test('the first node comes first, unless another is preferred', async (test) =
   ])
 })
 
+/** The VRRP ids of floating IPs with these preferred nodes, in the eyes of each node that can have them. */
+function idsOf(nodes: readonly string[], nodeIds: readonly string[], preferred: readonly string[]) {
+  const records = pair({ nodes, group: { vrrpId: 1 }, floating: preferred.map((_, at) => `10.0.0.${100 + at}`) })
+  const floatingIps = (records.floatingIps ?? []).map((one, at) => ({ ...one, preferredNode: preferred[at] ?? '' }))
+  const view = viewOf({ ...records, floatingIps })
+  const seen = nodes
+    .filter((nodeId) => nodeIds.includes(nodeId))
+    .map((nodeId) => {
+      const of = new Map(instancesOf(view, { nodeId, nodeIds }).map(({ first, vrrpId }) => [first.id, vrrpId]))
+      return floatingIps.map(({ id }) => of.get(id))
+    })
+  return [...new Set(seen.map((ids) => ids.join(' ')))]
+}
+
+t.test('preferred nodes have VRRP ids of their own, that stay', async (test) => {
+  test.same(idsOf(PAIR, PAIR, ['', 'node', 'node-2']), ['1 2 3'])
+  test.same(idsOf(PAIR, THREE, ['node', 'node-3']), ['2 4'], 'one that is not in the group')
+  const five = Array.from('12345', (digit) => `n${digit}`)
+  const group = ['n1', 'gone', 'n2', 'n3', 'n4', 'n5']
+  test.same(idsOf(group, five, five), ['2 4 5 6 3'], 'the sixth of the group has the place of one that is gone')
+  test.same(idsOf(['gone', ...PAIR], PAIR, [...PAIR]), ['3 4'], 'behind one that is gone nothing changes')
+})
+
 t.test('every node counts the VRRP ids alike, from that of the group or from its id', async (test) => {
   const ids = (group: { readonly vrrpId?: number }) =>
     PAIR.flatMap((nodeId) =>

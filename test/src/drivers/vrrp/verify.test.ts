@@ -37,3 +37,24 @@ t.test('groups of one interface with the same VRRP ids are refused, with ids tha
   test.same(driver.verify(viewOf({ ...six, staticIps: own })), [], 'keepalived tells families apart')
   test.same(vrrpDriver('node', () => []).verify(viewOf(two(1, 1))), [], 'nothing moves without a cluster')
 })
+
+t.test('floating IPs of one group that would move by one VRRP id are refused, with what to do', async (test) => {
+  const driver = vrrpDriver('node', () => PAIR)
+  const records = pair({ floating: ['10.0.0.100', '10.0.0.101'] })
+  const preferring = (...nodes: readonly string[]) =>
+    viewOf({
+      ...records,
+      floatingIps: (records.floatingIps ?? []).map((one, at) => ({ ...one, preferredNode: nodes[at] ?? '' })),
+    })
+  test.same(driver.verify(preferring('node', 'gone')), [])
+  test.same(driver.verify(preferring('gone', 'gone')), [], 'they move together')
+  test.same(driver.verify(preferring('gone', 'gone-2')), [
+    {
+      section: 'floatingIps',
+      id: 'fip-1',
+      field: 'preferredNode',
+      message:
+        'floating IP 10.0.0.101 would move by the VRRP id of 10.0.0.100 in the IP group LAN: let it prefer a node that is there, or none',
+    },
+  ])
+})
