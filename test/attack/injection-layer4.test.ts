@@ -59,7 +59,7 @@ async function layer4Node(call: Caller): Promise<readonly Change[]> {
       persistMask: place % 2 === 0 ? '24' : null,
       reals: [{ ripId: rip, weight: 10 }],
       healthCheck,
-      fallback: { ip: '192.0.2.99', port: 80 },
+      fallback: { ip: '192.0.2.99', port: 8001 },
     }
     const backendId = await id('/ipvsDirector/backends', backend)
     // Several ports are packets with a mark of nftables.

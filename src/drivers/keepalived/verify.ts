@@ -87,11 +87,13 @@ function placeProblems(
   add('forwarding', `${who} cannot change the port, and ${place.name} has port ${port}: ${way}`)
 }
 
-/** Packets get the port of the real servers before one is chosen. */
-function samePort({ frontend, firstPort, destinations }: Served): readonly Problem[] {
+/** Packets get the port of the real servers before one is chosen, or the fallback in their place. */
+function samePort({ frontend, backend: { fallback }, firstPort, destinations }: Served): readonly Problem[] {
   const ports = new Set(destinations.map(({ port }) => (port === 0 ? firstPort : port)))
+  if (fallback !== null) ports.add(fallback.port)
   if (!isOnePort(frontend) || ports.size < 2) return []
-  const message = `Frontend ${frontend.name}: with persistence all real servers need the same port, and they have ${[...ports].join(', ')}`
+  const who = fallback === null ? 'all real servers' : 'all real servers and the fallback'
+  const message = `Frontend ${frontend.name}: with persistence ${who} need the same port, and they have ${[...ports].join(', ')}`
   return [problem('l4Frontends', frontend.id, 'backendId', message)]
 }
 
