@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 
-/** The kernel's lists of this network namespace. */
+/** The kernel's lists of this network namespace; the second is not there where it was started without IPv6. */
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
 /** Connected, or left by the other side: as long as we hold the descriptor. */
 const HELD = new Set(['01', '08'])
@@ -14,6 +14,7 @@ export async function socketsByPlace(
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>()
   for (const table of tables) {
+    if (!existsSync(table)) continue
     let rest = ''
     for await (const chunk of createReadStream(table, 'latin1')) {
       const lines = `${rest}${String(chunk)}`.split('\n')

@@ -1,16 +1,23 @@
-import { readFile } from 'node:fs/promises'
 import { canonicalIp, familyOf, fullPrefix } from '../../src/base/ip-network.ts'
 import type { Connection } from '../../src/model/machine-facts.ts'
+import { readText } from '../host/durable-files.ts'
 import type { Run } from '../host/managed-program.ts'
 
+/** The second is not there where the kernel was started without IPv6. */
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const TIMEOUT_MS = 5_000
 const ESTABLISHED = '01'
 const MAPPED = '00000000000000000000ffff'
 
 /** The connections of a client to a port of this node, with the route that answers take. */
-export async function readConnections(client: string, port: number, run: Run): Promise<readonly Connection[]> {
-  const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8')))
-  const locals = new Set(tables.flatMap((table) => localAddresses(table, client, port)))
+export async function readConnections(
+  client: string,
+  port: number,
+  run: Run,
+  files: readonly string[] = TABLES,
+): Promise<readonly Connection[]> {
+  const tables = await Promise.all(files.map(readText))
+  const locals = new Set(tables.flatMap((table = '') => localAddresses(table, client, port)))
   return Promise.all([...locals].map(async (local) => ({ local, ...(await routeTo(client, local, run)) })))
 }
 

@@ -37,6 +37,13 @@ t.test('lines are read whole however they come; listening and ended sockets do n
   test.same(Object.fromEntries(counts), { [V4]: 3_001, '20010db800000000': 1 })
 })
 
+t.test('a kernel that was started without IPv6 has one list', async (test) => {
+  const folder = temporaryFolder(test, 'table')
+  writeFileSync(join(folder, 'tcp'), '  sl  head\n   1: 0100007F:24E3 0200007F:D9C2 01 00000000:00000000 00:0\n')
+  const tables = ['tcp', 'tcp6'].map((name) => join(folder, name))
+  test.same(Object.fromEntries(await socketsByPlace(new Set([0x24e3]), tables)), { [V4]: 1 })
+})
+
 t.test('an address is known by its bytes as the kernel writes it', async (test) => {
   test.equal(placeOfBytes(Uint8Array.of(127, 0, 0, 2)), V4)
   test.equal(placeOfBytes(Buffer.from('00000000000000000000ffff7f000002', 'hex')), V4)

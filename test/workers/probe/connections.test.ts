@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { temporaryFolder } from '../../fixtures/folder.ts'
 import { runProgram } from '../../../workers/host/linux-host.ts'
 import { localAddresses, readConnections } from '../../../workers/probe/connections.ts'
 
@@ -44,6 +46,8 @@ t.test('a real connection, with the route of its answers', async (test) => {
   test.equal(found?.local, '127.0.0.1')
   test.match(found?.destination, /^127\./)
   test.same(await readConnections('192.0.2.77', port, runProgram), [])
+  const files = ['/proc/net/tcp', join(temporaryFolder(test, 'proc'), 'tcp6')]
+  test.match(await readConnections('127.0.0.1', port, runProgram, files), [{ local: '127.0.0.1' }], 'without IPv6')
 })
 
 t.test('the route of the answers with its next hop, of either family', async (test) => {

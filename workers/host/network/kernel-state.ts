@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { canonicalIp, canonicalNetwork, familyOf } from '../../../src/base/ip-network.ts'
 import type { Run } from '../managed-program.ts'
 import { type Link, linksOf, parsedJson, type RawLink } from './links.ts'
@@ -84,6 +85,8 @@ const RULE_FIELDS: ReadonlySet<string> = new Set([
   'suppress_prefixlen',
   'protocol',
 ])
+/** Not there where the kernel was started without IPv6 (`ipv6.disable=1`), of which `ip` cannot ask it then. */
+const IPV6_FILE = '/proc/net/if_inet6'
 /** Hundreds of addresses and routes of others. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
@@ -103,14 +106,17 @@ async function shown<T>(run: Run, timeout_ms: number, ...words: readonly string[
 }
 
 /** Reads everything at once. Throws UnreadableKernel when iproute2 cannot. */
-export async function readKernel(run: Run, timeout_ms: number): Promise<KernelState> {
+export async function readKernel(run: Run, timeout_ms: number, ipv6File = IPV6_FILE): Promise<KernelState> {
+  const isKnown = (family: Family) => family === 4 || existsSync(ipv6File)
+  const ofFamily = async <T>(family: Family, ...words: readonly string[]) =>
+    isKnown(family) ? await shown<T>(run, timeout_ms, `-${family}`, ...words) : []
   const [raws, routes4, routes6, rules] = await Promise.all([
     shown<RawLink>(run, timeout_ms, '-d', 'address', 'show'),
-    shown<RawRoute>(run, timeout_ms, '-4', 'route', 'show', 'table', 'all'),
-    shown<RawRoute>(run, timeout_ms, '-6', 'route', 'show', 'table', 'all'),
+    ofFamily<RawRoute>(4, 'route', 'show', 'table', 'all'),
+    ofFamily<RawRoute>(6, 'route', 'show', 'table', 'all'),
     Promise.all(
       FAMILIES.map(async (family) =>
-        (await shown<RawRule>(run, timeout_ms, `-${family}`, 'rule', 'show')).flatMap((raw) => ruleOf(raw, family)),
+        (await ofFamily<RawRule>(family, 'rule', 'show')).flatMap((raw) => ruleOf(raw, family)),
       ),
     ),
   ])

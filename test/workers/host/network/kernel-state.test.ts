@@ -1,4 +1,6 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { readKernel, UnreadableKernel } from '../../../../workers/host/network/kernel-state.ts'
 
 /** What `ip` answers by the words it is asked with. */
@@ -72,6 +74,21 @@ t.test('addresses of the link are seen, and sources that routes of others name',
   )
   test.match(addresses, [{ link: 'eth0', ip: 'fe80::1234', prefix: 128 }])
   test.same([...sources], ['10.0.0.7', '2001:db8::7'])
+})
+
+t.test('a kernel without IPv6 is not asked about it', async (test) => {
+  const asked: string[] = []
+  const answer = kernel({ '-4 route': [{ dst: 'default', gateway: '10.0.0.1', dev: 'eth0' }] })
+  const run = async (argv: readonly string[]) => {
+    asked.push(argv.join(' '))
+    if (argv.includes('-6')) return { exitCode: 2, output: 'RTNETLINK answers: Address family not supported' }
+    return await answer(argv)
+  }
+  test.match(await readKernel(run, 1000, join(temporaryFolder(test, 'proc'), 'if_inet6')), {
+    routes: [{ family: 4, via: '10.0.0.1' }],
+    rules: [],
+  })
+  test.equal(asked.length, 3)
 })
 
 t.test('what iproute2 cannot read is a failure with its exit code and words', async (test) => {
