@@ -94,6 +94,17 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal((bounding >> CAP_SYS_ADMIN) & 1n, 0n)
   })
 
+  await t.test('a deadline ends what runs outside of the unit as well', async (t) => {
+    const script = `const { runProgram } = await import('/opt/fulcrum/workers/host/linux-host.ts')
+      const outside = { isUnconfined: true }
+      const quick = await runProgram(['sh', '-c', 'exit 7'], 60_000, outside)
+      console.log(JSON.stringify([quick, await runProgram(['sh', '-c', 'trap : TERM; sleep 86321'], 5_000, outside)]))`
+    const ran = await machine.run(NODE, '--input-type=module', '-e', script)
+    t.match(JSON.parse(output(ran)), [{ exitCode: 7 }, { exitCode: 124, output: /^sh did not end within 5000 ms/ }])
+    const isGone = async () => (await machine.run('pgrep', '-f', 'sleep 8632[1]')).exitCode === 1
+    await until('end of it', isGone, 60_000)
+  })
+
   await t.test('configures the HAProxy of haproxy.service without a restart', async (t) => {
     const origin = `require('node:http').createServer((_, r) => r.end('origin')).listen(${ORIGIN_PORT}, '127.0.0.1')`
     machine.start(NODE, '-e', origin)

@@ -39,6 +39,7 @@ import { SystemdUnit } from './systemd-unit.ts'
 
 const OUTPUT_BYTES_MAX = 64 * 1024
 const LISTENERS_TIMEOUT_MS = 5_000
+const OUTSIDE_GRACE_MS = 1_000
 const JUDGED_BYTES_MAX = 64 * 1024 * 1024
 /** Nothing of the daemon's own environment, which may hold secrets, reaches another program. */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
@@ -148,7 +149,11 @@ export async function runProgram(
   const [name = ''] = argv
   const wanted = await findProgram(name)
   if (wanted === undefined) return notInstalled(name)
-  const [first = '', ...others] = [...(isUnconfined ? transientUnit(runtimeDirectory) : []), wanted, ...argv.slice(1)]
+  const [first = '', ...others] = [
+    ...(isUnconfined ? transientUnit(runtimeDirectory, timeout_ms) : []),
+    wanted,
+    ...argv.slice(1),
+  ]
   const [program, args] = bareStart(first, others)
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -179,12 +184,17 @@ export async function runProgram(
   })
 }
 
-/** The daemon's unit may not write to the system; where systemd runs, what must goes into a unit of its own. */
-function transientUnit(runtimeDirectory: string | undefined): readonly string[] {
+/**
+ * The daemon's unit may not write to the system; where systemd runs, what must goes into a unit of its own. What is in
+ * there is no child of ours, so systemd ends it as well, a little behind who waits for it.
+ */
+function transientUnit(runtimeDirectory: string | undefined, timeout_ms: number): readonly string[] {
   if (!existsSync('/run/systemd/system')) return []
+  const longest_ms = Math.ceil(Math.max(timeout_ms, 0)) + OUTSIDE_GRACE_MS
+  const deadline = [`--property=RuntimeMaxSec=${longest_ms}ms`, '--property=KillSignal=SIGKILL']
   const folder = [`--property=RuntimeDirectory=${runtimeDirectory}`, '--property=RuntimeDirectoryPreserve=yes']
   const properties = runtimeDirectory === undefined ? [] : folder
-  return ['/usr/bin/systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...properties]
+  return ['/usr/bin/systemd-run', '--quiet', '--collect', '--wait', '--pipe', ...deadline, ...properties]
 }
 
 function killGroup(pid: number | undefined): void {
