@@ -85,16 +85,26 @@ const BOTH = ['requests', 'responses'] as const
 const faultIf = (isWrong: boolean, field: string, message: string): readonly Fault[] =>
   isWrong ? [[field, message]] : []
 
-const ofHeader = ({ name = '' }: Action) =>
-  faultIf(FRAMING.has(name.toLowerCase()), 'name', `is ${name}, which HAProxy sets by itself`)
+/** HAProxy 2.6 does not read an empty text for a header, and dies of the first request that gets one as a variable. */
+const ofText = ({ value }: Action) => faultIf(value === '', 'value', 'must not be empty')
+const ofHeader = (action: Action) => [
+  ...faultIf(FRAMING.has(action.name?.toLowerCase() ?? ''), 'name', `is ${action.name}, which HAProxy sets by itself`),
+  ...ofText(action),
+]
 const ofRedirect = ({ to = '' }: Action) =>
   faultIf(
     !/^(?:https?:\/\/|\/|\{)[!-~]*$/.test(to),
     'to',
     'must be a URL with http or https, or a path, without spaces',
   )
-const ofVariable = ({ name = '' }: Action) =>
-  faultIf(!VARIABLE.test(name), 'name', 'must begin with a letter, and have letters, digits and _ only')
+const ofVariable = (action: Action) => [
+  ...faultIf(
+    !VARIABLE.test(action.name ?? ''),
+    'name',
+    'must begin with a letter, and have letters, digits and _ only',
+  ),
+  ...ofText(action),
+]
 
 function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
