@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { connect, type TLSSocket } from 'node:tls'
 import t from 'tap'
 import { executePlan } from '../../workers/executor.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { backend, realServer } from '../fixtures/config.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { echoOrigin } from './haproxy-traffic.ts'
 import { client, listening, subjectOf } from './tls-frontend.ts'
 
@@ -78,6 +80,17 @@ t.test('a certificate is replaced while it is used: no reload, no failed handsha
   )
   test.match(await apply(undefined, running), { ok: true })
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'so a start has nothing to do')
+})
+
+t.test('the same in a folder with a space', async (test) => {
+  const configFile = join(temporaryFolder(test, 'with a space'), 'haproxy.cfg')
+  const { port, apply, view, ask } = await listening(test, [first, chained], {}, {}, { configFile })
+  const shown = async (name: string) => subjectOf(await client(port, '-servername', name))
+  test.same([await shown('chained.test'), await shown('other.test')], ['chained.test', 'first.test'])
+  const renewed = record('first', pair({ name: 'renewed.test' }))
+  test.match(await apply(view([first, chained]), view([renewed, chained])), { ok: true })
+  test.equal(await shown('other.test'), 'renewed.test')
+  test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'without a reload')
 })
 
 t.test('what HAProxy refuses is undone, says nothing of the key, and a reload does it', async (test) => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import type { Test } from 'tap'
+import type { HaproxyPaths } from '../../src/drivers/haproxy/paths.ts'
 import type { Certificate } from '../../src/model/certificates.ts'
 import type { L7Frontend } from '../../src/model/layer7.ts'
 import { frontend } from '../fixtures/config.ts'
@@ -23,8 +24,9 @@ export async function listening(
   certificates: readonly Certificate[],
   more: Partial<L7Frontend> = {},
   records: Records = {},
+  own: Partial<HaproxyPaths> = {},
 ) {
-  const made = haproxyFixture(test)
+  const made = haproxyFixture(test, undefined, own)
   const port = await freePort()
   const view = (now: readonly Certificate[], then: Partial<L7Frontend> = {}) =>
     viewOf({

@@ -8,6 +8,7 @@ import { command, toWorker } from './cli.ts'
 import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
 import { sharesTable, sharingFiles } from './sharing.ts'
+import { quote } from './statement.ts'
 
 const FILE_MODE = 0o600
 const FILE_TIMEOUT_MS = 10_000
@@ -20,6 +21,17 @@ const AT_RUNTIME_MAX = 50
 
 /** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
 export const certificateFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-certs`
+
+/**
+ * Lists of certificates have no quotes. Where a line of them cannot hold the whole path, it has the name alone, and
+ * haproxy.cfg says where that is; undefined elsewhere.
+ */
+export function certificateBase(view: ConfigView, paths: HaproxyPaths): string | undefined {
+  const folder = certificateFolder(paths)
+  return isPlain(folder) || usedCertificates(view).length === 0 ? undefined : folder
+}
+
+const isPlain = (folder: string): boolean => quote(folder) === folder
 
 const pemName = (id: string) => `${id}.pem`
 /** Frontends and certificates may have the same id. */
@@ -43,6 +55,7 @@ const pemOf = ({ chain, privateKey }: Certificate): string => `${chain.trimEnd()
 
 /** Of each frontend that speaks TLS. */
 function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => string): readonly FileContent[] {
+  const before = isPlain(folder) ? `${folder}/` : ''
   return servedFrontends(view)
     .filter(({ enabled, certificates = [] }) => enabled && certificates.length > 0)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -50,7 +63,7 @@ function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => s
       // In its order: the first is the default.
       {
         path: `${folder}/${listName(id)}`,
-        content: certificates.map((certificate) => `${folder}/${pemName(certificate)}\n`).join(''),
+        content: certificates.map((certificate) => `${before}${pemName(certificate)}\n`).join(''),
       },
       ...(clientCa === '' ? [] : [{ path: `${folder}/${clientsName(id)}`, content: shown(clientCa) }]),
     ])

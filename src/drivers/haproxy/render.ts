@@ -4,7 +4,7 @@ import type { L7Frontend } from '../../model/layer7.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { ringStatements } from './access-log.ts'
 import { backendStatements, backendText } from './backend.ts'
-import { certificateFolder } from './certificates.ts'
+import { certificateBase, certificateFolder } from './certificates.ts'
 import { checkFolder, programBackends } from './checks.ts'
 import { frontendStatements } from './frontend.ts'
 import { limitsOf } from './l7-rules.ts'
@@ -87,6 +87,7 @@ const PROGRAMS = [plain('    external-check'), plain('    insecure-fork-wanted')
 
 function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Sharing): readonly Statement[] {
   const { runAs, stateFile } = paths
+  const base = certificateBase(view, paths)
   const wantsDh = needsDhParameters(servedFrontends(view), view)
   return [
     comment('# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.'),
@@ -106,6 +107,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
       ? [plain('    limited-quic')]
       : []),
     ...(hasNames(view, 'start') ? [plain(`    ${RESOLVER_PATIENCE}`)] : []),
+    ...(base === undefined ? [] : [plain(`    crt-base ${quote(base)}`)]),
     ...(wantsDh ? [plain('    tune.ssl.default-dh-param 2048')] : []),
     plain(`    server-state-file ${quote(stateFile)}`),
     ...rawOfWhole(view, 'global'),

@@ -48,6 +48,18 @@ t.test('files hold the certificates that an enabled frontend shows, and the orde
   test.same(usedCertificates(config({ certificates: [] })), [])
 })
 
+t.test('in a folder whose path no list could hold, lists have names, and haproxy.cfg has the folder', async (test) => {
+  const paths = { ...PATHS, configFile: '/srv/a b/haproxy.cfg' }
+  const content = (view: ReturnType<typeof config>, path: string) =>
+    haproxyDriver(paths)
+      .render(view)
+      .find((file) => file.path === path)?.content
+  test.equal(content(config(), '/srv/a b/fulcrum-certs/f.list'), 'b.pem\na.pem\n')
+  test.match(content(config(), paths.configFile), /^ {4}crt-base '\/srv\/a b\/fulcrum-certs'$/m)
+  test.notMatch(content(config({ enabled: false }), paths.configFile), 'crt-base')
+  test.notMatch(driver.render(config())[0]?.content, 'crt-base')
+})
+
 t.test('previews show no key', async (test) => {
   const shown = JSON.stringify(driver.render(config()))
   test.notMatch(shown, 'PRIVATE')
