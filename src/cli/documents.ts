@@ -10,8 +10,8 @@ export type Document = Readonly<Record<string, unknown>>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const ENDINGS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json'])
-/** Of sections whose records have names; the others are one record each. */
-const SETTINGS: ReadonlySet<string> = new Set(['syslogServers', 'l7Raw'])
+/** What stands as a whole in one place; everything else is a section, whose records have names. */
+const WHOLE: ReadonlySet<string> = new Set(['$schema', 'version', 'owner', 'syslogServers', 'l7Raw'])
 
 interface Place {
   readonly file: string
@@ -53,7 +53,8 @@ function add(
   place: Place,
 ): void {
   const known = merged.get(name)
-  const isSection = typeof value === 'object' && value !== null && !SETTINGS.has(name)
+  // A section with nothing behind its name adds no record, and takes none away.
+  const isSection = typeof value === 'object' && !WHOLE.has(name)
   if (known === undefined || !isSection) {
     const before = places.get(name)
     if (before !== undefined && known !== value)
@@ -67,7 +68,7 @@ function add(
   if (Array.isArray(value)) throw new Failure(`${at(place)}: ${name} has records by name, and is no list`)
   // Without a prototype, so that no name means anything.
   const section: Record<string, unknown> = Object.assign(Object.create(null), known)
-  for (const [record, fields] of Object.entries(value)) {
+  for (const [record, fields] of Object.entries(value ?? {})) {
     const own = `${name}.${record}`
     const before = places.get(own)
     if (before !== undefined) throw new Failure(`${own} is in ${at(before)} and in ${at(place)}: say it in one place`)
@@ -102,7 +103,8 @@ function entriesOf(
   return document.contents.items.flatMap((pair) => {
     if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section has a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
-    const value: unknown = document.get(pair.key.value)
+    // Of nothing, the parser makes undefined, which would not be sent.
+    const value: unknown = document.get(pair.key.value) ?? null
     return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
   })
 }

@@ -36,6 +36,33 @@ t.test('several files are one document', (test) => {
   test.end()
 })
 
+t.test('a section with nothing behind its name takes nothing away', (test) => {
+  const { read } = folder(test, {
+    'a.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
+    'bare.yaml': 'realServers:\n#  web9: { ip: 10.0.0.9 }\n',
+    'more.yaml': 'realServers:\n  web2: { ip: 10.0.0.2 }\n',
+    'owner.yaml': 'owner: shop\n',
+    'no-owner.yaml': 'owner:\n',
+    'raw.yaml': 'l7Raw: { global: [] }\n',
+    'no-raw.yaml': 'l7Raw:\n',
+  })
+  const both = { version: 1, realServers: { web1: { ip: '10.0.0.1' }, web2: { ip: '10.0.0.2' } } }
+  test.same(read(['a.yaml', 'bare.yaml', 'more.yaml']), both)
+  test.same(read(['bare.yaml', 'a.yaml', 'bare.yaml', 'more.yaml', 'bare.yaml']), both)
+  test.same(read(['bare.yaml']), { realServers: {} })
+  test.same(read(['no-owner.yaml', 'no-raw.yaml']), { owner: null, l7Raw: null }, 'what is no section is told as it is')
+  for (const [one, other] of [
+    ['owner', 'no-owner'],
+    ['raw', 'no-raw'],
+  ] as const)
+    for (const files of [
+      [one, other],
+      [other, one],
+    ])
+      test.throws(() => read(files.map((file) => `${file}.yaml`)), { message: /say it in one place/ }, String(files))
+  test.end()
+})
+
 t.test('what is said twice is refused with both places, and what is half written with its own', (test) => {
   const { read, path } = folder(test, {
     'a.yaml': 'version: 1\nrealServers:\n  web1: { ip: 10.0.0.1 }\n',
