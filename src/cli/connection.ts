@@ -1,5 +1,5 @@
 import { Agent, request as send } from 'node:https'
-import type { Agent as PlainAgent, IncomingMessage, RequestOptions } from 'node:http'
+import type { Agent as PlainAgent, ClientRequest, IncomingMessage, RequestOptions } from 'node:http'
 import { createConnection, isIP, type NetConnectOpts, type Socket } from 'node:net'
 import { connect, type TLSSocket } from 'node:tls'
 import { checkServerIdentity } from '../base/server-identity.ts'
@@ -136,7 +136,9 @@ export class Connection {
   /** Refuses with what the API says. */
   async ask<T>(method: string, path: string, sent: Sent = {}): Promise<Received<T>> {
     const answer = await this.#tried(method, path, sent)
-    const text = await answer.text()
+    const text = await answer.text().catch((error: unknown) => {
+      throw new Unreachable(this.#target.url, error)
+    })
     const json = parsed(text)
     if (!answer.ok) return this.#fail(refusedBy(answer.status, json))
     const { message = '', data, next, job } = json
@@ -189,11 +191,20 @@ export class Connection {
       },
     }
     return new Promise((resolve, reject) => {
-      const going = (this.#isPlain ? http.request : send)(options, (message) => resolve(new Came(message)))
+      const going = this.#begun(options, (message) => resolve(new Came(message)))
       going.on('timeout', () => going.destroy(new Error('no answer for two minutes')))
       going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error)))
       going.end(body)
     })
+  }
+
+  #begun(options: RequestOptions, answered: (message: IncomingMessage) => void): ClientRequest {
+    try {
+      return (this.#isPlain ? http.request : send)(options, answered)
+    } catch (error) {
+      // A character that no path, header or token may have.
+      throw new Failure(`that cannot be sent: ${error instanceof Error ? error.message : ''}`)
+    }
   }
 }
 
@@ -270,6 +281,12 @@ function reasonOf(error: unknown): string {
   return REASONS[String(code)] ?? (error instanceof Error && error.message !== '' ? error.message : String(code))
 }
 
+/** With colons or without, in letters of either case. */
+export function isSameFingerprint(one: string, other: string): boolean {
+  const [a, b] = [one, other].map((text) => text.trim().replaceAll(':', '').toUpperCase())
+  return a === b
+}
+
 /** Connects, looks at the certificate and leaves. */
 export async function shownBy(url: string): Promise<Shown> {
   const socket = await connected(url)
@@ -328,7 +345,7 @@ function pinned({ url, fingerprint }: Target): Agent {
   const made = async (): Promise<Socket> => {
     const socket = await connected(url)
     const shown = whatIsShown(socket)
-    if (fingerprint === undefined ? shown.isTrusted : shown.fingerprint === fingerprint) return socket
+    if (fingerprint === undefined ? shown.isTrusted : isSameFingerprint(shown.fingerprint, fingerprint)) return socket
     socket.destroy()
     throw new Failure(
       fingerprint === undefined

@@ -50,14 +50,30 @@ interface Sealed extends Common {
   readonly passphrase?: boolean
 }
 
-async function passphraseHeader(run: Run, { passphrase }: Sealed): Promise<Readonly<Record<string, string>>> {
+/** What the API takes. */
+const NEW_PASSPHRASE = /^[\x20-\x7e]{8,256}$/
+/** Of a backup that is there, whatever a header can hold; none would be taken for no passphrase at all. */
+const KNOWN_PASSPHRASE = /^[\x20-\x7e]+$/
+
+async function passphraseHeader(
+  run: Run,
+  { passphrase }: Sealed,
+  [form, why]: readonly [RegExp, string],
+): Promise<Readonly<Record<string, string>>> {
   if (passphrase !== true) return {}
-  const phrase = run.env['FULCRUM_PASSPHRASE'] ?? (await run.terminal.ask('Passphrase: ', { isSecret: true }))
+  // A pipeline sets what it has no value for to nothing.
+  const given = run.env['FULCRUM_PASSPHRASE'] || (await run.terminal.ask('Passphrase: ', { isSecret: true }))
+  // A header has no space at its ends.
+  const phrase = given.trim()
+  if (!form.test(phrase)) throw new Failure(why)
   return { 'x-backup-passphrase': phrase }
 }
 
 async function create(run: Run, file: string, options: Sealed): Promise<void> {
-  const headers = await passphraseHeader(run, options)
+  const headers = await passphraseHeader(run, options, [
+    NEW_PASSPHRASE,
+    'a passphrase has 8 to 256 printable ASCII characters',
+  ])
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
   writePrivately(file, text)
   run.told(options, `${file} holds what runs`, { file })
@@ -80,7 +96,10 @@ async function list(run: Run, common: Common): Promise<void> {
 async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {
   const connection = run.connect(options)
   const backup = readText(path)
-  const headers = await passphraseHeader(run, options)
+  const headers = await passphraseHeader(run, options, [
+    KNOWN_PASSPHRASE,
+    'no backup has such a passphrase: it has printable ASCII characters',
+  ])
   const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
   const file = /stored as (\S+)$/.exec(stored.message)?.[1]
   if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, type Run } from '../command.ts'
-import { Connection, placeOf, shownBy } from '../connection.ts'
+import { Connection, isSameFingerprint, placeOf, shownBy } from '../connection.ts'
 import { addressOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
@@ -66,8 +66,8 @@ async function accepted(run: Run, url: string, expected: string | undefined): Pr
   if (url.startsWith('http:')) return undefined
   const shown = await shownBy(url)
   if (expected !== undefined) {
-    const isSame = expected.replaceAll(':', '').toUpperCase() === shown.fingerprint.replaceAll(':', '')
-    if (!isSame) throw new Failure(`${url} shows another certificate: ${shown.fingerprint}`)
+    if (!isSameFingerprint(expected, shown.fingerprint))
+      throw new Failure(`${url} shows another certificate: ${shown.fingerprint}`)
     return shown.fingerprint
   }
   if (shown.isTrusted) return undefined

@@ -24,6 +24,11 @@ t.test('only the certificate that was accepted is spoken to', async (test) => {
     }
   }
   test.equal(await seen({ fingerprint }), 'pong')
+  test.equal(
+    await seen({ fingerprint: `${fingerprint.replaceAll(':', '').toLowerCase()}\n` }),
+    'pong',
+    'as openssl has it',
+  )
   const before = (await call('GET', '/audit?limit=1')).json.data[0]?.seq
   const other = fingerprint.replace(/^../, 'FF').replace(/..$/, '00')
   await test.rejects(seen({ fingerprint: other }), {
@@ -49,6 +54,26 @@ t.test('refusals and dead ends are one line each', async (test) => {
   await test.rejects(strange.ask('GET', '/ping'), { message: /has the status 404, and is not by Fulcrum/ })
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
+})
+
+t.test('an answer that breaks off is nobody’s answer', async (test) => {
+  const breaking = await server(test, (_request, response) => {
+    response.writeHead(200, { 'content-length': 100 }).write('{"message": "half', () => response.socket?.destroy())
+  })
+  for (const method of ['GET', 'PUT'])
+    await test.rejects(breaking.ask(method, '/x'), {
+      name: 'Failure',
+      message: /cannot be reached: the connection was reset/,
+    })
+})
+
+t.test('what no request can hold is one line', async (test) => {
+  const never = await server(test, (_request, response) => response.end('{}'))
+  for (const sent of [{ headers: { x: 'ж' } }, { headers: { 'a b': 'x' } }])
+    await test.rejects(never.ask('GET', '/x', sent), { name: 'Failure', message: /^that cannot be sent: / })
+  await test.rejects(never.ask('GET', '/ж'), { name: 'Failure', message: /^that cannot be sent: / })
+  const strange = new Connection({ url: 'http://127.0.0.1:1', token: 'ж' })
+  await test.rejects(strange.ask('GET', '/x'), { name: 'Failure', message: /^that cannot be sent: / })
 })
 
 t.test('hosts and ports of addresses', (test) => {

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
@@ -31,6 +31,30 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
     answers: ['a long passphrase'],
   })
   test.equal(opened.exit, 0, opened.err)
+})
+
+t.test('a backup that is to be sealed is, or is not written', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'sealed.json')
+  const create = (phrase: string | undefined, answers: readonly string[] = []) =>
+    run(['backup', 'create', file, '--passphrase'], {
+      answers,
+      env: phrase === undefined ? {} : { FULCRUM_PASSPHRASE: phrase },
+    })
+  const refusal = 'fulcrum: a passphrase has 8 to 256 printable ASCII characters\n'
+  for (const phrase of ['', ' '.repeat(9), 'seven 7', 'x'.repeat(257), 'пароль-пароль', 'tab\there it is']) {
+    test.match(await create(undefined, [phrase]), { exit: 1, out: '', err: `Passphrase: \n${refusal}` }, phrase)
+    if (phrase !== '') test.match(await create(phrase), { exit: 1, out: '', err: refusal }, phrase)
+  }
+  test.match(await create(''), { exit: 1, err: /Passphrase: +has to be typed/ }, 'a variable without a value is none')
+  test.notOk(existsSync(file), 'nothing is written')
+  test.match(await create('from a file, with its end of line\n'), { exit: 0 })
+  const restore = (phrase: string) =>
+    run(['backup', 'restore', file, 'realServers', '--passphrase'], { answers: [phrase] })
+  for (const phrase of ['', 'пароль-пароль'])
+    test.match(await restore(phrase), { exit: 1, err: /no backup has such a passphrase/ }, phrase)
+  test.match(await restore('short'), { exit: 1, err: /is not the passphrase of this backup/ })
+  test.match(await restore('from a file, with its end of line'), { exit: 0 })
 })
 
 t.test('certificates are handed in, replaced by name, and seen to end', async (test) => {
