@@ -4,11 +4,19 @@ import { processTerminal } from './terminal.ts'
 
 // Tokens and plans are for nobody else.
 process.umask(0o077)
-// Whoever reads the output may have read enough.
-process.stdout.on('error', () => process.exit(0))
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+let isLost = false
+const ends = {
+  leave: () => process.exit(130),
+  // It may be told when the command is over.
+  lose() {
+    isLost = true
+    process.exitCode = 1
+  },
+}
+const code = await runCommand(process.argv.slice(2), {
   env: process.env,
   sockets: LOCAL_SOCKETS,
-  terminal: processTerminal(process, process.env, () => process.exit(130)),
+  terminal: processTerminal(process, process.env, ends),
 })
+process.exitCode = isLost ? 1 : code

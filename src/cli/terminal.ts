@@ -1,3 +1,4 @@
+import { fstatSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Failure } from './failure.ts'
@@ -14,30 +15,54 @@ export interface Terminal {
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
   /** What was put into the standard input. */
   input(): Promise<string>
-  /** Aborted by Ctrl-C. */
+  /** Of what goes on until it is ended: aborted by Ctrl-C, and when nobody takes what is written to `out` any more. */
   readonly interrupted: AbortSignal
 }
 
 type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'once'>
 
-/** `leave` ends the program at Ctrl-C, unless a command looks at it itself. */
+interface Ends {
+  /** Ends the program at Ctrl-C, unless a command looks at it itself. */
+  readonly leave: () => void
+  /** Something that was written to `out` is lost, and not because whoever reads it had enough. */
+  readonly lose: () => void
+}
+
 export function processTerminal(
   streams: Streams,
   env: Readonly<Record<string, string | undefined>>,
-  leave: () => void,
+  { leave, lose }: Ends,
 ): Terminal {
   const { stdin, stdout, stderr } = streams
-  const interrupt = new AbortController()
+  const [interrupt, untaken] = [new AbortController(), new AbortController()]
   let isWatched = false
   streams.once('SIGINT', () => (isWatched ? interrupt.abort() : leave()))
+  // A command that is under way is finished all the same: what it asks of a daemon is done, or is not.
+  const refused = (error: unknown): void => {
+    if (untaken.signal.aborted) return
+    untaken.abort()
+    if (Reflect.get(Object(error), 'code') === 'EPIPE') return
+    lose()
+    stderr.write(`fulcrum: the output is lost: ${error instanceof Error ? error.message : ''}\n`)
+  }
+  stdout.on('error', refused)
+  stderr.on('error', () => undefined)
+  const write = writerOf(stdout)
   return {
-    out: (text) => void stdout.write(text),
+    out(text) {
+      if (untaken.signal.aborted) return
+      try {
+        write(text)
+      } catch (error) {
+        refused(error)
+      }
+    },
     err: (text) => void stderr.write(text),
     columns: stdout.isTTY ? stdout.columns : undefined,
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     get interrupted() {
       isWatched = true
-      return interrupt.signal
+      return AbortSignal.any([interrupt.signal, untaken.signal])
     },
     async ask(question, { isSecret = false } = {}) {
       if (!stdin.isTTY)
@@ -46,12 +71,14 @@ export function processTerminal(
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })
       if (isSecret) stderr.write(question)
+      const wasWatched = isWatched
       isWatched = true
       try {
         return await lines.question(isSecret ? '' : question, { signal: interrupt.signal })
       } catch {
         throw new Failure('interrupted', 130)
       } finally {
+        isWatched = wasWatched
         if (isSecret) stderr.write('\n')
         lines.close()
       }
@@ -63,4 +90,11 @@ export function processTerminal(
       return Buffer.concat(chunks).toString()
     },
   }
+}
+
+/** A file takes what there is room for, and of the rest the stream of Node says nothing. */
+function writerOf(stdout: Streams['stdout']): (text: string) => void {
+  const { fd }: { readonly fd?: number } = stdout
+  const isFile = fd !== undefined && fstatSync(fd).isFile()
+  return isFile ? (text) => writeFileSync(fd, text) : (text) => void stdout.write(text)
 }

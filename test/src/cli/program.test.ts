@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { ADMIN } from '../../fixtures/appliance.ts'
 import { cliFixture, fulcrum } from '../../fixtures/cli.ts'
@@ -41,4 +45,22 @@ t.test('what somebody trips over first is one line, and an exit code', async (te
   test.match(await run('get services', { env: { FULCRUM_TOKEN: token } }), { exit: 0 })
   test.equal((await call('DELETE', '/token', { token })).status, 200)
   await failed({ FULCRUM_TOKEN: token }, /The token has expired; log in again \(TOKEN_EXPIRED\)/)
+})
+
+t.test('a command whose output nobody reads is finished, and ends with its own code', async (test) => {
+  const { env, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  writeFileSync(file, 'version: 1\nrealServers:\n  web1: { ip: 192.0.2.1, port: 80 }\n')
+  const run = async (...args: readonly string[]) => {
+    const child = spawn(join(import.meta.dirname, '../../../systemd/fulcrum'), args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    child.stdout.destroy()
+    const [code] = await once(child, 'close')
+    return Number(code)
+  }
+  test.equal(await run('plan', '-f', file), 2)
+  test.equal(await run('apply', '-f', file, '--yes'), 0)
+  test.equal(await run('plan', '-f', file), 0)
 })

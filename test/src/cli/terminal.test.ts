@@ -1,7 +1,12 @@
+import { spawnSync } from 'node:child_process'
 import { EventEmitter } from 'node:events'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
 import { processTerminal } from '../../../src/cli/terminal.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 function streams(isTTY: boolean) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
@@ -9,25 +14,94 @@ function streams(isTTY: boolean) {
   const emitter = new EventEmitter()
   return Object.assign(emitter, { stdin, stdout, stderr }) as unknown as Parameters<typeof processTerminal>[0] & {
     stdin: PassThrough
+    stderr: PassThrough
+    emit: EventEmitter['emit']
   }
 }
+const ENDS = { leave: () => undefined, lose: () => undefined }
+const PROGRAM = join(import.meta.dirname, '../../../systemd/fulcrum')
 
 t.test('a terminal asks, and shows no secret', async (test) => {
   const made = streams(true)
-  const terminal = processTerminal(made, {}, () => undefined)
+  const terminal = processTerminal(made, {}, ENDS)
   test.same([terminal.columns, terminal.hasColour], [90, true])
-  test.equal(processTerminal(made, { NO_COLOR: '1' }, () => undefined).hasColour, false)
+  test.equal(processTerminal(made, { NO_COLOR: '1' }, ENDS).hasColour, false)
   const asked = terminal.ask('Password: ', { isSecret: true })
   made.stdin.write('secret\n')
   test.equal(await asked, 'secret')
-  test.notMatch(String((made.stderr as unknown as PassThrough).read()), 'secret')
+  test.notMatch(String(made.stderr.read()), 'secret')
 })
 
 t.test('without a terminal nobody is asked, and the input is read', async (test) => {
   const made = streams(false)
-  const terminal = processTerminal(made, {}, () => undefined)
+  const terminal = processTerminal(made, {}, ENDS)
   test.same([terminal.columns, terminal.hasColour], [undefined, false])
   await test.rejects(terminal.ask('E-mail: '), { message: 'E-mail has to be typed, and this is no terminal' })
   made.stdin.end('version: 1')
   test.equal(await terminal.input(), 'version: 1')
+})
+
+t.test('what is asked is over when it is answered, and Ctrl-C ends the program again', async (test) => {
+  const made = streams(true)
+  let left = 0
+  const terminal = processTerminal(made, {}, { ...ENDS, leave: () => void (left += 1) })
+  const asked = terminal.ask('Apply? ')
+  made.stdin.write('y\n')
+  test.equal(await asked, 'y')
+  made.emit('SIGINT')
+  test.equal(left, 1)
+  const watched = streams(true)
+  const { interrupted } = processTerminal(watched, {}, { ...ENDS, leave: () => test.fail('a command looks at it') })
+  watched.emit('SIGINT')
+  test.ok(interrupted.aborted)
+})
+
+t.test('whoever reads may have read enough; what is lost is said, once', (test) => {
+  const lostBy = (code: string) => {
+    const made = streams(false)
+    let lost = 0
+    const terminal = processTerminal(made, {}, { ...ENDS, lose: () => void (lost += 1) })
+    const { interrupted } = terminal
+    for (let times = 0; times < 2; times++) made.stdout.emit('error', Object.assign(new Error(`${code}: oh`), { code }))
+    made.stderr.emit('error', new Error('nor is this one read'))
+    test.ok(interrupted.aborted, 'what goes on for ever ends')
+    test.doesNotThrow(() => terminal.out('more'))
+    return [lost, String(made.stderr.read())]
+  }
+  test.same(lostBy('EPIPE'), [0, 'null'])
+  test.same(lostBy('EIO'), [1, 'fulcrum: the output is lost: EIO: oh\n'])
+  test.end()
+})
+
+t.test('an output that has no room is an error', (test) => {
+  const written = (path: string, flags: string) => {
+    const fd = openSync(path, flags)
+    try {
+      return spawnSync(PROGRAM, ['--help'], { stdio: ['ignore', fd, 'pipe'], encoding: 'utf8' })
+    } finally {
+      closeSync(fd)
+    }
+  }
+  const lost = /^fulcrum: the output is lost: [^\n]+\n$/
+  test.match(written('/dev/full', 'w'), { status: 1, stderr: lost })
+  const path = join(temporaryFolder(test, 'output'), 'help')
+  test.match(written(path, 'w'), { status: 0, stderr: '' })
+  test.match(readFileSync(path, 'utf8'), /^Usage: fulcrum/)
+  test.match(written(path, 'r'), { status: 1, stderr: lost })
+  test.end()
+})
+
+t.test('an output of which a part has room is an error as well', { skip: noSmallDisk }, (test) => {
+  const fd = openSync(join(smallDisk(test, 1), 'out'), 'w')
+  let [lost, said] = [0, '']
+  const made = Object.assign(streams(false), {
+    stderr: { write: (text: string) => (said += text), on: () => undefined },
+  })
+  Object.assign(made.stdout, { fd })
+  const terminal = processTerminal(made, {}, { ...ENDS, lose: () => void (lost += 1) })
+  for (let times = 0; times < 2; times++) terminal.out('x'.repeat(1_500_000))
+  closeSync(fd)
+  test.equal(lost, 1)
+  test.match(said, /^fulcrum: the output is lost: ENOSPC[^\n]*\n$/)
+  test.end()
 })
