@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, extname, join, resolve } from 'node:path'
-import { isMap, isNode, isPair, isScalar, LineCounter, type Document as YamlDocument, parseDocument, visit } from 'yaml'
+import { isMap, isNode, isPair, isScalar, LineCounter, Document as YamlDocument, parseDocument, visit } from 'yaml'
 import { Failure } from './failure.ts'
 
 /** Documents of the configuration as files: YAML, of which JSON is a part. */
@@ -107,6 +107,18 @@ function entriesOf(
     const value: unknown = document.get(pair.key.value) ?? null
     return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
   })
+}
+
+/** As YAML that is read as the same again: broken into lines where its texts are, and nowhere else. */
+export function written(value: unknown): string {
+  const document = new YamlDocument(value)
+  visit(document, {
+    Scalar(_key, node) {
+      // As a block, its first lines would be taken for how far it is indented.
+      if (typeof node.value === 'string' && /^\n*[ \t]+\n/.test(node.value)) node.type = 'QUOTE_DOUBLE'
+    },
+  })
+  return document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER })
 }
 
 /** What YAML can say and JSON cannot: a name twice, a name that is no text, a number that is none. */

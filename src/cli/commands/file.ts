@@ -111,8 +111,8 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   const { certificates, notUnderstood, remarks } = data
   const pems = certificates.map(({ name, path: pem }) => [name, { pem: `\${file:${pem}}` }] as const)
   const whole = pems.length === 0 ? document : { ...document, certificates: Object.fromEntries(pems) }
-  const { stringify } = await import('yaml')
-  run.terminal.out(stringify(whole))
+  const { written } = await import('../documents.ts')
+  run.terminal.out(written(whole))
   const told = ({ line, text, why }: Remark) => `  ${line}: ${printable(text)}\n      ${printable(why)}\n`
   const counted = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
   if (remarks.length > 0) run.terminal.err(`Of ${counted(remarks.length)} something is to be known:\n`)
@@ -138,10 +138,10 @@ async function exportDocument(
   const document = escaped(await run.connect(common).get<Document>('/config/document', query)) as Document
   if (json === true) return run.json(document)
   const { url } = run.contextOf(common)
-  const { stringify } = await import('yaml')
+  const { written } = await import('../documents.ts')
   // Editors fetch the schema, and cannot from a socket.
   const schema = url.startsWith('http') ? `# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n` : ''
-  run.terminal.out(`${schema}${stringify(document)}`)
+  run.terminal.out(`${schema}${written(document)}`)
 }
 
 export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {

@@ -182,7 +182,8 @@ async function get(
   if (name !== undefined && found.length === 0) throw new Failure(`there is nothing named ${name} among ${kindName}`)
   const [first] = found
   if (form === 'json') run.json(name === undefined ? found : first)
-  else if (form === 'yaml') run.terminal.out((await import('yaml')).stringify(name === undefined ? found : first))
+  else if (form === 'yaml')
+    run.terminal.out((await import('../documents.ts')).written(name === undefined ? found : first))
   else if (form === 'name') run.terminal.out(found.map((record) => `${nameOf(record)}\n`).join(''))
   else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
   else throw new Failure(`-o ${form}: say table, yaml, json or name`)

@@ -1,7 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { readDocuments } from '../../../src/cli/documents.ts'
+import { readDocuments, written } from '../../../src/cli/documents.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
 function folder(test: Test, files: Readonly<Record<string, string>>) {
@@ -154,6 +155,25 @@ t.test('what JSON cannot say is refused with its place, and nothing of it is tak
   refused('number', /number\.yaml:3:\d+: 1 is there twice/)
   refused('latin1', /latin1\.yaml is no text in UTF-8/)
   refused('file', /file\.yaml:2: .*latin1\.yaml is no text in UTF-8/)
+  test.end()
+})
+
+t.test('whatever a text holds, it is written as what it is read as', (test) => {
+  const { read } = folder(test, {})
+  const piece = fc.oneof(
+    fc.stringMatching(/^[ \ta-z#:'"\\$|>&*-]{0,12}$/),
+    fc.string(),
+    fc.constantFrom('', ' ', '\t', '\r', '# x', '---', '...', '- a', '? x', '\u0085', '\u2028', '\ufeff', '007', '~'),
+    fc.constantFrom('word '.repeat(30), `${'é'.repeat(90)} x`),
+  )
+  const text = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('\n'))
+  const isSame = (value: object) => JSON.stringify(read(['-'], written(value))) === JSON.stringify(value)
+  const plain = (one: string) => one.replaceAll('${', '$')
+  fc.assert(
+    fc.property(text.map(plain), (one) => isSame({ healthChecks: { a: { script: one, list: [one] } } })),
+    { numRuns: 2000, examples: [' \n', '\n \n', '\t\n \nx', ` \n${'a'.repeat(50)}\n \nb\r`].map((one) => [one]) },
+  )
+  test.equal(written({ script: '#!/bin/sh\n\nexit 0\n' }), 'script: |\n  #!/bin/sh\n\n  exit 0\n', 'as people write it')
   test.end()
 })
 
