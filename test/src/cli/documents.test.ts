@@ -177,6 +177,16 @@ t.test('whatever a text holds, it is written as what it is read as', (test) => {
   test.end()
 })
 
+t.test('a name that YAML takes for a number keeps its letters, or is refused', (test) => {
+  const { read } = folder(test, {})
+  const named = (name: string) => read(['-'], `realServers:\n  ${name}: { ip: 10.0.0.1 }\n`)['realServers']
+  for (const name of ['007', '1.10', '1e3', '0x10', '+1', 'True', '.inf'])
+    test.throws(() => named(name), { message: /^-:2:3: \S+ would be / }, name)
+  for (const name of ['7', '1.1', 'true', '10.0.0.1']) test.same(Object.keys(Object(named(name))), [name])
+  for (const name of ['007', '1.10', 'True']) test.same(Object.keys(Object(named(`"${name}"`))), [name])
+  test.end()
+})
+
 t.test('as many servers as a document may have are read', (test) => {
   const lines = Array.from({ length: 20_000 }, (_, at) => `  web-${at}: { ip: 10.0.0.1 }\n`)
   const { read } = folder(test, { 'many.yaml': `realServers:\n${lines.join('')}` })
