@@ -72,7 +72,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
   'stick-table': (draft, words, line) => {
     if (words[0] !== 'type' || !/^(ip|ipv6)$/.test(words[1] ?? '')) refuse('only addresses are tracked')
     const at = words.indexOf('expire')
-    draft.stickFor = Math.max(1, Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) ?? STICK_S))
+    draft.stickFor = Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) || STICK_S)
     draft.stickTable = line
   },
   stick: (draft, words) => {

@@ -62,6 +62,7 @@ export function leave(line: Line, why: string, reading: Reading): void {
 /** Whole seconds of a time, with a remark where it is rounded. */
 export function wholeSeconds(line: Line, text: string | undefined, reading: Reading): number {
   const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is no time`)
+  if (seconds === 0) refuse('0, which is no limit, has no counterpart')
   const whole = Math.max(1, Math.ceil(seconds))
   if (whole !== seconds) reading.remark(line, `Fulcrum counts whole seconds: it becomes ${whole} s`)
   return whole

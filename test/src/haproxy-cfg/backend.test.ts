@@ -103,6 +103,9 @@ t.test('the rest', (test) => {
     rules: [{ do: { type: 'setHeader', name: 'X-A', value: 'b c' } }],
     timeouts: { queue: 5 },
   })
+  test.match(read('stick on src\nstick-table type ip size 1m expire 0').backend, {
+    persistence: { type: 'ip', timeout: 1800 },
+  })
   test.match(read('stick on src\nstick-table type ip size 1m expire 90s').backend, {
     persistence: { type: 'ip', timeout: 90 },
   })

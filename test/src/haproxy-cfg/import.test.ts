@@ -117,6 +117,17 @@ t.test('a site is read', async (test) => {
   )
 })
 
+t.test('a timeout of 0, which is none, is told and becomes no other one', async (test) => {
+  const lines = ['timeout client 0', 'timeout server 0s', 'timeout queue 0']
+  const text = `listen db\n  bind 10.0.0.5:3306\n  ${lines.join('\n  ')}\n  server a 10.0.0.1:3306\n`
+  const { document, notUnderstood } = await importHaproxyCfg(text)
+  test.same(
+    notUnderstood.map(({ text: line }) => line),
+    lines,
+  )
+  test.notMatch(JSON.stringify(document), /timeout/)
+})
+
 function www(more: object): object {
   const path = (value: string, match?: string) => ({
     type: 'path',
