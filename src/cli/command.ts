@@ -58,11 +58,15 @@ export class Run {
     else this.terminal.out(`${printable(sentence)}.\n`)
   }
 
-  /** Asks before something that is not easily taken back; `--yes` answers it. */
-  async agree(question: string, isYes: boolean | undefined, answer = 'y'): Promise<void> {
+  /** Asks before something that is not easily taken back; `--yes` answers it, or what is said instead of it. */
+  async agree(
+    question: string,
+    isYes: boolean | undefined,
+    { answer = 'y', instead = 'say --yes' }: { readonly answer?: string; readonly instead?: string } = {},
+  ): Promise<void> {
     if (isYes === true) return
     const said = await this.terminal.ask(`${question} [${answer}/N] `).catch((error: unknown) => {
-      if (error instanceof Failure && error.exitCode !== 130) throw new Failure('say --yes where nobody can be asked')
+      if (error instanceof Failure && error.exitCode !== 130) throw new Failure(`${instead} where nobody can be asked`)
       throw error
     })
     if (said.trim().toLowerCase() !== answer) throw new Failure('nothing was done')

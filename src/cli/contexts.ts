@@ -61,18 +61,17 @@ export class Contexts {
     return this.#env[name] === '' ? undefined : this.#env[name]
   }
 
+  /** What the chosen one is called; undefined for that of the environment, which is not kept. */
+  nameOf(name: string | undefined): string | undefined {
+    if (name === undefined && this.#set('FULCRUM_URL') !== undefined) return undefined
+    return name ?? this.#set('FULCRUM_CONTEXT') ?? this.all().current
+  }
+
   /** That of a name, of the environment, or the current one. */
   chosen(name: string | undefined): Context {
-    const [url, token, fingerprint] = ['FULCRUM_URL', 'FULCRUM_TOKEN', 'FULCRUM_FINGERPRINT'].map((one) =>
-      this.#set(one),
-    )
-    if (name === undefined && url !== undefined) {
-      if (isSocket(url)) return { url, token, user: '' }
-      if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
-      return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
-    }
-    const { current, contexts } = this.all()
-    const wanted = name ?? this.#set('FULCRUM_CONTEXT') ?? current
+    const wanted = this.nameOf(name)
+    if (wanted === undefined) return this.#ofEnvironment()
+    const { contexts } = this.all()
     const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
     if (found !== undefined) return found
     const socket = wanted === '' || wanted === LOCAL ? this.#sockets.find(isOwnSocket) : undefined
@@ -80,6 +79,15 @@ export class Contexts {
     if (wanted === LOCAL) throw new Failure('no daemon of yours runs here: there is none, or you are not its account')
     if (wanted !== '') throw new Failure(`there is no context ${wanted}: fulcrum contexts lists them`)
     throw new Failure('nobody is logged in: fulcrum login https://HOST:9443')
+  }
+
+  #ofEnvironment(): Context {
+    const [url = '', token, fingerprint] = ['FULCRUM_URL', 'FULCRUM_TOKEN', 'FULCRUM_FINGERPRINT'].map((one) =>
+      this.#set(one),
+    )
+    if (isSocket(url)) return { url, token, user: '' }
+    if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
+    return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
   }
 
   /** Keeps it, and makes it the current one. */

@@ -227,7 +227,7 @@ async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes
     0,
   )
   if (gone > GONE_MAX || gone > held / 3)
-    await run.agree(`${gone} records go. Type that number to go on:`, yes, String(gone))
+    await run.agree(`${gone} records go. Type that number to go on:`, yes, { answer: String(gone) })
   else await run.agree('Apply?', yes)
 }
 

@@ -74,13 +74,12 @@ async function accepted(run: Run, url: string, expected: string | undefined): Pr
   run.terminal.err(
     `No authority that this machine trusts vouches for ${url}. Its certificate has the SHA-256\n  ${shown.fingerprint}\n`,
   )
-  await run.agree('Is that the right one?', false)
+  await run.agree('Is that the right one?', false, { instead: 'say --fingerprint SHA256' })
   return shown.fingerprint
 }
 
 async function logout(run: Run, options: Common): Promise<void> {
-  const { current, contexts: all } = run.contexts.all()
-  const name = options.context ?? current
+  const name = run.contexts.nameOf(options.context)
   const context = run.contextOf(options)
   if (context.token === undefined) throw new Failure(`nobody is logged in at ${context.url}, which needs no login`)
   // A daemon that is gone, or has forgotten the token, cannot be told: the file forgets it all the same.
@@ -88,7 +87,7 @@ async function logout(run: Run, options: Common): Promise<void> {
     .connect(options)
     .ask('DELETE', '/token')
     .catch((error: Error) => run.terminal.err(`${error.message}\n`))
-  if (Object.hasOwn(all, name)) run.contexts.remove(name)
+  if (name !== undefined) run.contexts.remove(name)
   run.told(options, `Logged out of ${context.url}`, { context: name, url: context.url })
 }
 

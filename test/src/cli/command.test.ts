@@ -30,10 +30,13 @@ t.test('somebody agrees, or nothing is done', async (test) => {
   const saying = (text: string) => asking(async () => text)
   await saying('Y ').agree('Apply?', false)
   await saying('').agree('Apply?', true)
-  await saying('12').agree('12 go', false, '12')
+  await saying('12').agree('12 go', false, { answer: '12' })
   await test.rejects(saying('').agree('Apply?', undefined), { message: 'nothing was done' })
   const nobody = asking(async () => {
     throw new Failure('no terminal')
   })
-  await test.rejects(nobody.agree('Apply?', false), { message: /say --yes/ })
+  await test.rejects(nobody.agree('Apply?', false), { message: 'say --yes where nobody can be asked' })
+  await test.rejects(nobody.agree('It?', false, { instead: 'say --it' }), {
+    message: 'say --it where nobody can be asked',
+  })
 })

@@ -40,7 +40,11 @@ t.test('the environment wins over the file, and a name over both', (test) => {
   test.throws(() => new Contexts({ HOME: home, FULCRUM_URL: 'https://x' }).chosen(undefined), {
     message: /FULCRUM_TOKEN is not/,
   })
-  test.same(new Contexts({ HOME: home, FULCRUM_CONTEXT: 'lb1' }).chosen(undefined), LB1)
+  new Contexts({ HOME: home }).keep('lb2', LB2)
+  const named = new Contexts({ HOME: home, FULCRUM_CONTEXT: 'lb1' })
+  test.same([named.chosen(undefined), named.nameOf(undefined), named.nameOf('lb2')], [LB1, 'lb1', 'lb2'])
+  test.same([new Contexts({ HOME: home, FULCRUM_CONTEXT: '' }).nameOf(undefined)], ['lb2'], 'the current one')
+  test.same([new Contexts(env).nameOf(undefined), new Contexts(env).nameOf('lb1')], [undefined, 'lb1'])
   test.end()
 })
 

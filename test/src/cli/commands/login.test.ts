@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Contexts } from '../../../../src/cli/contexts.ts'
 import { ADMIN } from '../../../fixtures/appliance.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
 
@@ -29,12 +30,35 @@ t.test('a login keeps a token and the certificate, and a logout revokes it', asy
   test.match(await run(['pending']), { exit: 1, err: /nobody is logged in/ })
 })
 
+t.test('a logout forgets the context whose token it revokes, and no other one', async (test) => {
+  const { home, url, fingerprint, call, env } = await fixture(test)
+  const run = (args: string, more = {}) => fulcrum(args.split(' '), { HOME: home, ...more })
+  const tokenOf = async (name: string): Promise<string> =>
+    (await call('POST', '/localUsers/me/tokens', { body: { name } })).json.data.token
+  for (const name of ['lb3', 'lb2', 'lb1'])
+    new Contexts({ HOME: home }).keep(name, { url, user: ADMIN.email, token: await tokenOf(name), fingerprint })
+  const names = async () => JSON.parse((await run('contexts --json')).out).map((one: { name: string }) => one.name)
+  test.match(await run('logout --json', { FULCRUM_CONTEXT: 'lb2' }), { exit: 0, out: /"context": "lb2"/ })
+  test.same(await names(), ['lb3', 'lb1'])
+  test.match(await run('pending'), { exit: 0 }, 'the current one is logged in still')
+  const spare = await tokenOf('spare')
+  test.match(await run('logout', { ...env, FULCRUM_TOKEN: spare }), { exit: 0, err: '' })
+  test.same(await names(), ['lb3', 'lb1'])
+  test.match(await run('pending', { ...env, FULCRUM_TOKEN: spare }), { exit: 1 })
+  test.match(await run('logout -c lb3'), { exit: 0 })
+  test.same(await names(), ['lb1'])
+})
+
 t.test('what is wrong with an address or a certificate is said before anything is sent', async (test) => {
   const { home, url, fingerprint } = await fixture(test)
   const run = (args: readonly string[]) => fulcrum(args, { HOME: home })
   test.match(await run(['login', 'http://192.0.2.1:9443']), { exit: 1, err: /is not encrypted/ })
   test.match(await run(['login', '::']), { exit: 1, err: /is no address/ })
   test.match(await run(['login', 'https://127.0.0.1:1']), { exit: 1, err: /nobody listens there/ })
+  test.match(await run(['login', url]), {
+    exit: 1,
+    err: /fulcrum: say --fingerprint SHA256 where nobody can be asked\n$/,
+  })
   test.match(await run(['login', url, '--fingerprint', 'AA:BB']), { exit: 1, err: /shows another certificate/ })
   const noTerminal = await run(['login', url, '--fingerprint', fingerprint, '-u', 'a@b.test'])
   test.match(noTerminal, { exit: 1, err: /Password: +has to be typed, and this is no terminal/ })
