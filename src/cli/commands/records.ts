@@ -270,7 +270,7 @@ interface Job {
   readonly problem: { readonly message: string } | null
 }
 
-/** Shows how a job gets on, and ends with it. */
+/** Shows how a job gets on, and ends with it; refuses where it did not do what it was for. */
 export async function followed(run: Run, connection: Connection, job: string): Promise<void> {
   let told = ''
   for (;;) {
@@ -279,7 +279,8 @@ export async function followed(run: Run, connection: Connection, job: string): P
     if (line !== told) run.terminal.err(`${line}\n`)
     told = line
     if (problem !== null) throw new Failure(problem.message)
-    if (state !== 'running') return
+    if (state === 'succeeded') return
+    if (state !== 'running') throw new Failure(`the job is ${printable(state)}`)
     await sleep(500)
   }
 }

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { KINDS } from '../../../../src/cli/commands/records.ts'
+import type { Run } from '../../../../src/cli/command.ts'
+import type { Connection } from '../../../../src/cli/connection.ts'
+import { followed, KINDS } from '../../../../src/cli/commands/records.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
@@ -56,4 +58,14 @@ t.test('a drain with a time waits for its connections', async (test) => {
   await run('server online web1')
   const told = JSON.parse((await run('server drain web1 --wait 1m --json')).out)
   test.match(told, { id: String, job: String, staged: false, changed: true }, 'once, at the end')
+})
+
+t.test('a job that is cancelled has not done what it was for', async (test) => {
+  const job = { step: 'waiting', progress: null, problem: null }
+  const states = ['running', 'cancelled']
+  const connection = { get: async () => ({ ...job, state: states.shift() }) } as unknown as Connection
+  const said: string[] = []
+  const run = { terminal: { err: (text: string) => said.push(text) } } as unknown as Run
+  await test.rejects(followed(run, connection, 'j1'), { name: 'Failure', message: 'the job is cancelled', exitCode: 1 })
+  test.same(said, ['running: waiting\n', 'cancelled: waiting\n'])
 })
