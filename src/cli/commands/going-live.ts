@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
-import { inOwnWords } from '../connection.ts'
+import { inOwnWords, Refusal } from '../connection.ts'
+import { socketPathOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
@@ -92,10 +93,19 @@ function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune,
     throw new Failure('--mine and --only choose pending changes: they go with neither -f nor a plan')
 }
 
+interface PendingChange extends Change {
+  readonly id: string
+  /** Who else has changed it while it was pending. */
+  readonly alsoBy: readonly string[]
+}
+
 interface Pending extends Changes {
   readonly revision: number
-  readonly changes: readonly (Change & { readonly id: string })[]
+  readonly changes: readonly PendingChange[]
 }
+
+/** As the daemon calls whoever asks it by its own socket. */
+const LOCAL_ROOT = 'local root'
 
 async function pending(run: Run, { isWide = false, ...common }: Common & { readonly isWide?: boolean }): Promise<void> {
   const connection = run.connect(common)
@@ -107,20 +117,62 @@ async function pending(run: Run, { isWide = false, ...common }: Common & { reado
 
 async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   const connection = run.connect(options)
-  const found = await connection.get<Pending>('/services/pending', options.wide === true ? { render: 'true' } : {})
+  const all = await connection.get<Pending>('/services/pending', options.wide === true ? { render: 'true' } : {})
+  const found = chosenOf(run, all, options)
   if (found.changes.length === 0) {
     if (options.json === true) run.json({ changed: false })
-    else run.terminal.out('Nothing is pending.\n')
+    else
+      run.terminal.out(all.changes.length === 0 ? 'Nothing is pending.\n' : 'Nothing that is pending is yours alone.\n')
     return
   }
   if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
   await run.agree('Apply?', options.yes)
-  const body = {
-    ...termsOf(options, found.warnings.length > 0 && options.yes !== true),
-    ...(options.mine === true ? { mine: true } : {}),
-    ...(options.only === undefined ? {} : { changes: options.only }),
-  }
-  tellApplied(run, await connection.ask('PUT', '/services/apply', { body }), options)
+  const apply = (areSeen: boolean) =>
+    connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, areSeen), ...choiceOf(found, options) } })
+  const applied = await apply(found.warnings.length > 0 && options.yes !== true).catch(async (error: unknown) => {
+    // Of some changes, or by somebody's edit meanwhile, there are warnings that were not shown.
+    if (!(error instanceof Refusal) || error.code !== 'WARNINGS' || options.yes === true) throw error
+    run.terminal.err(`${printable(error.message)}\n`)
+    await run.agree('Apply all the same?', false)
+    return apply(true)
+  })
+  tellApplied(run, applied, options)
+}
+
+/** What of the pending changes is to go live. */
+function chosenOf(run: Run, all: Pending, options: ApplyAll): Pending {
+  const { mine, only } = options
+  if (mine !== true && only === undefined) return all
+  const strange = only?.find((wanted) => all.changes.every(({ id }) => id !== wanted))
+  if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
+  const isChosen = mine === true ? isOf(whoAsks(run, options)) : ({ id }: PendingChange) => only?.includes(id) === true
+  const changes = all.changes.filter(isChosen)
+  if (changes.length === all.changes.length) return all
+  // Warnings, and the difference of generated files, are those of all changes; what some come to, their apply tells.
+  return { revision: all.revision, changes, warnings: [] }
+}
+
+/** E-mail of who asks; undefined where only the daemon knows whose the token is. */
+function whoAsks(run: Run, common: Common): string | undefined {
+  const { user, token, url } = run.contextOf(common)
+  if (user !== '') return user
+  return token === undefined && socketPathOf(url) !== undefined ? LOCAL_ROOT : undefined
+}
+
+/** Whether nobody else has had a hand in it. */
+const isOf =
+  (user: string | undefined) =>
+  ({ by, alsoBy }: PendingChange): boolean =>
+    alsoBy.length === 0 && (user === undefined || by?.toLowerCase() === user.toLowerCase())
+
+/** More are not taken by their ids. */
+const CHOSEN_MAX = 10_000
+
+/** What somebody has looked at goes live, and nothing that was staged meanwhile. */
+function choiceOf({ changes }: Pending, { mine, only, yes }: ApplyAll): object {
+  if (mine === true) return { mine }
+  if (only !== undefined) return { changes: only }
+  return yes === true || changes.length > CHOSEN_MAX ? {} : { changes: changes.map(({ id }) => id) }
 }
 
 interface Discarding extends Common {

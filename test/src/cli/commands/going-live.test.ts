@@ -1,5 +1,9 @@
-import t from 'tap'
-import { cliFixture } from '../../../fixtures/cli.ts'
+import { json as bodyOf } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { Contexts } from '../../../../src/cli/contexts.ts'
+import { cliFixture, fulcrum, type Typed } from '../../../fixtures/cli.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -42,4 +46,87 @@ t.test('options of one way to apply are refused with another one, before anythin
     ['apply plan.json -f a.yaml', /say a plan, or -f/],
   ] as const)
     test.match(await run(`${line} -y`), { exit: 1, out: '', err: said }, line)
+})
+
+const CHANGES = [
+  { id: 'c1', name: 'web1', by: 'ann@corp.example', alsoBy: [] },
+  { id: 'c2', name: 'web2', by: 'bob@corp.example', alsoBy: [] },
+  { id: 'c3', name: 'web3', by: 'ann@corp.example', alsoBy: ['bob@corp.example'] },
+].map((one) => ({
+  ...one,
+  op: 'create',
+  resource: 'realServers',
+  resourceId: one.name,
+  before: null,
+  after: {},
+  effect: 'runtime',
+  services: [],
+}))
+
+/** A daemon with pending changes, in front of which somebody is logged in as Ann; answers what it was sent. */
+async function pendingAt(test: Test, { changes = CHANGES, warned = '' } = {}) {
+  const sent: unknown[] = []
+  const warnings = [{ code: 'REMARK', message: 'of web2', resource: 'realServers', resourceId: 'web2', name: 'web2' }]
+  const answerTo = (body: unknown) => {
+    sent.push(body)
+    const isRefused = warned !== '' && Reflect.get(Object(body), 'refuseWarnings') === true
+    return isRefused
+      ? { code: 'WARNINGS', message: warned }
+      : { message: 'Applied', data: { revision: 5, confirmBy: null } }
+  }
+  const port = await httpServer(test, (request, response) => {
+    const answer = (told: object) => response.writeHead('code' in told ? 409 : 200).end(JSON.stringify(told))
+    if (request.method === 'GET') answer({ message: 'Pending changes', data: { revision: 4, changes, warnings } })
+    else void bodyOf(request).then((body) => answer(answerTo(body)))
+  })
+  const env = { HOME: temporaryFolder(test, 'home') }
+  const url = `http://127.0.0.1:${port}`
+  new Contexts(env).keep('lb', { url, user: 'Ann@corp.example', token: 'x' })
+  const run = (args: string, typed: Typed = {}) => fulcrum(args.split(' '), env, typed)
+  return { run, sent, url }
+}
+
+t.test('what is shown is what goes live, and nothing that was staged since', async (test) => {
+  const { run, sent, url } = await pendingAt(test)
+  const shown = async (args: string, typed: Typed = { answers: ['y'] }) => {
+    const { exit, out } = await run(args, typed)
+    test.equal(exit, 0, args)
+    return [...out.matchAll(/web\d|\d to create/g)].map(([one]) => one).join(' ')
+  }
+  test.equal(await shown('apply'), 'web1 web2 web3 web2 3 to create')
+  test.equal(await shown('apply --mine'), 'web1 1 to create')
+  test.equal(await shown('apply --only c2'), 'web2 1 to create')
+  test.equal(await shown('apply --only c1 --only c3'), 'web1 web3 2 to create')
+  test.equal(await shown('apply -y', {}), 'web1 web2 web3 web2 3 to create')
+  const env = { FULCRUM_URL: url, FULCRUM_TOKEN: 'x' }
+  test.equal(await shown('apply --mine', { env, answers: ['y'] }), 'web1 web2 2 to create', 'whose token is not known')
+  test.same(sent, [
+    { refuseWarnings: false, changes: ['c1', 'c2', 'c3'] },
+    { refuseWarnings: true, mine: true },
+    { refuseWarnings: true, changes: ['c2'] },
+    { refuseWarnings: true, changes: ['c1', 'c3'] },
+    { refuseWarnings: true },
+    { refuseWarnings: true, mine: true },
+  ])
+  test.match(await run('apply --only c9'), {
+    exit: 1,
+    out: '',
+    err: 'fulcrum: there is no pending change c9: fulcrum pending lists them\n',
+  })
+  test.match(await run('apply --mine'), { exit: 1, err: /say --yes/ })
+  const others = await pendingAt(test, { changes: CHANGES.slice(1) })
+  test.match(await others.run('apply --mine -y'), { exit: 0, out: 'Nothing that is pending is yours alone.\n' })
+  test.same(others.sent, [])
+})
+
+t.test('a warning of some changes is shown before they go live', async (test) => {
+  const { run, sent } = await pendingAt(test, {
+    warned: '1 warning: no server; apply without refuseWarnings if that is meant',
+  })
+  const asked = /1 warning: no server; apply with --accept-warnings if that is meant \(WARNINGS\)\nApply all the same\?/
+  test.match(await run('apply --only c2', { answers: ['y', 'n'] }), { exit: 1, err: asked })
+  test.match(await run('apply --only c2', { answers: ['y', 'y'] }), { exit: 0, err: asked, out: /Revision 5 runs/ })
+  test.match(await run('apply --only c2 -y'), { exit: 1, err: /^fulcrum: 1 warning[^\n]+\n$/ })
+  const [first, again] = [true, false].map((refuseWarnings) => ({ refuseWarnings, changes: ['c2'] }))
+  test.same(sent, [first, first, again, first])
 })
