@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, type Run } from '../command.ts'
-import { Connection, isSameFingerprint, placeOf, shownBy } from '../connection.ts'
-import { addressOf } from '../contexts.ts'
+import { Connection, isSameFingerprint, placeOf, Refusal, shownBy } from '../connection.ts'
+import { addressOf, type Context } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
 
@@ -46,19 +46,37 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
-    const body = {
-      name: `fulcrum of ${userInfo().username}@${hostname()}`,
-      expiresInDays: countIn(options.days, '--days'),
-    }
-    const made = await connection.ask<{ readonly token: string }>('POST', '/localUsers/me/tokens', { body })
+    const token = await tokenFor(connection, countIn(options.days, '--days'))
     const name = options.name ?? placeOf(url).host
-    run.contexts.keep(name, { url, user, token: made.data.token, fingerprint })
+    const { contexts: known } = run.contexts.all()
+    const before = Object.hasOwn(known, name) ? known[name] : undefined
+    run.contexts.keep(name, { url, user, token, fingerprint })
+    if (before?.url === url) await revoked({ ...before, fingerprint })
     if (options.json === true) run.json({ context: name, url, user })
     else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
   } finally {
     await connection.ask('DELETE', '/token').catch(() => undefined)
     connection.close()
   }
+}
+
+/** Whoever logs in here once more, or under another name of a context, has one by the usual name already. */
+async function tokenFor(connection: Connection, expiresInDays: number): Promise<string> {
+  const name = `fulcrum of ${userInfo().username}@${hostname()}`
+  const made = (as: string) =>
+    connection.ask<{ readonly token: string }>('POST', '/localUsers/me/tokens', { body: { name: as, expiresInDays } })
+  const { data } = await made(name).catch((error: unknown) => {
+    if (!(error instanceof Refusal) || error.code !== 'NAME_NOT_UNIQUE') throw error
+    return made(`${name}, ${new Date().toISOString()}`)
+  })
+  return data.token
+}
+
+/** What nobody has any more, as far as the daemon knows it still. */
+async function revoked(context: Context): Promise<void> {
+  const connection = new Connection(context)
+  await connection.ask('DELETE', '/token').catch(() => undefined)
+  connection.close()
 }
 
 /** The certificate to keep to; undefined where authorities that this machine trusts vouch for it. */

@@ -7,6 +7,10 @@ import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
 
+interface Named {
+  readonly name: string
+}
+
 t.test('a login keeps a token and the certificate, and a logout revokes it', async (test) => {
   const { home, url, fingerprint, call } = await fixture(test)
   const env = { HOME: home }
@@ -30,6 +34,20 @@ t.test('a login keeps a token and the certificate, and a logout revokes it', asy
   test.match(await run(['pending']), { exit: 1, err: /nobody is logged in/ })
 })
 
+t.test('whoever has logged in logs in again, and leaves no token behind', async (test) => {
+  const { home, url, call } = await fixture(test)
+  const run = (args: readonly string[]) =>
+    fulcrum(args, { HOME: home }, { answers: ['y', ADMIN.email, ADMIN.password] })
+  const names = async () => (await call('GET', '/localUsers/me/tokens')).json.data.map(({ name }: Named) => name)
+  for (const name of ['lb', 'lb', 'lb', 'other']) {
+    test.match(await run(['login', url, '--name', name]), { exit: 0 })
+    test.match(await run(['pending']), { exit: 0 })
+  }
+  const tokens = await names()
+  test.equal(tokens.length, 2, 'one for each context')
+  for (const name of tokens) test.match(name, /^fulcrum of \S+@\S+(, [\dT:.-]+Z)?$/)
+})
+
 t.test('a logout forgets the context whose token it revokes, and no other one', async (test) => {
   const { home, url, fingerprint, call, env } = await fixture(test)
   const run = (args: string, more = {}) => fulcrum(args.split(' '), { HOME: home, ...more })
@@ -37,7 +55,7 @@ t.test('a logout forgets the context whose token it revokes, and no other one', 
     (await call('POST', '/localUsers/me/tokens', { body: { name } })).json.data.token
   for (const name of ['lb3', 'lb2', 'lb1'])
     new Contexts({ HOME: home }).keep(name, { url, user: ADMIN.email, token: await tokenOf(name), fingerprint })
-  const names = async () => JSON.parse((await run('contexts --json')).out).map((one: { name: string }) => one.name)
+  const names = async () => JSON.parse((await run('contexts --json')).out).map(({ name }: Named) => name)
   test.match(await run('logout --json', { FULCRUM_CONTEXT: 'lb2' }), { exit: 0, out: /"context": "lb2"/ })
   test.same(await names(), ['lb3', 'lb1'])
   test.match(await run('pending'), { exit: 0 }, 'the current one is logged in still')
