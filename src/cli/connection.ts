@@ -55,9 +55,13 @@ export class Unreachable extends Failure {
   /** Nothing of a request was sent yet. */
   readonly isUnsent: boolean
 
-  constructor(url: string, error: unknown, isUnsent = false) {
-    super(`${url} cannot be reached: ${reasonOf(error)}`)
-    this.isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
+  /** `method`: of what was asked for, and may be done where only its answer is lost. */
+  constructor(url: string, error: unknown, { isUnsent = false, method = 'GET' } = {}) {
+    const isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
+    const isDoubtful = isLost && !isUnsent && method !== 'GET'
+    const advice = isDoubtful ? '; what was asked for may be done: look before you repeat it' : ''
+    super(`${url} cannot be reached: ${reasonOf(error)}${advice}`)
+    this.isLost = isLost
     this.isUnsent = isUnsent
   }
 }
@@ -137,7 +141,7 @@ export class Connection {
   async ask<T>(method: string, path: string, sent: Sent = {}): Promise<Received<T>> {
     const answer = await this.#tried(method, path, sent)
     const text = await answer.text().catch((error: unknown) => {
-      throw new Unreachable(this.#target.url, error)
+      throw new Unreachable(this.#target.url, error, { method })
     })
     const json = parsed(text)
     if (!answer.ok) return this.#fail(refusedBy(answer.status, json))
@@ -193,7 +197,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const going = this.#begun(options, (message) => resolve(new Came(message)))
       going.on('timeout', () => going.destroy(new Error('no answer for two minutes')))
-      going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error)))
+      going.on('error', (error) => reject(error instanceof Failure ? error : new Unreachable(url, error, { method })))
       going.end(body)
     })
   }
@@ -328,7 +332,7 @@ function connected(url: string): Promise<TLSSocket> {
       socket.setTimeout(0)
       resolve(socket)
     })
-    socket.on('error', (error) => reject(new Unreachable(url, error, true)))
+    socket.on('error', (error) => reject(new Unreachable(url, error, { isUnsent: true })))
   })
 }
 
