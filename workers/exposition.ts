@@ -7,7 +7,13 @@ import { type DocumentParts, DocumentWriter } from '../src/exposition/document-w
 import { sharedMemory } from '../src/exposition/shared-memory.ts'
 
 // Of this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they are.
-if (!isMainThread) setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+if (!isMainThread) {
+  try {
+    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Where it may not, it works all the same: an error of a thread that begins would end the daemon.
+  }
+}
 
 /**
  * A thread that is woken may have to wait until the one that runs has had its slice, milliseconds, whatever the

@@ -127,7 +127,10 @@ export class AlertBook {
     if (known.seen !== this.#look || isEvent(met.rule)) known.count++
     known.seen = this.#look
     known.clearSince_ms = undefined
-    if (known.alert !== undefined && known.alert.value !== met.value) known.alert = { ...known.alert, value: met.value }
+    const { alert } = known
+    if (alert === undefined || (alert.value === met.value && alert.text === met.text)) return
+    // What is repeated says what is so now.
+    known.alert = { ...alert, object: met.object, value: met.value, text: met.text }
   }
 
   #begun(met: Met, key: string): Active {

@@ -57,7 +57,8 @@ const firstIn = (data: object, ...fields: readonly string[]): string =>
   fields.map((field) => textIn(data, field)).find((text) => text !== '') ?? ''
 
 function metBy(rule: AlertRule, kind: string, state: string, data: object): Met {
-  const id = firstIn(data, 'id', 'nodeId', 'fingerprint', 'email', 'ip')
+  // The node that tells of an address, and the certificate that an order has, come last.
+  const id = firstIn(data, 'id', 'floatingIpId', 'order', 'email', 'ip', 'nodeId', 'fingerprint')
   const backend = textIn(data, 'backendName')
   const name = firstIn(data, 'name', 'title', 'email', 'ip', 'id')
   const object = { type: kind, id: [textIn(data, 'backendId'), id].filter((one) => one !== '').join('/'), name }

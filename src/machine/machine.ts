@@ -189,7 +189,7 @@ export function createMachine(settings: Settings): Machine {
       return stopped.ok ? undefined : stopped.output
     },
     async close() {
-      await Promise.all([pool, probes, checks, compute, exposition, acme, intake].map((each) => each.close()))
+      await Promise.all([pool, probes, checks, compute, exposition, acme, alerts, intake].map((each) => each.close()))
     },
   }
 }

@@ -68,6 +68,7 @@ export class Snapshots implements SnapshotsActor {
   async create(by: string): Promise<Started> {
     this.#refuse()
     await this.createArgv()
+    this.#refuse()
     return this.#started(await this.#parts.jobs.start(this.#create, { bootId: this.#parts.clock.bootId }, by))
   }
 

@@ -94,6 +94,24 @@ t.test('fulcrum.service', { skip: obstacle ?? false }, async (t) => {
     t.equal((bounding >> CAP_SYS_ADMIN) & 1n, 0n)
   })
 
+  await t.test('threads begin with the system calls that the unit leaves', async (t) => {
+    const unit = readFileSync(`${PROJECT}/systemd/fulcrum.service`, 'utf8')
+    const filters = Array.from(unit.matchAll(/^SystemCall.*$/gm), ([line]) => `--property=${line}`)
+    const thread = `import { getPriority } from 'node:os'; import { workerData } from 'node:worker_threads'
+      await import('/opt/fulcrum/workers/' + workerData + '.ts'); console.log(getPriority(0))`
+    const script = `for (const name of ['acme', 'alerts', 'compute', 'exposition', 'intake'])
+      await once(new Worker(${JSON.stringify(thread)}, { eval: true, workerData: name }), 'exit')`
+    const begun = async (properties: readonly string[]) => {
+      const words = ['--wait', '--pipe', '--quiet', ...properties, NODE, '--no-warnings', '--input-type=module', '-e']
+      const imports = "import { once } from 'node:events'; import { Worker } from 'node:worker_threads';"
+      const { stdout, stderr } = await machine.run('systemd-run', ...words, imports + script)
+      return `${stdout}${stderr}`.trim().split('\n')
+    }
+    t.same(await begun(filters), ['0', '0', '0', '10', '0'], 'the one that writes metrics goes behind the others')
+    const without = filters.map((line) => line.replace(' setpriority', ''))
+    t.same(await begun(without), ['0', '0', '0', '0', '0'], 'and begins also where it may not')
+  })
+
   await t.test('a deadline ends what runs outside of the unit as well', async (t) => {
     const script = `const { runProgram } = await import('/opt/fulcrum/workers/host/linux-host.ts')
       const outside = { isUnconfined: true }

@@ -1,5 +1,5 @@
 import { connect, isIP, type Socket } from 'node:net'
-import { createTransport } from 'nodemailer'
+import { createTransport, type Transporter } from 'nodemailer'
 import { checkServerIdentity } from '../../src/base/server-identity.ts'
 import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
 import type { Found } from '../../src/base/outward-place.ts'
@@ -17,16 +17,43 @@ export const mailWay: Way = async function* mailWay(sending) {
   const transport = createTransport(optionsOf(target, found, hostname))
   try {
     for (const message of messages) {
-      try {
-        await transport.sendMail(mailOf(message, target, hostname))
-      } catch (error) {
-        throw failureOf(error)
-      }
+      await send(transport, mailOf(message, target, hostname), `${target.id} ${message.id}`)
       yield 1
     }
   } finally {
     transport.close()
   }
+}
+
+type Mail = ReturnType<typeof mailOf>
+interface Outcome {
+  readonly accepted?: readonly unknown[]
+  readonly rejectedErrors?: readonly Error[]
+}
+
+/** Who has which message: servers may take one for some people, and for others later or never. */
+const having = new Map<string, ReadonlySet<string>>()
+/** More than wait for all targets at a time. */
+const HAVING_MAX = 1_000
+
+/** Ends well when all have it. */
+async function send(transport: Transporter, mail: Mail, key: string): Promise<void> {
+  const had = having.get(key) ?? new Set()
+  const to = mail.to.map(({ address }) => address).filter((address) => !had.has(address))
+  const envelope = { from: mail.from.address, to }
+  const outcome: Outcome = await transport.sendMail({ ...mail, envelope }).catch((error: unknown) => {
+    if (had.size === 0) throw failureOf(error)
+    return Object(error)
+  })
+  const { rejectedErrors = [] } = outcome
+  const has = new Set([...had, ...(outcome.accepted ?? []).map(String)])
+  having.delete(key)
+  if (to.every((address) => has.has(address))) return
+  if (having.size >= HAVING_MAX) having.clear()
+  having.set(key, has)
+  if (rejectedErrors.length === 0) throw failureOf(outcome)
+  const isFinal = rejectedErrors.every((error) => Number(Reflect.get(error, 'responseCode')) >= 500)
+  throw new Failed('send', rejectedErrors.map(reasonOf).join('; '), { isFinal })
 }
 
 function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarget, found: Found, name: string) {

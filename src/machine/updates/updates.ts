@@ -294,16 +294,23 @@ export class Updates implements UpdatesActor {
   }
 
   async #refuse({ isRelease = false, isForced = false } = {}) {
-    const { power, jobs, departure } = this.#parts
+    const { departure } = this.#parts
     const { facts, touchesPackages } = this.#parts.machine
+    this.#refuseBusy()
+    const ground = await facts.updateGround()
+    if (touchesPackages) refuseGround(ground, isRelease)
+    if (touchesPackages) await departure.refuse(isForced)
+    // That took seconds, in which others may have begun.
+    this.#refuseBusy()
+    return ground
+  }
+
+  #refuseBusy(): void {
+    const { power, jobs } = this.#parts
     power.refuseGoingDown()
     this.#refuseWhileApplying()
     const running = jobs.running(PACKAGES_GROUP) ?? jobs.running(SNAPSHOT_GROUP)
     if (running !== undefined) throw excludedBy(running, 10)
-    const ground = await facts.updateGround()
-    if (touchesPackages) refuseGround(ground, isRelease)
-    if (touchesPackages) await departure.refuse(isForced)
-    return ground
   }
 
   /** Packages wait while the configuration is being applied, or waits for its confirmation. */

@@ -51,6 +51,22 @@ t.test(
   },
 )
 
+t.test('what is repeated says what is so now', (test) => {
+  const rule = alertRule({ type: 'certificateEnd' }, { for: 0, repeatEvery: 60 })
+  const { book, clock, byId } = fixture([rule])
+  const told = (text: string, value: number) => {
+    book.begin()
+    book.met({ rule, key: 'c', object: { type: 'certificate', id: 'c', name: 'c' }, value, text })
+    book.end(byId, new Set())
+    return book.takeToTell().flatMap(({ alerts }) => alerts.map((alert) => `${alert.text} ${alert.value}`))
+  }
+  test.same(told('c ends soon', 3), ['c ends soon 3'])
+  clock.advance(60_000)
+  test.same(told('c has ended', -1), ['c has ended -1'])
+  test.match(book.firing, [{ text: 'c has ended', value: -1 }])
+  test.end()
+})
+
 t.test('what comes and goes is told once', (test) => {
   const { look, book } = fixture()
   test.same(look(['a'], 20), [])

@@ -30,6 +30,34 @@ t.test('events of the kinds and states that a rule wants are met once', (test) =
   test.end()
 })
 
+t.test('each thing is an alert of its own, whatever tells of it', (test) => {
+  const conditions = new EventConditions([alertRule({ type: 'event', events: ['address', 'certificate', 'login'] })])
+  const node = { state: 'taken', nodeId: 'n' }
+  for (const data of [
+    { ...node, ip: '192.0.2.1', floatingIpId: 'f1' },
+    { ...node, ip: '192.0.2.2', floatingIpId: 'f2' },
+    { ...node, ip: '192.0.2.3', floatingIpId: undefined },
+  ])
+    conditions.take({ id: 1, at: '', kind: 'address', data })
+  for (const order of ['a', 'b'])
+    conditions.take({ id: 1, at: '', kind: 'certificate', data: { state: 'renewal failed', name: 'site', order } })
+  conditions.take({ id: 1, at: '', kind: 'certificate', data: { state: 'ends', name: 'site', fingerprint: 'AB' } })
+  conditions.take({ id: 1, at: '', kind: 'login', data: { state: 'refused', email: 'a@b', address: '::1' } })
+  test.same(
+    metOf(conditions).map(({ key }) => key),
+    [
+      'address/f1/taken',
+      'address/f2/taken',
+      'address/192.0.2.3/taken',
+      'certificate/a/renewal failed',
+      'certificate/b/renewal failed',
+      'certificate/AB/ends',
+      'login/a@b/refused',
+    ],
+  )
+  test.end()
+})
+
 t.test('a rule may want several kinds, and of others nothing is looked at', (test) => {
   const rule = alertRule({ type: 'event', events: ['node', 'realServer', 'node'] })
   const conditions = new EventConditions([rule, alertRule({ type: 'event', events: ['node'] }, { id: 'rule-2' })])

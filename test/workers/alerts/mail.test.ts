@@ -81,3 +81,23 @@ t.test('what is not taken says why: for now, or for good', { skip: noSmtpServer 
   test.match(await deliver(sendingTo(target)), { taken: 0, failure: { stage: 'connect' } })
   test.match(await deliver(sendingTo({ ...MAIL, host: 'no-such-host.invalid' })), { failure: { stage: 'resolve' } })
 })
+
+t.test(
+  'of several people each gets it once, also who gets it later, or never',
+  { skip: noSmtpServer },
+  async (test) => {
+    const own = certificateMaker(test).pair({ name: 'localhost' })
+    const server = await smtpServer(test, { way: 'tcp', own })
+    const target = { ...MAIL, transport: 'tcp' as const, port: server.port }
+    const recipients = () => server.mails().map(({ to }) => to)
+    const some = sendingTo({ ...target, to: ['a@example.test', 'later@example.test', 'b@example.test'] })
+    test.match(await deliver(some), { taken: 0, failure: { stage: 'send', reason: /450 come again/ } })
+    test.match(await deliver(some), { taken: 1, failure: undefined })
+    test.same(recipients(), [['a@example.test', 'b@example.test'], ['later@example.test']])
+    const one = sendingTo({ ...target, to: ['a@example.test', 'never@example.test'] }, [alertMessage({ id: 'other' })])
+    test.match(await deliver(one), { taken: 0, failure: { reason: /550 nobody/, isFinal: true } })
+    test.same(recipients()[2], ['a@example.test'])
+    test.match(await deliver(one), { failure: { isFinal: true } })
+    test.equal(recipients().length, 3, 'who has it is not told again')
+  },
+)
