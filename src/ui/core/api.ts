@@ -16,6 +16,8 @@ export { type FieldError, Refused } from '../../client/refused.ts'
 /** Where the API is, seen from the page. */
 export const BASE = 'api/v1'
 const UNPROCESSABLE = 422
+/** What ends a session. A wrong password or code in a form is refused with 401 as well, and ends nothing. */
+const ENDED: ReadonlySet<unknown> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 /** Somebody sits before it: who is to come back later than this in all is told so. A daemon begins anew in less. */
 const WAIT_S_MAX = 4
 
@@ -105,9 +107,14 @@ async function send(method: string, path: string, sent: Sent): Promise<Response>
     ...(aborted === undefined ? {} : { signal: aborted }),
   })
   const response = await sending.send(request)
-  if (response.status === 401 && token.value !== undefined) isLocked.value = true
+  if (response.status === 401 && token.value !== undefined) await lockIfEnded(response.clone())
   if (response.status === 403) refused.value += 1
   return response
+}
+
+async function lockIfEnded(response: Response): Promise<void> {
+  const { code } = Object(await response.json().catch(() => undefined)) as { readonly code?: unknown }
+  if (ENDED.has(code)) isLocked.value = true
 }
 
 /** `fetch` throws a TypeError when there was no answer. */

@@ -1,0 +1,56 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { ask, isLocked, token } from '../../../../src/ui/core/api.ts'
+
+const HOST = 'https://fulcrum.test/'
+
+/** Addresses of the page are relative to the daemon that served it. */
+class OfPage extends Request {
+  constructor(input: string | Request, init?: RequestInit) {
+    super(typeof input === 'string' ? new URL(input, HOST) : input, init)
+  }
+}
+
+/** Each request is answered by the next of these. */
+function answering(test: Test, answers: readonly (readonly [number, object])[]): void {
+  const left = [...answers]
+  const answer = () => {
+    const [status, body] = left.shift() ?? [500, {}]
+    return Promise.resolve(Response.json({ status: 'error', ...body }, { status }))
+  }
+  test.intercept(globalThis, 'Request', { value: OfPage })
+  test.intercept(globalThis, 'fetch', { value: answer })
+  token.hold('of a session', false)
+  test.teardown(() => {
+    token.hold(undefined, false)
+    isLocked.value = false
+  })
+}
+
+const refusal = (code: string) => [401, { code, message: code }] as const
+
+t.test('a wrong password or code in a form does not end the session', async (test) => {
+  const codes = ['INVALID_CREDENTIALS', 'TWO_FACTOR_REQUIRED', 'TWO_FACTOR_INVALID']
+  answering(test, codes.map(refusal))
+  for (const code of codes) {
+    await test.rejects(ask('PUT', '/localUsers/me/password', { body: {} }), { code })
+    test.notOk(isLocked.value, code)
+  }
+})
+
+t.test('a token that is unknown or has expired locks the page', async (test) => {
+  const codes = ['UNAUTHENTICATED', 'TOKEN_EXPIRED']
+  answering(test, codes.map(refusal))
+  for (const code of codes) {
+    isLocked.value = false
+    await test.rejects(ask('GET', '/overview'), { code })
+    test.ok(isLocked.value, code)
+  }
+})
+
+t.test('who has no session is not locked out of one', async (test) => {
+  answering(test, [refusal('UNAUTHENTICATED')])
+  token.hold(undefined, false)
+  await test.rejects(ask('GET', '/overview'), { code: 'UNAUTHENTICATED' })
+  test.notOk(isLocked.value)
+})
