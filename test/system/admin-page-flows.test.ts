@@ -74,6 +74,56 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   test.same(faults, [])
 })
 
+t.test('a form loses nothing that is typed into it', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const server = (name: string) =>
+    daemon.data('POST', '/ipvsDirector/rips', { name, ip: '127.0.0.1', port: 8080 }).then(({ id }) => id as string)
+  const [one, two] = [await server('one'), await server('two')]
+  const reals = [{ ripId: one }, { ripId: two, weight: 7 }]
+  const backend = await daemon.data('POST', '/layer7proxy/backends', { name: 'shop', mode: 'http', reals })
+  const frontend = { name: 'store', mode: 'http', ip: '127.0.0.1', ports: '18080', defaultBackendId: backend.id }
+  const { id } = await daemon.data('POST', '/layer7proxy/frontends', frontend)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  await page.evaluate(`location.hash = '#/servers/${one}'`)
+  await page.click('.page-head .actions >> text=Edit')
+  await page.waitForSelector('.dialog .fields')
+  const fields = await page.locator('.dialog .field > label').allTextContents()
+  test.notOk(fields.includes('Health'), 'what a read tells beside what may be sent is no field')
+  await page.click('.dialog .late > summary')
+  await page.focus('.dialog .late input[type=text]')
+  await page.keyboard.type('team')
+  test.equal(await page.inputValue('.dialog .late input:focus'), 'team', 'a field stays where somebody types into it')
+  await page.click('.dialog-foot >> text=Cancel')
+
+  // Each entry of a list goes on as the one that it was.
+  await page.evaluate(`location.hash = '#/services'`)
+  await page.click('.chip:has-text("shop")')
+  await page.click('.dialog .list:has(.entry) >> nth=0 >> .entry >> nth=0 >> [aria-label=Remove]')
+  test.equal(await page.inputValue('.dialog .entry label:text-is("Weight") + input:visible'), '7')
+  await page.waitForSelector('.dialog .list > button:focus')
+  await page.click('.dialog-foot >> text=Cancel')
+
+  // What cannot be read is not left out without a word, wherever it stands.
+  await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
+  await page.click('.page-head .actions >> text=Edit')
+  await page.click('.dialog .late > summary')
+  const json = 'div.field:has(> label:text-is("HSTS")) > textarea'
+  await page.fill(json, '{ "maxAge": ')
+  await page.click('.dialog .late > summary')
+  await page.click('.dialog-foot .main')
+  await page.waitForSelector(`${json}:visible:focus`)
+  await page.waitForSelector('.dialog .error:has-text("This is no JSON")')
+  await page.click('.dialog .choice >> text=History')
+  await page.waitForSelector(`${json}:visible`)
+  test.ok(await page.isVisible('.dialog'), 'nothing is saved')
+  await page.fill(json, '')
+  await page.click('.dialog .choice >> text=JSON')
+  await page.waitForSelector('.dialog pre:has-text("store")')
+  test.same(faults, [])
+})
+
 t.test('by keyboard alone: log in, search, a page, an operation', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)

@@ -22,6 +22,7 @@ export interface Schema {
   readonly pattern?: string
   readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean | Schema
+  readonly readOnly?: boolean
   readonly 'x-refers-to'?: readonly string[]
 }
 

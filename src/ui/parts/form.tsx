@@ -1,10 +1,12 @@
-import { useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FieldError } from '../core/api.ts'
+import { begunWith, isBlamed, namesOf, ordered } from '../core/form-order.ts'
 import { shownValue } from '../core/merge.ts'
 import { placeOf, type RecordLike, useRecords } from '../core/records.ts'
 import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button } from './basic.tsx'
+import { JsonField } from './json-field.tsx'
 
 /** A form made of a schema of the API: every field knows its type, range, default, and the records it may name. */
 
@@ -46,21 +48,24 @@ export function labelOf(name: string): string {
   return written.charAt(0).toUpperCase() + written.slice(1)
 }
 
+/**
+ * What is early is decided once: a field that moved because somebody begins to type into it would lose the focus. Only
+ * what is refused comes forward later, and stays.
+ */
 export function Fields({ schema, path = '', value, errors, onChange, first = [] }: FieldsProps) {
+  const begun = useRef<{ early: ReadonlySet<string>; readonly isOpen: boolean } | undefined>(undefined)
   const known = api.value
   if (known === undefined) return null
-  const { properties = {}, required = [] } = known.whole(schema)
-  const isEarly = (name: string) =>
-    required.includes(name) ||
-    first.includes(name) ||
-    errors.some(({ field }) => field === within(path, name) || field.startsWith(`${within(path, name)}.`)) ||
-    (value[name] !== undefined && !isSame(value[name], properties[name]?.default))
-  const names = Object.keys(properties)
-  const early = [
-    ...first.filter((name) => names.includes(name)),
-    ...names.filter((name) => isEarly(name) && !first.includes(name)),
-  ]
-  const late = names.filter((name) => !early.includes(name))
+  const whole = known.whole(schema)
+  const { properties = {}, required = [] } = whole
+  const names = namesOf(whole)
+  if (begun.current === undefined) {
+    const early = begunWith(whole, value, first)
+    begun.current = { early, isOpen: !names.some((name) => early.has(name)) }
+  }
+  const blamed = names.filter((name) => isBlamed(within(path, name), errors))
+  begun.current.early = new Set([...begun.current.early, ...blamed])
+  const { early, late } = ordered(names, first, begun.current.early)
   const field = (name: string) => (
     <Field
       key={name}
@@ -77,7 +82,7 @@ export function Fields({ schema, path = '', value, errors, onChange, first = [] 
     <div class="fields">
       {early.map(field)}
       {late.length === 0 ? null : (
-        <details class="late" open={early.length === 0}>
+        <details class="late" open={begun.current.isOpen} onInvalidCapture={opened}>
           <summary>{t('{count:more setting|more settings}', { count: late.length })}</summary>
           <div class="fields">{late.map(field)}</div>
         </details>
@@ -86,7 +91,10 @@ export function Fields({ schema, path = '', value, errors, onChange, first = [] 
   )
 }
 
-const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+/** What holds up a form has to be seen. */
+const opened = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }) => {
+  currentTarget.open = true
+}
 
 /** Undefined leaves a field out. */
 function withValue(values: Values, name: string, value: unknown): Values {
@@ -205,6 +213,7 @@ function Input(props: InputProps) {
           {...common}
           type="number"
           inputMode="numeric"
+          step="any"
           min={schema.minimum}
           max={schema.maximum}
           placeholder={usual}
@@ -253,7 +262,7 @@ function Input(props: InputProps) {
     case 'forms':
       return <Forms {...props} forms={how.forms} />
     default:
-      return <Json {...common} value={value} onChange={onChange} />
+      return <JsonField {...common} value={value} onChange={onChange} />
   }
 }
 
@@ -283,17 +292,47 @@ export function RecordChoice({ section, value, onChange, isRequired, ...more }: 
   )
 }
 
+const movedUp = <T,>(list: readonly T[], at: number): readonly T[] =>
+  list.toSpliced(at - 1, 2, ...list.slice(at - 1, at + 1).toReversed())
+
+/** A button that goes with its entry, or moves with it, takes the focus away: whoever works by keyboard goes on. */
+function useKeptFocus() {
+  const list = useRef<HTMLDivElement>(null)
+  const pressed = useRef<Element | null>(null)
+  useLayoutEffect(() => {
+    const button = pressed.current
+    pressed.current = null
+    if (!(button instanceof HTMLElement) || document.activeElement !== document.body) return
+    const add = list.current?.querySelector<HTMLElement>(':scope > button')
+    if (button.isConnected) button.focus()
+    else add?.focus()
+  })
+  const onClick = () => (pressed.current = document.activeElement)
+  return { list, onClick }
+}
+
 function List({ name, path, value, errors, onChange, items, known }: InputProps & { readonly items: Schema }) {
   const list = Array.isArray(value) ? (value as readonly unknown[]) : []
-  const replaced = (at: number, next: readonly unknown[]) =>
-    onChange([...list.slice(0, at), ...next, ...list.slice(at + 1)])
+  // An entry stays the same one wherever it moves, with what is typed in it.
+  const keys = useRef<readonly number[]>([])
+  const last = useRef(0)
+  const focus = useKeptFocus()
+  keys.current = list.map((_, at) => keys.current[at] ?? (last.current += 1))
+  const replaced = (at: number, next: unknown) => onChange(list.with(at, next))
   const { how } = askedOf(items, name, known)
   const isObject = how.kind === 'fields' || how.kind === 'forms'
-  const swap = (at: number) => onChange([...list.slice(0, at - 1), list[at], list[at - 1], ...list.slice(at + 1)])
+  const remove = (at: number) => {
+    keys.current = keys.current.toSpliced(at, 1)
+    onChange(list.toSpliced(at, 1))
+  }
+  const moveUp = (at: number) => {
+    keys.current = movedUp(keys.current, at)
+    onChange(movedUp(list, at))
+  }
   return (
-    <div class="list">
+    <div ref={focus.list} class="list">
       {list.map((one, at) => (
-        <div key={at} class={isObject ? 'entry object' : 'entry'}>
+        <div key={keys.current[at]} class={isObject ? 'entry object' : 'entry'}>
           <Field
             name={`${labelOf(name)} ${at + 1}`}
             schema={items}
@@ -301,15 +340,15 @@ function List({ name, path, value, errors, onChange, items, known }: InputProps 
             value={one}
             isRequired
             errors={errors}
-            onChange={(next) => replaced(at, [next ?? (isObject ? {} : '')])}
+            onChange={(next) => replaced(at, next ?? (isObject ? {} : ''))}
           />
-          <span class="entry-actions">
+          <span class="entry-actions" onClickCapture={focus.onClick}>
             {at === 0 ? null : (
-              <Button kind="quiet" aria-label={t('Move up')} onClick={() => swap(at)}>
+              <Button kind="quiet" aria-label={t('Move up')} onClick={() => moveUp(at)}>
                 ↑
               </Button>
             )}
-            <Button kind="quiet" icon="trash" aria-label={t('Remove')} onClick={() => replaced(at, [])} />
+            <Button kind="quiet" icon="trash" aria-label={t('Remove')} onClick={() => remove(at)} />
           </span>
         </div>
       ))}
@@ -344,39 +383,15 @@ function Forms({ path, value, errors, onChange, forms, id }: InputProps & { read
         </div>
       )}
       {chosen === undefined ? null : (
-        <Fields schema={chosen} path={path} value={values} errors={errors} onChange={onChange} />
+        <Fields
+          key={mark === undefined ? undefined : shownValue(values[mark])}
+          schema={chosen}
+          path={path}
+          value={values}
+          errors={errors}
+          onChange={onChange}
+        />
       )}
     </div>
-  )
-}
-
-/** What no form is made for: JSON, which is read when the field is left. */
-function Json({
-  value,
-  onChange,
-  ...more
-}: {
-  readonly id: string
-  readonly value: unknown
-  readonly onChange: (value: unknown) => void
-}) {
-  const text = value === undefined ? '' : JSON.stringify(value, null, 2)
-  return (
-    <textarea
-      {...more}
-      class="code"
-      rows={4}
-      spellcheck={false}
-      defaultValue={text}
-      onBlur={({ currentTarget }) => {
-        try {
-          onChange(currentTarget.value.trim() === '' ? undefined : JSON.parse(currentTarget.value))
-          currentTarget.setCustomValidity('')
-        } catch {
-          currentTarget.setCustomValidity(t('This is no JSON'))
-          currentTarget.reportValidity()
-        }
-      }}
-    />
   )
 }

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, shownValue } from '../core/merge.ts'
@@ -49,7 +49,8 @@ function Asking({
   const body = useSignal<Values>({})
   const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
-  const base = useSignal<Values>({})
+  const base = useSignal<Values | undefined>(undefined)
+  const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     // Settings are changed, not typed anew.
     const path = here(operation.path)
@@ -94,12 +95,12 @@ function Asking({
         ? operation.method === 'GET'
           ? {}
           : { body: {} }
-        : { body: changedFields(base.value, body.value) }
+        : { body: changedFields(base.value ?? {}, body.value) }
     const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
     answer.value = { message, data }
     if (operation.effect !== 'read') await changed()
   }
-  const sendIfAllowed = () => (isAllowed ? run(send) : undefined)
+  const sendIfWhole = () => (isAllowed && form.current?.reportValidity() !== false ? run(send) : undefined)
 
   const foot = (
     <>
@@ -108,7 +109,7 @@ function Asking({
         <Button
           kind={operation.method === 'DELETE' ? 'danger' : 'main'}
           isBusy={isBusy.value}
-          onClick={() => void sendIfAllowed()}
+          onClick={() => void sendIfWhole()}
         >
           {operation.effect === 'read' ? t('Ask') : t('Send')}
         </Button>
@@ -122,9 +123,10 @@ function Asking({
       {operation.description === '' ? null : <p class="hint">{operation.description}</p>}
       <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault()
-          void sendIfAllowed()
+          void sendIfWhole()
         }}
       >
         {asked.length === 0 ? null : (
@@ -137,6 +139,8 @@ function Asking({
         )}
         {operation.body === undefined ? null : (
           <Fields
+            // What was read says which fields come first.
+            key={base.value === undefined ? 'new' : 'read'}
             schema={operation.body}
             value={body.value}
             errors={refusal.value?.errors ?? []}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import type { Ref } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask, type FieldError, read, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, merge, type Merged, type Values } from '../core/merge.ts'
@@ -51,6 +52,9 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const met = useSignal<Merged | undefined>(undefined)
   const tab = useSignal<View>('form')
   const seesLines = useSignal(false)
+  const form = useRef<HTMLFormElement>(null)
+  /** Whatever cannot be sent as it stands is shown at its field. */
+  const isWhole = () => form.current?.reportValidity() !== false
   const operation = api.value?.operations.get(id === undefined ? create : update)
   useEffect(() => void loadApi(), [])
   useEffect(() => {
@@ -60,7 +64,7 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
 
   async function save() {
     const drawn = draft.value
-    if (operation !== undefined && drawn !== undefined) await run(() => send(operation, drawn))
+    if (operation !== undefined && drawn !== undefined && isWhole()) await run(() => send(operation, drawn))
   }
 
   async function send(of: Operation, { base, value, etag }: Draft) {
@@ -103,7 +107,14 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const errors = refusal.value?.errors ?? []
   return (
     <Dialog title={title} onClose={onClose} isWide isWidest={seesLines.value} foot={foot}>
-      {id === undefined ? null : <Views value={tab.value} onChange={(next) => (tab.value = next)} />}
+      {id === undefined ? null : (
+        <Views
+          value={tab.value}
+          onChange={(next) => {
+            if (isWhole()) tab.value = next
+          }}
+        />
+      )}
       <FormProblems error={refusal.value?.message} errors={errors} />
       <Conflicts
         merged={met.value}
@@ -119,6 +130,8 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
         <pre class="code block">{JSON.stringify(now.value, null, 2)}</pre>
       ) : (
         <FormBesideLines
+          key={now.etag}
+          form={form}
           schema={operation.body}
           value={now.value}
           errors={errors}
@@ -177,6 +190,7 @@ const Views = ({ value, onChange }: { readonly value: View; readonly onChange: (
 )
 
 interface Beside {
+  readonly form: Ref<HTMLFormElement>
   readonly schema: Schema
   readonly value: Values
   readonly errors: readonly FieldError[]
@@ -186,9 +200,10 @@ interface Beside {
   readonly onSubmit: () => void
 }
 
-const FormBesideLines = ({ schema, value, errors, first, lines, onChange, onSubmit }: Beside) => (
+const FormBesideLines = ({ form, schema, value, errors, first, lines, onChange, onSubmit }: Beside) => (
   <div class={lines === undefined ? '' : 'two'}>
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit()

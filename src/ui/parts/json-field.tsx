@@ -1,0 +1,54 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../core/text.ts'
+
+function isJson(text: string): boolean {
+  try {
+    if (text.trim() !== '') JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What no form is made for: JSON, which is read when the field is left. What cannot be read holds up the form. */
+export function JsonField({
+  value,
+  onChange,
+  'aria-invalid': isRefused = false,
+  ...more
+}: {
+  readonly id: string
+  readonly 'aria-invalid'?: boolean
+  readonly value: unknown
+  readonly onChange: (value: unknown) => void
+}) {
+  const input = useRef<HTMLTextAreaElement>(null)
+  const written = value === undefined ? '' : JSON.stringify(value, null, 2)
+  const typed = useSignal({ over: written, text: written })
+  const isLeft = useSignal(false)
+  // A value that comes from elsewhere counts for more than what was typed over the one before.
+  const text = typed.value.over === written ? typed.value.text : written
+  const problem = isJson(text) ? '' : t('This is no JSON')
+  const isWrong = problem !== '' && isLeft.value
+  useEffect(() => input.current?.setCustomValidity(problem), [problem])
+  return (
+    <>
+      <textarea
+        {...more}
+        aria-invalid={isRefused || isWrong}
+        ref={input}
+        class="code"
+        rows={4}
+        spellcheck={false}
+        value={text}
+        onInput={({ currentTarget }) => (typed.value = { over: written, text: currentTarget.value })}
+        onBlur={({ currentTarget: { value: now } }) => {
+          isLeft.value = true
+          if (now !== written && isJson(now)) onChange(now.trim() === '' ? undefined : JSON.parse(now))
+        }}
+      />
+      {isWrong ? <strong class="error">{problem}</strong> : null}
+    </>
+  )
+}
