@@ -112,7 +112,8 @@ export function createPending({ store, born, membership, drivers, clock, engine 
     list: () => pending.list(),
     count(by) {
       const changes = store.changes()
-      return { count: changes.length, mine: changes.filter(({ actor }) => actor === by).length }
+      const changedAt = changes.reduce<string | null>((last, { at }) => (last === null || at > last ? at : last), null)
+      return { count: changes.length, mine: changes.filter(({ actor }) => actor === by).length, changedAt }
     },
     warnings() {
       const changes = store.changes()

@@ -48,8 +48,8 @@ export interface PlanPreview extends Pending {
 
 export interface PendingReader {
   list(): Promise<Pending>
-  /** How many there are, and how many of them somebody with this e-mail made. */
-  count(by: string): { readonly count: number; readonly mine: number }
+  /** How many there are, how many of them somebody with this e-mail made, and when one of them was changed last. */
+  count(by: string): { readonly count: number; readonly mine: number; readonly changedAt: string | null }
   /** What should be known of them; found anew when there are others, or after some seconds. */
   warnings(): Promise<readonly Warning[]>
   /** Ids of records of one section that differ between candidate and running. */

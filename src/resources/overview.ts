@@ -29,6 +29,7 @@ const Apply = Type.Object({
 const Pending = Type.Object({
   count: count('Pending changes.'),
   mine: count('Of these, those that the caller has changed last.'),
+  changedAt: MomentOrNull('ISO 8601. When one of them was changed last; null when there is none.'),
   warnings: Type.Array(Warning, { description: 'What should be known of them; the first 20.' }),
 })
 const Jobs = Type.Object({ running: count('Under way.'), failed: count('Failed, of those that are kept.') })
@@ -108,16 +109,16 @@ const EXAMPLE: Static<typeof Data> = {
   ],
   more: 0,
   apply: { state: 'idle', revision: 7, by: 'admin@localhost', startedAt: AT, secondsLeft: null },
-  pending: { count: 3, mine: 2, warnings: [] },
+  pending: { count: 3, mine: 2, changedAt: AT, warnings: [] },
   jobs: { running: 0, failed: 0 },
   events: [{ id: 12, at: AT, kind: 'realServer', data: { realServer: 'web2', up: false } }],
   revisions: [{ revision: 7, by: 'admin@localhost', at: AT, comment: '', count: 2 }],
 }
 
 async function pendingOf({ pending, actor }: Pick<ContextOf['read'], 'pending' | 'actor'>) {
-  const { count: all, mine } = pending.count(actor.email)
+  const { count: all, mine, changedAt } = pending.count(actor.email)
   const warnings = all === 0 ? [] : await pending.warnings()
-  return { count: all, mine, warnings: warnings.slice(0, WARNINGS_MAX) }
+  return { count: all, mine, changedAt, warnings: warnings.slice(0, WARNINGS_MAX) }
 }
 
 export const overview = [

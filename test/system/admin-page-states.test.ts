@@ -1,6 +1,7 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** What the page looks like when something around it is not as usual. */
 
@@ -65,5 +66,29 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
   await page.click('main .empty button:has-text("Show")')
   await page.click('dialog button:has-text("Apply all")')
   await page.waitForSelector('main .empty:has-text("Nothing is balanced yet.")')
+  test.same(faults, [])
+})
+
+t.test('a server that fails, and an alert that ends, while they are looked at', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const port = await freePort()
+  const end = await originAt(port)
+  const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port })
+  const healthCheck = { type: 'tcp', interval: 1, rise: 1, fall: 1 }
+  const backend = { name: 'shop', mode: 'http', reals: [{ ripId }], healthCheck }
+  await daemon.data('POST', '/layer7proxy/backends', backend)
+  const rule = { name: 'down', severity: 'critical', when: { type: 'serverDown' }, for: 0, clearFor: 0 }
+  await daemon.data('POST', '/alerts/rules', { ...rule, targets: [] })
+  await daemon.data('PUT', '/services/apply')
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.click('.menu a:has-text("Servers")')
+  await page.waitForSelector('main .badge.good:has-text("up")')
+  await end()
+  await page.waitForSelector('main .badge.bad:has-text("down")')
+  await page.click('.menu a:has-text("Alerts")')
+  await page.waitForSelector('main li:has-text("ago"), main li:has-text("now")')
+  test.teardown(await originAt(port))
+  await page.waitForSelector('main .empty:has-text("Nothing fires.")')
   test.same(faults, [])
 })

@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
+import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
 import { account, isEntering, state } from './session.ts'
@@ -71,7 +72,13 @@ export interface Overview {
     readonly by: string | null
     readonly secondsLeft: number | null
   } | null
-  readonly pending: { readonly count: number; readonly mine: number; readonly warnings: readonly Warning[] } | null
+  readonly pending: {
+    readonly count: number
+    readonly mine: number
+    /** An edit of what waits already moves nothing else. */
+    readonly changedAt: string | null
+    readonly warnings: readonly Warning[]
+  } | null
   readonly jobs: { readonly running: number; readonly failed: number } | null
   readonly events: readonly Happened[] | null
   readonly revisions: readonly Revision[] | null
@@ -97,6 +104,9 @@ const OVERVIEW_MS = 5_000
 /** Figures come once a second: a daemon that says nothing for so long is not answering, or not reached. */
 const OLD_MS = 5_000
 const ANSWER_MS = 10_000
+/** Many events at once are one look. */
+const EVENTS_MS = 1_000
+const AGAIN_MS = 5_000
 const RING = 60
 
 type Row = Record<string, unknown>
@@ -164,6 +174,10 @@ function keep(layer: LayerName, kind: FigureKind, row: Row): void {
   ofServers.set(id, (ofServers.get(id) ?? new Set()).add(key))
 }
 
+/** Whatever is configured, pending or running moves it. */
+const placeOf = ({ apply: now, pending }: Overview) =>
+  `${now?.revision} ${now?.state} ${pending?.count} ${pending?.changedAt}`
+
 let asked = 0
 
 export async function refreshOverview(): Promise<void> {
@@ -174,9 +188,9 @@ export async function refreshOverview(): Promise<void> {
     ahead_ms.value = Date.now() - Date.parse(next.time)
     const before = overview.value
     overview.value = next
-    const moved = (one: Overview | undefined) => `${one?.apply?.revision} ${one?.pending?.count} ${one?.apply?.state}`
     // Whoever shows records when the first one comes is reading them already.
-    if (before !== undefined && moved(before) !== moved(next)) changes.value += 1
+    if (before !== undefined && placeOf(before) !== placeOf(next)) changes.value += 1
+    happened('look')
   } catch {
     // Whoever is away is told of in the header.
     if (late.aborted) isAway.value = true
@@ -202,6 +216,17 @@ effect(() => {
     if (asked === 0) void refreshOverview()
   }, OVERVIEW_MS)
   return () => clearInterval(timer)
+})
+
+/** A daemon that answers again, and a page that is looked at again, may have missed anything. */
+const readAgain = spaced(AGAIN_MS, () => (changes.value = changes.peek() + 1))
+const follows = computed(() => looksOn.value && !isAway.value)
+let hasFollowed = false
+effect(() => {
+  if (!follows.value) return
+  // What is shown first is being read already.
+  if (hasFollowed) readAgain()
+  hasFollowed = true
 })
 
 const nodeId = signal<string | undefined>(undefined)
@@ -269,7 +294,15 @@ effect(() => {
 
 effect(() => {
   if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesEvents.value) return undefined
-  return follow('/events', { onEvent: () => void refreshOverview() })
+  const look = spaced(EVENTS_MS, () => void refreshOverview())
+  return follow('/events', {
+    onEvent: ({ event }) => {
+      look()
+      // Some events are not kept any more, of whatever kind.
+      if (event === 'reset') readAgain()
+      else happened(event)
+    },
+  })
 })
 
 export const self = (): string => nodeId.value ?? ''

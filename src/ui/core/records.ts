@@ -2,6 +2,7 @@ import { effect, signal, type Signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, changes, PAGE, type Query, read, readAll, Refused, underWay } from './api.ts'
 import { self } from './live.ts'
+import { movesOf } from './moves.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
 
@@ -20,6 +21,9 @@ export interface RecordLike {
 
 interface Kept {
   readonly listed: Signal<Listed<unknown>>
+  /** How often it was read, and the number of the reading that is shown. */
+  asked: number
+  told: number
   users: number
   stop: (() => void) | undefined
 }
@@ -40,7 +44,15 @@ async function whenDrawn(): Promise<void> {
   await frame()
 }
 
-async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void> {
+async function load(path: string, one: Kept): Promise<void> {
+  const { listed } = one
+  const own = (one.asked += 1)
+  /** Answers may overtake each other. */
+  function tell(now: Listed<unknown>): void {
+    if (own < one.told) return
+    one.told = own
+    listed.value = now
+  }
   try {
     // An effect calls this, and is not to be called again for what comes.
     const isNew = listed.peek().records === undefined
@@ -48,16 +60,16 @@ async function load(path: string, listed: Signal<Listed<unknown>>): Promise<void
     const { data, next } = await ask<unknown>('GET', path, { query: { limit } })
     const first = listIn(data)
     if (next !== undefined && isNew) {
-      listed.value = { ...listed.value, first }
+      tell({ ...listed.value, first })
       await whenDrawn()
     }
     const records = next === undefined ? first : [...first, ...(await readAll(path, {}, next))]
-    listed.value = { records, first: records, problem: undefined }
+    tell({ records, first: records, problem: undefined })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     // Where nothing may be seen there is nothing to show; where nobody answers, what was seen last is still there.
     const records = error instanceof Refused ? [] : listed.value.records
-    listed.value = { records, first: records ?? listed.value.first, problem }
+    tell({ records, first: records ?? listed.value.first, problem })
   }
 }
 
@@ -66,6 +78,8 @@ function keptOf(path: string): Kept {
   if (known !== undefined) return known
   const made: Kept = {
     listed: signal<Listed<unknown>>({ records: undefined, first: undefined, problem: undefined }),
+    asked: 0,
+    told: 0,
     users: 0,
     stop: undefined,
   }
@@ -75,8 +89,8 @@ function keptOf(path: string): Kept {
 
 function begin(path: string, one: Kept): void {
   one.stop ??= effect(() => {
-    // Whoever reads the signal is called at each change.
-    if (changes.value >= 0) void load(path, one.listed)
+    // Whoever reads these is called at each change.
+    if (changes.value + movesOf(path) >= 0) void load(path, one)
   })
 }
 
@@ -108,11 +122,21 @@ export function useRead<T>(
   const data = useSignal<T | undefined>(undefined)
   const problem = useSignal<string | undefined>(undefined)
   useEffect(() => {
+    let isOver = false
     read<T>(path, query).then(
-      (come) => (data.value = come),
-      (error: Error) => (problem.value = error.message),
+      (come) => {
+        if (isOver) return
+        data.value = come
+        problem.value = undefined
+      },
+      (error: Error) => {
+        if (!isOver) problem.value = error.message
+      },
     )
-  }, [path, JSON.stringify(query), changes.value])
+    return () => {
+      isOver = true
+    }
+  }, [path, JSON.stringify(query), changes.value + movesOf(path)])
   return { data: data.value, problem: problem.value }
 }
 

@@ -51,6 +51,18 @@ t.test('the first screen in one answer', async (test) => {
   )
 })
 
+t.test('each edit of a change that waits already is told', async (test) => {
+  const { call } = await applianceFixture(test)
+  const told = async () => (await call('GET', '/overview')).json.data.pending
+  test.match(await told(), { count: 0, changedAt: null })
+  const server = { name: 'web', ip: '10.0.0.1', port: 80 }
+  const { id } = (await call('POST', '/ipvsDirector/rips', { body: server })).json.data
+  const last = async () => (await call('GET', '/services/pending')).json.data.changes[0].at
+  test.match(await told(), { count: 1, changedAt: await last() })
+  await call('PUT', `/ipvsDirector/rips/${id}`, { body: { weight: 7 } })
+  test.match(await told(), { count: 1, changedAt: await last() })
+})
+
 t.test('what other endpoints tell needs their right', async (test) => {
   const { call, anonymous, login } = await applianceFixture(test)
   const role = { name: 'screen', users: [], groups: [], endpoints: [nameBasedId('GET /overview')] }

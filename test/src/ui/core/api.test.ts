@@ -1,25 +1,15 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { ask, isLocked, token } from '../../../../src/ui/core/api.ts'
-
-const HOST = 'https://fulcrum.test/'
-
-/** Addresses of the page are relative to the daemon that served it. */
-class OfPage extends Request {
-  constructor(input: string | Request, init?: RequestInit) {
-    super(typeof input === 'string' ? new URL(input, HOST) : input, init)
-  }
-}
+import { answeredPage } from '../../../fixtures/page.ts'
 
 /** Each request is answered by the next of these. */
 function answering(test: Test, answers: readonly (readonly [number, object])[]): void {
   const left = [...answers]
-  const answer = () => {
+  answeredPage(test, () => {
     const [status, body] = left.shift() ?? [500, {}]
-    return Promise.resolve(Response.json({ status: 'error', ...body }, { status }))
-  }
-  test.intercept(globalThis, 'Request', { value: OfPage })
-  test.intercept(globalThis, 'fetch', { value: answer })
+    return Response.json({ status: 'error', ...body }, { status })
+  })
   token.hold('of a session', false)
   test.teardown(() => {
     token.hold(undefined, false)

@@ -1,0 +1,49 @@
+import t from 'tap'
+import type { Test } from 'tap'
+import { changes, isAway } from '../../../../src/ui/core/api.ts'
+import { state } from '../../../../src/ui/core/session.ts'
+import { answeredPage } from '../../../fixtures/page.ts'
+
+const NONE = { frontends: { total: 0 }, backends: { total: 0 }, reals: { total: 0 } }
+const OVERVIEW = {
+  time: new Date().toISOString(),
+  nodeId: 'node',
+  layer7: NONE,
+  layer4: NONE,
+  apply: { state: 'idle', revision: 7 },
+  pending: { count: 1, mine: 0, changedAt: '2026-01-01T12:00:00.000Z', warnings: [] },
+}
+
+/** Made for browsers: its types are not those of the daemon. */
+const LIVE: string = new URL('../../../../src/ui/core/live.ts', import.meta.url).href
+
+async function live(test: Test, shown: { overview: object }) {
+  test.intercept(globalThis, 'document' as never, { value: { hidden: false, addEventListener: () => undefined } })
+  answeredPage(test, ({ url }) =>
+    Response.json({ status: 'success', data: url.endsWith('/overview') ? shown.overview : [] }),
+  )
+  return (await import(LIVE)) as { readonly refreshOverview: () => Promise<void> }
+}
+
+t.test('an edit of what waits already has everybody read again', async (test) => {
+  const shown = { overview: OVERVIEW }
+  const { refreshOverview } = await live(test, shown)
+  await refreshOverview()
+  const before = changes.value
+  await refreshOverview()
+  test.equal(changes.value, before, 'nothing has moved')
+  shown.overview = { ...OVERVIEW, pending: { ...OVERVIEW.pending, changedAt: '2026-01-01T12:00:01.000Z' } }
+  await refreshOverview()
+  test.equal(changes.value, before + 1)
+})
+
+t.test('what could not be read is read again when the daemon answers', async (test) => {
+  await live(test, { overview: OVERVIEW })
+  test.teardown(() => (state.value = 'out'))
+  state.value = 'in'
+  const before = changes.value
+  isAway.value = true
+  test.equal(changes.value, before)
+  isAway.value = false
+  test.equal(changes.value, before + 1)
+})

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { happened, movesOf, spaced } from '../../../../src/ui/core/moves.ts'
+
+t.test('what is asked for again and again is done at once, and once at the end of each space', async (test) => {
+  const ends: (() => void)[] = []
+  let done = 0
+  const ask = spaced(
+    5_000,
+    () => (done += 1),
+    (act, wait_ms) => {
+      test.equal(wait_ms, 5_000)
+      ends.push(act)
+    },
+  )
+  ask()
+  test.equal(done, 1)
+  for (let time = 0; time < 100; time++) ask()
+  test.equal(done, 1)
+  ends.shift()?.()
+  test.equal(done, 2, 'the last of them is not lost')
+  ends.shift()?.()
+  test.equal(done, 2)
+  ask()
+  test.equal(done, 3, 'at once again')
+})
+
+t.test('lists are moved by what is told of them, and by nothing else', async (test) => {
+  const moves = () => ['/ipvsDirector/rips', '/jobs', '/certificates/certs', '/ciphers/lists'].map(movesOf)
+  const before = moves()
+  happened('login')
+  test.same(moves(), before)
+  happened('realServer')
+  test.same(
+    moves().map((now, at) => now - (before[at] ?? 0)),
+    [1, 0, 0, 0],
+  )
+  happened('job')
+  happened('certificate')
+  test.same(
+    moves().map((now, at) => now - (before[at] ?? 0)),
+    [1, 1, 1, 0],
+  )
+})
