@@ -5,13 +5,14 @@ import { read } from '../core/api.ts'
 import { daemonNow_ms } from '../core/clock.ts'
 import { type LayerName, type Revision, self } from '../core/live.ts'
 import { saveFile } from '../core/save-file.ts'
+import { type Steps, timesOf, valuesBefore } from '../core/series.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Card, Choice, Loading, Problem } from './basic.tsx'
 import type { ChartProps, Line } from './chart.tsx'
 
 type Kind = 'frontends' | 'backends' | 'rips'
 type Series = Readonly<Record<string, readonly (number | null)[]>>
-interface Figures {
+interface Figures extends Steps {
   readonly times: readonly number[]
   readonly series: Series
 }
@@ -60,9 +61,7 @@ const NAMES: Readonly<Record<string, string>> = {
   totalTime: 'Whole time, ms',
 }
 
-interface Answered {
-  readonly start: number
-  readonly resolution: number
+interface Answered extends Steps {
   readonly series?: Series
   readonly frontends?: readonly { readonly series: Series }[]
   readonly backends?: readonly { readonly series: Series }[]
@@ -72,9 +71,9 @@ async function figuresOf(path: string, query: Readonly<Record<string, string | n
   const data = await read<Answered | readonly Answered[]>(path, query)
   // A server has one answer for each backend: the first is shown.
   const one = Array.isArray(data) ? (data as readonly Answered[])[0] : (data as Answered)
-  const series = one?.series ?? {}
+  const { start = 0, resolution = 1, series = {} } = one ?? {}
   const [first = []] = Object.values(series)
-  return { times: first.map((_value, at) => (one?.start ?? 0) + at * (one?.resolution ?? 1)), series }
+  return { start, resolution, times: timesOf({ start, resolution }, first.length), series }
 }
 
 /** What an object did over an hour to two years, with what was applied meanwhile. */
@@ -128,13 +127,21 @@ export function History({
     return () => clearInterval(timer)
   }, [path, chosen.value, range.value, compares.value])
   const lines = useMemo((): readonly Line[] => {
-    const of = (figures: Figures | undefined, isDashed: boolean): readonly Line[] =>
-      metrics.map((metric) => ({
-        label: `${t(NAMES[metric] ?? metric)}${isDashed ? ` (${t('a week before')})` : ''}`,
-        values: (figures?.series[metric] ?? []).slice(0, now.value?.times.length),
-        isDashed,
-      }))
-    return [...of(now.value, false), ...(before.value === undefined ? [] : of(before.value, true))]
+    const { times = [], series = {} } = now.value ?? {}
+    const old = before.value
+    const named = (metric: string) => t(NAMES[metric] ?? metric)
+    return [
+      ...metrics.map((metric) => ({ label: named(metric), values: series[metric] ?? [], isDashed: false })),
+      ...metrics.flatMap((metric) =>
+        old === undefined
+          ? []
+          : {
+              label: `${named(metric)} (${t('a week before')})`,
+              values: valuesBefore(times, WEEK_S, old, old.series[metric] ?? []),
+              isDashed: true,
+            },
+      ),
+    ]
   }, [now.value, before.value])
   const Shown = Drawing.value
   return (

@@ -1,0 +1,14 @@
+import t from 'tap'
+import { timesOf, valuesBefore } from '../../../../src/ui/core/series.ts'
+
+t.test('steps of an answer begin at its start', async (test) => {
+  test.same(timesOf({ start: 100, resolution: 5 }, 3), [100, 105, 110])
+})
+
+t.test('what was a week before stands at its time, however long the steps are that are left of it', async (test) => {
+  const times = timesOf({ start: 1_000, resolution: 10 }, 8)
+  const minutes = { start: 960 - 500, resolution: 60 }
+  test.same(valuesBefore(times, 500, minutes, [7, null]), [7, 7, null, null, null, null, null, null])
+  test.same(valuesBefore(times, 500, minutes, [7, 8]), [7, 7, 8, 8, 8, 8, 8, 8])
+  test.same(valuesBefore(times, 500, { start: 510, resolution: 10 }, [1, 2]), [null, 1, 2, ...Array(5).fill(null)])
+})
