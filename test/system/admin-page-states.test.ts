@@ -45,8 +45,13 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
     [],
     'an apply of just now was just now',
   )
-  const seconds = /taken back in (\d+) s/.exec(await page.innerText('.confirm-bar'))?.[1]
+  const seconds = /(\d+) s left/.exec(await page.innerText('.confirm-bar [role=timer]'))?.[1]
   test.ok(Number(seconds) > 600, 'as the daemon counts')
+  test.equal(
+    await page.innerText('.confirm-bar [role=alert]'),
+    'Revision 2 by admin@localhost is taken back unless it is confirmed.',
+    'what is read out does not change each second',
+  )
   test.same(faults, [])
 })
 
@@ -64,7 +69,16 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
     await page.waitForSelector(saysSo)
   }
   await page.click('main .empty button:has-text("Show")')
+  // What went wrong in a dialog is told in it, where it can be read and closed.
+  const refusal = { status: 'error', code: 'IN_USE', message: 'something needs it' }
+  await page.route('**/services/pending/*', (route) => route.fulfill({ status: 409, json: refusal }))
+  await page.click('dialog [aria-label^="Discard the change"]')
+  await page.click('dialog .toast.bad:has-text("something needs it") [aria-label=Close]')
+  await page.waitForSelector('.toast', { state: 'detached' })
+  const [{ id: changeId }] = (await daemon.data('GET', '/services/pending')).changes
+  const applied = page.waitForRequest((request) => request.url().endsWith('/services/apply'))
   await page.click('dialog button:has-text("Apply all")')
+  test.match((await applied).postDataJSON(), { changes: [changeId] }, 'what was shown goes live')
   await page.waitForSelector('main .empty:has-text("Nothing is balanced yet.")')
   test.same(faults, [])
 })
@@ -90,5 +104,32 @@ t.test('a server that fails, and an alert that ends, while they are looked at', 
   await page.waitForSelector('main li:has-text("ago"), main li:has-text("now")')
   test.teardown(await originAt(port))
   await page.waitForSelector('main .empty:has-text("Nothing fires.")')
+  test.same(faults, [])
+})
+
+t.test('what is searched for is what is followed; a filter is for backends, too', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  const chip = '.chips li:has-text("demo-backend")'
+  await page.evaluate(`location.hash = '#/services'`)
+  await page.waitForSelector(chip)
+  await page.fill('.filter', 'nobody')
+  await page.waitForSelector(chip, { state: 'detached' })
+  await page.evaluate(`location.hash = '#/traffic'`)
+  const followed = (status: string) =>
+    page.waitForRequest((one) => one.url().includes('/logs/stream?') && one.url().includes(status))
+  const first = followed('frontendId')
+  await page.click('button:has-text("Live")')
+  await first
+  const next = followed('status=5xx')
+  await page.fill('[placeholder="5xx"]', '5xx')
+  await page.click('.filters button')
+  await next
+  await page.fill('[placeholder="5xx"]', 'many')
+  await page.click('.filters button')
+  await page.waitForSelector('main .problem')
+  await page.waitForSelector('button[aria-pressed=false]:has-text("Live")')
   test.same(faults, [])
 })

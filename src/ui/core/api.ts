@@ -56,7 +56,15 @@ export interface Sent {
 }
 
 /** Nobody answered. */
-export class Away extends Error {}
+export class Away extends Error {
+  /** What more than reads may have been carried out, and its answer lost. */
+  readonly mayBeDone: boolean
+
+  constructor(mayBeDone: boolean) {
+    super('the daemon does not answer')
+    this.mayBeDone = mayBeDone
+  }
+}
 
 export const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
@@ -118,12 +126,15 @@ async function lockIfEnded(response: Response): Promise<void> {
 }
 
 /** `fetch` throws a TypeError when there was no answer. */
-function away(error: unknown): never {
-  throw error instanceof TypeError ? new Away('the daemon does not answer') : error
-}
+const awayFrom =
+  (mayBeDone: boolean) =>
+  (error: unknown): never => {
+    throw error instanceof TypeError ? new Away(mayBeDone) : error
+  }
 
 /** Later requests belong to it. Throws as `ask` does. */
-export const openSession = (credentials: Credentials): Promise<unknown> => sending.logIn(credentials).catch(away)
+export const openSession = (credentials: Credentials): Promise<unknown> =>
+  sending.logIn(credentials).catch(awayFrom(false))
 
 /** Throws what the API refuses with, or `Away`. */
 export async function ask<T>(method: string, path: string, sent: Sent = {}): Promise<Answer<T>> {
@@ -136,7 +147,7 @@ export async function ask<T>(method: string, path: string, sent: Sent = {}): Pro
 }
 
 async function answerTo(method: string, path: string, sent: Sent): Promise<readonly [Response, Envelope]> {
-  const response = await send(method, path, sent).catch(away)
+  const response = await send(method, path, sent).catch(awayFrom(method !== 'GET'))
   return [response, await envelopeOf(response)]
 }
 

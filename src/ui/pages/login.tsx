@@ -5,7 +5,7 @@ import { rememberPlace } from '../core/route.ts'
 import { account, forget, logIn, type LoginOptions, loginNotice, resume, type SsoRefusal } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
-import { useDoing } from '../parts/doing.ts'
+import { noAnswer, useDoing } from '../parts/doing.ts'
 
 /** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
 export function Locked() {
@@ -18,7 +18,16 @@ export function Locked() {
     return () => removeEventListener('focus', look)
   }, [])
   return (
-    <dialog ref={dialog} class="locked" aria-label={t('Log in')} onCancel={(event) => event.preventDefault()}>
+    <dialog
+      ref={dialog}
+      class="locked"
+      aria-label={t('Log in')}
+      onCancel={(event) => event.preventDefault()}
+      // A browser lets nobody hold up a second Escape.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.isConnected) currentTarget.showModal()
+      }}
+    >
       <Login />
     </dialog>
   )
@@ -31,7 +40,7 @@ export function Login() {
   const code = useSignal('')
   const asksCode = useSignal(false)
   const options = useSignal<LoginOptions | undefined>(undefined)
-  const { isBusy, refusal, run } = useDoing(() => t('The daemon does not answer.'))
+  const { isBusy, refusal, run } = useDoing(noAnswer)
   const codeInput = useRef<HTMLInputElement>(null)
   useEffect(() => {
     // The answer is the same for every address, so any will do.

@@ -15,10 +15,17 @@ export interface Doing {
   readonly run: (work: () => Promise<unknown>) => Promise<void>
 }
 
-const NOTHING_SAVED = () => t('The daemon does not answer; nothing was saved. Try again.')
+export const noAnswer = (): string => t('The daemon does not answer.')
+const perhapsDone = () => t('The daemon does not answer. It may be done nevertheless: look before you try again.')
+/** What only reads is not done twice. */
+const whenAway = ({ mayBeDone }: Away) => (mayBeDone ? perhapsDone() : noAnswer())
+
+/** What went wrong, for people. */
+export const problemIn = (error: unknown, ofAway: (error: Away) => string = whenAway): string =>
+  error instanceof Away ? ofAway(error) : textOf(error)
 
 /** What a form sends: one thing at a time, and what became of it. */
-export function useDoing(whenAway: () => string = NOTHING_SAVED): Doing {
+export function useDoing(ofAway: (error: Away) => string = whenAway): Doing {
   const isBusy = useSignal(false)
   const refusal = useSignal<Refusal | undefined>(undefined)
   async function run(work: () => Promise<unknown>): Promise<void> {
@@ -28,7 +35,7 @@ export function useDoing(whenAway: () => string = NOTHING_SAVED): Doing {
       await work()
     } catch (error) {
       refusal.value = {
-        message: error instanceof Away ? whenAway() : textOf(error),
+        message: problemIn(error, ofAway),
         errors: error instanceof Refused ? error.errors : [],
       }
     } finally {

@@ -7,9 +7,10 @@ import { here } from '../core/records.ts'
 import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation } from '../core/schema.ts'
 import { t } from '../core/text.ts'
-import { Button, Dialog, Loading, Problem } from './basic.tsx'
+import { Button, Loading, Problem } from './basic.tsx'
+import { Dialog } from './dialog.tsx'
 import { Fields } from './form.tsx'
-import { useDoing } from './doing.ts'
+import { noAnswer, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 
 type Values = Readonly<Record<string, unknown>>
@@ -48,7 +49,7 @@ function Asking({
   const parameters = useSignal<Values>(begin)
   const body = useSignal<Values>({})
   const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
-  const { isBusy, refusal, run } = useDoing()
+  const { isBusy, refusal, run } = useDoing(operation.effect === 'read' ? noAnswer : undefined)
   const base = useSignal<Values | undefined>(undefined)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {

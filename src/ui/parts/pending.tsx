@@ -2,20 +2,23 @@ import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
 import { apply, changed, isWarned, overview, type Warning } from '../core/live.ts'
+import { applyBody, isOnlyOf } from '../core/reviewed.ts'
 import { account } from '../core/session.ts'
 import { t } from '../core/text.ts'
-import { Button, Choice, Dialog, Empty, Loading } from './basic.tsx'
+import { Button, Choice, Empty, Loading } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
+import { Dialog } from './dialog.tsx'
 import { useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 import { attempt, say, sayProblem } from './toast.tsx'
+import { useAccepting, Warnings } from './warnings.tsx'
 
 export const isPendingOpen = signal(false)
 
 interface Pending {
   readonly revision: number
   readonly count: number
-  readonly changes: readonly Change[]
+  readonly changes: readonly (Change & { readonly alsoBy: readonly string[] })[]
   readonly warnings: readonly Warning[]
   readonly files?: readonly FileDiff[]
 }
@@ -30,32 +33,36 @@ export function PendingDialog() {
   const whose = useSignal<'all' | 'mine'>('all')
   const within = useSignal<number | undefined>(undefined)
   const comment = useSignal('')
-  const isAccepted = useSignal(false)
   const { isBusy, refusal, run } = useDoing()
   const close = () => (isPendingOpen.value = false)
   useEffect(() => {
     read<Pending>('/services/pending', { render: true }).then((now) => (pending.value = now), sayProblem)
   }, [changes.value])
   const now = pending.value
+  const accepting = useAccepting(now?.warnings ?? [])
   if (now === undefined)
     return (
       <Dialog title={t('Pending changes')} onClose={close} isWide>
         <Loading />
       </Dialog>
     )
-  const mine = now.changes.filter(({ by }) => by === account.value?.email)
-  const shown = whose.value === 'mine' ? mine : now.changes
+  const mine = now.changes.filter((change) => isOnlyOf(change, account.value?.email))
+  // Where none is left there is nothing to choose.
+  const isMine = whose.value === 'mine' && mine.length > 0
+  const shown = isMine ? mine : now.changes
   const seconds = within.value ?? usual_s(shown)
 
   const goLive = () =>
     run(async () => {
-      const body = {
-        ...(whose.value === 'mine' ? { mine: true } : {}),
-        ...(seconds === 0 ? {} : { confirmWithin: seconds }),
-        ...(comment.value === '' ? {} : { comment: comment.value }),
-        ...(isAccepted.value ? {} : { refuseWarnings: true }),
+      const terms = {
+        isMine,
+        confirmWithin: seconds,
+        comment: comment.value,
+        isAccepted: accepting.isAccepted,
       }
-      const said = await apply(body).catch((error: unknown) => {
+      const said = await apply(applyBody(shown, terms)).catch((error: unknown) => {
+        // Something else waits by now, or warns: it is shown.
+        void changed()
         throw isWarned(error) ? new Error(t('There are warnings: look at them, and tick that they are meant.')) : error
       })
       say(said)
@@ -93,7 +100,7 @@ export function PendingDialog() {
           disabled={shown.length === 0}
           onClick={() => void goLive()}
         >
-          {whose.value === 'mine' ? t('Apply mine') : t('Apply all')}
+          {isMine ? t('Apply mine') : t('Apply all')}
         </Button>
       </>
     )
@@ -117,11 +124,7 @@ export function PendingDialog() {
               onChange={(next) => (whose.value = next)}
             />
           )}
-          <Warnings
-            warnings={now.warnings}
-            isAccepted={isAccepted.value}
-            onAccept={(next) => (isAccepted.value = next)}
-          />
+          <Warnings warnings={now.warnings} accepting={accepting} />
           <ChangesList
             changes={shown}
             action={({ id, name }) => (
@@ -150,32 +153,6 @@ export function PendingDialog() {
   )
 }
 
-/** What an operator would want to be told; none of them holds up what is meant. */
-export function Warnings({
-  warnings,
-  isAccepted,
-  onAccept,
-}: {
-  readonly warnings: readonly Warning[]
-  readonly isAccepted: boolean
-  readonly onAccept: (value: boolean) => void
-}) {
-  if (warnings.length === 0) return null
-  return (
-    <div class="problem block warn">
-      <ul>
-        {warnings.map(({ code, message }) => (
-          <li key={`${code} ${message}`}>{message}</li>
-        ))}
-      </ul>
-      <label class="inline">
-        <input type="checkbox" checked={isAccepted} onChange={(event) => onAccept(event.currentTarget.checked)} />{' '}
-        {t('That is meant')}
-      </label>
-    </div>
-  )
-}
-
 /** On every screen of everybody, while an apply waits to be confirmed. */
 export function ConfirmBar() {
   const now = overview.value?.apply
@@ -189,14 +166,15 @@ export function ConfirmBar() {
   if (now?.state !== 'waiting') return null
   const act = (path: string) => attempt(async () => (await ask('PUT', path, { body: {} })).message).then(changed)
   return (
-    <div class="confirm-bar" role="alert">
-      <strong>
-        {t('Revision {revision} by {by} is taken back in {seconds} s unless it is confirmed.', {
+    <div class="confirm-bar">
+      {/* Told once: what changes each second stands beside it. */}
+      <strong role="alert">
+        {t('Revision {revision} by {by} is taken back unless it is confirmed.', {
           revision: now.revision,
           by: now.by ?? '',
-          seconds: left.value,
         })}
       </strong>
+      <span role="timer">{t('{seconds} s left', { seconds: left.value })}</span>
       <span>
         {t('{count:server|servers} down', {
           count: (overview.value?.layer7.reals.down ?? 0) + (overview.value?.layer4.reals.down ?? 0),

@@ -4,12 +4,13 @@ import { changed, type Warning } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { documentOf, type KnownServer, type Wanted } from '../core/service-document.ts'
 import { t } from '../core/text.ts'
-import { Button, Dialog } from './basic.tsx'
+import { Button } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
-import { useDoing } from './doing.ts'
+import { Dialog } from './dialog.tsx'
+import { noAnswer, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
-import { Warnings } from './pending.tsx'
 import { say } from './toast.tsx'
+import { useAccepting, Warnings } from './warnings.tsx'
 
 export const isPublishOpen = signal(false)
 
@@ -35,12 +36,13 @@ export function PublishDialog() {
   })
   const plan = useSignal<Plan | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
-  const isAccepted = useSignal(false)
+  const looking = useDoing(noAnswer)
+  const accepting = useAccepting(plan.value?.warnings ?? [])
   const { records: certificates = [] } = useRecords('/certificates/certs')
   const set = (changes: Partial<Wanted>) => (wanted.value = { ...wanted.value, ...changes })
 
   const look = () =>
-    run(async () => {
+    looking.run(async () => {
       const known = await readAll<KnownServer>('/ipvsDirector/rips')
       const document = documentOf(wanted.value, known)
       const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } })
@@ -57,7 +59,7 @@ export function PublishDialog() {
       const body = {
         confirmWithin: CONFIRM_S,
         comment: t('published {name}', { name: wanted.value.name }),
-        ...(isAccepted.value ? {} : { refuseWarnings: true }),
+        ...(accepting.isAccepted ? {} : { refuseWarnings: true }),
       }
       const { message } = await ask('PUT', `/config/plans/${plan.value?.planId}/apply`, { body })
       say(message)
@@ -66,6 +68,7 @@ export function PublishDialog() {
     })
 
   const { name, address, servers, certificate, checkPath, sticks } = wanted.value
+  const shown = plan.value === undefined ? looking.refusal.value : refusal.value
   const isWhole = name !== '' && address !== '' && servers.trim() !== ''
   return (
     <Dialog
@@ -74,7 +77,7 @@ export function PublishDialog() {
       isWide
       foot={
         plan.value === undefined ? (
-          <Button kind="main" isBusy={isBusy.value} disabled={!isWhole} onClick={() => void look()}>
+          <Button kind="main" isBusy={looking.isBusy.value} disabled={!isWhole} onClick={() => void look()}>
             {t('Preview')}
           </Button>
         ) : (
@@ -87,7 +90,7 @@ export function PublishDialog() {
         )
       }
     >
-      <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
+      <FormProblems error={shown?.message} errors={shown?.errors ?? []} />
       {plan.value === undefined ? (
         <form
           onSubmit={(event) => {
@@ -166,11 +169,7 @@ export function PublishDialog() {
               'This is what would change. Nothing is live yet. When it is, it is taken back unless you confirm it within a minute.',
             )}
           </p>
-          <Warnings
-            warnings={plan.value.warnings}
-            isAccepted={isAccepted.value}
-            onAccept={(next) => (isAccepted.value = next)}
-          />
+          <Warnings warnings={plan.value.warnings} accepting={accepting} />
           <ChangesList changes={plan.value.changes.map((one, at) => ({ ...one, id: String(at), by: '' }))} />
           <Diffs files={plan.value.files} />
         </>

@@ -8,7 +8,7 @@ import { placeOf, type RecordLike } from '../core/records.ts'
 import { t } from '../core/text.ts'
 import { Button, Loading } from './basic.tsx'
 import { Diffs, type FileDiff } from './changes-list.tsx'
-import { useDoing } from './doing.ts'
+import { noAnswer, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
 
 interface Lines {
@@ -38,7 +38,7 @@ async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
  */
 export function RenderedLines({ section, before, value }: Lines) {
   const shown = useSignal<Shown | undefined>(undefined)
-  const { isBusy, refusal, run } = useDoing(() => t('The daemon does not answer.'))
+  const { isBusy, refusal, run } = useDoing(noAnswer)
   const look = () =>
     run(async () => {
       const document = documentOfRecord({ section, before, value, names: await namesOfAll() })

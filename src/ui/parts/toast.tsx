@@ -1,9 +1,11 @@
 import { effect, signal, untracked } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { Button } from './basic.tsx'
 import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { rightsChanged } from '../core/rights.ts'
 import { t } from '../core/text.ts'
+import { problemIn } from './doing.ts'
 
 interface Toast {
   readonly id: number
@@ -26,7 +28,7 @@ export function say(text: string, tone: Toast['tone'] = 'good'): void {
   if (tone === 'good') setTimeout(() => remove(id), SHOWN_MS)
 }
 
-export const sayProblem = (error: unknown): void => say(error instanceof Error ? error.message : String(error), 'bad')
+export const sayProblem = (error: unknown): void => say(problemIn(error), 'bad')
 
 effect(() => {
   if (rightsChanged.value > 0) untracked(() => say(t('Your rights have changed.')))
@@ -52,13 +54,31 @@ export async function removeRecord(path: string, name: string): Promise<boolean>
   return isDone
 }
 
-export const Toasts = () => (
+/** Dialogs that are open, the last one before the others: nobody reaches what is outside of it. */
+const dialogs = signal<readonly object[]>([])
+
+const Shown = ({ isHere }: { readonly isHere: boolean }) => (
   <div class="toasts" role="status" aria-live="polite">
-    {toasts.value.map(({ id, tone, text }) => (
-      <div key={id} class={`toast ${tone}`}>
-        <span>{text}</span>
-        <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={() => remove(id)} />
-      </div>
-    ))}
+    {isHere
+      ? toasts.value.map(({ id, tone, text }) => (
+          <div key={id} class={`toast ${tone}`}>
+            <span>{text}</span>
+            <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={() => remove(id)} />
+          </div>
+        ))
+      : null}
   </div>
 )
+
+/** Of the page, while no dialog is before it. */
+export const Toasts = () => <Shown isHere={dialogs.value.length === 0} />
+
+/** Of the dialog that it is in. */
+export function ToastsOfDialog() {
+  const own = useRef({})
+  useEffect(() => {
+    dialogs.value = [...dialogs.peek(), own.current]
+    return () => (dialogs.value = dialogs.peek().filter((one) => one !== own.current))
+  }, [])
+  return <Shown isHere={dialogs.value.at(-1) === own.current} />
+}

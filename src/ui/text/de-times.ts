@@ -7,6 +7,7 @@ export const germanOfTimes: Readonly<Record<string, string>> = {
   now: 'jetzt',
   week: 'Woche',
   '{count:day|days}': '{count:Tag|Tage}',
+  '{seconds} s left': 'noch {seconds} s',
   '{count} days ago': 'vor {count} Tagen',
   '{count} h ago': 'vor {count} h',
   '{count} min ago': 'vor {count} min',

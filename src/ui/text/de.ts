@@ -184,8 +184,8 @@ export const german: Readonly<Record<string, string>> = {
   Resume: 'Fortsetzen',
   Revision: 'Revision',
   'Revision {revision}': 'Revision {revision}',
-  'Revision {revision} by {by} is taken back in {seconds} s unless it is confirmed.':
-    'Revision {revision} von {by} wird in {seconds} s zurückgenommen, wenn niemand sie bestätigt.',
+  'Revision {revision} by {by} is taken back unless it is confirmed.':
+    'Revision {revision} von {by} wird zurückgenommen, wenn niemand sie bestätigt.',
   Revisions: 'Revisionen',
   Role: 'Rolle',
   Route: 'Route',
@@ -235,8 +235,8 @@ export const german: Readonly<Record<string, string>> = {
   'That is meant': 'Das ist so gemeint',
   'The daemon does not answer': 'Der Daemon antwortet nicht',
   'The daemon does not answer.': 'Der Daemon antwortet nicht.',
-  'The daemon does not answer; nothing was saved. Try again.':
-    'Der Daemon antwortet nicht; nichts wurde gespeichert. Versuchen Sie es noch einmal.',
+  'The daemon does not answer. It may be done nevertheless: look before you try again.':
+    'Der Daemon antwortet nicht. Es kann trotzdem getan sein: sehen Sie nach, bevor Sie es noch einmal versuchen.',
   'The password is changed; other sessions have ended.': 'Das Passwort ist geändert; andere Sitzungen sind beendet.',
   'Theirs: {value}': 'Anderes: {value}',
   Theme: 'Aussehen',

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { ask, isLocked, token } from '../../../../src/ui/core/api.ts'
+import { ask, isAway, isLocked, openSession, token } from '../../../../src/ui/core/api.ts'
 import { answeredPage } from '../../../fixtures/page.ts'
 
 /** Each request is answered by the next of these. */
@@ -43,4 +43,17 @@ t.test('who has no session is not locked out of one', async (test) => {
   token.hold(undefined, false)
   await test.rejects(ask('GET', '/overview'), { code: 'UNAUTHENTICATED' })
   test.notOk(isLocked.value)
+})
+
+t.test('what may have been done is told apart from what only asks', async (test) => {
+  answeredPage(test, () => {
+    throw new TypeError('fetch failed')
+  })
+  test.teardown(() => (isAway.value = false))
+  const sent = [
+    ask('PUT', '/services/apply', { body: {} }),
+    openSession({ email: 'ann@localhost', password: 'secret' }),
+  ]
+  const told = await Promise.all(sent.map((one) => one.catch((error: unknown) => error)))
+  test.match(told, [{ mayBeDone: true }, { mayBeDone: false }])
 })
