@@ -92,6 +92,9 @@ const editBackend = (layer: Service['layer'], { id, name }: BackendRecord): Edit
   first: ['name', 'reals'],
 })
 
+/** Whoever looks for one of more filters them. */
+const SHOWN_MAX = 200
+
 function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   const l7 = useRecords<BackendRecord>('/layer7proxy/backends')
   const l4 = useRecords<BackendRecord>('/ipvsDirector/backends')
@@ -99,6 +102,8 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
     ...(l7.records ?? []).map((one) => ['layer7', one] as const),
     ...(l4.records ?? []).map((one) => ['layer4', one] as const),
   ]
+  const wanted = filterText()
+  const shown = all.filter(([, { name }]) => name.toLowerCase().includes(wanted))
   return (
     <Card
       title={t('Backends')}
@@ -134,9 +139,11 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
     >
       {all.length === 0 ? (
         <Empty title={t('No backend yet.')} />
+      ) : shown.length === 0 ? (
+        <Empty title={t('Nothing is called that.')} />
       ) : (
         <ul class="chips">
-          {all.slice(0, 200).map(([layer, one]) => (
+          {shown.slice(0, SHOWN_MAX).map(([layer, one]) => (
             <li key={one.id}>
               <button type="button" class="chip" onClick={() => onEdit(editBackend(layer, one))}>
                 <bdi>{one.name}</bdi>{' '}
@@ -146,7 +153,9 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
           ))}
         </ul>
       )}
-      {all.length > 200 ? <p class="hint">{t('{count} more: use the search.', { count: all.length - 200 })}</p> : null}
+      {shown.length > SHOWN_MAX ? (
+        <p class="hint">{t('{count} more: use the filter.', { count: shown.length - SHOWN_MAX })}</p>
+      ) : null}
     </Card>
   )
 }

@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
 import { self } from '../core/live.ts'
-import { clock, number, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { number, t } from '../core/text.ts'
+import { Badge, Button, Card, Empty, PageHead, Problem, type Tone, When } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { NoServices, useServices } from '../parts/services-table.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -57,7 +57,7 @@ const toneOf = (status: number | null): Tone =>
   status === null ? 'idle' : status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
 const COLUMNS = (): readonly Column<LogLine>[] => [
-  { id: 'time', title: t('Time'), cell: ({ time }) => clock(time) },
+  { id: 'time', title: t('Time'), cell: ({ time }) => <When at={time} /> },
   { id: 'status', title: t('Status'), cell: ({ status }) => <Badge tone={toneOf(status)}>{status ?? '–'}</Badge> },
   {
     id: 'request',
@@ -89,6 +89,8 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const lines = useSignal<readonly LogLine[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const isLive = useSignal(false)
+  /** Rises with each search: what is live follows what was searched for last. */
+  const searches = useSignal(0)
   const problem = useSignal<string | undefined>(undefined)
   const query = (): Query => ({
     frontendId,
@@ -110,7 +112,8 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     }
   }
   useEffect(() => {
-    if (!isLive.value) return void search()
+    void search()
+    if (!isLive.value) return undefined
     return follow(`/${self()}/layer7proxy/logs/stream`, {
       query: query(),
       onEvent: ({ data }) => {
@@ -120,8 +123,10 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
           ...(lines.value ?? []),
         ].slice(0, KEPT)
       },
+      // The search says why.
+      onRefused: () => (isLive.value = false),
     })
-  }, [isLive.value, frontendId])
+  }, [isLive.value, searches.value, frontendId])
   const input = (label: string, value: typeof path, hint: string) => (
     <label class="field narrow">
       {label}
@@ -151,7 +156,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
         class="filters"
         onSubmit={(event) => {
           event.preventDefault()
-          void search()
+          searches.value += 1
         }}
       >
         {input(t('Path'), path, '/login')}

@@ -332,7 +332,7 @@ export const german: Readonly<Record<string, string>> = {
   '{count} down': '{count} gestört',
   '{count} more': '{count} weitere',
   '{count:more setting|more settings}': '{count:weitere Einstellung|weitere Einstellungen}',
-  '{count} more: use the search.': '{count} weitere: Benutzen Sie die Suche.',
+  '{count} more: use the filter.': '{count} weitere: Benutzen Sie den Filter.',
   '{count:package|packages}, {security} of them for security.':
     '{count:Paket|Pakete}, davon {security} für die Sicherheit.',
   '{count:record|records}': '{count:Eintrag|Einträge}',
