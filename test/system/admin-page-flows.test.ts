@@ -60,6 +60,8 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   await page.waitForSelector('.dialog .change')
   await page.selectOption('.dialog-foot select', '0')
   await page.click('.dialog-foot >> text=Apply all')
+  // What is refused moves what stands below it.
+  await page.waitForSelector('.dialog .problem:has-text("There are warnings")')
   await page.click('.problem.warn input')
   await page.click('.dialog-foot >> text=Apply all')
   await page.waitForSelector('.dialog', { state: 'detached' })
