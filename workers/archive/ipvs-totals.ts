@@ -24,20 +24,24 @@ export class IpvsTotals {
   add(increments: Float64Array, figures: Float64Array): void {
     this.#followPlan()
     const { serviceRows, destRows, ownerRows, outbound } = this.#places
-    for (const [service, row] of serviceRows.entries()) this.#addTo(row, increments, service)
-    for (const [dest, row] of destRows.entries()) {
-      this.#addTo(row, increments, serviceRows.length + dest)
-      this.#addTo(ownerRows[row] ?? NO_ROW, increments, serviceRows.length + dest)
+    const services = serviceRows.length
+    for (let service = 0; service < services; service++) this.#addTo(serviceRows[service], increments, service)
+    for (let dest = 0; dest < destRows.length; dest++) {
+      const row = destRows[dest] ?? NO_ROW
+      this.#addTo(row, increments, services + dest)
+      this.#addTo(ownerRows[row], increments, services + dest)
     }
     for (let row = 0; row < ownerRows.length; row++) {
       const at = row * COLUMNS
-      figures.set(this.#totals.subarray(row * TOTAL_COUNT, (row + 1) * TOTAL_COUNT), at + FIRST)
+      for (let column = 0; column < TOTAL_COUNT; column++)
+        figures[at + FIRST + column] = this.#totals[row * TOTAL_COUNT + column] ?? 0
       if (outbound[row] !== true) for (const column of OUTBOUND) figures[at + column] = Number.NaN
     }
   }
 
-  #addTo(row: number, increments: Float64Array, entry: number): void {
-    if (row === NO_ROW) return
+  /** Runs for every entry of the table, every two seconds. */
+  #addTo(row: number | undefined, increments: Float64Array, entry: number): void {
+    if (row === undefined || row === NO_ROW) return
     for (let column = 0; column < TOTAL_COUNT; column++) {
       const increment = increments[entry * TOTAL_COUNT + column] ?? 0
       const at = row * TOTAL_COUNT + column
