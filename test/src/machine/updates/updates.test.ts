@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Unconfirmed } from '../../../../storage/config/config-store.ts'
+import { defer } from '../../../../src/base/deferred.ts'
 import { ApiError } from '../../../../src/base/errors.ts'
 import { silentLog } from '../../../../src/base/log.ts'
 import type { Machine } from '../../../../src/machine/machine.ts'
@@ -119,6 +120,23 @@ t.test('one job at the packages at a time', async (test) => {
     codes.toSorted((a, b) => a - b),
     [202, 409],
   )
+})
+
+t.test('what begins while packages are looked at excludes an update as well', async (test) => {
+  const [looks, goes] = [defer(), defer()]
+  const { call, path } = await fixture(test, {
+    updateGround: async () => {
+      looks.resolve()
+      await goes.promise
+      return { lockedFile: undefined, download_bytes: 0, free: [], sources: [] }
+    },
+  })
+  const update = call('PUT', path)
+  await looks.promise
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
+  test.equal((await call('PUT', '/services/apply', { body: { confirmWithin: 60 } })).status, 200)
+  goes.resolve()
+  test.match(await update, { status: 409, json: { code: 'APPLY_IN_PROGRESS', message: /waits for its confirmation/ } })
 })
 
 t.test('an apply that waits for its confirmation comes first', async (test) => {
