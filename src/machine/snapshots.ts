@@ -68,8 +68,7 @@ export class Snapshots implements SnapshotsActor {
   async create(by: string): Promise<Started> {
     this.#refuse()
     await this.createArgv()
-    this.#refuse()
-    return this.#started(await this.#parts.jobs.start(this.#create, { bootId: this.#parts.clock.bootId }, by))
+    return await this.#start(this.#create, { bootId: this.#parts.clock.bootId }, by)
   }
 
   async restore(reboot: boolean, by: string): Promise<Started> {
@@ -81,7 +80,7 @@ export class Snapshots implements SnapshotsActor {
       throw new ApiError('NOT_SUPPORTED', message)
     }
     if (snapshot.state === 'merging') throw merging()
-    return this.#started(await this.#parts.jobs.start(this.#restore, { reboot, by }, by))
+    return await this.#start(this.#restore, { reboot, by }, by)
   }
 
   async remove(by: string): Promise<Started> {
@@ -89,7 +88,7 @@ export class Snapshots implements SnapshotsActor {
     const { snapshot } = await this.#supported()
     if (snapshot === undefined) throw new ApiError('NOT_FOUND', 'There is no snapshot to delete')
     if (snapshot.state === 'merging') throw merging()
-    return this.#started(await this.#parts.jobs.start(this.#remove, {}, by))
+    return await this.#start(this.#remove, {}, by)
   }
 
   /** The program that makes a snapshot now; refuses when none can be made. */
@@ -207,7 +206,10 @@ export class Snapshots implements SnapshotsActor {
     if (job !== undefined) throw excludedBy(job, 30)
   }
 
-  #started(job: string): Started {
+  /** Asks once more what excludes it: to look at the volume took a while, in which others may have begun. */
+  async #start<M>(kind: JobKind<M>, memory: M, by: string): Promise<Started> {
+    this.#refuse()
+    const job = await this.#parts.jobs.start(kind, memory, by)
     return { job, isDryRun: !this.#parts.machine.touchesPackages }
   }
 }

@@ -147,7 +147,10 @@ t.test('what a restart of the daemon finds of a job; what must wait while packag
   test.equal(lvm.calls.at(-1), 'lvchange --poll y vg0/root')
   test.match(await after.status(), { status: 'none' })
   test.same(await resume(after), { restored: true })
+  // It looks at the volume, and meanwhile an update begins.
+  const late = after.create('a@b')
   packages = { id: 'p', title: 'Software update' } as Job
+  await refuses(test, 'JOB_IN_PROGRESS', late)
   for (const refused of [after.create('a@b'), after.restore(true, 'a@b'), after.remove('a@b')]) {
     await refuses(test, 'JOB_IN_PROGRESS', refused)
   }
