@@ -186,13 +186,13 @@ export class AlertBook {
   #holds(active: Active): void {
     const { clock } = this.#parts
     const now_ms = clock.monotonic_ms()
-    const { rule, met } = active
+    const { rule } = active
     if (active.alert === undefined) {
       if (!isEvent(rule) && now_ms - active.begun_ms < rule.for * 1_000) return
       active.firedAt_ms = now_ms
       this.#change(active, this.#fired(active))
     } else if (active.count !== active.alert.count && isEvent(rule)) {
-      this.#change(active, { ...active.alert, count: active.count, text: met.text })
+      this.#change(active, { ...active.alert, count: active.count })
     }
     this.#tellIfDue(active)
   }

@@ -83,7 +83,6 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
   override lose(reason: string, now_ms: number): void {
     this.#state = { up: false, since_ms: now_ms, reason, storage: this.#state.storage }
     super.lose(reason, now_ms)
-    this.#nextTick()
   }
 
   #nextTick(): void {
