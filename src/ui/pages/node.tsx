@@ -32,13 +32,15 @@ export function NodePage() {
       <div class="tiles">
         <Tile
           title="HAProxy"
-          value={now.haproxy.version ?? '–'}
-          more={now.haproxy.answers ? t('answers') : t('does not answer')}
+          value={now.haproxy.version?.split('-', 1)[0] ?? '–'}
+          more={[now.haproxy.answers ? t('answers') : t('does not answer'), now.haproxy.version ?? []]
+            .flat()
+            .join(' · ')}
         />
         <Tile
           title={t('Layer 4')}
           value={now.layer4.problem === null ? t('works') : '–'}
-          more={now.layer4.problem ?? ''}
+          more={now.layer4.frontends.total === 0 ? t('no service') : (now.layer4.problem ?? '')}
         />
         <Tile
           title={t('Disk free')}
@@ -96,7 +98,7 @@ function Programs() {
       <ul class="plain rows">
         {(data ?? []).map(({ name, fullName, canReload }) => (
           <li key={name}>
-            {fullName}
+            <span class="lead">{fullName}</span>
             <span class="row-actions">
               {canReload ? (
                 <Button kind="quiet" needs="PUT /services/{service}/reload" onClick={() => void act(name, 'reload')}>

@@ -37,8 +37,8 @@ export function JoinCluster() {
   )
 }
 
-/** HOST of this page is where others most likely reach the node; a trial listens here only. */
-const ownAddress = (): string => `${location.hostname}:9444`
+/** HOST of this page is where others most likely reach the node; a trial listens here only. Its port is the next one. */
+const ownAddress = (): string => `${location.hostname}:${Number(location.port || 9443) + 1}`
 
 function Begin({ node }: { readonly node: string }) {
   const values = useSignal<Values>({ name: '', address: ownAddress(), nodeName: node })

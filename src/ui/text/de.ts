@@ -307,6 +307,7 @@ export const german: Readonly<Record<string, string>> = {
   offline: 'nicht erreichbar',
   on: 'an',
   'one node': 'ein Knoten',
+  'no service': 'kein Dienst',
   online: 'online',
   'published {name}': '{name} veröffentlicht',
   paused: 'pausiert',
