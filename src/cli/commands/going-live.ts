@@ -169,10 +169,10 @@ const isOf =
 const CHOSEN_MAX = 10_000
 
 /** What somebody has looked at goes live, and nothing that was staged meanwhile. */
-function choiceOf({ changes }: Pending, { mine, only, yes }: ApplyAll): object {
+function choiceOf({ changes }: Pending, { mine, only }: ApplyAll): object {
   if (mine === true) return { mine }
   if (only !== undefined) return { changes: only }
-  return yes === true || changes.length > CHOSEN_MAX ? {} : { changes: changes.map(({ id }) => id) }
+  return changes.length > CHOSEN_MAX ? {} : { changes: changes.map(({ id }) => id) }
 }
 
 interface Discarding extends Common {

@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { collect, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { applied, type Moving } from './records.ts'
+import { type Moving, tellAlone } from './alone.ts'
+import { recordNamed } from './records.ts'
 
 interface User {
   readonly id: string
@@ -66,8 +67,11 @@ function addUsers(user: Command, run: Run): void {
     const options = optionsOf<Moving>(command)
     const connection = run.connect(options)
     const { id } = await userNamed(connection, email)
-    await connection.ask('DELETE', `${USERS}/${id}`)
-    await applied(run, connection, { id, name: `The user ${email} is gone` }, options)
+    const stage = async () => {
+      await connection.ask('DELETE', `${USERS}/${id}`)
+      return [id]
+    }
+    await tellAlone(run, connection, { of: [id], stage, said: `The user ${email} is gone` }, options)
   })
   user
     .command('reset-code')
@@ -93,17 +97,11 @@ async function newPassword(run: Run): Promise<string> {
   return password
 }
 
-async function userNamed(connection: Connection, email: string): Promise<User> {
-  const [found] = await connection.list<User>(USERS, { name: email })
-  if (found === undefined) throw new Failure(`there is no user ${email}: fulcrum get users`)
-  return found
-}
+const userNamed = (connection: Connection, email: string) =>
+  recordNamed<User>(connection, { path: USERS, what: 'user', list: 'users' }, email)
 
-async function roleNamed(connection: Connection, name: string): Promise<Role> {
-  const [found] = await connection.list<Role>(ROLES, { name })
-  if (found === undefined) throw new Failure(`there is no role ${name}: fulcrum get roles`)
-  return found
-}
+const roleNamed = (connection: Connection, name: string) =>
+  recordNamed<Role>(connection, { path: ROLES, what: 'role', list: 'roles' }, name)
 
 async function addUser(run: Run, email: string, options: Adding): Promise<void> {
   const { firstName, lastName, role = [], group = [] } = options
@@ -112,15 +110,24 @@ async function addUser(run: Run, email: string, options: Adding): Promise<void> 
   for (const name of role) roles.push((await roleNamed(connection, name)).id)
   const password = await newPassword(run)
   const body = { email, firstName, lastName, password, disabled: false, roles, groups: group }
-  const { data } = await connection.ask<User>('POST', USERS, { body })
-  await applied(run, connection, { id: data.id, name: `The user ${email} may log in` }, options)
+  const stage = async () => [(await connection.ask<User>('POST', USERS, { body })).data.id]
+  await tellAlone(run, connection, { of: [], stage, said: `The user ${email} may log in` }, options)
 }
 
-async function change(run: Run, email: string, body: object, said: string, options: Moving): Promise<void> {
+async function change(
+  run: Run,
+  email: string,
+  wanted: Readonly<Record<string, unknown>>,
+  said: string,
+  options: Moving,
+): Promise<void> {
   const connection = run.connect(options)
   const { id } = await userNamed(connection, email)
-  await connection.ask('PUT', `${USERS}/${id}`, { body })
-  await applied(run, connection, { id, name: `The user ${email} ${said}` }, options)
+  const stage = async () => {
+    await connection.ask('PUT', `${USERS}/${id}`, { body: wanted })
+    return [id]
+  }
+  await tellAlone(run, connection, { of: [id], wanted, stage, said: `The user ${email} ${said}` }, options)
 }
 
 interface Allowing extends Moving {
@@ -141,8 +148,8 @@ function addRoles(role: Command, run: Run): void {
       const options = optionsOf<Allowing>(command)
       const connection = run.connect(options)
       const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
-      const { data } = await connection.ask<Role>('POST', ROLES, { body })
-      await applied(run, connection, { id: data.id, name: `The role ${name} is there` }, options)
+      const stage = async () => [(await connection.ask<Role>('POST', ROLES, { body })).data.id]
+      await tellAlone(run, connection, { of: [], stage, said: `The role ${name} is there` }, options)
     })
   for (const [name, description] of [
     ['give', 'users or groups hold it from then on'],
@@ -158,8 +165,12 @@ function addRoles(role: Command, run: Run): void {
       const options = optionsOf<Moving>(command)
       const connection = run.connect(options)
       const { id, users, groups } = await roleNamed(connection, name)
-      await connection.ask('DELETE', `${ROLES}/${id}`)
-      await applied(run, connection, { id, of: [id, ...users, ...groups], name: `The role ${name} is gone` }, options)
+      const of = [id, ...users, ...groups]
+      const stage = async () => {
+        await connection.ask('DELETE', `${ROLES}/${id}`)
+        return of
+      }
+      await tellAlone(run, connection, { of, stage, said: `The role ${name} is gone` }, options)
     },
   )
 }
@@ -183,8 +194,12 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
     return verb === 'take' ? others : [...others, ...named]
   }
   const body = { users: changed(users, ids), groups: changed(groups, group) }
-  await connection.ask('PUT', `${ROLES}/${id}`, { body })
-  const said = verb === 'give' ? 'is given' : 'is taken back'
   // Who holds a role is kept with the holder.
-  await applied(run, connection, { id, of: [...ids, ...group], name: `The role ${name} ${said}` }, options)
+  const of = [...ids, ...group]
+  const stage = async () => {
+    await connection.ask('PUT', `${ROLES}/${id}`, { body })
+    return of
+  }
+  const said = `The role ${name} ${verb === 'give' ? 'is given' : 'is taken back'}`
+  await tellAlone(run, connection, { id, of, stage, said }, options)
 }

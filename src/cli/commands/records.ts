@@ -1,11 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { applyAlone, type Moving, tellAlone, unless } from './alone.ts'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, type Row, table } from '../output.ts'
 
 type Data = Readonly<Record<string, unknown>>
+
+const SERVERS = '/ipvsDirector/rips'
+/** The state that a real server has then, and what is said of it. */
+const MOVES = {
+  drain: ['drained', 'is drained'],
+  halt: ['halted', 'is out of every backend'],
+  online: ['online', 'takes traffic'],
+} as const
 
 /** A kind of record as people name it. */
 interface Kind {
@@ -48,7 +57,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     }),
   },
   servers: {
-    paths: ['/ipvsDirector/rips'],
+    paths: [SERVERS],
     columns: ['name', 'address', 'port', 'weight', 'state', 'health', 'owner'],
     row: ({ name, ip, port, weight, state, health, owner }) => ({
       name: text(name),
@@ -189,60 +198,52 @@ async function get(
   else throw new Failure(`-o ${form}: say table, yaml, json or name`)
 }
 
-export interface Moving extends Common {
-  readonly stage?: boolean
-  readonly message?: string
-}
 interface Draining extends Moving {
   readonly wait?: string
   readonly halt?: boolean
 }
 
-async function serverNamed(connection: Connection, name: string): Promise<Data> {
-  const [found] = await connection.list<Data>('/ipvsDirector/rips', { name })
-  if (found === undefined) throw new Failure(`there is no real server ${name}: fulcrum get servers`)
-  return found
+/** The record of this name. After a restore there may be several. */
+export async function recordNamed<T extends { readonly id: string }>(
+  connection: Connection,
+  { path, what, list }: { readonly path: string; readonly what: string; readonly list: string },
+  name: string,
+): Promise<T> {
+  const [found, ...others] = await connection.list<T>(path, { name })
+  if (found === undefined) throw new Failure(`there is no ${what} ${name}: fulcrum get ${list}`)
+  if (others.length === 0) return found
+  const ids = [found, ...others].map(({ id }) => id).join(', ')
+  throw new Failure(`several have the name ${name} (${ids}): give all but one another, with fulcrum api PUT ${path}/ID`)
 }
 
-async function move(run: Run, name: string, verb: 'drain' | 'halt' | 'online', options: Moving): Promise<void> {
+type Server = Data & { readonly id: string }
+
+const serverNamed = (connection: Connection, name: string) =>
+  recordNamed<Server>(connection, { path: SERVERS, what: 'real server', list: 'servers' }, name)
+
+async function move(run: Run, name: string, verb: keyof typeof MOVES, options: Moving): Promise<void> {
   const connection = run.connect(options)
   const { id } = await serverNamed(connection, name)
-  await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/${verb}`)
-  const said = { drain: 'is drained', halt: 'is out of every backend', online: 'takes traffic' }[verb]
-  await applied(run, connection, { id, name: `The real server ${name} ${said}` }, options)
+  const [state, said] = MOVES[verb]
+  const stage = async () => {
+    await connection.ask('PUT', `${SERVERS}/${id}/${verb}`)
+    return [id]
+  }
+  const alone = { of: [id], wanted: { state }, stage, said: `The real server ${name} ${said}` }
+  await tellAlone(run, connection, alone, options)
 }
 
-async function weigh(run: Run, name: string, weight: string, options: Moving): Promise<void> {
-  if (!/^\d{1,3}$/.test(weight) || Number(weight) > 256) throw new Failure(`${weight} is no weight: say 0 to 256`)
+async function weigh(run: Run, name: string, wanted: string, options: Moving): Promise<void> {
+  if (!/^\d{1,3}$/.test(wanted) || Number(wanted) > 256) throw new Failure(`${wanted} is no weight: say 0 to 256`)
   const connection = run.connect(options)
   const { id, port } = await serverNamed(connection, name)
-  await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}`, { body: { port, weight: Number(weight) } })
-  await applied(run, connection, { id, name: `The real server ${name} weighs ${weight}` }, options)
-}
-
-/** Applies the changes of these records, unless they are to wait; answers whether there are any. */
-async function applyOwn(connection: Connection, of: readonly unknown[], { stage, message }: Moving): Promise<boolean> {
-  const { changes } = await connection.get<{ readonly changes: readonly Data[] }>('/services/pending')
-  const own = changes.filter((change) => of.includes(change['resourceId'])).map((change) => change['id'])
-  if (own.length > 0 && stage !== true)
-    await connection.ask('PUT', '/services/apply', {
-      body: { changes: own, ...(message === undefined ? {} : { comment: message }) },
-    })
-  return own.length > 0
-}
-
-const unless = (isChanged: boolean, { stage }: Moving) =>
-  !isChanged ? ' already' : stage === true ? ', once it is applied' : ''
-
-/** Applies the change of this record, or of these, and nothing that somebody else has staged. */
-export async function applied(
-  run: Run,
-  connection: Connection,
-  { id, of = [id], name }: { readonly id: unknown; readonly of?: readonly unknown[]; readonly name: string },
-  options: Moving,
-): Promise<void> {
-  const changed = await applyOwn(connection, of, options)
-  run.told(options, `${name}${unless(changed, options)}`, { id, staged: options.stage === true, changed })
+  const weight = Number(wanted)
+  const stage = async () => {
+    await connection.ask('PUT', `${SERVERS}/${id}`, { body: { port, weight } })
+    return [id]
+  }
+  const alone = { of: [id], wanted: { weight }, stage, said: `The real server ${name} weighs ${weight}` }
+  await tellAlone(run, connection, alone, options)
 }
 
 async function drain(run: Run, name: string, options: Draining): Promise<void> {
@@ -254,8 +255,12 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const { id } = await serverNamed(connection, name)
   // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
   const query = { wait: `${secondsIn(options.wait)}s`, ...(options.halt === true ? { then: 'halt' } : {}) }
-  const { job } = await connection.ask('PUT', `/ipvsDirector/rips/${String(id)}/drain`, { query })
-  const changed = await applyOwn(connection, [id], options)
+  let job: string | undefined
+  const stage = async () => {
+    ;({ job } = await connection.ask('PUT', `${SERVERS}/${id}/drain`, { query }))
+    return [id]
+  }
+  const changed = await applyAlone(run, connection, { of: [id], wanted: { state: 'drained' }, stage }, options)
   if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(changed, options)}`, {})
   if (job !== undefined) await followed(run, connection, job)
   // Programs are told once, when it is over.

@@ -105,7 +105,7 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
     { refuseWarnings: true, mine: true },
     { refuseWarnings: true, changes: ['c2'] },
     { refuseWarnings: true, changes: ['c1', 'c3'] },
-    { refuseWarnings: true },
+    { refuseWarnings: true, changes: ['c1', 'c2', 'c3'] },
     { refuseWarnings: true, mine: true },
   ])
   test.match(await run('apply --only c9'), {

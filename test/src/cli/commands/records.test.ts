@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Run } from '../../../../src/cli/command.ts'
 import type { Connection } from '../../../../src/cli/connection.ts'
-import { followed, KINDS } from '../../../../src/cli/commands/records.ts'
+import { followed, KINDS, recordNamed } from '../../../../src/cli/commands/records.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
@@ -40,12 +40,23 @@ t.test('a real server is moved alone, whatever else is pending', async (test) =>
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'maintenance', count: 1 }])
   test.match((await run('server online web1 --stage')).out, 'takes traffic, once it is applied.')
   test.match((await call('GET', '/services/pending')).json.data, { count: 2 })
+  const refused = 'fulcrum: something else of web1 is pending (state, by admin@localhost): apply or discard that first'
+  test.match(await run('server weight web1 7'), { exit: 1, err: refused })
+  test.match((await run('server online web1')).out, 'web1 takes traffic.')
   test.match((await run('server weight web1 7')).out, 'weighs 7.')
   test.match(await stateOf(), { weight: 7, port: 80 })
   test.match((await call('GET', '/services/pending')).json.data, { count: 1 }, 'what somebody else has staged')
   test.match(await run('server weight web1 300'), { exit: 1, err: /300 is no weight/ })
   test.match(await run('server drain web9'), { exit: 1, err: /no real server web9: fulcrum get servers/ })
   test.match(await run('server drain web1 --halt'), { exit: 1, err: /--halt goes with --wait/ })
+})
+
+t.test('one of several records with a name is not picked', async (test) => {
+  const several = { list: async () => [{ id: 'a' }, { id: 'b' }] } as unknown as Connection
+  const servers = { path: '/ipvsDirector/rips', what: 'real server', list: 'servers' }
+  await test.rejects(recordNamed(several, servers, 'web1'), {
+    message: /^several have the name web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/,
+  })
 })
 
 t.test('a drain with a time waits for its connections', async (test) => {

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { cliFixture } from '../../../fixtures/cli.ts'
+
+const fixture = cliFixture(t)
+
+t.test('nothing goes live with it that somebody else has staged for the same server', async (test) => {
+  const { run, call } = await fixture(test)
+  const created = await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  const path = `/ipvsDirector/rips/${created.json.data.id}`
+  test.match(await run('server drain web1'), { exit: 1, err: 'of web1 is pending (its creation, by' })
+  await call('PUT', '/services/apply')
+  await call('PUT', path, { body: { ip: '192.0.2.9', port: 80 } })
+  const before = (await call('GET', '/services/pending')).json.data
+  for (const command of ['drain', 'halt', 'online', 'weight 7', 'drain --wait 1m']) {
+    const [verb, ...more] = command.split(' ')
+    test.match(
+      await run(['server', verb ?? '', 'web1', ...more]),
+      { exit: 1, err: 'of web1 is pending (ip, by' },
+      command,
+    )
+  }
+  test.same((await call('GET', '/services/pending')).json.data, before, 'nothing was staged')
+  test.match(await run('server drain web1 --stage'), { exit: 0, out: 'once it is applied' })
+  test.match((await call('GET', '/services/pending')).json.data.changes, [{ after: { ip: String, state: 'drained' } }])
+})
+
+t.test('what an apply refuses does not wait for that of somebody else', async (test) => {
+  const { run, call } = await fixture(test)
+  for (const name of ['web1', 'web2'])
+    await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
+  await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })
+  await run('server drain web1 --stage')
+  for (const name of ['web1', 'web2'])
+    test.match(await run(`server drain ${name}`), { exit: 1, err: /APPLY_IN_PROGRESS/ }, name)
+  const { changes } = (await call('GET', '/services/pending')).json.data
+  test.match(changes, [{ name: 'web1', after: { state: 'drained' } }], 'but what was staged before stays')
+  test.equal(changes.length, 1)
+  await call('PUT', '/services/apply/confirm')
+})
