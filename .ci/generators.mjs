@@ -21,15 +21,31 @@ export function run(program, args, cwd = FOLDER) {
 
 export const tool = (name) => join(FOLDER, 'node_modules', '.bin', name)
 
-/** Answers why they are not there, or undefined. */
+const areInstalled = () => existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock
+
+/** Answers why they are not there, or undefined. One installs them at a time: each would delete what the other has. */
 export function installGenerators() {
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock) return undefined
+  if (areInstalled()) return undefined
   mkdirSync(FOLDER, { recursive: true })
+  const { isRight, said } = run('flock', [`${FOLDER}.lock`, process.execPath, fileURLToPath(import.meta.url)])
+  return isRight ? undefined : `npm cannot install the generators: ${said.split('\n')[0]}`
+}
+
+function install() {
+  if (areInstalled()) return
   for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(SOURCE, name), join(FOLDER, name))
   const { isRight, said } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
-  if (!isRight) return `npm cannot install the generators: ${said.split('\n')[0]}`
+  if (!isRight) throw new Error(said)
   writeFileSync(STAMP, lock)
-  return undefined
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    install()
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  }
 }
 
 /** Types of the document in this file, of openapi-typescript. */

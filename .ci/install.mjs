@@ -141,6 +141,8 @@ async function withLock(work) {
     return await work()
   } finally {
     release()
+    // By the end of this process the lock may be that of another one.
+    process.off('exit', release)
   }
 }
 

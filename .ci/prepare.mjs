@@ -20,7 +20,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FOLDER = 'node_modules/.prepared'
-const MAKES_MAX = 4
+const MAKES_MAX = 32
 /** What a process or a thread begins with. */
 const ENTRIES = [
   'src/main.ts',
@@ -81,7 +81,7 @@ function writeDurably(file, bytes) {
   }
 }
 
-/** Those of daemons that run go on to be read. */
+/** A daemon that runs goes on to read its own, with each thread that it starts. */
 function removeOldMakes(folder) {
   const makes = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const ages = makes.map(({ name }) => [statSync(join(folder, name)).mtimeMs, join(folder, name)])

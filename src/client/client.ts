@@ -80,6 +80,9 @@ interface AnyInit {
   readonly params?: { readonly query?: object; readonly header?: object; readonly path?: object }
 }
 
+/** Records in a page, unless `limit` says another number. */
+const PAGE = 1000
+
 /** What is asked here is typed by `Client`, and any path in the code below. */
 type AnyApi = (
   path: string,
@@ -98,7 +101,8 @@ export function createClient<Paths extends {}>(options: ClientOptions): Client<P
 
   const each = (path: string, init: AnyInit = {}) =>
     records(async (after) => {
-      const query = { ...init.params?.query, ...(after === undefined ? {} : { after }) }
+      // Without a limit most lists are answered as a whole.
+      const query = { limit: PAGE, ...init.params?.query, ...(after === undefined ? {} : { after }) }
       return must(await get(path, { ...init, params: { ...init.params, query } })) as Page<unknown>
     })
 

@@ -30,7 +30,7 @@ export class Sending {
     const { value } = this.#token
     const response = await this.#again(withToken(request, value))
     // Who is not known has not changed anything.
-    if (response.status !== 401 || !(await this.#logInAgain(value))) return response
+    if (!(await isUnknown(response)) || !(await this.#logInAgain(value))) return response
     await response.body?.cancel()
     return await this.#again(withToken(request, this.#token.value))
   }
@@ -77,6 +77,16 @@ export class Sending {
       wait_s_max,
     })
   }
+}
+
+/** Whether the session has ended: a wrong password, for another one of one's own, is 401 as well. */
+async function isUnknown(response: Response): Promise<boolean> {
+  if (response.status !== 401) return false
+  const told: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined)
+  return ['UNAUTHENTICATED', 'TOKEN_EXPIRED'].includes(Reflect.get(Object(told), 'code'))
 }
 
 /**

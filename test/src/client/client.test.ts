@@ -79,6 +79,19 @@ async function clientsOf(daemon: Daemon) {
   return (more: object = {}) => createClient<Paths>({ url: 'https://appliance.test', fetch, ...more })
 }
 
+t.test('a list is asked for in pages, of another size where that is said', async (test) => {
+  const asked: string[] = []
+  const fetch = async ({ url }: Request) => {
+    asked.push(new URL(url).search)
+    return Response.json({ status: 'success', message: 'm', data: [], ...(asked.length === 1 ? { next: 'n' } : {}) })
+  }
+  const api = createClient<Paths>({ url: 'https://appliance.test', token: 'x', fetch })
+  for await (const one of api.each('/ipvsDirector/rips')) test.fail('there is none', { one })
+  for await (const one of api.each('/ipvsDirector/rips', { params: { query: { limit: 2 } } }))
+    test.fail('none', { one })
+  test.same(asked, ['?limit=1000', '?limit=1000&after=n', '?limit=2'])
+})
+
 t.test('a login, a list in pages, a staged change that goes live, and what is refused', async (test) => {
   const daemon = await daemonFixture(test)
   const client = await clientsOf(daemon)

@@ -123,3 +123,14 @@ t.test('with credentials it logs in by itself, and again when the session has en
   without.token.hold('first', false)
   test.equal((await without.send('GET')).status, 401)
 })
+
+t.test('a wrong password of one’s own account is no session that has ended', async (test) => {
+  const credentials = () => ({ email: 'a', password: 'b' })
+  for (const code of ['INVALID_CREDENTIALS', 'TWO_FACTOR_INVALID']) {
+    const { asked, token, send } = scripted([answer(401, { code, message: 'm' })], { credentials })
+    token.hold('first', false)
+    const response = await send('PUT', { current: 'wrong' })
+    test.match(await response.json(), { code }, 'which can still be read')
+    test.same(asked, ['PUT /things Bearer first {"current":"wrong"}'], code)
+  }
+})
