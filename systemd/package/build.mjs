@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
+  lstatSync,
   lutimesSync,
   mkdirSync,
   mkdtempSync,
@@ -106,12 +107,15 @@ function changelog(version, time_s) {
   return `fulcrum (${version}) stable; urgency=medium\n\n  * See /opt/fulcrum/CHANGELOG.md.\n\n -- Fulcrum <fulcrum@localhost>  ${date}\n`
 }
 
+/** As dpkg counts: a folder has another size on each file system. */
+const kibOf = (stat) => (stat.isFile() ? Math.ceil(stat.size / 1024) : 1)
+
 function describe(tree, version) {
   const folder = join(tree, 'DEBIAN')
-  const bytes = walk(tree).reduce((sum, path) => sum + Math.ceil(statSync(path).size / 1024) * 1024, 0)
+  const kib = walk(tree).reduce((sum, path) => sum + kibOf(lstatSync(path)), 0)
   mkdirSync(folder)
   const control = here('control').replace('@VERSION@', version)
-  writeFileSync(join(folder, 'control'), control.replace('@KIB@', String(bytes / 1024)))
+  writeFileSync(join(folder, 'control'), control.replace('@KIB@', String(kib)))
   writeFileSync(join(folder, 'conffiles'), '/etc/default/fulcrum\n')
   // The hook counts once the initial file system is made anew; without initramfs-tools nobody listens.
   writeFileSync(join(folder, 'triggers'), 'activate-noawait update-initramfs\n')

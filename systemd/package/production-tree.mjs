@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } fr
 import { basename, dirname, join, relative } from 'node:path'
 
 const CODE = ['src', 'workers', 'storage', 'systemd', 'package.json', 'package-lock.json']
-const SOURCES = [...CODE, 'LICENSE', 'README.md', 'CHANGELOG.md']
+const SOURCES = [...CODE, 'LICENSE', 'README.md', 'CHANGELOG.md', ':(glob)docs/*.md']
 const NOT_SHIPPED = /^(systemd\/package|src\/ui)\//
 /** The API of native modules of the interpreter in the lock: what was built for others is left out. */
 const ABI = '127'

@@ -33,6 +33,8 @@ t.test('the package is the same each time, and holds what runs and nothing else'
   const paths = listing.map((line) => line.replace(/^.* \.\//, ''))
   for (const path of [
     'opt/fulcrum/src/main.ts',
+    // Where units and settings send who wants to know more.
+    'opt/fulcrum/docs/cluster.md',
     'opt/fulcrum/systemd/ansible/plugins/modules/fulcrum_config.py',
     'usr/bin/fulcrum -> ../../opt/fulcrum/systemd/fulcrum',
     'usr/share/ansible/collections/ansible_collections/fulcrum/fulcrum -> ../../../../../../opt/fulcrum/systemd/ansible',

@@ -26,6 +26,20 @@ t.test('the package leaves a machine', { skip: containerObstacle() ?? false }, a
     await shell('rm -r /run/systemd/system/fulcrum.service.d')
   }
 
+  await t.test('what it tells other units goes on where they are configured, until it is there again', async (t) => {
+    const left = () => shell('find /etc/systemd/system /etc/tmpfiles.d -name "fulcrum*.conf" -size +0 | sort')
+    const weights = () => shell('systemd-tmpfiles --cat-config | grep -c /run/fulcrum-weights')
+    await shell('mkdir -p /etc/keepalived /var/lib/snmp/fulcrum && touch /etc/keepalived/fulcrum-checker.env')
+    await apt('remove', 'fulcrum')
+    const dropIns = ['keepalived', 'snmpd'].map((unit) => `/etc/systemd/system/${unit}.service.d/fulcrum.conf`)
+    t.same((await left()).split('\n'), [...dropIns, '/etc/tmpfiles.d/fulcrum-weights.conf'])
+    t.equal(await weights(), '1')
+    await install()
+    t.equal(await left(), '')
+    t.equal(await weights(), '1')
+    await shell('rm -r /etc/keepalived/fulcrum-checker.env /var/lib/snmp/fulcrum')
+  })
+
   await t.test('a removal keeps data and traffic; the next installation goes on with them', async (t) => {
     await apt('remove', 'fulcrum')
     t.notOk(await answers())
