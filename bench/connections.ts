@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { startDaemon } from './daemon.ts'
-import { type BareServer, startBare, throughput } from './load.ts'
+import { type BareServer, startBare } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
-import { type Rate, rateOf, ratios } from './polled.ts'
+import { type Made, madeOf, type Rate, rateOf, ratios } from './polled.ts'
 import { scaled } from './scale.ts'
 
 const execute = promisify(execFile)
@@ -14,19 +14,23 @@ const SECONDS = scaled(3, 0.2)
 const PING = '/api/v1/ping'
 const ANSWER = Buffer.from('{"status":"success","message":"pong"}')
 
-/** Answers of a server in so many seconds, at these places: plain HTTP and TLS. */
-type Load = (plain: string, tls: string) => Promise<number>
+/** Requests to a server at these places: plain HTTP and TLS. */
+type Load = (plain: string, tls: string) => Promise<Made>
 
-const kept = (url: string, headers = {}) => throughput({ url: new URL(PING, url).href, headers }, SECONDS)
+const kept = (url: string, headers = {}) => madeOf({ url: new URL(PING, url).href, headers }, SECONDS)
 const closing = (url: string) => kept(url, { Connection: 'close' })
 
-/** One connection after the other: handshake, one request, end. s_time says how many it was in how many seconds. */
-async function handshakes(tls: string, how: '-new' | '-reuse'): Promise<number> {
+/**
+ * One connection after the other: handshake, one request, end. s_time says whole seconds, and one more than it took.
+ */
+async function handshakes(tls: string, how: '-new' | '-reuse'): Promise<Made> {
   const { host } = new URL(tls)
   const argv = ['s_time', '-connect', host, '-tls1_3', how, '-www', PING, '-time', String(Math.ceil(SECONDS))]
+  const began_ms = performance.now()
   const { stdout } = await execute('openssl', argv)
-  const [, count, seconds] = /(\d+) connections in (\d+) real seconds/.exec(stdout) ?? []
-  return Number(count) / Number(seconds)
+  const seconds = (performance.now() - began_ms) / 1000
+  const [, count] = /(\d+) connections in \d+ real seconds/.exec(stdout) ?? []
+  return { requests: Number(count), seconds }
 }
 
 const CASES: readonly (readonly [name: string, load: Load])[] = [
@@ -56,8 +60,8 @@ export async function run(): Promise<void> {
         [`http://127.0.0.1:${plainPort}`, `https://127.0.0.1:${daemon.port}`],
       ] as const
       for (let round = 0; round < ROUNDS; round += 1) {
-        bare.push(await rateOf(limit.pid, SECONDS, () => load(...bareAt)))
-        ours.push(await rateOf(daemon.pid, SECONDS, () => load(...ownAt)))
+        bare.push(await rateOf(limit.pid, () => load(...bareAt)))
+        ours.push(await rateOf(daemon.pid, () => load(...ownAt)))
       }
       const of = (rates: readonly Rate[], what: keyof Rate) => rates.map((rate) => rate[what])
       rows.push([

@@ -135,12 +135,24 @@ export interface Rate {
   readonly processor_us: number
 }
 
-/** `load` answers how many requests a second it made, for so many seconds. */
-export async function rateOf(pid: number, seconds: number, load: () => Promise<number>): Promise<Rate> {
-  const before_s = cpuOf(pid)
-  const perSecond = await load()
-  return { perSecond, processor_us: ((cpuOf(pid) - before_s) * 1e6) / (perSecond * seconds) }
+/** So many requests in so many seconds. */
+export interface Made {
+  readonly requests: number
+  readonly seconds: number
 }
+
+/** What the load has made of the server with this pid. */
+export async function rateOf(pid: number, load: () => Promise<Made>): Promise<Rate> {
+  const before_s = cpuOf(pid)
+  const { requests, seconds } = await load()
+  return { perSecond: requests / seconds, processor_us: ((cpuOf(pid) - before_s) * 1e6) / requests }
+}
+
+/** What wrk makes in this time. */
+export const madeOf = async (target: Target, seconds: number): Promise<Made> => ({
+  requests: (await throughput(target, seconds)) * seconds,
+  seconds,
+})
 
 /**
  * In turn with a bare server that answers the same bytes and, with `reads`, with one that reads the same request before
@@ -160,7 +172,7 @@ export async function besideBare(
   const { target, body } = await polled.target(asked)
   const limit = await startBare(body)
   const reader = reads && target.script === undefined ? await startBare(body, { reads: true }) : undefined
-  const rates = (pid: number, of: Target) => rateOf(pid, seconds, () => throughput(of, seconds))
+  const rates = (pid: number, of: Target) => rateOf(pid, () => madeOf(of, seconds))
   const [ours, bare, reading]: [Rate[], Rate[], Rate[]] = [[], [], []]
   try {
     for (let round = 0; round < rounds; round += 1) {

@@ -12,7 +12,7 @@ import { signed } from '../test/fixtures/backup.ts'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { type BenchDaemon, inFolder, startDaemon } from './daemon.ts'
 import { throughput } from './load.ts'
-import { spread, table, timed, whole } from './measure.ts'
+import { median, spread, table, timed, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const BACKENDS = scaled(1_000, 20)
@@ -77,9 +77,9 @@ async function measure(folder: string, teardown: (end: () => unknown) => unknown
     `${whole(BACKENDS * HOSTS_EACH)} hosts, ${whole(BACKENDS)} backends`,
     ['', 'requests/s', 'of the plain map'],
     [
-      ['plain haproxy.cfg with the map', whole(Math.max(...(rates['map'] ?? []))), ''],
-      ['Fulcrum', whole(Math.max(...(rates['fulcrum'] ?? []))), ofMap('fulcrum')],
-      ['plain haproxy.cfg, a line for each backend', whole(Math.max(...(rates['list'] ?? []))), ofMap('list')],
+      ['plain haproxy.cfg with the map', whole(median(rates['map'] ?? [])), ''],
+      ['Fulcrum', whole(median(rates['fulcrum'] ?? [])), ofMap('fulcrum')],
+      ['plain haproxy.cfg, a line for each backend', whole(median(rates['list'] ?? [])), ofMap('list')],
     ],
   )
   await measureChanges(bench)

@@ -21,7 +21,10 @@ export function leadOver(rows: readonly Measured[] | undefined, which: 'fixed' |
 
 /** Misses stand beside what was reached. */
 export function printAims(outcomes: readonly Outcome[]): void {
-  const known = outcomes.filter(({ got }) => !/NaN|Infinity/.test(got))
-  const rows = known.map(({ what, aim, got, met }) => [what, aim, met ? got : `**${got}, missed**`])
+  const rows = outcomes.map(({ what, aim, got, met }) => {
+    // Where a tool is not on this machine, as rrdcached.
+    const isKnown = !/NaN|Infinity/.test(got)
+    return [what, aim, !isKnown ? 'not measured' : met ? got : `**${got}, missed**`]
+  })
   table('Aims', ['what', 'aim', 'reached'], rows)
 }
