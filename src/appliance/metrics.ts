@@ -13,7 +13,7 @@ import { readMachine } from '../metrics/machine-figures.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { ArchiveFigures, HaproxyFigures, NodeFigures } from '../metrics/node-samples.ts'
 import type { ArchiveSide } from '../stats/archive-side.ts'
-import { endOf } from '../watches/certificate-watch.ts'
+import { endOf } from '../rules/certificate-end.ts'
 import type { Node } from './node.ts'
 
 /** What changes slowly and takes its time to find out. */

@@ -8,7 +8,7 @@ import type { Attention, Overview } from '../model/overview.ts'
 import { quietUntil_ms } from '../rules/acme.ts'
 import { PlacedObjects } from '../stats/placed-objects.ts'
 import { type Summary, summarizeLayer4, summarizeLayer7 } from '../stats/summary.ts'
-import { endOf } from '../watches/certificate-watch.ts'
+import { endOf } from '../rules/certificate-end.ts'
 import { haproxyFigures } from './metrics.ts'
 import type { Node } from './node.ts'
 

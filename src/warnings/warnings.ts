@@ -1,6 +1,7 @@
 import { whyUnanswered } from '../drivers/haproxy/acme.ts'
 import type { AcmeOrder } from '../model/acme.ts'
 import { progressOf, quietUntil_ms } from '../rules/acme.ts'
+import { endOf } from '../rules/certificate-end.ts'
 import { inTurns } from '../base/turns.ts'
 import { missingOf, type SnmpUser } from '../model/snmp.ts'
 import type { ConfigView, RecordChange } from '../model/sections.ts'
@@ -24,13 +25,14 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
   for (const { certificateId = '' } of view.list('alertTargets')) used.add(certificateId)
   return [...used].flatMap((id) => {
     const certificate = view.get('certificates', id)
-    const end_ms = Date.parse(certificate?.facts.validTo ?? '')
-    if (certificate === undefined || !(end_ms - now_ms < EXPIRES_MS)) return []
+    if (certificate === undefined) return []
+    const end = endOf(certificate)
+    if (!(end.getTime() - now_ms < EXPIRES_MS)) return []
     if (now_ms < (quietUntil_ms(view, certificate) ?? 0)) return []
-    const says = end_ms < now_ms ? 'has expired' : 'expires'
-    return [
-      about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${certificate.facts.validTo}: replace it`),
-    ]
+    const isOwn = end.getTime() === Date.parse(certificate.facts.validTo)
+    const says = `${isOwn ? '' : 'is sent with an issuer that '}${end.getTime() < now_ms ? 'has expired' : 'expires'}`
+    const until = isOwn ? certificate.facts.validTo : end.toISOString()
+    return [about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${until}: replace it`)]
   })
 }
 

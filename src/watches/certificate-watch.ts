@@ -1,11 +1,10 @@
-import { X509Certificate } from 'node:crypto'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import type { Events } from '../events/events.ts'
 import type { Log } from '../base/log.ts'
-import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { quietUntil_ms } from '../rules/acme.ts'
+import { endOf } from '../rules/certificate-end.ts'
 import { Repeated } from '../base/repeated.ts'
 
 const LOOK_EVERY_MS = 3_600_000
@@ -54,33 +53,6 @@ function usersIn(running: ConfigView): ReadonlyMap<string, readonly string[]> {
   for (const { certificateId } of running.list('syslogServers')) uses(certificateId, 'syslog')
   for (const { name, certificateId } of running.list('alertTargets')) uses(certificateId, `alert target ${name}`)
   return users
-}
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** Records do not change, and reading their chains takes its time. */
-const ends = new WeakMap<Certificate, Date>()
-
-/** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
-export function endOf(certificate: Certificate): Date {
-  const known = ends.get(certificate)
-  if (known !== undefined) return known
-  const [, ...issuers] = certificate.chain.match(PEM) ?? []
-  const end = new Date(Math.min(Date.parse(certificate.facts.validTo), ...issuers.map(endOfIssuer)))
-  ends.set(certificate, end)
-  return end
-}
-
-/**
- * Clients have roots of their own, and do not look at the end of one that is sent. What cannot be read is no reason to
- * be silent.
- */
-function endOfIssuer(pem: string): number {
-  try {
-    const { subject, issuer, validTo } = new X509Certificate(pem)
-    return subject === issuer ? Number.POSITIVE_INFINITY : Date.parse(validTo)
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
 }
 
 export interface CertificateWatchParts {

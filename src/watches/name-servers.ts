@@ -52,9 +52,13 @@ export class NameServers {
       if (engine.isUnsettled || now.join() === before.join()) return
       here.current = now
       if (!isAsked()) return
-      const { ok } = await engine.converge(({ name }) => name === HAPROXY)
-      // Why not is in the log.
-      if (!ok) here.current = before
+      let isTold = false
+      try {
+        isTold = (await engine.converge(({ name }) => name === HAPROXY)).ok
+      } finally {
+        // Why not is in the log.
+        if (!isTold) here.current = before
+      }
     } finally {
       this.#isLooking = false
     }

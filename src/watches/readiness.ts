@@ -29,6 +29,7 @@ export interface ReadinessParts {
 
 const LOOK_EVERY_MS = 250
 const TIMEOUT_MS = 5_000
+const AGAIN_MS = 5_000
 /** The others have this time to take what this node gives away. */
 const YIELD_MS = 3_000
 const [MAY, MUST_NOT] = ['0\n', '1\n']
@@ -43,6 +44,8 @@ export class Readiness {
   /** When it ends that the addresses of a sync group are given away, by the name of the group. */
   readonly #yields = new Map<string, number>()
   #told = ''
+  /** What could not be told; something else is tried at once. */
+  #refused: { readonly text: string; readonly until_ms: number } | undefined
   #instances: { readonly of: string; readonly all: readonly Instance[] } | undefined
   #why: string | undefined = 'it has not looked yet'
   #turn: Promise<void> = Promise.resolve()
@@ -126,11 +129,15 @@ export class Readiness {
 
   async #tell(values: ValuesStep['values']): Promise<void> {
     const text = JSON.stringify(values)
-    if (text === this.#told) return
+    const isRefused = text === this.#refused?.text && this.#parts.clock.monotonic_ms() < this.#refused.until_ms
+    if (text === this.#told || isRefused) return
     const why = 'tell keepalived whether this node may have floating IPs'
     const step = { kind: 'values', folder: STATES_FOLDER, values, ifThere: [], keepsOnly: false } as const
     const result = await this.#parts.executor.execute([{ ...step, why, timeout_ms: TIMEOUT_MS }])
-    if (!result.ok) throw new Error(result.output)
+    if (!result.ok) {
+      this.#refused = { text, until_ms: this.#parts.clock.monotonic_ms() + AGAIN_MS }
+      throw new Error(result.output)
+    }
     this.#parts.log.info('floating IPs', { isReady: this.#why === undefined, reason: this.#why })
     this.#told = text
   }

@@ -79,12 +79,15 @@ export class SharingUpkeep {
       here.current = now
       this.#waiting_ms = undefined
       if (!isOurs()) return
-      const { ok } = await engine.converge(({ name }) => name === HAPROXY)
-      this.#settled_ms = clock.monotonic_ms() + SETTLED_MS
-      if (ok) return
-      // Why is in the log.
-      here.current = before
-      this.#again_ms = clock.monotonic_ms() + AGAIN_MS
+      let isTold = false
+      try {
+        isTold = (await engine.converge(({ name }) => name === HAPROXY)).ok
+      } finally {
+        const now_ms = clock.monotonic_ms()
+        this.#settled_ms = now_ms + SETTLED_MS
+        // Why is in the log.
+        if (!isTold) [here.current, this.#again_ms] = [before, now_ms + AGAIN_MS]
+      }
     } finally {
       this.#isLooking = false
     }

@@ -4,6 +4,7 @@ import { warningsOf } from '../../../src/warnings/warnings.ts'
 import { digestOf } from '../../../src/rules/acme.ts'
 import { acmeAccount, acmeOrder } from '../../fixtures/acme.ts'
 import { certificateRecord } from '../../fixtures/certificate.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
@@ -41,6 +42,16 @@ t.test('CERTIFICATE_EXPIRES: within 30 days, where somebody shows it', async (te
   const isTold = async (now_ms: number) => (await told(now_ms, renewed)).some((text) => text.includes('expires'))
   test.equal(await isTold(end_ms - 1.1 * DAY_MS), false, 'an order renews it')
   test.equal(await isTold(end_ms - 0.9 * DAY_MS), true, 'it should have been by now')
+})
+
+t.test('CERTIFICATE_EXPIRES: an issuer that is sent with it counts as well', async (test) => {
+  const { pair, record } = certificateMaker(test)
+  const issuer = pair({ name: 'Issuer', isCa: true, issuer: pair({ name: 'Root', isCa: true }), days: 5 })
+  const certificates = [record('c', pair({ name: 'leaf.test', issuer, days: 300 }), issuer)]
+  const desired = viewOf({ certificates, l7Frontends: [frontend('f', null, { certificates: ['c'] })] })
+  const warnings = await warningsOf(viewOf({}), desired, [{ section: 'l7Frontends', id: 'f' }], Date.now())
+  const expiring = warnings.filter(({ code }) => code === 'CERTIFICATE_EXPIRES')
+  test.match(expiring, [{ message: / is sent with an issuer that expires at \d{4}-\d\d-\d\dT[\d:.]+Z: replace it$/ }])
 })
 
 t.test('SNMP_USER_INCOMPLETE: the agent would not know the user', async (test) => {

@@ -74,24 +74,6 @@ t.test('every certificate of running is watched, with the names of what shows it
   test.equal(certificatesIn(running)[0]?.notAfter.toISOString(), shown.facts.validTo)
 })
 
-t.test('an issuer that ends before the certificate is what counts, and a root is not', async (test) => {
-  const { pair, record } = certificateMaker(test)
-  const root = pair({ name: 'Root', isCa: true, days: 2 })
-  const issuer = pair({ name: 'Issuer', isCa: true, issuer: root, days: 5 })
-  const leaf = pair({ name: 'leaf.test', issuer, days: 300 })
-  const inDays = (...others: readonly (typeof root)[]) => {
-    const [watched] = certificatesIn(viewOf({ certificates: [record('c', leaf, ...others)] }))
-    return Math.round(((watched?.notAfter.getTime() ?? 0) - Date.now()) / DAY_MS)
-  }
-  test.equal(inDays(), 300)
-  test.equal(inDays(issuer), 5)
-  test.equal(inDays(issuer, root), 5)
-  const damaged = record('d', leaf, issuer)
-  const chain = damaged.chain.replaceAll(/(?<=CERTIFICATE-----\n)\w{8}/g, 'AAAAAAAA')
-  const [watched] = certificatesIn(viewOf({ certificates: [{ ...damaged, chain }] }))
-  test.equal(watched?.notAfter.toISOString(), damaged.facts.validTo, 'what cannot be read is watched as well')
-})
-
 t.test('one that an order renews is told of only when that does not happen', async (test) => {
   const { pair, record } = certificateMaker(test)
   const ordered = record('ordered', pair({ name: 'www.site.test', days: 6 }))

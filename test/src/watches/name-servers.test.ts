@@ -6,7 +6,7 @@ import { NameServers, type NameServersHere } from '../../../src/watches/name-ser
 
 function fixture() {
   const here: NameServersHere = { current: ['192.0.2.1:53'] }
-  const machine = { now: ['192.0.2.1:53'], ok: true, isUnsettled: false, isAsked: true }
+  const machine = { now: ['192.0.2.1:53'], ok: true, throws: false, isUnsettled: false, isAsked: true }
   /** Whom HAProxy was told of, by each reload. */
   const reloads: string[] = []
   const engine = {
@@ -20,6 +20,7 @@ function fixture() {
         [false, true],
       )
       reloads.push(here.current.join())
+      if (machine.throws) throw new Error('the queue is full')
       const failed = { failedStep: 0, kind: 'unit', why: 'w', output: 'o', missing: false, undone: true } as const
       return machine.ok ? { ok: true as const, done: 1, recorded: 0, warnings: [] } : { ok: false as const, ...failed }
     },
@@ -55,7 +56,9 @@ t.test('an apply is not disturbed, and what failed is tried again', async (test)
   Object.assign(machine, { isUnsettled: false, ok: false })
   await watch.look()
   test.same(here.current, ['192.0.2.1:53'])
-  machine.ok = true
+  Object.assign(machine, { ok: true, throws: true })
+  await test.rejects(watch.look(), /the queue is full/)
+  machine.throws = false
   await watch.look()
-  test.same([reloads.length, here.current], [2, machine.now])
+  test.same([reloads.length, here.current], [3, machine.now])
 })

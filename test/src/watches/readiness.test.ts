@@ -118,13 +118,19 @@ t.test('where nothing moves nobody is told anything', async (test) => {
   test.equal(readiness.why, undefined)
 })
 
-t.test('what could not be told is told again', async (test) => {
-  const { readiness, state, writes } = fixture()
+t.test('what could not be told is told again in a while, and something else at once', async (test) => {
+  const { readiness, state, writes, clock } = fixture()
   const refused = { failedStep: 0, kind: 'values', why: 'x', output: 'full', missing: false, undone: true } as const
   state.result = { ok: false, ...refused }
   await test.rejects(readiness.start(), { message: 'full' })
-  state.result = DONE
   await readiness.look()
+  test.equal(writes(), 1)
+  state.haproxy = false
+  await test.rejects(readiness.look(), { message: 'full' })
   test.equal(writes(), 2)
+  state.result = DONE
+  clock.advance(5_000)
+  await readiness.look()
+  test.equal(writes(), 3)
   readiness.close()
 })

@@ -15,7 +15,7 @@ const sharingWith = (...ids: readonly string[]): Sharing => ({
   others: ids.map((id) => ({ id, ip: '192.0.2.2', port: 9447 })),
 })
 
-function fixture() {
+function fixture({ ends = async () => {} } = {}) {
   const clock = manualClock()
   const here: SharingHere = { current: undefined }
   /** Whom HAProxy was told of, by each reload. */
@@ -30,6 +30,7 @@ function fixture() {
       const isSelected = (name: string) => select?.({ name } as Driver)
       t.same(['network', 'layer7proxy'].map(isSelected), [false, true])
       reloads.push(here.current?.named)
+      await ends()
       const failed = { failedStep: 0, kind: 'unit', why: 'w', output: 'o', missing: false, undone: true } as const
       return machine.ok ? { ok: true as const, done: 1, recorded: 0, warnings: [] } : { ok: false as const, ...failed }
     },
@@ -118,4 +119,19 @@ t.test('an apply is not disturbed, nor a HAProxy that is not ours', async (t) =>
   upkeep.close()
   await upkeep.look()
   t.same(reloads, [], 'nothing is begun when it has ended')
+})
+
+t.test('what is thrown on the way is tried again as well', async (test) => {
+  const throws = [new Error('the queue is full')]
+  const ends = async () => {
+    const error = throws.shift()
+    if (error !== undefined) throw error
+  }
+  const { upkeep, clock, here, reloads, state } = fixture({ ends })
+  state.wanted = sharingWith('b')
+  await test.rejects(upkeep.look(), /the queue is full/)
+  test.same([reloads, here.current], [['b'], undefined])
+  clock.advance(10_000)
+  await upkeep.look()
+  test.same([reloads, here.current], [['b', 'b'], state.wanted])
 })
