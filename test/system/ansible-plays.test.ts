@@ -13,6 +13,13 @@ function playbookOf(heading: string): string {
   if (text === undefined) throw new Error(`README has no ${heading}`)
   return text
 }
+/** The endpoints that the README names for a module, of these sections where it says of each. */
+function rightsOf(module: string, sections: readonly string[] = []): readonly string[] {
+  const row = README.split('\n').findLast((line) => line.startsWith(`| \`${module}\` |`)) ?? ''
+  const verbs = row.match(/(?<=`)(?:list|get|create|update|delete)(?=`)/g) ?? []
+  const named = row.match(/\w+\.\w+/g) ?? []
+  return [...named, ...sections.flatMap((section) => verbs.map((verb) => `${section}.${verb}`))]
+}
 
 t.setTimeout(600_000)
 
@@ -20,11 +27,23 @@ t.test('plays', { skip: noAnsible }, async (t) => {
   const site = await ansibleSite(t)
   const { daemon, home } = site
   const { document: SHOP, frontend, port, tcpPort, web1, web2 } = await shop(t)
-  const { planId } = await daemon.data('POST', '/config/plan', { document: { ...SHOP, owner: 'shop' } })
-  await daemon.data('PUT', `/config/plans/${planId}/apply`, {})
+  const applyDocument = async (document: object, terms: object = {}) => {
+    const { planId } = await daemon.data('POST', '/config/plan', { document })
+    await daemon.data('PUT', `/config/plans/${planId}/apply`, terms)
+  }
+  await applyDocument({ ...SHOP, owner: 'shop' })
+  const idOf = async (name: string) => (await daemon.data('GET', `/ipvsDirector/rips?name=${name}`))[0].id
+  const sections = Object.keys(SHOP).filter((name) => name !== 'version')
+  /** To run playbooks with a token that has the rights of the README. */
+  const asOf = async (module: string): Promise<readonly string[]> => {
+    const known: readonly Registered[] = await daemon.data('GET', '/rbac/endpoints')
+    const names = rightsOf(module, sections)
+    const endpoints = known.filter(({ name }) => names.includes(name)).map(({ id }) => id)
+    const { token } = await daemon.data('POST', '/localUsers/me/tokens', { name: module, endpoints })
+    return ['-e', `fulcrum_token=${token}`]
+  }
 
   await t.test('a real server: drained, waited for, weighed and brought back by itself', async (test) => {
-    const idOf = async (name: string) => (await daemon.data('GET', `/ipvsDirector/rips?name=${name}`))[0].id
     const [stagedOther, weighed] = [await idOf('web1'), await idOf('web2')]
     await daemon.data('PUT', `/ipvsDirector/rips/${stagedOther}`, { port: web1, weight: 3 })
     await daemon.data('PUT', `/ipvsDirector/rips/${weighed}`, { port: web2, weight: 9 })
@@ -40,6 +59,7 @@ t.test('plays', { skip: noAnsible }, async (t) => {
       out: server({ state: 'halted', wait: '1s' }),
       back: server({ state: 'online' }),
       others: { fulcrum_server: { name: 'web1', state: 'halted' } },
+      otherValue: { fulcrum_server: { name: 'web1', weight: 100 } },
       staged: { fulcrum_server: { name: 'web2', weight: 9 } },
       unknown: { fulcrum_server: { name: 'web9', state: 'online' } },
       heavy: server({ weight: 300 }),
@@ -54,6 +74,10 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     test.match(results.out, { changed: true, connections: 1 })
     test.match(results.back, { changed: true, id: await idOf('raw1') })
     test.match(results.others, { failed: true, msg: /^name: of web1 something else is pending \(weight, by admin@/ })
+    test.match(results.otherValue, {
+      failed: true,
+      msg: /^name: of web1 something else is pending \(weight, by admin@/,
+    })
     test.match(results.staged, { changed: true }, 'what was staged, and is just this, goes live')
     test.match(results.unknown, { failed: true, msg: /there is no real server web9/ })
     test.match(results.heavy, { failed: true, errors: [{ field: 'weight' }] })
@@ -66,13 +90,31 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     await daemon.call('DELETE', '/services/pending')
   })
 
-  await t.test('the playbooks of its README, word for word', async (test) => {
+  await t.test('a rerun: the wait of a run that was interrupted comes to its end', async (test) => {
+    const open = await conversation(test, tcpPort)
+    test.equal(await open.say('hello'), 'raw hello')
+    const raw1 = await idOf('raw1')
+    const drained = { fulcrum_server: { name: 'raw1', state: 'drained', wait: '1s', busy_timeout: 20 } }
+    await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/drain?wait=8s`)
+    await daemon.data('PUT', '/services/apply', {})
+    test.match(await site.tasks({ drained }), { drained: { failed: true, msg: /^After 1 s 1 connection is left/ } })
+    await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/online`)
+    await daemon.data('PUT', '/services/apply', {})
+    await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/drain?wait=1s`)
+    const results: Registered = await site.tasks({ drained })
+    test.match(results.drained.msg, /^After 1 s 1 connection is left/, 'which waited for an apply itself')
+    await daemon.call('PUT', `/ipvsDirector/rips/${raw1}/online`)
+    await daemon.data('PUT', '/services/apply', {})
+  })
+
+  await t.test('the playbooks of its README, word for word, with the rights that it names', async (test) => {
     const yaml = (document: object) => site.file('lb.yaml', JSON.stringify(document))
     const configuration = site.file('configuration.yml', playbookOf('Configuration from a repository'))
     const revision = async () => (await daemon.data('GET', '/services/apply')).revision
     const before = await revision()
+    const rights = await asOf('fulcrum_config')
     const apply = (path: string) =>
-      site.playbook(configuration, 'localhost,', '-e', `site_url=http://127.0.0.1:${port}${path}`)
+      site.playbook(configuration, 'localhost,', '-e', `site_url=http://127.0.0.1:${port}${path}`, ...rights)
     yaml({ ...SHOP, l7Frontends: { ...SHOP.l7Frontends, shop: { ...frontend, hsts: false, enabled: false } } })
     test.match(await apply('/'), { exitCode: 2, stdout: /Take it back\][^]*changed=2/ }, 'the site did not answer')
     test.equal(await revision(), before + 2, 'so it was taken back')
@@ -82,19 +124,23 @@ t.test('plays', { skip: noAnsible }, async (t) => {
     test.match(await apply('/'), { exitCode: 0, stdout: /changed=2/ })
     test.match(await apply('/'), { exitCode: 0, stdout: /changed=0/ })
     test.match(await daemon.data('GET', '/services/apply'), { state: 'idle' })
+    const { document } = await site.tasks({ document: { fulcrum_info: {} } }, ...(await asOf('fulcrum_info')))
+    test.match(Object.keys(document.data).toSorted(), ['version', ...sections].toSorted())
+
+    const others = { version: 1, realServers: { others: { ip: '127.0.0.1', port: web1 } } }
+    await applyDocument(others, { confirmWithin: 600 })
+    test.match(await apply('/'), { exitCode: 0, stdout: /changed=0/ })
+    yaml({ ...SHOP, realServers: { ...SHOP.realServers, web1: { ...SHOP.realServers.web1, weight: 20 } } })
+    test.match(await apply('/'), { exitCode: 2, stdout: /changed=0/ })
+    test.match(await daemon.data('GET', '/services/apply'), { state: 'waiting' }, 'neither kept nor taken back')
+    await daemon.call('PUT', '/services/apply/confirm')
 
     const rolling = site.file('rolling.yml', playbookOf('Rolling update of real servers behind Fulcrum'))
     const seen = join(home, 'seen')
     const line = `echo {{ inventory_hostname }} $(curl -s http://127.0.0.1:${port}/) >> ${seen}`
     site.file('update.yml', JSON.stringify([{ name: 'Update', 'ansible.builtin.shell': line }]))
     const inventory = site.file('inventory.ini', '[web]\nweb1\nweb2\n')
-    const [, named = ''] = /`fulcrum_server` takes ([^]*?), and for weights/.exec(README) ?? []
-    const names: readonly string[] = named.match(/\w+\.\w+/g) ?? []
-    const known: readonly Registered[] = await daemon.data('GET', '/rbac/endpoints')
-    const endpoints = known.filter(({ name }) => names.includes(name)).map(({ id }) => id)
-    test.equal(endpoints.length, 8)
-    const { token } = await daemon.data('POST', '/localUsers/me/tokens', { name: 'operator', endpoints })
-    test.match(await site.playbook(rolling, inventory, '-e', `fulcrum_token=${token}`), { exitCode: 0 })
+    test.match(await site.playbook(rolling, inventory, ...(await asOf('fulcrum_server'))), { exitCode: 0 })
     test.equal(readFileSync(seen, 'utf8'), 'web1 two\nweb2 one\n', 'each was updated while the other one served')
     test.match(await daemon.data('GET', '/ipvsDirector/rips?q=web'), [{ state: 'online' }, { state: 'online' }])
   })

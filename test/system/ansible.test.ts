@@ -78,25 +78,34 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
       if (url?.endsWith('/lost') === true) answer.destroy()
       else if (url?.endsWith('/page') === true) answer.writeHead(502).end('<h1>Bad gateway</h1>')
       else if (url?.endsWith('/busy') === true && asked.length > 2) answer.end('{"data":"done"}')
+      else if (url?.includes('/rips?') === true) answer.end('{"data":[{"id":"a"},{"id":"b"}]}')
+      else if (url?.endsWith('/unknown') === true)
+        answer.writeHead(503, { 'Retry-After': 1 }).end('{"code":"NO_QUORUM","message":"It may have been done"}')
       else answer.writeHead(429, { 'Retry-After': wait_s }).end('{"code":"TOO_MANY_AT_ONCE","message":"Too many"}')
     })
     await once(server.listen(0, '127.0.0.1'), 'listening')
     test.teardown(() => server.close())
     const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const read = (path: string) => ({ fulcrum_info: { path, url, fingerprint: stranger.facts.fingerprint } })
+    const there = { url, fingerprint: stranger.facts.fingerprint }
+    const read = (path: string) => ({ fulcrum_info: { path, ...there } })
     const results: Registered = await site.tasks({
       other: { fulcrum_info: { url } },
       busy: read('/busy'),
       long: read('/long'),
       page: read('/page'),
       lost: read('/lost'),
+      unknown: read('/unknown'),
+      several: { fulcrum_server: { name: 'web1', state: 'halted', ...there } },
     })
     test.match(results.other.msg, /another certificate than the one of fingerprint, and was sent nothing/)
     test.match(results.busy, { changed: false, data: 'done' })
     test.match(results.long, { failed: true, status: 429, code: 'TOO_MANY_AT_ONCE' })
     test.match(results.page.msg, /answers 502, and is no Fulcrum$/)
     test.match(results.lost.msg, /gave no answer to GET \/lost/)
-    const seen = ['busy', 'busy', 'busy', 'long', 'page', 'lost'].map((name) => `GET /api/v1/${name}`)
+    test.match(results.unknown, { failed: true, code: 'NO_QUORUM' })
+    test.match(results.several.msg, /^name: several have the name web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/)
+    const paths = ['busy', 'busy', 'busy', 'long', 'page', 'lost', 'unknown', 'ipvsDirector/rips?name=web1']
+    const seen = paths.map((path) => `GET /api/v1/${path}`)
     test.same(asked, seen, 'the first was not spoken to')
   })
 
@@ -125,7 +134,8 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
         pruned: { fulcrum_config: { document, prune: true, refuse_warnings: true }, diff: true },
         waiting: { fulcrum_config: { document: tried, confirm_within: 600, confirm: false } },
         meanwhile: { fulcrum_server: { name: 'raw1', state: 'drained', busy_timeout: 0 } },
-        pending: { fulcrum_info: { path: '/services/pending' } },
+        pending: { fulcrum_info: { path: '/services/pending', query: { render: true } } },
+        otherReverted: { fulcrum_config: { state: 'reverted', revision: 1 } },
         otherRevision: { fulcrum_config: { state: 'confirmed', revision: 1 } },
         wouldConfirm: { fulcrum_config: { state: 'confirmed', ...waiting }, check_mode: true },
         confirmed: { fulcrum_config: { state: 'confirmed', ...waiting } },
@@ -161,7 +171,8 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.pruned, { changed: true, diff: [{ before: { name: 'web3', weight: 50 }, after: '' }] })
     test.match(results.waiting, { changed: true, confirm_by: /^\d{4}-/ })
     test.match(results.meanwhile, { failed: true, code: 'APPLY_IN_PROGRESS' })
-    test.match(results.pending.data, { count: 0 }, 'what could not be applied is taken back')
+    test.match(results.pending.data, { count: 0, files: [] }, 'what could not be applied is taken back')
+    test.match(results.otherReverted, { changed: false, revision: results.waiting.revision })
     test.match(results.otherRevision.msg, /^revision: \d+ runs, and not 1: /)
     test.match([results.wouldConfirm, results.confirmed], [{ changed: true }, { changed: true }])
     test.match(results.confirmedAgain, { changed: false, revision: results.waiting.revision })

@@ -32,8 +32,8 @@ options:
     default: 120
   busy_timeout:
     description:
-      - Seconds for which a request is repeated that was refused because the daemon is busy (C(429), or
-        C(APPLY_IN_PROGRESS)), as often as the answer asks for.
+      - Seconds for which a request is repeated that was refused because the daemon is busy (C(429),
+        C(APPLY_IN_PROGRESS), C(JOB_IN_PROGRESS)), as often as the answer asks for.
     type: int
     default: 60
 requirements:

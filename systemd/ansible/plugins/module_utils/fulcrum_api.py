@@ -111,7 +111,8 @@ class Api:
                 raise Failure("%s answers %d, and is no Fulcrum" % (self._url, status))
             refused = Refused(status, answer.json)
             wait = int(headers.get("Retry-After") or 0)
-            is_busy = status == 429 or refused.code == "APPLY_IN_PROGRESS"
+            # Of others that say when to ask again, it may not be known whether they were done.
+            is_busy = status in (409, 429)
             if not is_busy or wait == 0 or waited + wait > self._busy_timeout:
                 raise refused
             time.sleep(wait)
@@ -122,7 +123,7 @@ class Api:
         headers = {"Accept": "application/json", "Authorization": "Bearer %s" % self._token}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        asked = {name: value for name, value in (query or {}).items() if value is not None}
+        asked = {name: _in_query(value) for name, value in (query or {}).items() if value is not None}
         target = PREFIX + path + ("?" + urlencode(asked) if asked else "")
         try:
             connection.connect()
@@ -187,6 +188,10 @@ def _context(fingerprint, ca_file):
     if ca_file is not None:
         raise Failure("ca_file: with fingerprint one certificate is accepted, whoever vouches for it: set one of them")
     return context
+
+
+def _in_query(value):
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def in_path(text):

@@ -59,8 +59,10 @@ options:
     default: true
   revision:
     description:
-      - With C(state=confirmed), the revision that is meant. The task fails when another one runs, as after an apply
-        that was taken back.
+      - With C(state=confirmed) and C(state=reverted), the revision that is meant, as the task that applied it returned
+        it. Without it, whatever waits for its confirmation is meant, whoever applied it.
+      - Where another one runs, as after an apply that was taken back, C(confirmed) fails, and C(reverted) changes
+        nothing.
     type: int
 attributes:
   check_mode:
@@ -92,9 +94,12 @@ EXAMPLES = r"""
     - fulcrum.fulcrum.fulcrum_config:
         state: confirmed
         revision: "{{ applied.revision }}"
+      when: applied.confirm_by is defined
   rescue:
     - fulcrum.fulcrum.fulcrum_config:
         state: reverted
+        revision: "{{ applied.revision }}"
+      when: applied.confirm_by is defined
     - ansible.builtin.fail:
         msg: The site did not answer with the new configuration.
 """
@@ -120,7 +125,7 @@ revision:
   type: int
 confirm_by:
   description: ISO 8601; when the apply is taken back, unless it is confirmed.
-  returned: when an apply waits for its confirmation
+  returned: with confirm=false, when the task applied something and it waits for its confirmation
   type: str
 code:
   description: Why the API refused, in one word.
@@ -287,10 +292,11 @@ def _decide(module, api):
     is_kept = module.params["state"] == "confirmed"
     found = api.get("/services/apply")
     wanted = module.params["revision"]
-    if is_kept and wanted is not None and found["revision"] != wanted:
+    is_meant = wanted is None or found["revision"] == wanted
+    if is_kept and not is_meant:
         message = "revision: %d runs, and not %d: that was taken back, or changed since"
         raise Failure(message % (found["revision"], wanted))
-    is_waiting = found["state"] == "waiting"
+    is_waiting = is_meant and found["state"] == "waiting"
     if not is_waiting or module.check_mode:
         return dict(changed=is_waiting, revision=found["revision"])
     answer = api.ask("PUT", "/services/apply/%s" % ("confirm" if is_kept else "revert"))

@@ -30,6 +30,7 @@ options:
       - How long its connections may take to end, such as C(90s) or C(5m).
       - With C(state=drained) the task fails when some are left then, and the real server stays drained.
       - With C(state=halted) it is drained first, and halted when they have ended or the time has.
+      - A wait that is under way, as of a run that was interrupted, comes to its end before, for up to I(busy_timeout).
     type: str
   comment:
     description: Kept with the revision.
@@ -116,15 +117,20 @@ class _Server:
         found = api.get("/ipvsDirector/rips", dict(name=self._params["name"]))
         if not found:
             raise Failure("name: there is no real server %s" % self._params["name"])
+        if len(found) > 1:
+            ids = ", ".join(record["id"] for record in found)
+            message = "name: several have the name %s (%s): give all but one another, by PUT /ipvsDirector/rips/ID"
+            raise Failure(message % (self._params["name"], ids))
         self._found = found[0]
         self._id = self._found["id"]
         self._path = "/ipvsDirector/rips/%s" % in_path(self._id)
         wanted = dict(state=self._params["state"], weight=self._params["weight"])
         self._wanted = {field: value for field, value in wanted.items() if value is not None}
+        # What is waited for is drained first; the job halts it.
+        self._staged = dict(self._wanted, state="drained") if self._params["wait"] is not None else self._wanted
 
     def settle(self):
         pending = self._pending()
-        self._refuse_others(pending)
         differing = {field: value for field, value in self._wanted.items() if self._found[field] != value}
         # What was staged before, and is just this, goes live as well.
         result = dict(changed=bool(differing or pending), id=self._id)
@@ -135,6 +141,10 @@ class _Server:
             return result
         is_out = self._params["state"] == self._found["state"] == "halted"
         try:
+            if pending is not None:
+                # The job of a run that was interrupted may wait for it.
+                self._apply_own()
+                pending = None
             job = self._stage(differing, self._params["wait"] is not None and not is_out)
             self._apply_own()
         except Failure:
@@ -144,17 +154,17 @@ class _Server:
         return result if job is None else dict(result, connections=self._followed(job))
 
     def _pending(self):
-        """The pending change of this real server, or none."""
+        """The pending change of this real server, or none. One that makes anything else of it is somebody else's."""
         changes = self._api.get("/services/pending")["changes"]
-        own = ("realServers", self._id)
-        return next((change for change in changes if (change["resource"], change["resourceId"]) == own), None)
-
-    def _refuse_others(self, pending):
+        place = ("realServers", self._id)
+        pending = next((change for change in changes if (change["resource"], change["resourceId"]) == place), None)
         if pending is None:
-            return
-        others = set(pending["after"] or {}) - set(self._wanted) if pending["op"] == "update" else {"its creation"}
+            return None
+        own = self._staged
+        after = pending["after"] if pending["op"] == "update" else {"its creation": True}
+        others = {field for field, value in after.items() if field not in own or own[field] != value}
         if not others:
-            return
+            return pending
         told = (self._params["name"], ", ".join(sorted(others)), pending["by"])
         raise Failure("name: of %s something else is pending (%s, by %s): apply or discard that first" % told)
 
