@@ -21,9 +21,9 @@ export function noQuorum(isOpen: boolean, isFull = false): ApiError {
   const [why, what] = isFull
     ? ['The log of the cluster has no space left', 'room is made: try again']
     : ['Too few nodes of the cluster answer', 'GET /cluster tells who is missing']
-  return new ApiError('NO_QUORUM', `${why}. ${known}. What runs goes on, and can be read; ${what}`, {
-    headers: { 'Retry-After': '5' },
-  })
+  // Clients send again by themselves what is to be sent later: never what may have been done.
+  const details = isOpen ? {} : { headers: { 'Retry-After': '5' } }
+  return new ApiError('NO_QUORUM', `${why}. ${known}. What runs goes on, and can be read; ${what}`, details)
 }
 
 /** Something of the log is not there: numbers tell what a watch has lost. */

@@ -1,5 +1,6 @@
+import type { Command } from 'commander'
 import type { Common, Run } from '../command.ts'
-import { type Connection, Refusal } from '../connection.ts'
+import { type Connection, Refusal, Unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
 
@@ -9,7 +10,18 @@ type Data = Readonly<Record<string, unknown>>
 export interface Moving extends Common {
   readonly stage?: boolean
   readonly message?: string
+  readonly acceptWarnings?: boolean
 }
+
+/** The options of whatever changes records and applies that. */
+export const moving = (command: Command): Command =>
+  command
+    .option('--stage', 'leaves it pending, and applies nothing')
+    .option('--accept-warnings', 'although there are warnings')
+    .option('-m, --message <text>', 'kept with the revision')
+
+/** What an apply says that has nothing to warn of. */
+const APPLIED = 'Changes applied'
 
 interface PendingChange {
   readonly id: string
@@ -39,20 +51,38 @@ export async function applyAlone(
   run: Run,
   connection: Connection,
   { of, wanted = {}, stage }: Alone,
-  { stage: isStaged = false, message }: Moving,
+  { stage: isStaged = false, message, acceptWarnings }: Moving,
 ): Promise<boolean> {
   const before = await pendingOf(connection, of)
   if (!isStaged) refuseOthers(before, wanted)
   const own = await pendingOf(connection, await stage())
   if (own.length === 0 || isStaged) return own.length > 0
   const body = { changes: own.map(({ id }) => id), ...(message === undefined ? {} : { comment: message }) }
-  await connection.ask('PUT', '/services/apply', { body }).catch(async (error: unknown) => {
+  try {
+    const { message: said } = await applyWarned(run, (isFirst) => {
+      const refuseWarnings = isFirst && acceptWarnings !== true
+      return connection.ask('PUT', '/services/apply', { body: { ...body, refuseWarnings } })
+    })
+    if (said !== APPLIED) run.terminal.err(`${printable(said)}\n`)
+  } catch (error) {
     const isNew = ({ id }: PendingChange) => before.every((change) => change.id !== id)
     // Where nobody answered, it may have gone live.
-    if (error instanceof Refusal) await discard(run, connection, own.filter(isNew))
+    if (error instanceof Failure && !(error instanceof Unreachable)) await discard(run, connection, own.filter(isNew))
     throw error
-  })
+  }
   return true
+}
+
+/** What there is to warn of is shown, and asked about. `apply`: refuses to go on with warnings at first. */
+export async function applyWarned<T>(run: Run, apply: (isFirst: boolean) => Promise<T>): Promise<T> {
+  try {
+    return await apply(true)
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'WARNINGS') throw error
+    run.terminal.err(`${printable(error.message)}\n`)
+    await run.agree('Apply all the same?', false, { instead: 'say --accept-warnings' })
+    return await apply(false)
+  }
 }
 
 /** The same, and tells what came of it. `id`: of the record that it is about; the first whose change goes live. */

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
-import { inOwnWords, Refusal } from '../connection.ts'
+import { inOwnWords } from '../connection.ts'
 import { socketPathOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
+import { applyWarned } from './alone.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
 
 /** What is pending, and how it goes live. */
@@ -129,13 +130,10 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   await run.agree('Apply?', options.yes)
   const apply = (areSeen: boolean) =>
     connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, areSeen), ...choiceOf(found, options) } })
-  const applied = await apply(found.warnings.length > 0 && options.yes !== true).catch(async (error: unknown) => {
-    // Of some changes, or by somebody's edit meanwhile, there are warnings that were not shown.
-    if (!(error instanceof Refusal) || error.code !== 'WARNINGS' || options.yes === true) throw error
-    run.terminal.err(`${printable(error.message)}\n`)
-    await run.agree('Apply all the same?', false)
-    return apply(true)
-  })
+  // Of some changes, or by somebody's edit meanwhile, there are warnings that were not shown.
+  const areShown = found.warnings.length > 0
+  const applied =
+    options.yes === true ? await apply(false) : await applyWarned(run, (isFirst) => apply(areShown || !isFirst))
   tellApplied(run, applied, options)
 }
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { collect, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { type Moving, tellAlone } from './alone.ts'
+import { type Moving, moving, tellAlone } from './alone.ts'
 import { recordNamed } from './records.ts'
 
 interface User {
@@ -28,12 +28,6 @@ export function addPeople(program: Command, run: Run): void {
   addRoles(role, run)
 }
 
-/** What changes a record of the configuration, and applies that change. */
-const staged = (command: Command): Command =>
-  command
-    .option('--stage', 'leaves it pending, and applies nothing')
-    .option('-m, --message <text>', 'kept with the revision')
-
 interface Adding extends Moving {
   readonly firstName: string
   readonly lastName: string
@@ -43,7 +37,7 @@ interface Adding extends Moving {
 
 function addUsers(user: Command, run: Run): void {
   const verb = (name: string, description: string) =>
-    staged(user.command(name).description(description).argument('<user>', 'e-mail'))
+    moving(user.command(name).description(description).argument('<user>', 'e-mail'))
   verb('add', 'may log in from then on; asks for the first password')
     .requiredOption('--first-name <name>', 'of the person')
     .requiredOption('--last-name <name>', 'of the person')
@@ -141,7 +135,7 @@ interface Holding extends Moving {
 
 function addRoles(role: Command, run: Run): void {
   const verb = (name: string, description: string) =>
-    staged(role.command(name).description(description).argument('<role>', 'its name'))
+    moving(role.command(name).description(description).argument('<role>', 'its name'))
   verb('add', 'a role that grants what is said of it, and nothing else')
     .requiredOption('--allow <method path>', 'such as "GET /services"; may be said several times', collect)
     .action(async (name: string, _options: unknown, command: Command) => {

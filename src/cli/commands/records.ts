@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { applyAlone, type Moving, tellAlone, unless } from './alone.ts'
+import { applyAlone, type Moving, moving, tellAlone, unless } from './alone.ts'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
@@ -143,12 +143,7 @@ export function addRecords(program: Command, run: Run): void {
     )
   const server = program.command('server').description('drain, halt, bring back or weigh a real server')
   const verb = (name: string, description: string) =>
-    server
-      .command(name)
-      .description(description)
-      .argument('<server>', 'its name')
-      .option('--stage', 'leaves it pending, and applies nothing')
-      .option('-m, --message <text>', 'kept with the revision')
+    moving(server.command(name).description(description).argument('<server>', 'its name'))
   verb('drain', 'keeps its connections, and gets no new clients')
     .option('--wait <time>', 'applies, and waits so long for its connections to end')
     .option('--halt', 'with --wait: takes it out when they have ended, or the time has')

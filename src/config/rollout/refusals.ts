@@ -61,5 +61,5 @@ export function notEverywhere(where: string, why: string, nodes: readonly NodeOu
 /** Nobody can say yet what becomes of it. */
 export function undecided(why: string, nodes: readonly NodeOutcome[]): ApiError {
   const message = `Too few nodes of the cluster answer, so it is not known yet whether the apply stays (${why}): each node is as it is until they do. GET /services/apply tells what came of it`
-  return new ApiError('NO_QUORUM', message, { headers: { 'Retry-After': '5' }, data: { nodes } })
+  return new ApiError('NO_QUORUM', message, { data: { nodes } })
 }

@@ -37,3 +37,24 @@ t.test('what an apply refuses does not wait for that of somebody else', async (t
   test.equal(changes.length, 1)
   await call('PUT', '/services/apply/confirm')
 })
+
+t.test('what there is to warn of is asked about', async (test) => {
+  const { run, call } = await fixture(test)
+  const { id: ripId } = (
+    await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  ).json.data
+  const backend = { name: 'web', mode: 'http', reals: [{ ripId }] }
+  const defaultBackendId = (await call('POST', '/layer7proxy/backends', { body: backend })).json.data.id
+  const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: '8080', defaultBackendId }
+  await call('POST', '/layer7proxy/frontends', { body: frontend })
+  await call('PUT', '/services/apply')
+  const pending = async () => (await call('GET', '/services/pending')).json.data.count
+  const asked = /^1 warning: [^\n]+ apply with --accept-warnings if that is meant \(WARNINGS\)\n/
+  test.match(await run('server halt web1'), { exit: 1, err: /say --accept-warnings where nobody can be asked/ })
+  test.match(await run('server halt web1', { answers: ['n'] }), { exit: 1, err: asked })
+  test.equal(await pending(), 0, 'and it is not left for another apply')
+  test.match(await run('server halt web1', { answers: ['y'] }), { exit: 0, err: asked, out: 'is out of every backend' })
+  await run('server online web1')
+  const accepted = await run('server drain web1 --accept-warnings')
+  test.match(accepted, { exit: 0, out: 'web1 is drained', err: /^[^\n]+; 1 warning: / })
+})
