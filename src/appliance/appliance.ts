@@ -33,7 +33,7 @@ import type { Machine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
 import { isNodeUpdate, NODE_UPDATE } from '../machine/updates/node-update.ts'
 import { addressAnswers } from '../membership/addresses.ts'
-import { APPLIED, LAYER_4, TIME } from '../membership/all-nodes.ts'
+import { APPLIED, CONNECTIONS, LAYER_4, TIME } from '../membership/all-nodes.ts'
 import { cutOff } from '../membership/cut-off.ts'
 import { answeringHistories, HISTORY } from '../membership/histories.ts'
 import { INTERFACES } from '../membership/interfaces.ts'
@@ -59,6 +59,7 @@ import { createEngine, promotionOf } from './create-engine.ts'
 import { figuresOf } from './figures.ts'
 import type { Ground, Node } from './node.ts'
 import { ensureNodeId } from './node-identity.ts'
+import { toldConnections } from './open-connections.ts'
 import { openStore } from './opened-store.ts'
 import { contexts } from './request-context.ts'
 import { type Appliance, RunningAppliance } from './running-appliance.ts'
@@ -89,6 +90,8 @@ export async function createAppliance(
         [FACT]: (question) => (hasBegun ? answerFact(ownFacts({ ...ground, listeners }), question) : undefined),
         [LAYER_4]: async () => (hasBegun ? toldOf(layer4.live) : undefined),
         [APPLIED]: async () => (hasBegun ? engine.here : undefined),
+        [CONNECTIONS]: async (question) =>
+          hasBegun ? toldConnections({ settings, layer7, layer4 }, question) : undefined,
         [TIME]: async () => ({ now_ms: clock.now_ms() }),
         [NODE_UPDATE]: (question) => (hasBegun && isNodeUpdate(question) ? made.shareOf(question) : undefined),
         ...addressAnswers(() => (hasBegun ? made.here : undefined)),

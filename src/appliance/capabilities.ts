@@ -19,6 +19,7 @@ import type { Whole } from '../context/capabilities.ts'
 import { scriptFile, SCRIPTS_FOLDER } from '../health-checks/script-files.ts'
 import { createStickTables } from '../ipvs/stick-tables.ts'
 import { createDrains } from '../jobs/drain.ts'
+import { connectionsOfNodes } from './open-connections.ts'
 import { createConsole } from '../machine/console-access.ts'
 import { Power } from '../machine/power.ts'
 import { createClock } from '../machine/set-clock.ts'
@@ -73,7 +74,7 @@ export function createCapabilities(node: Node): Made {
   const rolling = createRolling(node, updates, addresses)
   const backups = new Backups({ ...node, agreed: configView(node.store.agreed), leavesRoom, version: VERSION })
   const automatic = new AutomaticBackups({ ...node, backups })
-  const drains = createDrains({ ...node, connections: (ripId) => openConnections(node, ripId) })
+  const drains = createDrains({ ...node, connections: (ripId) => connectionsOfNodes(node, asking, ripId) })
   const watching = createWatching(node, here)
   const restoreChecks = createRestoreChecks(node)
   const demo = new Demo(node)
@@ -180,18 +181,4 @@ function createLayer4OfNodes({ layer4, membership, clock }: Node, asking: Asking
     askOthers: () => askAll(asking, question),
     clock,
   })
-}
-
-/**
- * Open connections of both layers; undefined while one of those that hold the real server does not tell. In trial the
- * kernel balances nothing.
- */
-function openConnections({ settings, layer7, layer4 }: Node, ripId: string): number | undefined {
-  const kernel = settings.profile === 'trial' ? [] : layer4.live.connections(ripId)
-  let sum = 0
-  for (const count of [...layer7.live.sessions(ripId), ...kernel]) {
-    if (count === undefined) return undefined
-    sum += count
-  }
-  return sum
 }

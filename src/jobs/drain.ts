@@ -7,7 +7,7 @@ import type { ApplyEngine } from '../config/apply.ts'
 import type { Editing } from '../config/editing.ts'
 import { patchOf } from '../config/views.ts'
 import { ApiError } from '../base/errors.ts'
-import type { JobHandle, JobKind, Jobs, WithKinds } from './jobs.ts'
+import { GivenUp, type JobHandle, type JobKind, type Jobs, type WithKinds } from './jobs.ts'
 import type { ConfigView, Touched } from '../model/sections.ts'
 
 /** How long a drain may wait for the apply that begins it. */
@@ -29,6 +29,8 @@ export interface Drain {
   readonly by: string
   /** Absent in jobs of earlier versions. */
   readonly author?: Actor
+  /** Milliseconds since 1970; absent until it is applied. */
+  readonly until_ms?: number
 }
 
 export interface DrainParts {
@@ -37,11 +39,16 @@ export interface DrainParts {
   readonly candidate: ConfigView
   readonly editing: Pick<Editing, 'settled'>
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
-  /** Open connections of both layers; undefined while nobody can tell. */
-  readonly connections: (ripId: string) => number | undefined
+  /** Open connections of both layers through all nodes; undefined while one of them does not tell. */
+  readonly connections: (ripId: string) => Promise<number | undefined>
   readonly clock: Clock
   /** Refuses a caller that may not use these endpoints any more. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[], touched?: Touched): void }
+}
+
+type DrainJob = JobHandle & {
+  /** Aborted when it is cancelled, and when the daemon ends. */
+  readonly stopped: AbortSignal
 }
 
 /** What came of it. */
@@ -75,7 +82,8 @@ export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drain
 
 /** Waits until the connections of a drained real server have ended, and takes it out if that is asked for. */
 export function drainKind(parts: DrainParts): JobKind<Drain> {
-  const work = async (job: JobHandle, drain: Drain): Promise<Drained> => {
+  const work = async (handle: JobHandle, drain: Drain): Promise<Drained> => {
+    const job: DrainJob = { ...handle, stopped: AbortSignal.any([handle.signal, handle.ending]) }
     job.report({ canCancel: true, step: 'waiting for the apply that drains it' })
     // The request that started this stages when its handler has returned.
     await parts.editing.settled()
@@ -104,7 +112,7 @@ const connectionsText = (count: number): string => (count === 1 ? '1 connection 
 /** Resolves when the drain counts. */
 async function applied(
   { running, candidate, clock }: DrainParts,
-  { signal }: JobHandle,
+  { stopped }: DrainJob,
   { ripId }: Drain,
 ): Promise<void> {
   const end_ms = clock.monotonic_ms() + APPLY_WITHIN_MS
@@ -112,12 +120,12 @@ async function applied(
   for (;;) {
     if (running.get('realServers', ripId)?.state === 'drained') return
     if (candidate.get('realServers', ripId)?.state !== 'drained') {
-      throw new ApiError('NOT_FOUND', `The drain of ${server} was taken back before it was applied`)
+      throw new GivenUp('NOT_FOUND', `The drain of ${server} was taken back before it was applied`)
     }
     if (clock.monotonic_ms() > end_ms) {
       throw new ApiError('IN_USE', `The drain of ${server} was not applied within 15 minutes; it is still pending`)
     }
-    await sleep(LOOK_EVERY_MS, undefined, { signal })
+    await sleep(LOOK_EVERY_MS, undefined, { signal: stopped })
   }
 }
 
@@ -126,18 +134,18 @@ async function applied(
  */
 async function emptied(
   { running, candidate, connections, clock }: DrainParts,
-  job: JobHandle,
+  job: DrainJob,
   drain: Drain,
 ): Promise<number | null> {
-  const end_ms = clock.monotonic_ms() + drain.wait_s * 1_000
+  const end_ms = clock.monotonic_ms() + leftOf_ms(job, drain, clock)
   let most = 0
   let quiet = 0
   for (;;) {
     if (running.get('realServers', drain.ripId)?.state !== 'drained') {
       const server = nameServer(candidate, drain.ripId)
-      throw new ApiError('NOT_FOUND', `Somebody changed the state of ${server}: it is drained no longer`)
+      throw new GivenUp('NOT_FOUND', `Somebody changed the state of ${server}: it is drained no longer`)
     }
-    const count = connections(drain.ripId)
+    const count = await connections(drain.ripId)
     quiet = count === 0 ? quiet + 1 : 0
     if (quiet >= QUIET_LOOKS) return 0
     if (clock.monotonic_ms() >= end_ms) return count ?? null
@@ -145,12 +153,20 @@ async function emptied(
     const step =
       count === undefined ? 'nobody can tell how many connections are left' : `${connectionsText(count)} left`
     job.report({ step, progress: count === undefined || most === 0 ? null : Math.floor((100 * (most - count)) / most) })
-    await sleep(LOOK_EVERY_MS, undefined, { signal: job.signal })
+    await sleep(LOOK_EVERY_MS, undefined, { signal: job.stopped })
   }
 }
 
+/** A start of the daemon begins no wait anew, and a clock that is set makes none longer. */
+function leftOf_ms(job: JobHandle, drain: Drain, clock: Clock): number {
+  const wait_ms = drain.wait_s * 1_000
+  const { until_ms = clock.now_ms() + wait_ms } = drain
+  if (drain.until_ms === undefined) job.report({ memory: { ...drain, until_ms } })
+  return Math.min(wait_ms, until_ms - clock.now_ms())
+}
+
 /** Applies this one change; what is pending, of the same real server as well, stays pending. */
-async function halted({ store, engine, access, running }: DrainParts, job: JobHandle, drain: Drain): Promise<void> {
+async function halted({ store, engine, access, running }: DrainParts, job: DrainJob, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
   const options = { force: undefined, comment: `drained, job ${job.id}`, applyId: job.id }
@@ -167,7 +183,7 @@ async function halted({ store, engine, access, running }: DrainParts, job: JobHa
 }
 
 /** An apply that waits for its confirmation may do so for a day; meanwhile the job can be cancelled. */
-async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, job: JobHandle): Promise<void> {
+async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, job: DrainJob): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       await apply()
@@ -177,7 +193,9 @@ async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, 
       if (!isBusy || (tries >= TRIES_MAX && !isAwaited())) throw error
       const canCancel = isAwaited()
       job.report({ canCancel, step: canCancel ? 'waiting for the confirmation of an apply' : 'taking it out' })
-      await sleep(TRY_EVERY_MS, undefined, canCancel ? { signal: job.signal } : {})
+      await sleep(TRY_EVERY_MS, undefined, {
+        signal: canCancel ? job.stopped : job.ending,
+      })
       job.report({ canCancel: false })
     }
   }

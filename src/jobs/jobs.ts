@@ -18,6 +18,11 @@ export interface JobHandle {
   readonly id: string
   /** Aborted when somebody cancels the job. The work ends by throwing. */
   readonly signal: AbortSignal
+  /**
+   * Aborted when the daemon ends, or begins anew: work that only waits ends by throwing, and the next start takes it
+   * up.
+   */
+  readonly ending: AbortSignal
   report(news: JobNews): void
 }
 export interface JobNews {
@@ -28,7 +33,12 @@ export interface JobNews {
   readonly log?: readonly string[]
   /** From here on it can be cancelled, or not any more. */
   readonly canCancel?: boolean
+  /** What the next start is to know. */
+  readonly memory?: unknown
 }
+
+/** Somebody has taken back what the job was for: that is no failure. */
+export class GivenUp extends ApiError {}
 
 /** One kind of long work. `memory` is what the work needs to know; JSON, kept with the job, not shown to anybody. */
 export interface JobKind<M> {
@@ -80,7 +90,7 @@ export class Jobs implements JobsActor {
   readonly #jobs = new Map<string, Stored>()
   readonly #active = new Map<string, Active>()
   readonly #ended = new Set<Promise<void>>()
-  #isClosing = false
+  readonly #ending = new AbortController()
 
   constructor(table: SideTable, events: Pick<Events, 'publish'>, clock: Clock, log: Log) {
     this.#table = table
@@ -175,19 +185,20 @@ export class Jobs implements JobsActor {
    * start.
    */
   async close(): Promise<void> {
-    this.#isClosing = true
+    this.#ending.abort()
     await Promise.all(this.#ended)
   }
 
   #run(id: string, work: (handle: JobHandle) => Promise<unknown>): void {
     const abort = new AbortController()
     this.#active.set(id, { abort, storedAt_ms: this.#clock.monotonic_ms() })
-    const handle: JobHandle = { id, signal: abort.signal, report: (news) => this.#report(id, news) }
+    const [{ signal }, { signal: ending }] = [abort, this.#ending]
+    const handle: JobHandle = { id, signal, ending, report: (news) => this.#report(id, news) }
     void work(handle).then(
       (result) => this.#end(id, { state: 'succeeded', progress: 100, result: result ?? null }),
       (error: unknown) => {
         // What it works with is taken away from it; the next start takes it up.
-        if (this.#isClosing && !(error instanceof ApiError)) return
+        if (this.#ending.signal.aborted && !(error instanceof ApiError)) return
         this.#end(id, this.#failure(id, error, abort.signal.aborted))
       },
     )
@@ -195,7 +206,8 @@ export class Jobs implements JobsActor {
 
   #failure(id: string, error: unknown, isCancelled: boolean): Partial<Stored> {
     if (error instanceof ApiError) {
-      return { state: isCancelled ? 'cancelled' : 'failed', problem: { code: error.code, message: error.message } }
+      const isOver = isCancelled || error instanceof GivenUp
+      return { state: isOver ? 'cancelled' : 'failed', problem: { code: error.code, message: error.message } }
     }
     if (isCancelled) return { state: 'cancelled' }
     logDefect(this.#log, error, { job: id })
@@ -203,7 +215,7 @@ export class Jobs implements JobsActor {
     return { state: 'failed', problem: { code: 'INTERNAL', message } }
   }
 
-  #report(id: string, { progress, step, log = [], canCancel }: JobNews): void {
+  #report(id: string, { progress, step, log = [], canCancel, memory }: JobNews): void {
     const [job, active] = [this.#jobs.get(id), this.#active.get(id)]
     if (job === undefined || active === undefined) return
     const lines = log.map((line) => line.slice(0, LINE_LENGTH_MAX))
@@ -212,6 +224,7 @@ export class Jobs implements JobsActor {
       progress: progress === undefined ? job.progress : progress,
       step: step ?? job.step,
       canCancel: canCancel ?? job.canCancel,
+      memory: memory ?? job.memory,
       log: [...job.log, ...lines].slice(-LOG_LINES_MAX),
     }
     this.#jobs.set(id, next)

@@ -6,6 +6,8 @@ import { askNode } from './questions.ts'
 export const LAYER_4 = '/layer4'
 /** What it does about applies. */
 export const APPLIED = '/applied'
+/** How many connections it has to a real server. */
+export const CONNECTIONS = '/connections'
 
 /** What its clock says. */
 export const TIME = '/time'
@@ -21,6 +23,7 @@ export interface AskingAll {
 
 export interface QuestionToAll<T> {
   readonly path: string
+  readonly body?: object
   readonly isAnswer: (answer: unknown) => answer is T
   /** What stands for the answer of a node that gives none, or one that this version does not know. */
   readonly lost: (why: string) => T
@@ -29,11 +32,11 @@ export interface QuestionToAll<T> {
 /** What every other node answers to a question, all asked at once. */
 export async function askAll<T>(
   { self, membership }: AskingAll,
-  { path, isAnswer, lost }: QuestionToAll<T>,
+  { path, body = {}, isAnswer, lost }: QuestionToAll<T>,
 ): Promise<ReadonlyMap<string, T>> {
   const ask = async (nodeId: string): Promise<readonly [string, T]> => {
     try {
-      const answer = await askNode(membership, { nodeId, path, body: {}, timeout_ms: PATIENCE_MS })
+      const answer = await askNode(membership, { nodeId, path, body, timeout_ms: PATIENCE_MS })
       return [nodeId, isAnswer(answer) ? answer : lost('Its answer is none that this version of Fulcrum knows')]
     } catch (error) {
       return [nodeId, lost(whyOf(error))]

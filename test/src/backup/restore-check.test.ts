@@ -9,7 +9,12 @@ import { configFixture, realServer, refusalOf } from '../../fixtures/config.ts'
 function fixture(test: Test, validate: () => Promise<void>) {
   const { store, editing, edit } = configFixture(test)
   const news: JobNews[] = []
-  const job = { id: 'j', signal: new AbortController().signal, report: (one: JobNews) => void news.push(one) }
+  const job = {
+    id: 'j',
+    signal: new AbortController().signal,
+    ending: new AbortController().signal,
+    report: (one: JobNews) => void news.push(one),
+  }
   const kind = restoreCheck({ store, editing, engine: { validate } })
   return {
     edit,

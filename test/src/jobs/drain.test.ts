@@ -47,7 +47,7 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
         if (gone.has(author.userId)) throw new ApiError('PERMISSION_DENIED', 'the user is gone or disabled')
       },
     },
-    connections: () => {
+    connections: async () => {
       clock.advance(1_000)
       return connections[Math.min(look++, connections.length - 1)]
     },
@@ -55,12 +55,13 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
   })
   const news: JobNews[] = []
   const abort = new AbortController()
-  const job = { id: 'job', signal: abort.signal, report: (one: JobNews) => news.push(one) }
+  const ending = new AbortController()
+  const job = { id: 'job', signal: abort.signal, ending: ending.signal, report: (one: JobNews) => news.push(one) }
   const drain = (more: Partial<Drain>): Drain => ({ ripId: 'r', wait_s: 3, halt: false, by: 'a@b', ...more })
   const start = (more: Partial<Drain> = {}) => kind.work(job, drain(more))
   const resume = (more: Partial<Drain> = {}) => kind.resume?.(job, drain(more))
   const state = () => configView(store.running).get('realServers', 'r')?.state
-  return { store, stage, apply, start, resume, state, news, abort, refusals, asked, gone }
+  return { store, stage, apply, start, resume, state, news, abort, ending, clock, refusals, asked, gone }
 }
 
 t.test('it ends when no connection is left, and says how far it is', async (test) => {
@@ -70,7 +71,7 @@ t.test('it ends when no connection is left, and says how far it is', async (test
   test.same(await start({ wait_s: 100 }), { ripId: 'r', connections: 0, halted: false })
   test.equal(state(), 'drained')
   test.match(
-    news.map(({ step, progress }) => [step, progress]),
+    news.filter(({ step }) => step !== undefined).map(({ step, progress }) => [step, progress]),
     [
       ['waiting for the apply that drains it'],
       ['4 connections are left', 0],
@@ -212,4 +213,20 @@ t.test('it can be cancelled while it waits', async (test) => {
   test.equal(news[0]?.canCancel, true)
   abort.abort()
   await test.rejects(waiting, { name: 'AbortError' })
+})
+
+t.test('a start of the daemon goes on with what is left of the wait', async (test) => {
+  const { stage, apply, start, resume, news, ending, clock } = await fixture(test, [5])
+  await stage('drained')
+  await apply()
+  const began_ms = clock.now_ms()
+  const waiting = start({ wait_s: 60 })
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  ending.abort()
+  await test.rejects(waiting, { name: 'AbortError' }, 'what only waits does not go on behind its end')
+  const memory = news.map((one) => one.memory).find((one) => one !== undefined)
+  test.match(memory, { ripId: 'r', wait_s: 60, until_ms: began_ms + 60_000 })
+  clock.advance(58_000)
+  await test.rejects(Promise.resolve(resume(Object(memory))), { code: 'IN_USE', message: /5 connections are left/ })
+  test.equal(clock.now_ms() - began_ms < 65_000, true)
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { Events } from '../../../src/events/events.ts'
-import { type JobKind, Jobs } from '../../../src/jobs/jobs.ts'
+import { GivenUp, type JobKind, Jobs } from '../../../src/jobs/jobs.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { openStore, refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
@@ -181,4 +181,40 @@ t.test('a job that was started before the machine was ready is not done twice', 
   await end
   test.equal(times, 1)
   test.match(jobs.get(id), { state: 'succeeded', result: 1, problem: null })
+})
+
+t.test('what was taken back is no failure', async (test) => {
+  const { open, ended } = fixture(test)
+  const jobs = open()
+  const kind = kindOf(async () => {
+    await Promise.resolve()
+    throw new GivenUp('NOT_FOUND', 'it was taken back')
+  })
+  const id = await jobs.start(kind, 'm', 'a@b')
+  await ended(id)
+  test.match(jobs.get(id), { state: 'cancelled', problem: { code: 'NOT_FOUND', message: 'it was taken back' } })
+})
+
+t.test('work hears of the end of the daemon, and the next start knows what it remembered', async (test) => {
+  const { open, ended, clock } = fixture(test)
+  const jobs = open()
+  let hasEnded = false
+  const work: JobKind<string>['work'] = async (job) => {
+    clock.advance(2_000)
+    job.report({ memory: 'later' })
+    await new Promise((resolve) => job.ending.addEventListener('abort', resolve))
+    hasEnded = true
+    throw job.ending.reason
+  }
+  const id = await jobs.start(kindOf(work), 'first', 'a@b')
+  // What is reported is stored in order, so this is on the disk behind it.
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await jobs.close()
+  await new Promise((resolve) => setImmediate(resolve))
+  test.equal(hasEnded, true)
+  const next = open()
+  const end = ended(id)
+  next.resume([kindOf(work, { resume: async (_, memory) => ({ memory }) })])
+  await end
+  test.match(next.get(id), { state: 'succeeded', result: { memory: 'later' } })
 })

@@ -131,7 +131,12 @@ t.test('what a restart of the daemon finds of a job; what must wait while packag
       power: { begin: () => undefined, refuseGoingDown: () => undefined },
       log: silentLog,
     })
-  const job = { id: 'job', signal: new AbortController().signal, report: () => undefined }
+  const job = {
+    id: 'job',
+    signal: new AbortController().signal,
+    ending: new AbortController().signal,
+    report: () => undefined,
+  }
   const resume = async (snapshots: Snapshots) =>
     snapshots.kinds.find(({ kind }) => kind === 'snapshot.create')?.resume?.(job, { bootId: 'one' } as never)
   await refuses(test, 'APPLY_PARTIAL', resume(open('one')))

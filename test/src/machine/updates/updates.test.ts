@@ -270,7 +270,12 @@ function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
     writeFileSync(join(folder, 'before'), `${changed} amd64 1 installed\nbash amd64 1 installed\n`)
     writeFileSync(join(folder, 'after'), `${changed} amd64 2 installed\nbash amd64 1 installed\n`)
   }
-  const handle = { id: 'job', signal: new AbortController().signal, report: () => undefined }
+  const handle = {
+    id: 'job',
+    signal: new AbortController().signal,
+    ending: new AbortController().signal,
+    report: () => undefined,
+  }
   const work = (memory: object) => updates.kinds.find(({ kind }) => kind === 'update')?.work(handle, memory as never)
   return { updates, done, jobs, leave, work }
 }
