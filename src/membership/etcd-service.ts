@@ -67,7 +67,11 @@ export class EtcdService {
     }
   }
 
-  /** @throws {ApiError} NOT_SUPPORTED when there is no etcd, or it does not start. */
+  /**
+   * Does not wait until the member has found a quorum, or has given up looking for one: see whether it answers.
+   *
+   * @throws {ApiError} NOT_SUPPORTED when there is no etcd, or it ends at once.
+   */
   start(): Promise<void> {
     return this.#perform('start', 'Start the member of etcd')
   }
@@ -76,6 +80,11 @@ export class EtcdService {
     return this.#perform('stop', 'Stop the member of etcd')
   }
 
+  /**
+   * Waits until the member has found a quorum, for half a minute at the most.
+   *
+   * @throws {ApiError} NOT_SUPPORTED when it has not, with what it says.
+   */
   restart(): Promise<void> {
     return this.#perform('restart', 'Restart the member of etcd')
   }

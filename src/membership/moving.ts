@@ -91,7 +91,9 @@ export async function startAt(own: JoinedCluster['own'], files: ClusterFiles, se
   // A takeover that was cut off: it would make a cluster of this node alone once more.
   if (isThere && !files.hasArgument(FORCED_NEW)) return await service.start()
   await files.keepArguments(service.argumentsOf(own, { [own.nodeId]: [peerUrl(own)] }, 'existing'))
-  await service.restart()
+  // Not a restart, which waits for a quorum.
+  await service.stop()
+  await service.start()
 }
 
 /** Tells etcd and the other nodes where this one is reached, if they do not know. */

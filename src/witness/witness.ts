@@ -78,7 +78,7 @@ export class Witness {
     const witness = new Witness(parts)
     const own = witness.#files.read()
     if (own !== undefined) await witness.#begin(own)
-    await witness.#look()
+    await witness.#looks.now()
     witness.#looks.start()
     return witness
   }

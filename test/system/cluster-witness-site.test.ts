@@ -40,6 +40,25 @@ t.test('a witness by its own units', { skip: siteObstacle ?? false }, async (t) 
     /^(?![^]*:944[35]\b)[^]*:9444\b/,
     'no API, and no port for clients of etcd',
   )
+  await t.test('where nobody else is on again, a node and the witness start, wait and stop in time', async (t) => {
+    const systemctl = async ({ machine }: Machine, ...words: readonly string[]) =>
+      t.equal((await machine.run('systemctl', ...words)).exitCode, 0, words.join(' '))
+    for (const machine of machines) await systemctl(machine, 'stop', 'fulcrum', 'fulcrum-etcd')
+    await systemctl(witness, 'start', 'fulcrum')
+    t.match(await shown('fulcrum', 'StatusText'), /reaches too few voters of the cluster site/)
+    await systemctl(witness, 'stop', 'fulcrum', 'fulcrum-etcd')
+    const begun_ms = performance.now()
+    await systemctl(first, 'start', 'fulcrum')
+    await until('its API', async () => (await first.api.request('GET', '/ping')).status === 200)
+    const took_ms = performance.now() - begun_ms
+    t.ok(took_ms < 30_000, `it waited for others, and not for its etcd (${Math.round(took_ms)} ms)`)
+    t.match(await first.output('systemctl', 'show', 'fulcrum-etcd', '--property=ActiveState'), /=activating/)
+    await systemctl(first, 'stop', 'fulcrum')
+    t.match(await first.output('systemctl', 'show', 'fulcrum', '--property=Result'), /=success/, 'it was not killed')
+    for (const machine of machines) await systemctl(machine, 'start', 'fulcrum')
+    await whole(first, 2)
+    await until('its vote again', isSaid)
+  })
   await done(first, 'DELETE', `/cluster/nodes/${(await seen())?.id}`)
   await until('its end', async () => /=inactive/.test(await shown('fulcrum-etcd', 'ActiveState')))
   const isForgotten = async () => (await witness.machine.run('test', '-e', '/var/lib/fulcrum/cluster')).exitCode === 1

@@ -63,7 +63,11 @@ export class LinuxHost implements Host {
         layer7proxy.mode === 'systemd'
           ? systemdHaproxy(layer7proxy)
           : new SupervisedProgram(layer7proxy, startDetached),
-      ...(etcd === undefined ? {} : { etcd: new SupervisedEtcd(etcd, startDetached) }),
+      // It notifies systemd when it has found a quorum. Until then plans must not wait: they take turns.
+      etcd:
+        etcd === undefined
+          ? new SystemdService(PROGRAMS.etcd.unit, runProgram, { waitsForStart: false })
+          : new SupervisedEtcd(etcd, startDetached),
     }
   }
 

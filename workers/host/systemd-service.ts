@@ -6,16 +6,19 @@ import { unitLog, systemdState } from './systemd-unit.ts'
 export class SystemdService implements ManagedProgram {
   readonly #unit: string
   readonly #run: Run
+  readonly #start: readonly string[]
 
-  constructor(unit: string, run: Run) {
+  /** `waitsForStart`: until the unit has notified systemd that it is up, or has failed. */
+  constructor(unit: string, run: Run, { waitsForStart = true } = {}) {
     this.#unit = unit
     this.#run = run
+    this.#start = waitsForStart ? ['start'] : ['start', '--no-block']
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
     const since_s = Math.floor(Date.now() / 1000)
-    const systemdVerb = verb === 'reload' ? 'reload-or-restart' : verb
-    const result = await this.#run(['systemctl', systemdVerb, this.#unit], timeout_ms)
+    const words = verb === 'start' ? this.#start : [verb === 'reload' ? 'reload-or-restart' : verb]
+    const result = await this.#run(['systemctl', ...words, this.#unit], timeout_ms)
     if (result.exitCode === 0 || result.exitCode === 127) return result
     return {
       exitCode: result.exitCode,

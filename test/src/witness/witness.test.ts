@@ -77,6 +77,20 @@ t.test('it goes on after a restart, but not elsewhere', async (t) => {
   t.equal(said.at(-1), 'votes in the cluster site')
 })
 
+t.test('a start at which its etcd does not start, or the token cannot be read, goes on looking', async (t) => {
+  const { close, begin, etcd, said, tokenFile } = await joined(t)
+  await close()
+  await etcd.goOut()
+  await (await begin()).close()
+  t.equal(said.at(-1), 'reaches too few voters of the cluster site')
+
+  const other = await newWitness(t)
+  mkdirSync(other.tokenFile)
+  await (await other.begin()).close()
+  t.match(other.said, [/^waits for a token/])
+  t.notOk(existsSync(tokenFile))
+})
+
 t.test('its etcd moves to the socket of now, once', async (t) => {
   const { close, begin, files, etcd, said } = await joined(t)
   await close()

@@ -2,13 +2,13 @@ import t from 'tap'
 import type { RunResult } from '../../../src/drivers/host.ts'
 import { SystemdService } from '../../../workers/host/systemd-service.ts'
 
-function service(answers: Readonly<Record<string, RunResult>>) {
+function service(answers: Readonly<Record<string, RunResult>>, options = {}) {
   const ran: string[] = []
-  const made = new SystemdService('chrony.service', async (argv) => {
+  const run = async (argv: readonly string[]) => {
     ran.push(argv.join(' '))
     return answers[argv[0] === 'journalctl' ? 'journalctl' : (argv[1] ?? '')] ?? { exitCode: 0, output: '' }
-  })
-  return { made, ran }
+  }
+  return { made: new SystemdService('chrony.service', run, options), ran }
 }
 
 t.test('a reload of a stopped unit starts it', async (test) => {
@@ -19,6 +19,16 @@ t.test('a reload of a stopped unit starts it', async (test) => {
     'systemctl stop chrony.service',
     'systemctl reload-or-restart chrony.service',
     'systemctl restart chrony.service',
+  ])
+})
+
+t.test('a start that is not waited for is only asked for; a restart is waited for all the same', async (test) => {
+  const { made, ran } = service({}, { waitsForStart: false })
+  for (const verb of ['start', 'restart', 'stop'] as const) await made.perform(verb, 1000)
+  test.same(ran, [
+    'systemctl start --no-block chrony.service',
+    'systemctl restart chrony.service',
+    'systemctl stop chrony.service',
   ])
 })
 
