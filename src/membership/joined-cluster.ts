@@ -383,6 +383,8 @@ export class JoinedCluster {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    // What a look asks etcd fails from here on, as if it were away, and whoever closes this may be stopping it.
+    this.leaveEtcd()
     this.#looks.stop()
     this.peers.close()
     this.witness.close()

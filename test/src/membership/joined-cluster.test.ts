@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/base/clock.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { pinOf } from '../../../src/cluster/node-certificate.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
@@ -162,4 +163,25 @@ t.test('a member that is away is started by each look, until this daemon is bein
   const [starts, before] = [done.length, looks]
   await when(() => looks > before + 1)
   t.equal(done.length, starts)
+})
+
+t.test('closed while a look asks its member of etcd, it does not start it', async (t) => {
+  const { parts, own, memory, done } = await begun(t)
+  const asked = defer()
+  const answer = defer<never>()
+  const etcd = withoutMember(memory.client())
+  Object.assign(etcd, {
+    maintenance: {
+      status: async () => {
+        asked.resolve()
+        return await answer.promise
+      },
+    },
+    close: () => answer.reject(new EtcdError('unreachable', 'it is closed')),
+  })
+  const cluster = await JoinedCluster.begin(parts, own, etcd)
+  await asked.promise
+  await cluster.close()
+  await cluster.betweenLooks(async () => undefined)
+  t.same(done, [])
 })
