@@ -12,7 +12,7 @@ import { type Certified, certifiedUntil, certify, type Requests, revocationOf } 
 import { makeRoom } from './first-start.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
-import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { clientUrl, type NodeAddress } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 /** Who wants to join, and has shown that it may. */
@@ -73,8 +73,8 @@ export async function admit(
   const until = certifiedUntil(certified)
   const serials = [...(before?.serials ?? []), ...until.serials]
   const since = before?.since ?? new Date(now_ms).toISOString()
-  const known = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
-  const member: Member = { ...known, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
+  const told = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
+  const member: Member = { ...told, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
   // Known to all before it can do anything, so that its certificates can be taken away again.
   // When the last of the others was updated meanwhile, it may not know enough any more.
   const fits = () => isSameAs(members, issuers) && members.level <= applicant.level
@@ -84,19 +84,15 @@ export async function admit(
     .all()
     .filter((one) => one.id !== id)
     .map(clientUrl)
-  await inTime({ clock, wait }, () => makeRoom(etcd, member))
+  const known = await inTime({ clock, wait }, () => makeRoom(etcd, member))
   const { clusterId } = own
   const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position)
   // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const
-  return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: peersOf(members), gateways }
+  return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: known, gateways }
 }
-
-/** Where the members of etcd reach each other. */
-export const peersOf = (members: Pick<Members, 'voters'>): Welcome['members'] =>
-  Object.fromEntries(members.voters().map((one) => [one.id, [peerUrl(one)]]))
 
 /** Those that count are still those; new ones would be waited for by who joins and does not know them. */
 export const isSameAs = (members: Members, { pairs }: Issuers) =>

@@ -10,16 +10,22 @@ import { patiently, type Waiting } from './patience.ts'
  * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, as
  * whoever never starts must not cost the others their quorum. What is listed there goes first: once a member has
  * answered the leader, etcd sends it only what comes behind, and where it has lost what it had it panics at each start.
+ *
+ * Answers where the peers of each member are reached, the new one included, by the id of the node. It has to be started
+ * with those that etcd lists and no others: a node in maintenance may be in the log and have no member.
  */
 export async function makeRoom(
   { members }: { readonly members: Pick<EtcdClient['members'], 'list' | 'add' | 'remove'> },
   { id, ...place }: NodeAddress & { readonly id: string },
-): Promise<void> {
+): Promise<Readonly<Record<string, readonly string[]>>> {
   const url = peerUrl(place)
   const isLost = ({ name, peerUrls }: EtcdMember) => peerUrls.includes(url) && (name === '' || name === id)
   const lost = (await members.list()).find(isLost)
   if (lost !== undefined) await members.remove(lost.id)
   await members.add([url], { isLearner: true })
+  // It has no name before it is started.
+  const named = (await members.list()).map(({ name, peerUrls }) => [name === '' ? id : name, peerUrls] as const)
+  return Object.fromEntries(named)
 }
 
 /** What etcd says when who it asks lists other members than it was started with, and when none answers it in time. */

@@ -35,9 +35,7 @@ export async function startOver(
  * nothing goes for it.
  */
 export async function comeBack({ own, etcd, members, files, service }: ReturningParts): Promise<void> {
-  await makeRoom(etcd, { ...own, id: own.nodeId })
-  const known = await etcd.members.list()
-  const urls = Object.fromEntries(known.map(({ name, peerUrls }) => [name === '' ? own.nodeId : name, peerUrls]))
-  await files.keepArguments(service.argumentsOf(own, urls, 'existing'))
+  const known = await makeRoom(etcd, { ...own, id: own.nodeId })
+  await files.keepArguments(service.argumentsOf(own, known, 'existing'))
   await files.change({ isReturning: undefined, vote: undefined, epoch: members.epoch })
 }

@@ -2,7 +2,7 @@ import type { MachineClock } from '../base/clock.ts'
 import { ApiError, problemIn } from '../base/errors.ts'
 import { WITNESS_LEVEL } from '../cluster/levels.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
-import { changing, inTime, isSameAs, type Newcomer, peersOf, refuseTaken } from './admission.ts'
+import { changing, inTime, isSameAs, type Newcomer, refuseTaken } from './admission.ts'
 import { issuersIn, numbersOf } from './authorities.ts'
 import { makeRoom } from './first-start.ts'
 import { certifiedUntilOf, certifyWitness, type Certified } from './foundation.ts'
@@ -73,10 +73,10 @@ export async function admitWitness(
     return isSameAs(members, issuers) ? witness : undefined
   })
   if (!isIn) throw changing()
-  await inTime({ clock, wait }, () => makeRoom(etcd, witness))
+  const listed = await inTime({ clock, wait }, () => makeRoom(etcd, witness))
   const trust = await trustFor({ members, position: log.position }, issuers, witness)
   const { clusterId } = own
-  return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: peersOf(members) }
+  return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: listed }
 }
 
 /**

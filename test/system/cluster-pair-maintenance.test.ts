@@ -62,6 +62,19 @@ async function killedMidway(t: Test, left: ClusterDaemon, right: ClusterDaemon):
   t.match(await seenBy(right), { epoch: 1, halted: null, histories: null })
 }
 
+/** etcd does not know the one in maintenance, and whoever joins has to be started with those that it knows. */
+async function joinedMeanwhile(t: Test, left: ClusterDaemon, right: ClusterDaemon, third: ClusterDaemon) {
+  await maintain(left, right, true)
+  await voters(left, left)
+  const { status, text } = await join(third, 'third', left)
+  t.equal(status, 200, text)
+  await voters(left, left, third)
+  await maintain(third, right, false)
+  for (const node of [left, right, third]) await allVote(node, 3)
+  await addRip(right, 'of three')
+  await has(third, await ripsOf(right))
+}
+
 t.test('maintenance of one of two nodes', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
@@ -100,5 +113,6 @@ t.test('maintenance of one of two nodes', async (t) => {
 
   await t.test('while the one that votes is off', (t) => withoutVoter(t, left, right))
   await t.test('while somebody kills it', (t) => killedMidway(t, left, right))
+  await t.test('while a third one joins', async (t) => joinedMeanwhile(t, left, right, await daemons.start()))
   return undefined
 })

@@ -19,9 +19,10 @@ async function begun(test: Test) {
   const client = new EtcdInMemory().client()
   await founded(store, client, keys, clock.now_ms())
   const removed: string[] = []
+  const voter = { id: 'first', name: 'node-1', peerUrls: ['https://a:3'] }
   const etcd = Object.assign(client, {
     members: {
-      list: async () => added.map((peerUrls) => ({ id: peerUrls.join(), name: '', peerUrls })),
+      list: async () => [voter, ...added.map((peerUrls) => ({ id: peerUrls.join(), name: '', peerUrls }))],
       add: async (peerUrls: readonly string[]) => void added.push(peerUrls),
       remove: async (id: string) => {
         added.splice(0, 1)
@@ -91,6 +92,14 @@ t.test('a node is known to all before it is given anything, and votes later', as
   t.equal(added.length, 1, 'once, however often it asks')
   t.same(removed, added[0], 'what it had may be gone')
   t.equal(members.get('node-2')?.serials.length, 4, 'every certificate can be taken away again')
+})
+
+t.test('it is told of the members that etcd has: a node in maintenance may have none', async (t) => {
+  const { members, applicant, take } = await begun(t)
+  const self = members.get('node-1')!
+  await members.add(() => ({ ...self, id: 'aside', name: 'aside', host: 'b' }))
+  const { members: told } = await take(await applicant())
+  t.same(told, { 'node-1': ['https://a:3'], 'node-2': ['https://192.0.2.2:9446'] })
 })
 
 t.test('names and addresses are of one node, and there are five at most', async (t) => {
