@@ -58,20 +58,21 @@ function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddre
  * which the next beginning goes by. `settle` does the rest then, so a crash between is no matter.
  */
 async function move(parts: MovingParts, place: NodeAddress): Promise<void> {
-  await certifyAnew(parts, place)
+  await putInPlace(parts, await certifyAnew(parts, place))
   // What else is in it may have changed since this daemon began.
   await parts.files.change(place)
 }
 
-/**
- * New certificates for the keys that this node has, good at both its addresses. Before others are told that it shows
- * them, `present` does: those who were the last to wait for that take the old ones no more.
- */
+export interface Renewed {
+  readonly certified: Awaited<ReturnType<typeof certify>>
+  readonly certifiedBy: number
+}
+
+/** New certificates for the keys that this node has, good at both its addresses. See `putInPlace`. */
 export async function certifyAnew(
   { cluster, members, files, clock, wait }: MovingParts,
   place: NodeAddress,
-  present: (credentials: NodeCredentials) => void = () => undefined,
-): Promise<void> {
+): Promise<Renewed> {
   const { own, etcd, keys } = cluster
   const { nodeId } = own
   const issuers = await patiently({ clock, wait }, () => issuersIn(etcd, keys, members))
@@ -80,9 +81,21 @@ export async function certifyAnew(
   const { serials, certificateEnd } = certifiedUntil(certified)
   // Known to all before they count, so that they can be taken away again.
   await members.change(nodeId, (member) => ({ ...member, certificateEnd, serials: [...member.serials, ...serials] }))
+  return { certified, certifiedBy: issuers.issuer }
+}
+
+/**
+ * Before others are told that this node shows these, `show` does: those who were the last to wait for that take the old
+ * ones no more.
+ */
+export async function putInPlace(
+  { cluster, members, files }: MovingParts,
+  { certified, certifiedBy }: Renewed,
+  show: (credentials: NodeCredentials) => void = () => undefined,
+): Promise<void> {
   await files.keepCertificates(certified)
-  present(files.certificates().client)
-  await members.change(nodeId, (member) => ({ ...member, certifiedBy: issuers.issuer }))
+  show(files.certificates().client)
+  await members.change(cluster.own.nodeId, (member) => ({ ...member, certifiedBy }))
 }
 
 /** Starts the member of etcd beside this node, where its file says that it listens. */

@@ -2,7 +2,8 @@ import type { Log } from '../base/log.ts'
 import { isDue, readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { NodeCredentials } from './cluster-files.ts'
 import { issuingPair } from './authorities.ts'
-import { certifyAnew, type MovingParts } from './moving.ts'
+import { Issued } from './issued.ts'
+import { certifyAnew, type MovingParts, putInPlace, type Renewed } from './moving.ts'
 
 export interface RenewalParts extends MovingParts {
   /** Shows others this certificate from the next connection on; etcd reads its files by itself. */
@@ -18,6 +19,7 @@ const EVERY_MS = 3_600_000
  */
 export class Renewal {
   readonly #parts: RenewalParts
+  readonly #issued = new Issued<Renewed>()
   #last_ms = -EVERY_MS
 
   constructor(parts: RenewalParts) {
@@ -26,7 +28,7 @@ export class Renewal {
 
   /** Rejects where etcd does not answer; then the next look tries again. */
   async look(): Promise<void> {
-    const { cluster, members, files, clock, present, log } = this.#parts
+    const { cluster, members, files, clock, log } = this.#parts
     const self = members.get(cluster.own.nodeId)
     // It has just joined, and reads the log.
     if (self === undefined) return
@@ -36,7 +38,9 @@ export class Renewal {
     const { client, peer } = files.certificates()
     const isOld = [client, peer].some(({ certificate }) => isDue(readNodeCertificate(certificate), clock.now_ms()))
     if (isOld || isOfOthers) {
-      await certifyAnew(this.#parts, cluster.own, present)
+      const renewed = await this.#issued.again(members, self.id, () => certifyAnew(this.#parts, cluster.own))
+      await putInPlace(this.#parts, renewed, this.#parts.present)
+      this.#issued.done()
       log.info('the certificates of this node in the cluster were renewed')
     }
     this.#last_ms = now_ms

@@ -13,9 +13,10 @@ import { issuersIn, issuingPair, numbersOf } from './authorities.ts'
 import type { ClusterFiles, OwnMembership } from './cluster-files.ts'
 import { inEtcdTurn } from './etcd-turn.ts'
 import { makeRoom, Unnamed } from './first-start.ts'
-import { certifiedUntilOf, certifyWitness, revokedOf } from './foundation.ts'
+import { certifiedUntilOf, type Certified, certifyWitness, revokedOf } from './foundation.ts'
 import type { Members, Voter } from './members.ts'
 import { askNode } from './questions.ts'
+import { Issued } from './issued.ts'
 import { isSameSet } from './lockout.ts'
 import { nodesFor, trustFor, WITNESS, type WitnessOrders, type WitnessState } from './witness-orders.ts'
 
@@ -35,9 +36,16 @@ export interface WitnessCareParts {
   readonly log: Log
 }
 
+interface Renewed {
+  readonly certified: Certified
+  readonly certifiedBy: number
+}
+
 const PATIENCE_MS = 2_000
 /** Its member of etcd is started again. */
 const RESTART_MS = 25_000
+/** Until a certificate that the witness could not keep is sent again. */
+const SENT_AGAIN_MS = 10_000
 
 /**
  * What nodes do for the witness, which cannot read the log: the eldest of them tells it whose certificates count and
@@ -48,6 +56,8 @@ export class WitnessCare {
   readonly #parts: WitnessCareParts
   readonly #peers: PeerClient
   readonly #unnamed: Unnamed
+  readonly #issued = new Issued<Renewed>()
+  #notBefore_ms = Number.NEGATIVE_INFINITY
 
   constructor(parts: WitnessCareParts) {
     this.#parts = parts
@@ -155,11 +165,25 @@ export class WitnessCare {
 
   /** Its key stays: by that it is known. */
   async #renew(witness: Voter, told: WitnessState): Promise<void> {
-    const { members, etcd, keys, clock, log } = this.#parts
+    const { members, clock, log } = this.#parts
     const isOfOthers = issuingPair(members).number !== members.witness?.certifiedBy
     if (!isOfOthers && !isDue(told, clock.now_ms())) return
+    if (clock.monotonic_ms() < this.#notBefore_ms) return
     const request = (await this.#tell({ isRequested: true }))?.request
     if (request === undefined || (await pinOfRequest(request)) !== witness.pin) return
+    const { certified, certifiedBy } = await this.#issued.again(members, witness.id, () =>
+      this.#certify(witness, request),
+    )
+    if ((await this.#tell({ certified })) === undefined) {
+      this.#notBefore_ms = clock.monotonic_ms() + SENT_AGAIN_MS
+      return
+    }
+    await members.changeWitness(witness.id, (known) => ({ ...known, certifiedBy }))
+    this.#issued.done()
+    log.info('the certificate of the witness was renewed')
+  }
+  async #certify(witness: Voter, request: string): Promise<Renewed> {
+    const { members, etcd, keys, clock } = this.#parts
     const issuers = await issuersIn(etcd, keys, members)
     const certified = await certifyWitness(issuers, request, witness, clock.now_ms())
     const { serials, certificateEnd } = certifiedUntilOf([certified])
@@ -169,9 +193,7 @@ export class WitnessCare {
       certificateEnd,
       serials: [...known.serials, ...serials],
     }))
-    if ((await this.#tell({ certified })) === undefined) return
-    await members.changeWitness(witness.id, (known) => ({ ...known, certifiedBy: issuers.issuer }))
-    log.info('the certificate of the witness was renewed')
+    return { certified, certifiedBy: issuers.issuer }
   }
 
   /** A site that is far away makes every change slow while its member leads. Only the leader can give it away. */

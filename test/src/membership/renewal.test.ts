@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
 import t from 'tap'
 import { pinOf, readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
@@ -54,6 +55,36 @@ t.test('certificates are renewed thirty days before they end, with the keys that
   clock.advance(3_600_000)
   await renewal.look()
   t.equal(presented.length, 1)
+})
+
+t.test('certificates that cannot be kept are tried again, until other authorities count', async (t) => {
+  const clock = manualClock(Date.now())
+  const { store, keys, client, files, own } = await formedNode(t, clock, { host: '192.0.2.1', port: 9444 })
+  const members = new Members(store.members)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the rest is not looked at
+  const self = { id: 'a', name: 'a', serials: [], since: '', ...FIRST_CERTIFIED } as never as Member
+  await members.add(() => self)
+  const renewal = new Renewal({
+    cluster: { own, etcd: client as never, keys },
+    members,
+    files,
+    clock,
+    present: () => undefined,
+    wait: async () => undefined,
+    log: silentLog,
+  })
+  const inTheWay = `${files.path('client', 'certificate')}.new`
+  mkdirSync(inTheWay)
+  clock.advance(340 * DAY_MS)
+  for (let again = 0; again < 3; again++) await t.rejects(renewal.look(), { code: 'EISDIR' })
+  t.match(members.get('a'), { serials: { length: 2 } }, 'each is one more that all nodes keep')
+  keys.add(newClusterKey())
+  const kept = await keepAuthorities(client, keys, await newAuthorities('cluster-1', clock.now_ms()))
+  await members.tellAuthorities(() => pairOf(kept, keys.newestKeyId, 2))
+  rmSync(inTheWay, { recursive: true })
+  await renewal.look()
+  t.match(members.get('a'), { serials: { length: 4 } })
+  t.ok(files.certificates().client.ca.includes(kept.client.certificate), 'those of now are taken')
 })
 
 t.test('certificates are of the newest authorities as soon as every node takes those', async (t) => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
@@ -144,6 +144,26 @@ t.test('its certificate is renewed before its end', async (t) => {
   const { notAfter_ms } = files.credentials()
   t.ok(notAfter_ms > before)
   t.match(members.witness, { certificateEnd: new Date(notAfter_ms).toISOString(), serials: { length: 2 } })
+})
+
+t.test('a certificate that it cannot keep is sent again, and no other one is issued meanwhile', async (t) => {
+  const clock = manualClock(Date.now())
+  const { members, look, files } = await joined(t, clock)
+  const end = files.credentials().notAfter_ms
+  const inTheWay = `${files.cluster.path('peer', 'certificate')}.new`
+  mkdirSync(inTheWay)
+  clock.advance(340 * 86_400_000)
+  for (let again = 0; again < 3; again++) {
+    await look()
+    clock.advance(11_000)
+  }
+  t.match(members.witness, { serials: { length: 2 } }, 'each is one more that all nodes keep')
+  t.equal(files.credentials().notAfter_ms, end)
+  rmSync(inTheWay, { recursive: true })
+  await look()
+  t.ok(files.credentials().notAfter_ms > end)
+  const { serial } = readNodeCertificate(files.credentials().certificate)
+  t.match(members.witness, { serials: { length: 2, 1: serial } })
 })
 
 t.test('it learns who the nodes are, and gives leadership to one that is there', async (t) => {
