@@ -12,7 +12,7 @@ import { type Certified, certifiedUntil, certify, type Requests, revocationOf } 
 import { makeRoom } from './first-start.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Member, Members } from './members.ts'
-import { clientUrl, type NodeAddress } from './node-address.ts'
+import { clientUrl, isSamePlace, type NodeAddress } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 /** Who wants to join, and has shown that it may. */
@@ -114,11 +114,11 @@ function refuseMisfit(members: Members, newcomer: Applicant): void {
 }
 
 /** A name and an address are of one of them. */
-export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, host, port }: Newcomer): void {
+export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, ...place }: Newcomer): void {
   const others = members.voters().filter((voter) => voter.id !== id)
   const namesake = others.find((voter) => voter.name.toLowerCase() === name.toLowerCase())
   if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `${namesake.id} has the name ${name}`)
-  const neighbour = others.find((voter) => voter.host === host && voter.port === port)
+  const neighbour = others.find((voter) => isSamePlace(voter, place))
   if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
 }
 

@@ -1,25 +1,44 @@
+import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { ConfigView } from '../model/sections.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
-import { contains, parseNetwork } from '../base/ip-network.ts'
+import { canonicalIp, contains, parseNetwork } from '../base/ip-network.ts'
 
 export interface CutOffParts {
   readonly facts: Pick<MachineFacts, 'interfaces' | 'ping'>
   readonly running: Pick<ConfigView, 'list'>
+  /** The addresses of a name; rejects where nobody knows it. */
+  readonly lookUp?: (name: string) => Promise<readonly { readonly address: string }[]>
 }
 
 /**
  * Why this node, whose partner is gone, may be the one that is cut off, as half a sentence. Where it reaches its
  * partner over a subnet with a gateway, that has to answer; loopback is always there.
  */
-export async function cutOff({ facts, running }: CutOffParts, host: string): Promise<string | undefined> {
-  if (isIP(host) === 0 || host.startsWith('127.') || host === '::1') return undefined
-  const found = (await facts.interfaces()).find(({ addresses }) => addresses.some(({ ip }) => ip === host))
-  if (found === undefined) return `${host} is no address of this node at the moment`
+export async function cutOff(parts: CutOffParts, host: string): Promise<string | undefined> {
+  if (isIP(host) !== 0) return isLoopback(canonicalIp(host)) ? undefined : await cutOffAt(parts, canonicalIp(host))
+  const { lookUp = (name) => lookup(name, { all: true }) } = parts
+  const found = (await lookUp(host).catch(() => [])).map(({ address }) => canonicalIp(address))
+  let first: string | undefined
+  // Where a machine knows itself by an address of its loopback, that says nothing of how others reach it.
+  for (const ip of found.filter((one) => !isLoopback(one))) {
+    const why = await cutOffAt(parts, ip)
+    if (why === undefined) return undefined
+    first ??= why
+  }
+  return first ?? `${host} is not known here as an address at which others reach it`
+}
+
+const isLoopback = (ip: string) => ip.startsWith('127.') || ip === '::1'
+
+async function cutOffAt({ facts, running }: CutOffParts, own: string): Promise<string | undefined> {
+  const isOwn = ({ ip }: { readonly ip: string }) => canonicalIp(ip) === own
+  const found = (await facts.interfaces()).find(({ addresses }) => addresses.some(isOwn))
+  if (found === undefined) return `${own} is no address of this node at the moment`
   if (found.state === 'down') return `${found.name} has no carrier`
-  const gateway = gatewayBeside(running, host)
+  const gateway = gatewayBeside(running, own)
   if (gateway === undefined) return undefined
-  const { ok } = await facts.ping(host, gateway)
+  const { ok } = await facts.ping(own, gateway)
   return ok ? undefined : `the gateway ${gateway} does not answer`
 }
 

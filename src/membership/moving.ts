@@ -8,7 +8,7 @@ import { issuersIn } from './authorities.ts'
 import { certifiedUntil, certify, requestsOf } from './foundation.ts'
 import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
-import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { clientUrl, isSamePlace, type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 export interface MovingParts extends Waiting {
@@ -26,7 +26,7 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
   const { cluster, members } = parts
   const { own } = cluster
   if (members.get(own.nodeId) === undefined) throw new ApiError('NOT_FOUND', 'This node was removed from the cluster')
-  const hasMoved = place !== undefined && (place.host !== own.host || place.port !== own.port)
+  const hasMoved = place !== undefined && !isSamePlace(place, own)
   if (hasMoved) {
     refuseNeighbour(members, own.nodeId, place)
     await assertEtcdPorts(place, own)
@@ -48,8 +48,8 @@ async function rename(members: Members, id: string, name: string): Promise<void>
 const isSameName = (some: string, other: string) => some.toLowerCase() === other.toLowerCase()
 
 /** @throws {ApiError} IN_USE when another node is reached there. */
-function refuseNeighbour(members: Members, id: string, { host, port }: NodeAddress): void {
-  const neighbour = members.voters().find((other) => other.id !== id && other.host === host && other.port === port)
+function refuseNeighbour(members: Members, id: string, place: NodeAddress): void {
+  const neighbour = members.voters().find((other) => other.id !== id && isSamePlace(other, place))
   if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { isHost } from '../base/host-name.ts'
+import { canonicalIp } from '../base/ip-network.ts'
 import { parseJoinAddress } from '../cluster/join-token.ts'
 
 /** Where a node of a cluster is reached by the others. */
@@ -9,6 +10,10 @@ export interface NodeAddress {
   /** Where nodes ask each other. Of the ports above it, clients of etcd use the first, its members the second. */
   readonly port: number
 }
+
+/** However they are written. */
+export const isSamePlace = (some: NodeAddress, other: NodeAddress): boolean =>
+  some.port === other.port && canonicalIp(some.host).toLowerCase() === canonicalIp(other.host).toLowerCase()
 
 /** Where HAProxies share their stick tables: behind the two ports of etcd. */
 export const haproxyPort = ({ port }: Pick<NodeAddress, 'port'>): number => port + 3

@@ -10,7 +10,7 @@ import { socketUrl } from '../etcd/member.ts'
 import type { EtcdGround } from '../membership/etcd-ground.ts'
 import { EtcdService } from '../membership/etcd-service.ts'
 import { EtcdSpace } from '../membership/etcd-space.ts'
-import { type NodeAddress, peerUrl } from '../membership/node-address.ts'
+import { isSamePlace, type NodeAddress, peerUrl } from '../membership/node-address.ts'
 import { answering } from '../membership/questions.ts'
 import { WITNESS, type WitnessOrders, type WitnessState } from '../membership/witness-orders.ts'
 import { PeerServer } from '../peers/peer-server.ts'
@@ -94,7 +94,7 @@ export class Witness {
   /** Where this machine is reached is said by `--peer`; others know the witness by it. */
   async #begin(own: OwnWitness): Promise<void> {
     const { peer, log } = this.#parts
-    if (own.host !== peer.host || own.port !== peer.port)
+    if (!isSamePlace(own, peer))
       throw new Error(
         `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
       )

@@ -20,3 +20,26 @@ t.test('what tells that it may be', async (t) => {
   t.match(await cutOff(found('up', false), '192.0.2.1'), /gateway 192\.0\.2\.254 does not answer/)
   t.match(await cutOff(found('up', true), '192.0.2.9'), /no address of this node/)
 })
+
+t.test('however the address is written', async (t) => {
+  const { facts, running } = found('down', true)
+  const six = {
+    ...facts,
+    interfaces: async () => [{ name: 'eth0', state: 'down', addresses: [{ ip: '2001:db8::a' }] }],
+  }
+  for (const written of ['2001:db8::a', '2001:DB8::A', '2001:db8:0::a'])
+    t.equal(await cutOff({ facts: six as never, running }, written), 'eth0 has no carrier')
+  t.equal(await cutOff({ facts, running }, '0:0:0:0:0:0:0:1'), undefined, 'loopback')
+})
+
+t.test('a name is looked up', async (t) => {
+  const named = (parts: ReturnType<typeof found>, ...addresses: readonly string[]) =>
+    cutOff({ ...parts, lookUp: async () => addresses.map((address) => ({ address })) }, 'lb1.example')
+  t.equal(await named(found('up', true), '192.0.2.1'), undefined)
+  t.equal(await named(found('up', true), '2001:db8::9', '192.0.2.1'), undefined, 'by one of them it is reached')
+  t.match(await named(found('down', true), '127.0.1.1', '192.0.2.1'), /eth0 has no carrier/)
+  t.match(await named(found('up', false), '192.0.2.1'), /gateway 192\.0\.2\.254 does not answer/)
+  t.match(await named(found('up', true), '127.0.1.1'), /lb1\.example is not known here/, 'of itself alone')
+  const lookUp = () => Promise.reject(new Error('ENOTFOUND'))
+  t.match(await cutOff({ ...found('up', true), lookUp }, 'lb1.example'), /lb1\.example is not known here/)
+})

@@ -68,6 +68,15 @@ t.test('another address is certified before anybody is told', async (t) => {
   t.equal(members.get('a')?.host, BEFORE, 'the others are told when it is there')
 })
 
+t.test('an address is the same one however it is written', async (t) => {
+  const { parts, members } = await begun(t)
+  await members.change('b', (member) => ({ ...member, host: '2001:db8::2' }))
+  await refuses(t, 'IN_USE', changeNode(parts, undefined, { host: '2001:DB8:0::2', port: 9444 }))
+  const own = { ...parts.cluster.own, host: '2001:db8::1', port: 9444 }
+  const cluster = { ...parts.cluster, own }
+  t.equal(await changeNode({ ...parts, cluster }, undefined, { host: '2001:DB8::1', port: 9444 }), false)
+})
+
 t.test('what a node has written into its file since it began stays when it moves', async (t) => {
   const { parts, own, files } = await begun(t)
   await files.commit({ ...own, isReturning: true })
