@@ -69,7 +69,7 @@ export class Maintenance implements MaintenanceActor {
     try {
       await this.#tell(joined.own.nodeId, reason, isForced)
       for (let look = 0; look < SETTLE_LOOKS_MAX; look++) {
-        if ((await this.#giveLeadershipAway(joined)) && joined.succession.aside.isDone) return
+        if ((await this.#giveLeadershipAway(joined, true)) && joined.succession.aside.isDone) return
         await wait(SETTLE_EVERY_MS)
       }
       log.warn('this node goes away with its vote, or as the leader')
@@ -105,11 +105,14 @@ export class Maintenance implements MaintenanceActor {
     if (isOver) return await this.#change(own.id, undefined)
     if (maintenance === undefined && isAtWork()) await this.#tell(own.id, 'work on the machine', true)
     else if (maintenance === undefined) return
-    await this.#giveLeadershipAway(joined)
+    await this.#giveLeadershipAway(joined, false)
   }
 
-  /** To a voter that is reached, and that nobody works on if there is one. Answers whether this node leads no more. */
-  async #giveLeadershipAway(joined: ClusterInHand): Promise<boolean> {
+  /**
+   * To a voter that is reached and that nobody works on. Where there is none, one that goes away gives it to any: two
+   * that stay would give it to each other forever. Answers whether there is nothing more to give, or nobody to take it.
+   */
+  async #giveLeadershipAway(joined: ClusterInHand, goesAway: boolean): Promise<boolean> {
     const { own, etcd, peers } = joined
     const status = await joined.ownStatus()
     if (status === undefined || status.leader !== status.memberId) return true
@@ -118,7 +121,7 @@ export class Maintenance implements MaintenanceActor {
       ({ name, isLearner }) => !isLearner && name !== own.nodeId && isNode(name) && peers.livenessOf(name).isReachable,
     )
     const free = voters.find(({ name }) => this.#parts.members.get(name)?.maintenance === undefined)
-    const next = free ?? voters[0]
+    const next = free ?? (goesAway ? voters[0] : undefined)
     if (next === undefined) return true
     await etcd.maintenance.moveLeader(next.id)
     this.#parts.log.info('another member of etcd leads, as this node is in maintenance', { nodeId: next.name })

@@ -72,10 +72,13 @@ t.test('leadership goes to a node that is reached, and that nobody works on', as
   await maintenance.set('a', { enabled: true }, 'ann')
   await maintenance.set('b', { enabled: true }, 'ann')
   await maintenance.look()
+  t.same(led, ['3'])
   state.leader = '1'
   state.away = 'c'
   await maintenance.look()
-  t.same(led, ['3', '2'], 'better one that is worked on than none, or than a witness')
+  t.same(led, ['3'], 'the other one would give it back')
+  await maintenance.begin('a reboot', true)
+  t.same(led, ['3', '2'], 'where this one goes away, better one that is worked on than none, or than a witness')
 })
 
 t.test('work of the daemon begins and ends it by itself', async (t) => {
