@@ -46,7 +46,7 @@ export interface JoinClientParts {
   readonly patience?: Partial<JoinPatience>
 }
 
-/** An address of the token at which no member answered. */
+/** An address of the token at which nobody answered, or a member that cannot let anybody in. */
 export interface Unanswered {
   readonly address: string
   /** Half a sentence. */
@@ -64,10 +64,11 @@ export interface JoinAnswer<T> {
   readonly unanswered: readonly Unanswered[]
 }
 
-/** No member answered here; the next address may do. */
+/** No member answered here, or one whose state may be its own; the next address may do. */
 class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
-  readonly code: JoinErrorCode & ('WRONG_PIN' | 'UNREACHABLE' | 'LOST' | 'CLOCK_SKEW' | 'BUSY')
+  readonly code: JoinErrorCode &
+    ('WRONG_PIN' | 'UNREACHABLE' | 'LOST' | 'CLOCK_SKEW' | 'BUSY' | 'REFUSED' | 'TOKEN_UNKNOWN')
 
   constructor(code: UnansweredError['code'], why: string) {
     super(why)
@@ -75,14 +76,16 @@ class UnansweredError extends Error {
   }
 }
 
-/** What is said when no address answered: by the first of these that befell one of them. */
+/** Said when no address let it in: of the first of these that befell one. Undefined: what that member said itself. */
 const NONE_ANSWERED = [
   ['LOST', 'Whether the cluster let this node in is not known; try again, with the same token'],
+  ['REFUSED', undefined],
   ['BUSY', 'The members that answer are busy; try again in a minute'],
+  ['TOKEN_UNKNOWN', undefined],
   ['CLOCK_SKEW', 'The clock of this node is wrong, so that certificates do not count; set it, or use NTP'],
   ['WRONG_PIN', 'The addresses of the token are not of the cluster that gave it out; make a new token there'],
   ['UNREACHABLE', 'No member of the cluster can be reached; look at addresses and firewalls, or make a new token'],
-] as const satisfies readonly (readonly [UnansweredError['code'], string])[]
+] as const satisfies readonly (readonly [UnansweredError['code'], string | undefined])[]
 
 /** A node that is no member yet, with nothing but a token. */
 export class JoinClient {
@@ -156,11 +159,11 @@ export class JoinClient {
       }
     }
     const each = unanswered.map(({ address, why }) => `${address}: ${why}`).join('; ')
-    const [code, what] = NONE_ANSWERED.find(([one]) => unanswered.some((other) => other.code === one)) ?? [
-      'UNREACHABLE',
-      'The token names no member',
-    ]
-    throw new JoinError(code, `${what} (${each})`)
+    for (const [code, what] of NONE_ANSWERED) {
+      const first = unanswered.find((one) => one.code === code)
+      if (first !== undefined) throw new JoinError(code, what === undefined ? first.why : `${what} (${each})`)
+    }
+    throw new JoinError('UNREACHABLE', 'The token names no member')
   }
 
   async #ask(to: JoinAddress, intent: Intent): Promise<Omit<JoinAnswer<unknown>, 'address' | 'unanswered'>> {
@@ -267,10 +270,12 @@ function whyNot(error: Error & { readonly code?: unknown }): string {
   return String(error.code).includes('NO_APPLICATION_PROTOCOL') ? TAKES_NONE : whyOf(error)
 }
 
-/** Another member may have the time that this one has not. */
-function refusal({ code, message }: { readonly code: string; readonly message: string }): Error {
-  const error = refusedWith(code, message)
-  return error.code === 'BUSY' ? new UnansweredError('BUSY', 'it is busy') : error
+/** Another member may have the time that this one has not, or the quorum, or what was written last. */
+function refusal({ code: sent, message }: { readonly code: string; readonly message: string }): Error {
+  const error = refusedWith(sent, message)
+  const { code } = error
+  if (code === 'BUSY') return new UnansweredError(code, 'it is busy')
+  return code === 'REFUSED' || code === 'TOKEN_UNKNOWN' ? new UnansweredError(code, message) : error
 }
 
 const unreadable = (address: string) =>

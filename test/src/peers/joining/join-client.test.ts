@@ -151,6 +151,27 @@ t.test('what a member refuses is heard as it was said', async (test) => {
   test.equal((await refusalOf(clientOf(joiner, member.newToken([odd])).join())).code, 'OTHER_PROTOCOL')
 })
 
+t.test('a member that cannot let anybody in is followed by the next one', async (test) => {
+  const member = await JoinableCluster.serve(test)
+  const refusing = async (code: string, message: string) =>
+    await listening(test, member.cluster.lb1.credentials, (socket) =>
+      socket.end(encodeMessage({ refusal: { code, message } })),
+    )
+  const [alone, behind] = [
+    await refusing('REFUSED', 'Too few nodes answer'),
+    await refusing('TOKEN_UNKNOWN', 'The cluster has no such token'),
+  ]
+  const token = member.newToken([behind, alone, member.server.port])
+  test.match(await clientOf(joiner, token).join(), {
+    welcome: { letIn: 'lb3' },
+    unanswered: [{ why: 'The cluster has no such token' }, { why: 'Too few nodes answer' }],
+  })
+  const closed = await freePort()
+  const nowhere = await refusalOf(clientOf(joiner, member.newToken([closed, behind, alone])).join())
+  test.match(nowhere, { code: 'REFUSED', message: /^Too few nodes answer$/ })
+  test.equal((await refusalOf(clientOf(joiner, member.newToken([closed, behind])).join())).code, 'TOKEN_UNKNOWN')
+})
+
 t.test('its own address has to be one, and free', async (test) => {
   const member = await JoinableCluster.serve(test)
   const at = (address: string) => ({ ...joiner, application: { ...joiner.application, address } })
