@@ -129,11 +129,16 @@ export class Witness {
   }
 
   async #apply(): Promise<void> {
-    this.#say(`waits for a token in ${this.#token.path}`)
-    const own = await this.#application.look()
+    // Let in by a look before this one, it may have found its port taken.
+    const own = this.#files.read() ?? (await this.#askToBeLetIn())
     if (own === undefined) return
     await this.#begin(own)
     await this.#upkeep(own)
+  }
+
+  #askToBeLetIn(): Promise<OwnWitness | undefined> {
+    this.#say(`waits for a token in ${this.#token.path}`)
+    return this.#application.look()
   }
 
   async #upkeep(own: OwnWitness): Promise<void> {

@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { silentLog } from '../../../src/base/log.ts'
 import { newClusterKey } from '../../../src/cluster/sealing.ts'
 import { readNodeCertificate } from '../../../src/cluster/node-certificate.ts'
 import { keepAuthorities, newAuthorities, pairOf } from '../../../src/membership/authorities.ts'
@@ -89,6 +91,24 @@ t.test('a start at which its etcd does not start, or the token cannot be read, g
   await (await other.begin()).close()
   t.match(other.said, [/^waits for a token/])
   t.notOk(existsSync(tokenFile))
+})
+
+t.test('let in where its port is taken by then, it goes on when that is free', async (t) => {
+  const nodes = await twoNodes(t)
+  const witness = await newWitness(t)
+  witness.hand((await nodes.issue()).toText())
+  const inTheWay = createServer()
+  const isIn = (message: string) => message.startsWith('this is the witness')
+  const info = (message: string) => void (isIn(message) && inTheWay.listen(witness.peer))
+  await witness.begin({ log: { ...silentLog, info } })
+  t.ok(inTheWay.listening)
+  t.same(witness.etcd.asked, [])
+  inTheWay.close()
+  await until(
+    'its word',
+    async () => witness.said.at(-1),
+    (last) => last === 'votes in the cluster site',
+  )
 })
 
 t.test('its etcd moves to the socket of now, once', async (t) => {
