@@ -19,15 +19,30 @@ export async function cutOff(parts: CutOffParts, host: string): Promise<string |
   if (isIP(host) !== 0) return isLoopback(canonicalIp(host)) ? undefined : await cutOffAt(parts, canonicalIp(host))
   const { lookUp = (name) => lookup(name, { all: true }) } = parts
   const found = (await lookUp(host).catch(() => [])).map(({ address }) => canonicalIp(address))
+  const reached = found.filter((ip) => !isLoopback(ip))
+  // Debian names a machine by an address of its loopback: then whichever it has may be the one.
+  if (reached.length === 0) return await cutOffAnywhere(parts, host)
   let first: string | undefined
-  // Where a machine knows itself by an address of its loopback, that says nothing of how others reach it.
-  for (const ip of found.filter((one) => !isLoopback(one))) {
+  for (const ip of reached) {
     const why = await cutOffAt(parts, ip)
     if (why === undefined) return undefined
     first ??= why
   }
-  return first ?? `${host} is not known here as an address at which others reach it`
+  return first
 }
+
+async function cutOffAnywhere(parts: CutOffParts, host: string): Promise<string | undefined> {
+  const all = (await parts.facts.interfaces()).flatMap(({ addresses }) => addresses.map(({ ip }) => canonicalIp(ip)))
+  const outside = all.filter((ip) => !isLoopback(ip) && !isLinkLocal(ip))
+  if (outside.length === 0) return `${host} is not known here as an address at which others reach it`
+  for (const ip of outside) {
+    const why = await cutOffAt(parts, ip)
+    if (why !== undefined) return why
+  }
+  return undefined
+}
+
+const isLinkLocal = (ip: string) => /^fe[89ab]/.test(ip)
 
 const isLoopback = (ip: string) => ip.startsWith('127.') || ip === '::1'
 

@@ -39,7 +39,21 @@ t.test('a name is looked up', async (t) => {
   t.equal(await named(found('up', true), '2001:db8::9', '192.0.2.1'), undefined, 'by one of them it is reached')
   t.match(await named(found('down', true), '127.0.1.1', '192.0.2.1'), /eth0 has no carrier/)
   t.match(await named(found('up', false), '192.0.2.1'), /gateway 192\.0\.2\.254 does not answer/)
-  t.match(await named(found('up', true), '127.0.1.1'), /lb1\.example is not known here/, 'of itself alone')
-  const lookUp = () => Promise.reject(new Error('ENOTFOUND'))
-  t.match(await cutOff({ ...found('up', true), lookUp }, 'lb1.example'), /lb1\.example is not known here/)
+})
+
+t.test('a name that the machine does not know from outside stands for all of its addresses', async (t) => {
+  const { facts, running } = found('up', true)
+  const at = (more: readonly object[], lookUp = async () => [{ address: '127.0.1.1' }]) => {
+    const interfaces = async () => [...(await facts.interfaces()), ...more] as never
+    return cutOff({ facts: { ...facts, interfaces }, running, lookUp }, 'lb1.example')
+  }
+  const other = (state: 'up' | 'down', ip: string) => ({ name: 'eth1', state, addresses: [{ ip, prefix: 24 }] })
+  t.equal(await at([]), undefined)
+  t.equal(await at([other('up', '198.51.100.1')]), undefined)
+  t.match(await at([other('down', '198.51.100.1')]), /eth1 has no carrier/, 'it may be the one')
+  t.equal(await at([other('down', '127.0.0.1'), other('down', 'fe80::1')]), undefined, 'nobody is reached by these')
+  const unknown = async () => await Promise.reject(new Error('ENOTFOUND'))
+  t.match(await at([other('down', '198.51.100.1')], unknown), /eth1 has no carrier/)
+  const none = { facts: { ...facts, interfaces: async () => [] }, running, lookUp: unknown }
+  t.match(await cutOff(none, 'lb1.example'), /lb1\.example is not known here/)
 })
