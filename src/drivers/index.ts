@@ -11,6 +11,7 @@ import { snmpdDriver } from './snmpd/driver.ts'
 import { sshdDriver } from './sshd/driver.ts'
 import { timedateDriver } from './timedate/driver.ts'
 import { vrrpDriver } from './vrrp/driver.ts'
+import { webuiDriver } from './webui/driver.ts'
 
 export interface DriverPaths {
   readonly haproxy: HaproxyPaths
@@ -18,6 +19,8 @@ export interface DriverPaths {
   readonly stateFolder: string
   /** Of a node that shares its machine with others: what it has for 127.0.0.1. */
   readonly loopback?: string | undefined
+  /** Where the API listens unless something is configured. */
+  readonly apiPort?: number
 }
 
 /**
@@ -41,6 +44,7 @@ export function createDrivers(
     timedateDriver(nodeId),
     chronyDriver(nodeId),
     egressProxyDriver(nodeId, egressProxyPaths(paths.stateFolder)),
+    webuiDriver(nodeId, paths.apiPort),
     sshdDriver(nodeId),
     snmpdDriver(nodeId),
   ]

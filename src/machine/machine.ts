@@ -138,6 +138,8 @@ export function createMachine(settings: Settings): Machine {
   const layer7proxy: HostSettings['layer7proxy'] = supervised
     ? { mode: 'supervised', program, configFile, masterSocket, folder }
     : { mode: 'systemd', masterSocket, carried: { configFile, stateFile } }
+  const { beside, listen } = settings
+  const driverPaths = { haproxy, stateFolder: state, loopback: beside?.loopback, apiPort: listen.port }
   const etcd = { program: settings.etcd, folder: clusterFolder(state) }
   const host: HostSettings = { profile, stateFolder: state, layer7proxy, ...(supervised ? { etcd } : {}) }
   const pool = systemPool(host)
@@ -149,8 +151,7 @@ export function createMachine(settings: Settings): Machine {
   const alerts = alertPool()
   const intake = intakePool()
   return {
-    drivers: (...cluster) =>
-      createDrivers({ haproxy, stateFolder: state, loopback: settings.beside?.loopback }, ...cluster),
+    drivers: (...cluster) => createDrivers(driverPaths, ...cluster),
     nameServers: readNameServers,
     executor: {
       async execute(steps, capture) {

@@ -64,8 +64,8 @@ export const UserInterface = closed({
     Type.String({ maxLength: 64, description: 'Certificate the API shows; empty for its own.' }),
     'certificates',
   ),
-  sshEnabled: Type.Boolean({ description: 'Whether sshd runs.' }),
-  sshPort: Port,
+  sshEnabled: Type.Optional(Type.Boolean({ description: 'Whether sshd runs; absent leaves it as it was found.' })),
+  sshPort: Type.Optional({ ...Port, description: 'TCP port of sshd; absent leaves its ports as they were found.' }),
 })
 export type UserInterface = Static<typeof UserInterface>
 

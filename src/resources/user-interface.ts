@@ -22,14 +22,14 @@ const certificateId = refersTo(
   text('Id of the certificate that the API shows; empty for its own, self-signed one.'),
   'certificates',
 )
-const sshEnabled = Type.Boolean({ description: 'Whether sshd runs, now and after each boot.' })
+const switchOfSsh = Type.Boolean({ description: 'Whether sshd runs, now and after each boot.' })
 
 const Read = Type.Object({
   apiPort: Type.Integer({ description: 'TCP port of the API.' }),
   ipId,
   SSLCertificate: certificateId,
   sshPort: Port,
-  sshEnabled,
+  sshEnabled: switchOfSsh,
   consoleEnabled: Type.Optional(
     Type.Boolean({
       description: 'Whether the console account can log in, read from the operating system; absent when unreadable.',
@@ -41,7 +41,7 @@ const Update = closed({
   apiPort: Port,
   ipId: Type.Optional(ipId),
   SSLCertificate: Type.Optional(certificateId),
-  sshEnabled: Type.Optional(sshEnabled),
+  sshEnabled: Type.Optional(switchOfSsh),
   sshPort: Type.Optional(Port),
   consoleEnabled: Type.Optional(
     Type.Boolean({
@@ -56,22 +56,15 @@ const Update = closed({
   ),
 })
 type Update = Static<typeof Update>
-type Settings = Omit<UserInterface, 'id'>
+type Settings = Required<Omit<UserInterface, 'id'>>
 
-/** Without a record, what the machine is like as it was found. */
+/** What no record says is as the machine was found. */
 async function settingsOf(facts: NodeFacts, record: UserInterface | undefined): Promise<Settings> {
-  if (record !== undefined) {
-    const { id: _, ...settings } = record
-    return settings
-  }
+  const { sshEnabled, sshPort, id: _, ...stored } = record ?? { id: '', apiPort: await facts.apiPort() }
+  const of = { ipId: '', SSLCertificate: '', ...stored }
+  if (sshEnabled !== undefined && sshPort !== undefined) return { ...of, sshPort, sshEnabled }
   const { enabled, port } = await facts.ssh()
-  return {
-    apiPort: await facts.apiPort(),
-    ipId: '',
-    SSLCertificate: '',
-    sshPort: port ?? SSH_PORT,
-    sshEnabled: enabled ?? false,
-  }
+  return { ...of, sshPort: sshPort ?? port ?? SSH_PORT, sshEnabled: sshEnabled ?? enabled ?? false }
 }
 
 /** What is stored; reading it also compares If-Match. */
@@ -126,11 +119,12 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
     throw new ApiError('PERMISSION_DENIED', 'Console access needs the right to PUT /{applianceId}/system/console')
   }
   ctx.transactions.refuseOpen()
-  const before = await settingsOf(ctx.nodeFacts.of(ctx.nodeId), recordOf(ctx, ctx.nodeId))
+  const record = recordOf(ctx, ctx.nodeId)
+  const before = await settingsOf(ctx.nodeFacts.of(ctx.nodeId), record)
   const { consoleEnabled: _, consolePassword: __, ...settings } = sent
   const next: Settings = { ...before, ...settings }
   refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
-  stage(ctx, before, next)
+  stage(ctx, record, before, next)
   // Last: what it does cannot be taken back, and what it refuses leaves nothing staged.
   const change = consoleChange(sent, isOn)
   if (change === undefined) return Reply.with(undefined, {})
@@ -140,9 +134,21 @@ async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Re
   return Reply.with(undefined, { message: consoleSaid(change) })
 }
 
-function stage(ctx: ContextOf['stage-and-act'], before: Settings, next: Settings): void {
+function stage(
+  ctx: ContextOf['stage-and-act'],
+  record: UserInterface | undefined,
+  before: Settings,
+  next: Settings,
+): void {
   const isSame = (Object.keys(next) as (keyof Settings)[]).every((name) => next[name] === before[name])
-  if (!isSame) ctx.section('userInterfaces').put({ id: ctx.nodeId, ...next })
+  if (isSame) return
+  const { sshEnabled, sshPort, ...others } = next
+  // What nobody has changed stays the machine's own: its sshd may have several ports, or run without being enabled.
+  const hasPort = record?.sshPort !== undefined || sshPort !== before.sshPort
+  // Whether sshd can take a port is made sure of where it is known to run.
+  const saysWhether = hasPort || record?.sshEnabled !== undefined || sshEnabled !== before.sshEnabled
+  const ssh = { ...(saysWhether && { sshEnabled }), ...(hasPort && { sshPort }) }
+  ctx.section('userInterfaces').put({ id: ctx.nodeId, ...others, ...ssh })
 }
 
 function consoleSaid({ shell }: ConsoleChange): string {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { until } from './api-client.ts'
+import { API, apiClient, until } from './api-client.ts'
 import { startAppliance, textOf } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
@@ -15,7 +15,7 @@ const TAKEN = 7022
 t.setTimeout(1_800_000)
 
 t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
-  const { machine, api, output, write, journal, node } = await startAppliance(t)
+  const { machine, api, output, write, journal, node, password } = await startAppliance(t)
   const path = `/${node}/system/userinterface`
   const put = (body: object) => api.request('PUT', path, { apiPort: API_PORT, ...body })
   const apply = () => api.request('PUT', '/services/apply')
@@ -37,6 +37,30 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
     t.strictSame(await ports(), ['port 22'])
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1)
     t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true, apiPort: API_PORT })
+  })
+
+  await t.test('another port of the API is not its matter, whatever it is like', async (t) => {
+    const found = `${await output('cat', CONFIG)}\n`
+    await write(CONFIG, `${found}Port 22\nPort 2022\n`)
+    await machine.run('systemctl', 'disable', 'ssh')
+    await machine.run('systemctl', 'restart', 'ssh')
+    const before = await pid()
+    t.match((await api.request('GET', path)).data, { sshPort: 22, sshEnabled: true }, 'it runs')
+    t.equal((await put({ apiPort: 9553 })).status, 200)
+    const { data } = await api.request('GET', '/services/pending?render=true')
+    t.match(data, { changes: [{ effect: 'reload', services: ['webui'] }], files: [], steps: [] })
+    t.equal((await apply()).status, 200)
+    const moved = apiClient((...argv) => machine.inNetwork(...argv), API.replace(`${API_PORT}`, '9553'))
+    t.equal((await moved.logIn('admin@localhost', password)).status, 200)
+    t.equal((await moved.request('PUT', path, { apiPort: API_PORT })).status, 200)
+    t.equal((await moved.request('PUT', '/services/apply')).status, 200)
+    t.equal(await pid(), before)
+    t.ok((await answers(22)) && (await answers(2022)))
+    t.equal(await output('systemctl', 'is-enabled', 'ssh'), 'disabled')
+    await write(CONFIG, found)
+    await machine.run('systemctl', 'enable', 'ssh')
+    await machine.run('systemctl', 'restart', 'ssh')
+    await until('sshd as it was', () => answers(22))
   })
 
   await t.test('a first port that somebody else has: sshd is back where it was', async (t) => {

@@ -6,10 +6,12 @@ const TIMEOUT_MS = 10_000
 const SSHD = '/usr/sbin/sshd'
 
 /** What sshd would do with the machine's own configuration; its first port where it has several. */
-export async function readSsh(host: Pick<Host, 'readSetting'>, run: Run): Promise<SshFacts> {
+export async function readSsh(host: Pick<Host, 'readSetting' | 'unitState'>, run: Run): Promise<SshFacts> {
   const { exitCode, output } = await run([SSHD, '-T'], TIMEOUT_MS)
   if (exitCode === 127) return { enabled: undefined, port: undefined }
-  const enabled = await host.readSetting({ kind: 'unitEnabled', unit: 'ssh' })
+  const isEnabled = (await host.readSetting({ kind: 'unitEnabled', unit: 'ssh' })) === 'enabled'
+  // One that somebody has started by hand runs as well: what is said of it must not end it.
+  const enabled = isEnabled || (await host.unitState('ssh')) === 'running'
   const port = exitCode === 0 ? Number(/^port (\d+)$/m.exec(output)?.[1]) : Number.NaN
-  return { enabled: enabled === 'enabled', port: Number.isInteger(port) ? port : undefined }
+  return { enabled, port: Number.isInteger(port) ? port : undefined }
 }

@@ -19,11 +19,20 @@ const OUTSIDE: Outside = { runtimeDirectory: 'sshd' }
 /** Starts nothing: whether sshd is to run is a matter of its own. */
 const RELOAD = ['systemctl', 'try-reload-or-restart', PROGRAMS.ssh.unit] as const
 
-type Ssh = Pick<UserInterface, 'sshEnabled' | 'sshPort'>
+interface Ssh {
+  readonly sshEnabled: boolean
+  /** undefined: whatever the machine's own configuration says. */
+  readonly sshPort: number | undefined
+}
+
+/** Until somebody has said whether sshd is to run, it is the machine's own. */
+function sshOf(record: UserInterface | undefined): Ssh | undefined {
+  return record?.sshEnabled === undefined ? undefined : { sshEnabled: record.sshEnabled, sshPort: record.sshPort }
+}
 
 /** sshd of one node: its port, and whether it runs. Everything else in its configuration is the machine's own. */
 export function sshdDriver(nodeId: string): Driver {
-  const ssh = (view: ConfigView): Ssh | undefined => view.get('userInterfaces', nodeIn(view, nodeId))
+  const ssh = (view: ConfigView): Ssh | undefined => sshOf(view.get('userInterfaces', nodeIn(view, nodeId)))
   return {
     name: 'ssh',
     sections: ['userInterfaces'],
@@ -41,7 +50,7 @@ export function sshdDriver(nodeId: string): Driver {
 }
 
 function fragment({ sshPort }: Ssh): string {
-  return writtenHere([`Port ${sshPort}`])
+  return writtenHere(sshPort === undefined ? [] : [`Port ${sshPort}`])
 }
 
 function planFor(before: Ssh | 'unknown' | undefined, after: Ssh | undefined, options: PlanOptions): readonly Step[] {
@@ -79,14 +88,6 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     mode: FILE_MODE,
     checked: true,
   }
-  const wholeConfig: RunStep = {
-    ...runStep(
-      `make sure that sshd listens on port ${after.sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`,
-      [SSHD, '-T'],
-    ),
-    outside: OUTSIDE,
-    expect: { prefix: 'port ', lines: [`port ${after.sshPort}`] },
-  }
   const isAdoption = before === 'unknown' && atLeast === 'runtime'
   const reload: Step = {
     kind: 'unit',
@@ -98,28 +99,33 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     undo: 'asFound',
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
-  // A reload only sends a signal: that sshd could take the port shows afterwards.
-  const listens: RunStep = {
-    ...runStep(`wait until sshd listens on port ${after.sshPort}`, [
-      'ss',
-      '--no-header',
-      '--listening',
-      '--numeric',
-      '--tcp',
-      '--processes',
-      `sport = :${after.sshPort}`,
-    ]),
+  // How the service was found is kept before it is started: a crash in between starts nobody's sshd for good.
+  const enable = enabled('enabled', 'have sshd run, now and after each boot')
+  return [check, replace, ...wholeConfig(after), enable, reload, listens(after)]
+}
+
+function wholeConfig({ sshPort }: Ssh): readonly Step[] {
+  if (sshPort === undefined) return []
+  const why = `make sure that sshd listens on port ${sshPort} alone: remove every other "Port" line from sshd_config and sshd_config.d`
+  const expect = { prefix: 'port ', lines: [`port ${sshPort}`] }
+  return [{ ...runStep(why, [SSHD, '-T']), outside: OUTSIDE, expect }]
+}
+
+/** A reload only sends a signal: that sshd could take the port shows afterwards. */
+function listens({ sshPort }: Ssh): Step {
+  const [where, filter] = sshPort === undefined ? ['', []] : [` on port ${sshPort}`, [`sport = :${sshPort}`]]
+  const argv = ['ss', '--no-header', '--listening', '--numeric', '--tcp', '--processes', ...filter]
+  return {
+    ...runStep(`wait until sshd listens${where}`, argv),
     timeout_ms: LISTEN_TIMEOUT_MS,
     outside: {},
-    expect: { comes: '"sshd"', otherwise: `sshd does not listen on port ${after.sshPort}` },
+    expect: { comes: '"sshd"', otherwise: `sshd does not listen${where}` },
   }
-  // How the service was found is kept before it is started: a crash in between starts nobody's sshd for good.
-  return [check, replace, wholeConfig, enabled('enabled', 'have sshd run, now and after each boot'), reload, listens]
 }
 
 /** Only a port that sshd is known not to have can be tried: without a record it may be listening there. */
 function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortClaim[] {
-  if (before === undefined || before === 'unknown') return []
+  if (before === undefined || before === 'unknown' || after.sshPort === undefined) return []
   if (before.sshEnabled && before.sshPort === after.sshPort) return []
   return [{ ip: '0.0.0.0', port: after.sshPort, claimant: 'sshd' }]
 }
@@ -152,8 +158,8 @@ function runStep(why: string, argv: readonly string[]): RunStep {
 
 function effectOf(change: RecordChange, nodeId: string): ChangeEffect | undefined {
   if (change.section !== 'userInterfaces' || change.id !== nodeId) return undefined
-  const { before, after } = change
-  if (after !== undefined && isSame(before, after)) return undefined
+  const [before, after] = [sshOf(change.before), sshOf(change.after)]
+  if (after === undefined ? before === undefined : isSame(before, after)) return undefined
   return after?.sshEnabled === false ? 'restart' : 'reload'
 }
 

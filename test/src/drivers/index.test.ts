@@ -6,7 +6,19 @@ t.test('every managed program has a driver', (t) => {
   const drivers = createDrivers({ haproxy: supervisedPaths('/state/haproxy'), stateFolder: '/state' }, 'node')
   t.strictSame(
     drivers.map(({ name }) => name),
-    ['network', 'clusterha', 'layer7proxy', 'ipvsDirector', 'conntrack', 'timezone', 'ntp', 'proxy', 'ssh', 'snmp'],
+    [
+      'network',
+      'clusterha',
+      'layer7proxy',
+      'ipvsDirector',
+      'conntrack',
+      'timezone',
+      'ntp',
+      'proxy',
+      'webui',
+      'ssh',
+      'snmp',
+    ],
   )
   t.end()
 })

@@ -76,6 +76,42 @@ t.test('without a record: the settings of the machine as it was found', async (t
   const { changes, count } = await pending()
   test.equal(count, before + 1)
   test.match(changes.at(-1), { op: 'create', resource: 'userInterfaces', resourceId: node })
+  test.strictSame(changes.at(-1).after, { id: node, apiPort: port, ipId: '', SSLCertificate: '' }, 'and is not stored')
+})
+
+t.test('what changes is named: the API by its port, sshd by what is sent of it', async (test) => {
+  const { put, call, read, machine } = await ownFixture(test, { ssh: { enabled: true, port: 22 } })
+  const shown = async () => {
+    const { changes, steps } = (await call('GET', '/services/pending?render=true')).json.data
+    const [{ effect, services, after }] = changes
+    const said = steps.filter(({ why }: { why: string }) => why.includes('sshd')).length
+    return { effect, services, ssh: [after.sshEnabled, after.sshPort], saysSshd: said > 0 }
+  }
+  const [first, next] = [await freePort(), await freePort()]
+  const { consoleEnabled: _, ...found } = await read()
+  const ofApi = { effect: 'reload', services: ['webui'], ssh: [undefined, undefined], saysSshd: false }
+  await put({ apiPort: first })
+  test.strictSame(await shown(), ofApi)
+  await put({ ...found, apiPort: next })
+  test.strictSame(await shown(), ofApi, 'what was read may be sent back')
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  test.strictSame(
+    machine.host.takeJournal().filter((entry) => 'name' in entry && entry.name === 'ssh'),
+    [],
+  )
+  await put({ apiPort: next, sshEnabled: false })
+  test.strictSame(await shown(), { effect: 'restart', services: ['ssh'], ssh: [false, undefined], saysSshd: true })
+  test.match(await read(), { sshEnabled: false, sshPort: 22 })
+  await put({ apiPort: next, sshEnabled: true, sshPort: 2222 })
+  test.strictSame(await shown(), { effect: 'reload', services: ['ssh'], ssh: [true, 2222], saysSshd: true })
+})
+
+t.test('an sshd that runs goes on with the port that is sent', async (test) => {
+  const { put, pending, read } = await ownFixture(test, { ssh: { enabled: true, port: 22 } })
+  await put({ apiPort: port, sshPort: 2222 })
+  test.match((await pending()).changes.at(-1).after, { sshEnabled: true, sshPort: 2222 })
+  await put({ apiPort: port, sshPort: 22 })
+  test.match(await read(), { sshEnabled: true, sshPort: 22 }, 'once it is said it is stored')
 })
 
 t.test('without sshd: off, on its usual port', async (test) => {
@@ -152,7 +188,7 @@ t.test('apply makes the settings of sshd real, and a change back is one more', a
   const [listening, next] = [await freePort(), await freePort()]
   await put({ apiPort: listening, sshPort: 2222 })
   const { changes } = (await call('GET', '/services/pending')).json.data
-  test.match(changes, [{ resource: 'userInterfaces', services: ['ssh'] }])
+  test.match(changes, [{ resource: 'userInterfaces', services: ['webui', 'ssh'] }])
   test.strictSame(reloads(), [])
   test.equal((await call('PUT', '/services/apply')).status, 200)
   test.strictSame(reloads(), [{ verb: 'unit', name: 'ssh', unitVerb: 'reload' }])

@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { RunResult } from '../../../src/drivers/host.ts'
+import type { RunResult, UnitState } from '../../../src/drivers/host.ts'
 import { readSsh } from '../../../workers/probe/ssh.ts'
 
-const facts = (result: RunResult, enabled: string | undefined) =>
-  readSsh({ readSetting: async () => enabled }, async (argv) => {
+const facts = (result: RunResult, enabled: string | undefined, state: UnitState = 'stopped') =>
+  readSsh({ readSetting: async () => enabled, unitState: async () => state }, async (argv) => {
     t.strictSame(argv, ['/usr/sbin/sshd', '-T'], 'only reads')
     return result
   })
@@ -13,6 +13,11 @@ t.test('sshd as the machine has it', async (t) => {
   t.strictSame(await facts(said, 'enabled'), { enabled: true, port: 2200 }, 'the first of its ports')
   t.strictSame(await facts(said, 'disabled'), { enabled: false, port: 2200 })
   t.strictSame(await facts(said, undefined), { enabled: false, port: 2200 }, 'installed without a unit')
+  t.strictSame(
+    await facts(said, 'disabled', 'running'),
+    { enabled: true, port: 2200 },
+    'it runs, though no boot starts it',
+  )
 })
 
 t.test('not installed', async (t) => {

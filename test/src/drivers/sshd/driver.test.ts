@@ -25,6 +25,10 @@ const record = (more: Partial<UserInterface> = {}): UserInterface => ({
 })
 const of = (more: Partial<UserInterface> = {}) => viewOf({ userInterfaces: [record(more)] })
 const none = viewOf({})
+/** Where the API listens, and nothing of sshd. */
+const API = { apiPort: 8443, ipId: '', SSLCertificate: '' }
+const apiOnly = viewOf({ userInterfaces: [{ id: NODE, ...API }] })
+const onAsFound = viewOf({ userInterfaces: [{ id: NODE, ...API, sshEnabled: true }] })
 const described = (steps: readonly Step[]) =>
   steps.map((step) => {
     if (step.kind === 'unit') return `${step.verb} (${step.whenUnchanged})`
@@ -49,6 +53,9 @@ t.test('plans by what changed', (t) => {
   t.strictSame(kinds(undefined, none, runtime), [], 'nor at a start')
   t.strictSame(kinds(of(), of({ apiPort: 8443 }), runtime), [], 'the port of the API is not sshd’s')
   t.strictSame(kinds(of(), of({ id: 'node-2', sshPort: 2222 }), runtime).length > 0, true, 'this node’s record went')
+  t.strictSame(kinds(none, apiOnly, runtime), [], 'a record that says nothing of sshd')
+  t.strictSame(kinds(undefined, apiOnly, runtime), [], 'nor at a start')
+  t.strictSame(kinds(of(), apiOnly, runtime), kinds(of(), none, runtime), 'what was said of it is taken back')
   t.strictSame(kinds(none, viewOf({ userInterfaces: [record({ id: 'node-2' })] }), runtime), [], 'another node’s')
   t.strictSame(kinds(of(), of({ sshPort: 2222 }), runtime), ON, 'a port')
   t.strictSame(kinds(none, of({ sshPort: 2222 }), runtime), ON, 'the first record')
@@ -60,6 +67,15 @@ t.test('plans by what changed', (t) => {
     ['run', 'removeFile', 'run', 'setting undefined'],
     'the record is gone: as the machine was found',
   )
+  t.end()
+})
+
+t.test('on, on the ports that it has: no port is asked for', (t) => {
+  const steps = driver.plan(none, onAsFound, runtime)
+  t.strictSame(described(steps), ['check', 'replaceFile', 'setting enabled', 'reload (act)', 'run'])
+  t.match(steps[0], { ports: [] })
+  t.match(steps.at(-1), { why: 'wait until sshd listens', argv: ['ss', /^--/, /^--/, /^--/, /^--/, /^--processes$/] })
+  t.notMatch(driver.render(onAsFound)[0]?.content, /Port/)
   t.end()
 })
 
@@ -93,9 +109,13 @@ t.test('every check comes before the reload, and the whole configuration is judg
 })
 
 t.test('what a change costs', (t) => {
-  const effect = (before: Partial<UserInterface> | undefined, after: Partial<UserInterface> | undefined, id = NODE) => {
-    const side = (more: Partial<UserInterface> | undefined) =>
-      more === undefined ? undefined : record({ id, ...more })
+  type Side = Partial<UserInterface> | 'of the API alone' | undefined
+  const unsaid = 'of the API alone'
+  const effect = (before: Side, after: Side, id = NODE) => {
+    const side = (more: Side) => {
+      if (more === unsaid) return { id, ...API }
+      return more && record({ id, ...more })
+    }
     const change = { section: 'userInterfaces', id, before: side(before), after: side(after) } as const
     return driver.effectOf(change, none, none)
   }
@@ -106,6 +126,9 @@ t.test('what a change costs', (t) => {
   t.equal(effect({ sshEnabled: false }, {}), 'reload')
   t.equal(effect({}, { apiPort: 1 }), undefined)
   t.equal(effect({ sshEnabled: false }, { sshEnabled: false, sshPort: 1 }), undefined)
+  t.equal(effect(undefined, unsaid), undefined, 'a record that says nothing of sshd')
+  t.equal(effect(unsaid, {}), 'reload')
+  t.equal(effect({}, unsaid), 'reload', 'as it was found')
   t.equal(effect({}, { sshPort: 2222 }, 'node-2'), undefined)
   const route = { section: 'groups', id: NODE, before: undefined, after: undefined } as const
   t.equal(driver.effectOf(route, none, none), undefined)
@@ -157,6 +180,8 @@ async function machine(found: 'enabled' | 'disabled') {
 }
 const CONFIGURATIONS = [
   none,
+  apiOnly,
+  onAsFound,
   of(),
   of({ sshPort: 2222 }),
   of({ sshEnabled: false }),
