@@ -44,8 +44,21 @@ const OVER_RIGHTS = [
 const OVER_THE_SYSTEM = ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update'] as const
 
 /**
+ * What makes one's own changes real: without it whatever these roles stage is without effect. Each of them judges of
+ * every change whether it could be made as well, so that nobody else's goes live by it.
+ */
+const GOING_LIVE = [
+  'services.pending',
+  'services.applyState',
+  'services.apply',
+  'services.applyOnNode',
+  'services.confirm',
+  'services.revertApply',
+] as const
+
+/**
  * The roles every installation has. Their rights are rules over the endpoint table, so that endpoints of later versions
- * fall under them without an upgrade step. Operator may apply because a staged drain is otherwise without effect.
+ * fall under them without an upgrade step.
  */
 export const DEFAULT_ROLES: readonly DefaultRole[] = [
   ADMINISTRATOR,
@@ -62,12 +75,11 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     (endpoint) =>
       reads(endpoint) ||
       named(endpoint, 'realServers.drain', 'realServers.halt', 'realServers.online') ||
-      named(endpoint, 'services.reload', 'services.reloadOnNode', 'services.apply', 'services.applyOnNode') ||
-      named(endpoint, 'services.confirm', 'services.revertApply') ||
+      named(endpoint, 'services.reload', 'services.reloadOnNode', ...GOING_LIVE) ||
       (endpoint.effect === 'act' && under(endpoint, '/ipvsDirector/sticktable')),
   ),
-  role('Certificates', (endpoint) => under(endpoint, '/certificates', '/ciphers')),
-  role('Backup', (endpoint) => under(endpoint, '/backup') || named(endpoint, 'jobs.list', 'jobs.get')),
+  role('Certificates', (endpoint) => under(endpoint, '/certificates', '/ciphers') || named(endpoint, ...GOING_LIVE)),
+  role('Backup', (endpoint) => under(endpoint, '/backup') || named(endpoint, 'jobs.list', 'jobs.get', ...GOING_LIVE)),
   role(
     'Monitoring',
     (endpoint) =>

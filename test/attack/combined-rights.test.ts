@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { type Caller, caller, applianceFixture } from '../fixtures/appliance.ts'
+import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { until } from '../system/api-client.ts'
 import { createUser, PASSWORD, roleIds } from './attack-fixture.ts'
 
@@ -151,6 +152,64 @@ t.test('combined rights: no revision without a change, and a restart only by who
   }
   test.equal(await newest(), before)
 })
+
+t.test('combined rights: who manages certificates makes their own live, and nobody else’s changes', async (test) => {
+  const { by, rip, pending, call } = await people(test, ['Certificates', 'Manager'])
+  const { cert, key } = certificateMaker(test).pair({ name: 'www.test' })
+  await by('Manager')('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
+  const theirs = (await pending())[0]?.id
+  const made = await by('Certificates')('POST', '/certificates/certs', { body: { name: 'www', pem: cert + key } })
+  test.equal(made.status, 201, made.text)
+  const review = await by('Certificates')('GET', '/services/pending?render=true')
+  test.match(review.json.data.changes, [{ id: theirs }, { resource: 'certificates', by: 'Certificates@localhost' }])
+  for (const body of [{}, { changes: [theirs] }]) {
+    const refused = (await by('Certificates')('PUT', '/services/apply', { body })).json
+    test.match(refused, { code: 'PERMISSION_DENIED', errors: [{ field: theirs, message: /realServers\.update/ }] })
+  }
+  test.equal((await by('Certificates')('PUT', '/services/apply', { body: { mine: true } })).status, 200)
+  test.strictSame(
+    (await pending()).map(({ id }) => id),
+    [theirs],
+  )
+  test.equal((await by('Manager')('PUT', '/services/apply', { body: { confirmWithin: 60 } })).status, 200)
+  test.match((await by('Certificates')('GET', '/services/apply')).json.data, { state: 'waiting' })
+  for (const how of ['confirm', 'revert']) {
+    test.equal((await by('Certificates')('PUT', `/services/apply/${how}`)).status, 403, how)
+  }
+  await call('PUT', '/services/apply/confirm')
+  await by('Certificates')('DELETE', `/certificates/certs/${made.json.data.id}`)
+  const body = { mine: true, confirmWithin: 60 }
+  test.equal((await by('Certificates')('PUT', '/services/apply', { body })).status, 200)
+  test.equal((await by('Certificates')('PUT', '/services/apply/revert')).status, 200, 'their own they take back')
+})
+
+t.test(
+  'combined rights: what was restored goes live by who may restore, but for access and raw lines',
+  async (test) => {
+    const { by, target, pending, call, rip } = await people(test, ['Backup', 'Manager'])
+    await call('PUT', '/layer7proxy/raw', { body: { global: ['# once'] } })
+    await call('PUT', '/services/apply')
+    const backup = (await by('Backup')('GET', '/backup')).text
+    test.equal((await by('Backup')('POST', '/backup/upload', { body: { backup } })).status, 200)
+    const file = (await by('Backup')('GET', '/backup/list')).json.data.uploads[0].file
+    await call('PUT', `/ipvsDirector/rips/${rip}`, { body: { port: 81, weight: 7 } })
+    await call('PUT', '/layer7proxy/raw', { body: { global: [] } })
+    await disable(call, target)
+    await call('PUT', '/services/apply')
+    const restore = (sections: readonly string[]) =>
+      by('Backup')('POST', '/backup/restore', { body: { file, sections } })
+    const restored = await restore(['realServers'])
+    test.equal(restored.status, 200, restored.text)
+    test.match(await pending(), [{ resource: 'realServers', by: 'Backup@localhost' }])
+    const applied = await by('Backup')('PUT', '/services/apply', { body: { mine: true } })
+    test.equal(applied.status, 200, applied.text)
+    test.same(await pending(), [])
+    test.equal((await restore(['layer7proxy'])).status, 200)
+    const raw = (await by('Backup')('PUT', '/services/apply', { body: { mine: true } })).json
+    test.match(raw, { code: 'PERMISSION_DENIED', errors: [{ message: /l7Raw\.update/ }] })
+    test.equal((await restore(['rbac'])).status, 403)
+  },
+)
 
 t.test('combined rights: a drain that ends in a halt needs the rights to halt and to apply', async (test) => {
   const { call, appliance, login, rip } = await people(test, [])

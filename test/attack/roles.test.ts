@@ -5,6 +5,8 @@ import { concrete, createUser, endpoints, PASSWORD, roleIds } from './attack-fix
 const ROLES = ['Administrator', 'Manager', 'Operator', 'Certificates', 'Backup', 'Monitoring', 'Auditor'] as const
 type RoleName = (typeof ROLES)[number] | 'nothing'
 
+const WHO_STAGES = 'Administrator Manager Operator Certificates Backup'
+
 /** Written by hand, and not from the rules of the daemon: who may do what must not be done by others. */
 const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]])[] = [
   ['Administrator Backup', 'GET /backup', 'POST /backup/upload', 'POST /backup/restore', 'DELETE /backup'],
@@ -29,9 +31,9 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator Manager', 'POST /healthchecks', 'PUT /healthchecks/{id}', 'POST /healthchecks/{id}/test'],
   ['Administrator Manager Certificates', 'POST /certificates/certs', 'PUT /certificates/certs/{id}'],
   ['Administrator Manager Certificates', 'DELETE /certificates/certs/{id}'],
-  ['Administrator Manager Operator', 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
   // Each of them judges the changes themselves as well.
-  ['Administrator Manager Operator', 'PUT /services/apply/confirm', 'PUT /services/apply/revert'],
+  [WHO_STAGES, 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
+  [WHO_STAGES, 'PUT /services/apply/confirm', 'PUT /services/apply/revert'],
   ['Administrator Manager', 'DELETE /services/pending', 'PUT /revisions/{n}/revert'],
   ['Administrator Manager', 'POST /transactions', 'PUT /transactions/{id}/commit', 'PUT /transactions/{id}/rollback'],
 ]
@@ -43,6 +45,9 @@ const IS_CRITICAL =
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
+
+/** What waits, and what is being applied. */
+const PENDING = /^\/services\/(pending|apply)$/
 
 /** What a role may do at the most, where the table says nothing. */
 function mayAtMost(role: RoleName, { method, path }: { readonly method: string; readonly path: string }): boolean {
@@ -57,9 +62,9 @@ function mayAtMost(role: RoleName, { method, path }: { readonly method: string; 
         /^\/ipvsDirector\/(sticktable\/|rips\/\{id\}\/(drain|halt|online)$)|\/services\/\{service\}\/reload$/.test(path)
       )
     case 'Certificates':
-      return /^\/(certificates|ciphers)(\/|$)/.test(path)
+      return /^\/(certificates|ciphers)(\/|$)/.test(path) || (isRead && PENDING.test(path))
     case 'Backup':
-      return /^\/backup(\/|$)/.test(path) || (isRead && path.startsWith('/jobs'))
+      return /^\/backup(\/|$)/.test(path) || (isRead && (path.startsWith('/jobs') || PENDING.test(path)))
     case 'Monitoring':
       return isRead && /\/stats(\/|$)|^\/metrics|^\/services$/.test(path)
     case 'Auditor':

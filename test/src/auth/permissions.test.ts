@@ -80,8 +80,14 @@ t.test('default roles grant what the contract says', async (test) => {
       ['localUsers.list', 'services.pending', 'roles.get'],
       ['realServers.drain', 'services.apply', 'auth.login'],
     ],
-    Certificates: [[], ['realServers.list', 'services.apply']],
-    Backup: [[], ['realServers.list', 'services.apply']],
+    Certificates: [
+      ['certificates.create', 'services.pending', 'services.apply', 'services.revertApply'],
+      ['realServers.list', 'services.discardAll', 'services.validate', 'revisions.list'],
+    ],
+    Backup: [
+      ['backups.restore', 'services.pending', 'services.apply', 'services.revertApply'],
+      ['realServers.list', 'services.discardAll', 'services.validate', 'revisions.list'],
+    ],
   }
   for (const [role, [yes, no]] of Object.entries(table)) {
     for (const name of yes) test.ok(grants(role, name), `${role} may ${name}`)
