@@ -152,7 +152,7 @@ export class AccessLogs implements AccessLogsReader {
 
   async search({ limit, after, ...query }: Parameters<AccessLogsReader['search']>[0]): Promise<LogPage> {
     const cursor = after === undefined ? undefined : cursorOf(after)
-    const filter = filterOf(query)
+    const filter = filterOf(query, this.#parts.running)
     const found = await this.#ask<LogsPage>((request) => ({ type: 'search', request, filter, limit, after: cursor }))
     const last = found.rows.at(-1)
     return {
@@ -163,7 +163,7 @@ export class AccessLogs implements AccessLogsReader {
   }
 
   async top({ limit, ...query }: Parameters<AccessLogsReader['top']>[0]): Promise<LogTop> {
-    const filter = filterOf(query)
+    const filter = filterOf(query, this.#parts.running)
     const found = await this.#ask<LogsTop>((request) => ({ type: 'top', request, filter, limit }))
     return {
       lines: found.rows,
@@ -175,7 +175,7 @@ export class AccessLogs implements AccessLogsReader {
   }
 
   stream(query: LogQuery): Stream {
-    const filter = filterOf(query)
+    const filter = filterOf(query, this.#parts.running)
     return (sink) => {
       const follower = (rows: readonly PlacedRow[], more: number) => {
         for (const placed of rows) {

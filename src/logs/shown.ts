@@ -2,22 +2,58 @@ import type { Filter } from '../../storage/logs/filter.ts'
 import type { PlacedRow } from '../../storage/logs/row.ts'
 import type { Cursor } from '../../storage/logs/search.ts'
 import { shownFields } from '../../storage/logs/shown-fields.ts'
-import { ApiError } from '../base/errors.ts'
+import { ApiError, type FieldError } from '../base/errors.ts'
+import { isId } from '../base/ids.ts'
 import type { LogLine, LogQuery } from '../context/access-logs.ts'
-import type { ConfigView } from '../model/sections.ts'
+import { type ConfigView, SECTIONS } from '../model/sections.ts'
 
-/** What a query means to the store. */
-export function filterOf({ start, end, frontendId, server, source, path, status, slowerThan }: LogQuery): Filter {
-  return {
+/** What lines have for a real server that is no record: the fallback of a backend. */
+const FALLBACK = 'fallback'
+
+/** What a query means to the store, which knows ids only; refuses what no line can fit. */
+export function filterOf(query: LogQuery, running: ConfigView): Filter {
+  const { start, end, frontendId, server, source, path, status, slowerThan } = query
+  const errors: FieldError[] = []
+  if (start !== undefined && end !== undefined && end < start)
+    errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
+  const named = { running, errors }
+  const filter = {
     from_ms: start === undefined ? undefined : start * 1000,
     to_ms: end === undefined ? undefined : end * 1000,
-    frontend: frontendId,
-    server,
+    frontend: frontendId === undefined ? undefined : idFor('frontendId', frontendId, 'l7Frontends', named),
+    server: server === undefined || server === FALLBACK ? server : idFor('server', server, 'realServers', named),
     source,
     path,
     statuses: status === undefined ? undefined : statusesOf(status),
     slowerThan_ms: slowerThan,
   }
+  if (errors.length > 0) throw refusal(errors)
+  return filter
+}
+
+/** By its id, which may be of a record that is gone and still has lines, or by the name that it has now. */
+function idFor(
+  field: string,
+  said: string,
+  section: 'l7Frontends' | 'realServers',
+  { running, errors }: { readonly running: ConfigView; readonly errors: FieldError[] },
+): string {
+  if (isId(said) || running.get(section, said) !== undefined) return said
+  const name = said.toLowerCase()
+  const [only, ...others] = [...running.list(section)].filter((record) => record.name.toLowerCase() === name)
+  const { label } = SECTIONS[section]
+  if (only === undefined) {
+    errors.push({ field, code: 'UNKNOWN_NAME', message: `names no ${label} that runs: there is no ${said}` })
+    return said
+  }
+  if (others.length > 0)
+    errors.push({ field, code: 'AMBIGUOUS_NAME', message: `names more than one ${label}: say which by its id` })
+  return only.id
+}
+
+function refusal(errors: readonly FieldError[]): ApiError {
+  const all = errors.map(({ field, message }) => `${field} ${message}`).join('; ')
+  return new ApiError('INVALID_QUERY', all, { errors })
 }
 
 /** `404`, `5xx` or `500-503`. */
@@ -34,7 +70,7 @@ export function cursorOf(text: string): Cursor {
   const [, segment, index] = /^(\d{1,12})\.(\d{1,9})$/.exec(Buffer.from(text, 'base64url').toString()) ?? []
   if (segment !== undefined && index !== undefined) return { segment: Number(segment), index: Number(index) }
   const message = 'must be what `next` of the page before was'
-  throw new ApiError('INVALID_QUERY', `after ${message}`, { errors: [{ field: 'after', code: 'FORMAT', message }] })
+  throw refusal([{ field: 'after', code: 'FORMAT', message }])
 }
 
 /** A line as it is answered, with the names that its records have now. */

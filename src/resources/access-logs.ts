@@ -2,7 +2,7 @@ import { type TProperties, Type } from 'typebox'
 import { endpoint } from '../api/endpoint.ts'
 import { PAGE_DEFAULT, pageParameters } from '../api/lists.ts'
 import { Reply } from '../api/reply.ts'
-import { closed, idOf, Ip, Moment } from '../model/fields.ts'
+import { closed, Ip, Moment, Name } from '../model/fields.ts'
 
 const TOP_MAX = 100
 const TOP_DEFAULT = 10
@@ -12,8 +12,13 @@ const AT_ONCE = { what: 'searches of access logs', all_max: 8, each_max: 2 }
 const second = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: LAST_SECOND, description: `${description} Unix seconds.` }))
 
+const nameOrId = (what: string, or = '') => ({
+  ...Name,
+  description: `${what} by its id, or by the name that it has now, whatever its case${or}.`,
+})
+
 const filters = {
-  frontendId: Type.Optional(idOf('Frontend.')),
+  frontendId: Type.Optional(nameOrId('Frontend')),
   start: second('Not before.'),
   end: second('Before.'),
   status: Type.Optional(
@@ -30,7 +35,7 @@ const filters = {
     }),
   ),
   source: Type.Optional(Ip),
-  server: Type.Optional(idOf('Real server.')),
+  server: Type.Optional(nameOrId('Real server', '; or `fallback`')),
   slowerThan: Type.Optional(
     Type.Integer({ minimum: 0, maximum: 2_147_483_647, description: 'Total time above so many milliseconds.' }),
   ),

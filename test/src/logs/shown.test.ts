@@ -1,14 +1,56 @@
 import t from 'tap'
+import type { LogQuery } from '../../../src/context/access-logs.ts'
 import { cursorOf, cursorText, filterOf, shownLine } from '../../../src/logs/shown.ts'
-import { frontend, refusalOf } from '../../fixtures/config.ts'
+import { frontend, realServer, refusalOf } from '../../fixtures/config.ts'
 import { logRow } from '../../fixtures/log-rows.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
+const GONE = '0199f3a0-0000-7000-8000-000000000001'
+const running = viewOf({
+  l7Frontends: [frontend('shop', null, { name: 'The shop' })],
+  realServers: [
+    realServer('web', { name: 'Web 1' }),
+    realServer('a', { name: 'twice' }),
+    realServer('b', { name: 'Twice' }),
+  ],
+})
+
 t.test('a query in the words of the store', async (test) => {
-  test.match(filterOf({ start: 1, end: 2, frontendId: 'f' }), { from_ms: 1_000, to_ms: 2_000, frontend: 'f' })
-  test.strictSame(filterOf({ status: '5xx' }).statuses, { from: 500, to: 599 })
-  test.strictSame(filterOf({ status: '404' }).statuses, { from: 404, to: 404 })
-  test.strictSame(filterOf({ status: '500-503' }).statuses, { from: 500, to: 503 })
+  const filter = (query: LogQuery) => filterOf(query, running)
+  test.match(filter({ start: 1, end: 2, source: '::1' }), { from_ms: 1_000, to_ms: 2_000, source: '::1' })
+  test.strictSame(filter({ status: '5xx' }).statuses, { from: 500, to: 599 })
+  test.strictSame(filter({ status: '404' }).statuses, { from: 404, to: 404 })
+  test.strictSame(filter({ status: '500-503' }).statuses, { from: 500, to: 503 })
+})
+
+t.test('records are asked for by id or by name, and lines of one that is gone by its id', async (test) => {
+  for (const [said, frontendId] of [
+    ['shop', 'shop'],
+    ['the SHOP', 'shop'],
+    [GONE, GONE],
+  ] as const) {
+    test.equal(filterOf({ frontendId: said }, running).frontend, frontendId, said)
+  }
+  for (const [said, server] of [
+    ['web', 'web'],
+    ['Web 1', 'web'],
+    ['fallback', 'fallback'],
+    [GONE, GONE],
+  ] as const) {
+    test.equal(filterOf({ server: said }, running).server, server, said)
+  }
+})
+
+t.test('what no line can fit is refused, all of it at once', async (test) => {
+  const wrong = { start: 5, end: 1, frontendId: 'nope', server: 'TWICE' }
+  const { code, details } = await refusalOf(() => filterOf(wrong, running))
+  test.equal(code, 'INVALID_QUERY')
+  test.match(details.errors, [
+    { field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' },
+    { field: 'frontendId', code: 'UNKNOWN_NAME', message: /there is no nope/ },
+    { field: 'server', code: 'AMBIGUOUS_NAME' },
+  ])
+  test.ok(filterOf({ start: 5, end: 5 }, running))
 })
 
 t.test('where a page begins can only be what was answered', async (test) => {
@@ -20,7 +62,6 @@ t.test('where a page begins can only be what was answered', async (test) => {
 })
 
 t.test('a line has the names of its records, and null for what was not measured', async (test) => {
-  const running = viewOf({ l7Frontends: [frontend('shop', null, { name: 'The shop' })] })
   const row = logRow({ backend: '', server: '', connect_ms: -1, headers: '{"X-A":"y"}' })
   test.match(shownLine({ segment: 3, index: 4, row }, running), {
     id: '3-4',
