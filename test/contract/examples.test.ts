@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import t from 'tap'
 import type { Endpoint } from '../../src/api/endpoint.ts'
 import type { Example } from '../../src/api/openapi-examples.ts'
@@ -8,7 +9,9 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { type Exchanged, observeExchanges, problems } from '../fixtures/described.ts'
 import { documentOf } from '../fixtures/openapi-document.ts'
 import type { Json } from '../fixtures/read-document.ts'
+import { extensionCalls } from './extension-calls.ts'
 import { fullRecords } from './full-records.ts'
+import { ELSEWHERE, NONE } from './written-examples.ts'
 
 const FILE = new URL('../../src/api/examples.json', import.meta.url)
 const isWriting = process.env['FULCRUM_WRITE_EXAMPLES'] === '1'
@@ -16,43 +19,67 @@ const HOW = 'FULCRUM_WRITE_EXAMPLES=1 npm test -- test/contract/examples.test.ts
 
 const TEXT_MAX = 400
 const ENTRIES_MAX = 2
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/g
+/** What differs from machine to machine, by the name of its field. */
+const FIGURES: Readonly<Record<string, unknown>> = {
+  disk: { size: 64_000_000_000, available: 48_000_000_000 },
+  secondsLeft: 60,
+}
 
 /** An example that is the same each time: what differs from run to run has a value that stands for it. */
 function settled(value: unknown, ids: Map<string, string>): unknown {
   if (Array.isArray(value)) return value.slice(0, ENTRIES_MAX).map((one) => settled(one, ids))
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, settled(one, ids)]))
+    return Object.fromEntries(
+      Object.entries(value).map(([name, one]) => [name, (one !== null && FIGURES[name]) || settled(one, ids)]),
+    )
   }
   if (typeof value !== 'string') return value
-  if (MOMENT.test(value))
-    return value.replace(MOMENT, (_, parts = '', zone = '') => `2026-01-02T03:04:05${parts && '.000'}${zone}`)
-  return (
+  if (value === hostname()) return 'lb-1'
+  return beginning(
     value
+      .replaceAll(MOMENT, (_, parts = '', zone = '') => `2026-01-02T03:04:05${parts && '.000'}${zone}`)
       // Nothing that is answered may look like a key, the document included.
       .replaceAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]+-----END [A-Z ]*PRIVATE KEY-----\n?/g, 'the key as PEM')
       .replaceAll(/-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g, '-----BEGIN $1-----\nMIIB\n-----END $1-----')
-      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
+      .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => {
         if (!ids.has(id)) ids.set(id, `01900000-0000-7000-8000-${String(ids.size + 1).padStart(12, '0')}`)
         return ids.get(id) ?? id
       })
       .replaceAll(/^[A-Za-z0-9_-]{43}$/g, 'A'.repeat(43))
+      .replaceAll(/^[0-9a-f]{64}$/g, 'a0'.repeat(32))
       .replaceAll(/([0-9A-F]{2}:){31}[0-9A-F]{2}/g, Array(32).fill('A0').join(':'))
+      .replaceAll(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-z]{1,6}$/g, '01900000-0000-1')
+      .replaceAll(/^\d{6}$/g, '123456')
+      .replaceAll(/^[A-Z2-7]{5}-[A-Z2-7]{5}$/g, 'AAAAA-AAAAA')
+      .replaceAll(/(^|secret=)[A-Z2-7]{32}\b/g, `$1${'A'.repeat(32)}`)
+      .replaceAll(/^<svg [^]*<\/svg>$/g, '<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+      .replaceAll(/fulcrum_[0-9a-f-]{36}_[\w-]{43}/g, 'an API token')
+      .replaceAll(/\/[^\s"]*\/fulcrum-appliance-\w+/g, '/var/lib/fulcrum')
+      .replaceAll(/\bloaded\.[0-9a-f]{16}\b/g, 'loaded.0123456789abcdef')
+      .replaceAll(/(table has not been read).*/g, '$1 yet'),
   )
 }
 
-const longest = (value: unknown): number =>
-  typeof value === 'object' && value !== null ? Math.max(0, ...Object.values(value).map(longest)) : String(value).length
+/** Of a long text its first lines. */
+function beginning(text: string): string {
+  if (text.length <= TEXT_MAX) return text
+  const lines = text.slice(0, TEXT_MAX).split('\n').slice(0, -1)
+  return [...lines, '…'].join('\n')
+}
 
 /** They tell of the machine and of everything that was made here, and change with either. */
-const OF_MOMENT = /^services\.|^lvmSnapshots\.|^roles\.endpoints$|^dateTime\.(get|timezones|tracking)$/
+const OF_MOMENT = /^services\.|^lvmSnapshots\.|^dateTime\.(get|timezones)$/
 
-/** What is read of the configuration: figures and lists of what happened are of one moment. */
+/** Of the operations of the specification those of records: figures and lists of what happened are of one moment. */
 function isRecord({ name, reveals }: Endpoint): boolean {
   const [resource = ''] = name.split('.')
   const changed = endpoints.some((other) => [`${resource}.create`, `${resource}.update`].includes(other.name))
   return changed && !reveals && !OF_MOMENT.test(name)
 }
+
+/** Not in the specification, which has no example of it either. */
+const isExtension = ({ extension, reveals, permissionOnly }: Endpoint) => extension && !reveals && !permissionOnly
 
 /** A change of a few fields, to what they were when the record was made. */
 function changeOf({ body }: Endpoint, made: Readonly<Record<string, unknown>>): object | undefined {
@@ -64,18 +91,23 @@ function changeOf({ body }: Endpoint, made: Readonly<Record<string, unknown>>): 
 }
 const TELLING: ReadonlySet<string> = new Set(['enabled', 'weight', 'description', 'disabled'])
 
-/** What the records of full-records.ts were made with, read as, and changed by. */
+/** What the records of full-records.ts were made with, read as, and changed by, and the calls of extension-calls.ts. */
 async function collected(test: Parameters<typeof fullRecords>[0]) {
   const router = new Router('/api/v1', endpoints)
   const examples = new Map<string, { request?: unknown; answer?: unknown }>()
   const stop = observeExchanges(({ method, path, body, status, text }: Exchanged) => {
     const match = router.find(method, `/api/v1${path.split('?')[0]}`)
-    if (status >= 300 || !('route' in match) || !text.startsWith('{')) return
+    // What is refused for want of a cluster, say, is sent as it should be all the same.
+    if (status === 400 || status === 422 || !('route' in match) || !text.startsWith('{')) return
     const { endpoint } = match.route
-    if (examples.has(endpoint.name) || !isRecord(endpoint)) return
+    const known = examples.get(endpoint.name) ?? {}
+    if (!(isExtension(endpoint) || (isRecord(endpoint) && status < 300))) return
     const answer = JSON.parse(text)
-    const isEmpty = Array.isArray(answer.data) && answer.data.length === 0
+    const isEmpty = status >= 300 || (Array.isArray(answer.data) && answer.data.length === 0)
+    // The first that says most.
+    if (known.answer !== undefined || (known.request !== undefined && isEmpty)) return
     examples.set(endpoint.name, {
+      ...known,
       ...(body === '' ? {} : { request: JSON.parse(body) }),
       ...(isEmpty ? {} : { answer }),
     })
@@ -92,14 +124,15 @@ async function collected(test: Parameters<typeof fullRecords>[0]) {
       const body = change === undefined ? undefined : changeOf(change, made)
       if (body !== undefined) await call('PUT', path, { body })
     }
+    await extensionCalls(test)
   } finally {
     stop()
   }
+  for (const name of Object.keys(ELSEWHERE)) if (!examples.has(name)) examples.set(name, {})
   const sorted = [...examples].toSorted(([a], [b]) => (a < b ? -1 : 1))
   return new Map(
     sorted.flatMap(([name, example]): readonly (readonly [string, Example])[] => {
-      const known = settled(example, new Map()) as { request?: unknown; answer?: unknown }
-      for (const part of ['request', 'answer'] as const) if (longest(known[part]) > TEXT_MAX) delete known[part]
+      const known = { ...ELSEWHERE[name]?.example, ...(settled(example, new Map()) as Example) }
       return Object.keys(known).length === 0 ? [] : [[name, known]]
     }),
   )
@@ -112,6 +145,30 @@ t.test('the examples of the document are what is sent and answered here', async 
   test.ok(Object.keys(stored).length > 50)
   for (const [name, example] of Object.entries(stored)) test.strictSame(example, found.get(name), `${name}: ${HOW}`)
   for (const name of found.keys()) if (!(name in stored)) test.comment(`${name} has no example yet: ${HOW}`)
+})
+
+t.test('every extension has an example of its body and of its data', async (test) => {
+  const stored: Readonly<Record<string, Example>> = JSON.parse(readFileSync(FILE, 'utf8'))
+  const hasFields = (schema: unknown) => Object.keys(Reflect.get(Object(schema), 'properties') ?? {}).length > 0
+  const hasData = ({ data, whole }: Endpoint) =>
+    whole !== undefined ||
+    (data !== undefined && Reflect.get(data, '~kind') !== 'Void' && Reflect.get(data, 'maxItems') !== 0)
+  const missing = endpoints.filter(isExtension).flatMap((endpoint) => {
+    const { name, body, isForm, produces } = endpoint
+    if (name in NONE) return []
+    const { request, answer } = stored[name] ?? {}
+    const needsRequest = hasFields(body) && !isForm
+    const needsAnswer = produces.includes('application/json') && hasData(endpoint)
+    return [
+      ...(needsRequest && request === undefined ? [`${name}: body`] : []),
+      ...(needsAnswer && answer === undefined ? [`${name}: data`] : []),
+    ]
+  })
+  test.strictSame(missing, [], 'to be called in extension-calls.ts')
+  const text = readFileSync(FILE, 'utf8')
+  const home = new URL('../../', import.meta.url).pathname
+  for (const own of [tmpdir(), home, `"${hostname()}"`]) test.notOk(text.includes(own), `${own} is of this machine`)
+  test.notMatch(text, /argon2|PRIVATE KEY|fulcrum_0|"eyJ/)
 })
 
 t.test('each of them stands in the document, and is what its schema describes', async (test) => {
