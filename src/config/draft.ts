@@ -55,7 +55,7 @@ export class Draft {
   #matched = false
   /** Ids of pending changes this request takes back. */
   readonly discarded: string[] = []
-  /** Revision of the record that was read last: the ETag of a read. */
+  /** Revision of the record that was read last: the ETag of a read. 0 of settings that nobody has stored. */
   revisionRead: number | undefined
 
   constructor(store: ConfigStore, ifMatch?: string, base: readonly TransactionWrite[] = []) {
@@ -157,8 +157,8 @@ export class Draft {
 
   #read<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
     const record = this.#find(section, id)
-    this.revisionRead = record === undefined ? undefined : this.#revisionOf(section, id)
-    this.#match()
+    this.revisionRead = this.#revisionOf(section, id) ?? 0
+    this.#match(this.revisionRead)
     return record
   }
 
@@ -232,10 +232,10 @@ export class Draft {
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
-  #match(): void {
+  #match(revision: number): void {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
-    refuseMismatch(this.#ifMatch, this.revisionRead)
+    refuseMismatch(this.#ifMatch, revision)
   }
 
   /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */

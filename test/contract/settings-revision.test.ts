@@ -10,6 +10,14 @@ const SETTINGS = [
     bodies: [{ zone: 'Etc/UTC' }, { zone: 'Europe/Paris' }],
   },
   { get: '/system/datetime', put: '/system/datetime/ntp', bodies: [{ ntpEnabled: false }, { ntpEnabled: true }] },
+  { get: '/snmp', put: '/snmp', bodies: [{ serviceIpId: '' }, { serviceIpId: '', port: 1161 }] },
+  { get: '/login/policy', put: '/login/policy', bodies: [{ twoFactorRequired: true }, { twoFactorRequired: false }] },
+  {
+    get: '/layer7proxy/raw',
+    put: '/layer7proxy/raw',
+    bodies: [{ global: ['tune.bufsize 32768'] }, { global: ['tune.bufsize 65536'] }],
+  },
+  { get: '/layer7proxy/syslog', put: '/layer7proxy/syslog', bodies: [{ host: '192.0.2.9' }, { host: '192.0.2.8' }] },
   {
     get: '/system/userinterface',
     put: '/system/userinterface',
@@ -21,31 +29,26 @@ const SETTINGS = [
 ]
 
 for (const { get, put, bodies } of SETTINGS) {
-  t.test(
-    `PUT ${put}: the ETag of a read is what If-Match compares, and nothing fits before the first`,
-    async (test) => {
-      const { call, node } = await applianceFixture(test)
-      const tag = async () => (await call('GET', `/${node}${get}`)).headers['ETag']
-      const send = (body: object, ifMatch?: string) =>
-        call('PUT', `/${node}${put}`, { body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch } })
-      const [first, second] = [bodies[0] ?? {}, bodies[1] ?? {}]
-      test.equal(await tag(), undefined, 'nothing is stored')
-      for (const sent of ['"999"', '*']) {
-        const answer = await send(first, sent)
-        test.equal(answer.status, 412, sent)
-        test.match(answer.json, { code: 'REVISION_MISMATCH' })
-      }
-      test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'and nothing was stored')
-      test.equal((await send(first)).status, 200)
-      const stale = String(await tag())
-      test.match(stale, /^"\d+"$/)
-      test.equal((await send(second, stale)).status, 200)
-      test.equal((await send(first, stale)).status, 412, 'changed since')
-      test.not(await tag(), stale)
-      test.equal((await send(first, String(await tag()))).status, 200)
-      test.equal((await send(second, '*')).status, 200)
-    },
-  )
+  t.test(`PUT ${put}: the ETag of a read is what If-Match compares, also before anything is stored`, async (test) => {
+    const { call, node } = await applianceFixture(test)
+    const at = (path: string) => (path.startsWith('/system/') ? `/${node}${path}` : path)
+    const tag = async () => (await call('GET', at(get))).headers['ETag']
+    const send = (body: object, ifMatch: string) => call('PUT', at(put), { body, headers: { 'if-match': ifMatch } })
+    const [first, second] = [bodies[0] ?? {}, bodies[1] ?? {}]
+    const none = String(await tag())
+    test.equal(none, '"0"', 'nothing is stored')
+    test.match((await send(first, '"999"')).json, { code: 'REVISION_MISMATCH', data: { current: none } })
+    test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'and nothing was stored')
+    test.equal((await send(first, none)).status, 200)
+    test.equal((await send(second, none)).status, 412, 'somebody was first')
+    const stale = String(await tag())
+    test.match(stale, /^"\d+"$/)
+    test.equal((await send(second, stale)).status, 200)
+    test.equal((await send(first, stale)).status, 412, 'changed since')
+    test.not(await tag(), stale)
+    test.equal((await send(first, String(await tag()))).status, 200)
+    test.equal((await send(second, '*')).status, 200)
+  })
 }
 
 t.test('PUT /system/datetime: what acts at once compares the ETag of its read as well', async (test) => {
@@ -54,7 +57,7 @@ t.test('PUT /system/datetime: what acts at once compares the ETag of its read as
   const set = (sent: string) =>
     call('PUT', path, { body: { dateTime: '2026-01-31T13:45:00' }, headers: { 'if-match': sent } })
   const clocks = () => machine.host.journal.filter((entry) => JSON.stringify(entry).includes('2026-01-31')).length
-  test.equal((await set('*')).status, 412, 'nothing is stored')
+  test.equal((await set('"1"')).status, 412, 'nothing is stored')
   test.equal((await call('PUT', `${path}/timezone`, { body: { zone: 'Etc/UTC' } })).status, 200)
   const stale = String((await call('GET', path)).headers['ETag'])
   test.equal((await call('PUT', `${path}/timezone`, { body: { zone: 'Europe/Paris' } })).status, 200)

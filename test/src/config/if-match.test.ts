@@ -10,7 +10,3 @@ t.test('REVISION_MISMATCH: another revision; the answer tells the one of now', a
   const error = await refuses(test, 'REVISION_MISMATCH', () => refuseMismatch('"6"', 7))
   test.same(error.details.data, { current: '"7"', sent: '"6"' })
 })
-
-t.test('REVISION_MISMATCH: nothing fits a record that is not there', async (test) => {
-  for (const sent of ['"999"', '*']) await refuses(test, 'REVISION_MISMATCH', () => refuseMismatch(sent, undefined))
-})
