@@ -90,6 +90,7 @@ const OUTSIDE_TRANSACTIONS = [
   'services.confirm',
   'services.discard',
   'services.discardAll',
+  'services.pending',
   'services.revertApply',
   'services.validate',
 ]

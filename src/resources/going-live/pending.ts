@@ -57,6 +57,7 @@ export const pending = [
     path: '/services/pending',
     effect: 'read',
     extension: true,
+    outsideTransactions: true,
     summary: 'Review what apply would change',
     message: 'Pending changes',
     query: closed({

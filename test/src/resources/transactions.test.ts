@@ -77,7 +77,7 @@ t.test('TRANSACTION_OPEN: a second one names the first and its owner', async (te
 })
 
 t.test(
-  'TRANSACTION_OPEN: apply, confirm, validate and discard are about pending changes, never inside one',
+  'TRANSACTION_OPEN: review, apply, confirm, validate and discard are about pending changes, never inside one',
   async (test) => {
     const { call, node, revision } = await borrow()
     await call('POST', '/ipvsDirector/rips', { body: WEB })
@@ -86,6 +86,7 @@ t.test(
     const headers = { 'x-transaction-id': id }
     await call('POST', '/ipvsDirector/rips', { body: { ...WEB, name: 'inside' }, headers })
     for (const [method, path] of [
+      ['GET', '/services/pending'],
       ['DELETE', '/services/pending'],
       ['DELETE', `/services/pending/${change}`],
       ['PUT', '/services/apply'],
