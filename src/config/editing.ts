@@ -41,7 +41,7 @@ export class Editing {
       const joined = join?.()
       const draft = new Draft(this.#store, ifMatch, joined?.writes)
       const result = await work(draft)
-      if (joined === undefined && !origin.endpoint.endsWith('.restore')) this.#refuseLockout(draft)
+      if (joined === undefined && origin.endpoint !== 'backups.restore') this.#refuseLockout(draft)
       const staged = joined === undefined ? draft.writes : []
       const entry = staging(origin, staged, draft.discarded, newId)
       return { result, entry, afterwards: joined && (() => joined.save(draft.transactionWrites)) }
@@ -79,7 +79,10 @@ export class Editing {
     return held.map(({ section, scope, key, value }) => ({ section, scope, key, value }))
   }
 
-  /** What a restore brings, its check tells with everything else that is wrong with it; the apply refuses it too. */
+  /**
+   * Of what a backup brings, the check of its restore tells this with everything else that is wrong; the apply refuses
+   * it too.
+   */
   #refuseLockout({ writes, view }: Draft): void {
     const role = this.#administratorRole
     if (role === undefined || !isOfAccess(writes)) return

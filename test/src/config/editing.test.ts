@@ -79,7 +79,7 @@ t.test('a draft takes changes back', async (test) => {
   test.same(store.changes(), [])
 })
 
-t.test('somebody can undo what is edited, unless it is a restore, which is told by its check', async (test) => {
+t.test('somebody can undo what is edited, unless a backup brings it, which is told by its check', async (test) => {
   const { store } = configFixture(test)
   const editing = new Editing(store, 'admin')
   const edit = (endpoint: string, work: (draft: Draft) => void) =>

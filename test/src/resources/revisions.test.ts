@@ -26,6 +26,16 @@ t.test('an earlier revision is compared, restored into the candidate, and applie
   }
 })
 
+t.test('IN_USE: the revision before the first apply, in which nobody could undo it', async (test) => {
+  const { call } = await borrow()
+  const answer = await call('PUT', '/revisions/0/restore')
+  test.match(answer, {
+    status: 409,
+    json: { code: 'IN_USE', data: { usage: [{ resource: 'roles', field: 'users' }] } },
+  })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0, 'nothing is staged')
+})
+
 t.test('one revision is taken back, and what came later stays', async (test) => {
   const { call, revision: before } = await borrow()
   const rip = (body: object) => call('POST', '/ipvsDirector/rips', { body })
