@@ -7,7 +7,8 @@ import { holdsLists, longListProblems } from '../base/long-lists.ts'
 import { validatorOf } from '../base/validator.ts'
 
 // Every problem of a body is reported at once, up to a number that nobody reads to its end.
-Settings.Set({ maxErrors: 200 })
+const ERRORS_MAX = 200
+Settings.Set({ maxErrors: ERRORS_MAX })
 
 type SchemaError = ReturnType<Validator['Errors']>[number]
 
@@ -39,19 +40,42 @@ export class Validation {
     if (lists.length > 0) return lists
     this.#validator ??= validatorOf(this.#schema)
     if (this.#validator.Check(value)) return []
-    const problems = fieldErrors([...this.#validator.Errors(value)])
+    const errors = [...this.#validator.Errors(value)]
+    const problems = fieldErrors(errors)
     // Never empty when the check failed, whatever the library reports.
     if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
-    return [...problems, ...this.#ruleProblems(value, problems)]
+    // What else does not fit is not known then.
+    return errors.length >= ERRORS_MAX ? problems : [...problems, ...this.#ruleProblems(value, problems)]
   }
 
-  /** What the rules say of the fields that fit. */
+  /** What the rules say of the fields that fit, and of those entries of a list that do. */
   #ruleProblems(value: unknown, known: readonly FieldError[]): readonly FieldError[] {
     if (this.#rules === undefined || typeof value !== 'object' || value === null) return []
-    const broken = new Set(known.map(({ field }) => field.split('.')[0]))
-    const fitting = Object.fromEntries(Object.entries(value).filter(([name]) => !broken.has(name)))
-    return this.#rules(fitting as never)
+    const { fitting, placesIn } = whatFits(value, known)
+    return this.#rules(fitting as never).flatMap((problem): FieldError[] => {
+      const [name = '', index, ...inside] = problem.field.split('.')
+      const places = placesIn.get(name)
+      if (places === undefined) return [problem]
+      // What is said of the whole list may be for the lack of what was left out.
+      return index === undefined ? [] : [{ ...problem, field: [name, places[Number(index)], ...inside].join('.') }]
+    })
   }
+}
+
+/** The value without what is wrong, and where the entries of a list that is shorter now were in it. */
+function whatFits(value: object, known: readonly FieldError[]) {
+  const placesIn = new Map<string, readonly number[]>()
+  const faults = known.map(({ field }) => field.split('.'))
+  const entries = Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
+    const own = faults.filter(([first]) => first === name)
+    if (own.length === 0) return [[name, one]]
+    if (!Array.isArray(one) || own.some((path) => path.length === 1)) return []
+    const broken = new Set(own.map(([, index]) => index))
+    const places = [...one.keys()].filter((index) => !broken.has(String(index)))
+    placesIn.set(name, places)
+    return [[name, places.map((index): unknown => one[index])]]
+  })
+  return { fitting: Object.fromEntries(entries) as unknown, placesIn }
 }
 
 function fieldErrors(errors: readonly SchemaError[]): readonly FieldError[] {

@@ -53,8 +53,7 @@ export function oidcProblems(sent: Partial<SentOidc>) {
   if (noRoot !== undefined) problems.push(problemIn('caCertificate', noRoot))
   const groups = groupMappings.map(({ group }) => group)
   for (const [index, group] of groups.entries()) {
-    const first = groups.indexOf(group)
-    if (first < index) problems.push(problemIn(`groupMappings.${index}.group`, `is mapped at ${first} already`))
+    if (groups.indexOf(group) < index) problems.push(problemIn(`groupMappings.${index}.group`, 'is mapped already'))
   }
   return problems
 }

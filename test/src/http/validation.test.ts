@@ -55,6 +55,29 @@ t.test('a union says what each form would need, or what is wrong inside the valu
   test.same(fields(inside), { 'fallback.ip': 'FORMAT' })
 })
 
+t.test('rules are asked about the fields and the entries that fit, wherever these are', async (test) => {
+  const Listing = closed({ name: Type.String(), ports: Type.Array(Type.Integer()), more: Type.Array(Type.Integer()) })
+  const rules = ({ name, ports, more }: { name?: string; ports?: number[]; more?: number[] }): FieldError[] => [
+    ...(name?.startsWith('x') === true ? [{ field: 'name', code: 'RULE', message: '' }] : []),
+    ...(ports ?? []).flatMap((port, at) => (port < 9 ? [{ field: `ports.${at}`, code: 'RULE', message: '' }] : [])),
+    ...((ports ?? [80]).includes(80) ? [] : [{ field: 'ports', code: 'RULE', message: 'lacks 80' }]),
+    ...(more === undefined ? [{ field: 'more', code: 'RULE', message: '' }] : []),
+  ]
+  const ruled = new Validation(Listing, rules)
+  const said = (body: object) => fields(refusal(() => validBody(parseSmall(Buffer.from(JSON.stringify(body))), ruled)))
+  test.same(said({ name: 'x', ports: ['80', 1, 'y', 70, 2], more: [] }), {
+    name: 'RULE',
+    'ports.0': 'TYPE',
+    'ports.1': 'RULE',
+    'ports.2': 'TYPE',
+    'ports.4': 'RULE',
+  })
+  test.same(said({ name: 1, ports: 80, more: [] }), { name: 'TYPE', ports: 'TYPE' })
+  test.same(said({ name: 1, ports: [70], more: [] }), { name: 'TYPE', ports: 'RULE' })
+  const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`u${index}`, 1]))
+  test.notOk('more' in said({ ...unknown, name: 1, ports: [], more: [] }), 'none while not all problems are known')
+})
+
 t.test('what is not a JSON object is malformed', async (test) => {
   for (const text of ['{', '[]', '"x"', 'null', '3', '{"a":1}x', '['.repeat(500_000)])
     test.equal(refused(text).code, 'MALFORMED_REQUEST')
