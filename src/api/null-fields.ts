@@ -5,10 +5,10 @@ export type WhenNull = Readonly<Record<string, unknown>>
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Whether the schema takes null of itself. */
+/** Whether the schema takes null of itself; one that says nothing takes everything. */
 function takesNull(schema: TSchema): boolean {
-  const forms: unknown = Reflect.get(schema, 'anyOf')
-  return Reflect.get(schema, 'type') === 'null' || (Array.isArray(forms) && forms.some(takesNull))
+  const { anyOf, type, enum: values } = schema as { anyOf?: TSchema[]; type?: unknown; enum?: unknown }
+  return anyOf?.some(takesNull) ?? (type === 'null' || (type === undefined && values === undefined))
 }
 
 const orNull = (schema: TSchema): TSchema => {
@@ -37,3 +37,34 @@ export function withoutNulls(body: Body, whenNull: WhenNull): Body {
   ])
   return Object.fromEntries(entries)
 }
+
+/** The schema, or the forms of which it takes one. */
+const formsOf = (schema: TSchema): readonly TSchema[] => {
+  const forms: unknown = Reflect.get(schema, 'anyOf')
+  return Array.isArray(forms) ? forms.flatMap((form: TSchema) => formsOf(form)) : [schema]
+}
+
+/**
+ * The body without optional members that are null although their schema takes none: programs send them for what nobody
+ * has set. Of a change, those of the record itself stay: null means something there (record 93).
+ */
+export const withoutUnset = (body: TSchema, value: unknown, isChange: boolean): unknown =>
+  pruned([body], value, isChange)
+
+function pruned(schemas: readonly TSchema[], value: unknown, isKept = false): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const forms = schemas.flatMap((schema) => formsOf(schema))
+  if (Array.isArray(value)) {
+    const items = forms.flatMap((form): TSchema[] => Reflect.get(form, 'items') ?? [])
+    return items.length === 0 ? value : value.map((item) => pruned(items, item))
+  }
+  const members = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const knowing = forms.filter((form) => Object.hasOwn(Reflect.get(form, 'properties') ?? {}, name))
+    const own = knowing.map((form): TSchema => Reflect.get(form, 'properties')[name])
+    const isUnset = member === null && !isKept && own.length > 0 && !own.some(takesNull) && !knowing.some(needs(name))
+    return isUnset ? [] : [[name, pruned(own, member)]]
+  })
+  return Object.fromEntries(members)
+}
+
+const needs = (name: string) => (form: TSchema) => Reflect.get(form, 'required')?.includes(name) === true

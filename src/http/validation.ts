@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
+import { withoutUnset } from '../api/null-fields.ts'
 import { closed } from '../model/fields.ts'
 import { holdsLists, longListProblems } from '../base/long-lists.ts'
 import { validatorOf } from '../base/validator.ts'
@@ -20,11 +21,13 @@ export class Validation {
   readonly properties: ReadonlyMap<string, boolean>
   readonly #holdsLists: boolean
   readonly #schema: TSchema
+  readonly #isChange: boolean
   readonly #rules: ((value: never) => readonly FieldError[]) | undefined
   #validator: Validator | undefined
 
   /** `rules` are about single fields; see EndpointSpec. */
-  constructor(schema: TSchema | undefined, rules?: (value: never) => readonly FieldError[]) {
+  constructor(schema: TSchema | undefined, rules?: (value: never) => readonly FieldError[], isChange = false) {
+    this.#isChange = isChange
     this.#schema = schema ?? closed({})
     this.#rules = rules
     const properties: unknown = Reflect.get(this.#schema, 'properties')
@@ -32,6 +35,11 @@ export class Validation {
     this.takesNothing = all.every(([, property]) => Type.IsOptional(property))
     this.properties = new Map(all.map(([name, { type }]) => [name, type === 'integer']))
     this.#holdsLists = holdsLists(this.#schema)
+  }
+
+  /** The body as it is judged when it does not fit as it was sent. */
+  withoutUnset(body: unknown): unknown {
+    return withoutUnset(this.#schema, body, this.#isChange)
   }
 
   /** All problems of `value`, one entry per field; [] when it fits. */
@@ -164,11 +172,13 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('MALFORMED_REQUEST', 'The body must be a JSON object')
   }
-  const errors = problemsOf(body, validation)
+  if (problemsOf(body, validation).length === 0) return body
+  const set = validation.withoutUnset(body)
+  const errors = problemsOf(set, validation)
   if (errors.length > 0) {
     throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, TOLD)}`, { errors })
   }
-  return body
+  return set
 }
 
 function problemsOf(body: unknown, validation: Validation): readonly FieldError[] {

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import t from 'tap'
-import { withNulls, withoutNulls } from '../../../src/api/null-fields.ts'
+import { withNulls, withoutNulls, withoutUnset } from '../../../src/api/null-fields.ts'
 import { closed } from '../../../src/model/fields.ts'
 
 const body = closed({
@@ -28,4 +28,50 @@ t.test('what null stands for takes its place, each time anew', async (test) => {
   test.not(one['list'], withoutNulls(sent, whenNull)['list'], 'nobody shares it')
   const plain = { name: null, toString: null }
   test.equal(withoutNulls(plain, whenNull), plain)
+})
+
+t.test('null of what nobody has set is left out where no schema takes it', async (test) => {
+  const real = closed({
+    ripId: Type.String(),
+    port: Type.Optional(Type.Integer()),
+    max: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+    state: Type.Optional(Type.Enum(['a', 'b'])),
+    any: Type.Optional(Type.Unknown()),
+  })
+  const action = Type.Union([
+    closed({ type: Type.Literal('deny'), status: Type.Optional(Type.Integer()) }),
+    closed({ type: Type.Literal('set'), value: Type.Optional(Type.Union([Type.String(), Type.Null()])) }),
+    closed({ type: Type.Literal('add'), value: Type.Optional(Type.String()), name: Type.String() }),
+  ])
+  const schema = closed({
+    name: Type.String(),
+    weight: Type.Optional(Type.Integer()),
+    reals: Type.Optional(Type.Array(real)),
+    check: Type.Optional(Type.Union([closed({ path: Type.Optional(Type.String()) }), Type.Null()])),
+    actions: Type.Optional(Type.Array(action)),
+    map: Type.Optional(Type.Record(Type.String(), Type.String())),
+  })
+  const sent = {
+    name: null,
+    weight: null,
+    other: null,
+    reals: [{ ripId: null, port: null, max: null, state: null, any: null, other: null }, null, 'x'],
+    check: { path: null },
+    actions: [
+      { type: 'deny', status: null },
+      { type: 'add', name: null, value: null },
+    ],
+    map: { a: null },
+  }
+  const left = {
+    name: null,
+    other: null,
+    reals: [{ ripId: null, max: null, any: null, other: null }, null, 'x'],
+    check: {},
+    actions: [{ type: 'deny' }, { type: 'add', name: null, value: null }],
+    map: { a: null },
+  }
+  test.same(withoutUnset(schema, sent, false), left)
+  test.same(withoutUnset(schema, sent, true), { ...left, weight: null }, 'of a record that is there null clears')
+  test.same(withoutUnset(schema, { check: null }, false), { check: null })
 })

@@ -45,6 +45,20 @@ t.test('a change keeps what it leaves out, and replaces a health check as a whol
   test.same((await read(id)).healthCheck, { type: 'http', path: '/ok' })
 })
 
+t.test('null is nothing in a list of real servers, and in a creation', async (test) => {
+  const { call, created, read, change } = await fixture()
+  const { id: ripId } = (await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 80 } }))
+    .json.data
+  const id = await created({ ...LEAST, reals: null, healthCheck: { type: 'tcp', interval: null } })
+  test.match(await read(id), { reals: [], healthCheck: { type: 'tcp' } })
+  const changed = await change(id, { reals: [{ ripId, port: null, weight: null, sni: null, maxConn: null }] })
+  test.equal(changed.status, 200, changed.text)
+  test.match((await read(id)).reals, [{ ripId }])
+  test.match((await change(id, { reals: [{ ripId: null, sni: null }] })).json, {
+    errors: [{ field: 'reals.0.ripId' }],
+  })
+})
+
 t.test('a check by a script names one that serves layer 7, and gives it what it needs', async (test) => {
   const { call, created, read, change } = await fixture()
   const healthCheck = { type: 'script', id: 'dns', parameters: { name: 'example.org' } }
