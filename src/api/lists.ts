@@ -7,7 +7,7 @@ import { type Each, fillMessage, Reply } from './reply.ts'
  * behind the last record of this one: whatever comes and goes meanwhile, no record that stays is missed or told twice.
  */
 
-/** What a list endpoint says of its records, which it answers in the order of their keys. */
+/** What a list endpoint says of its records. */
 export interface ListRules {
   /**
    * Where `q` looks beside the id: dotted paths, also through lists. The first is what `name` is compared with.
@@ -17,6 +17,8 @@ export interface ListRules {
   readonly usual?: number
   /** Text that a record has its place by; undefined: its id. */
   readonly key?: (record: never) => string
+  /** It is short, and in another order than that of its keys: a page goes on behind the record with a key. */
+  readonly hasOwnOrder?: true
 }
 
 export const PAGE_DEFAULT = 100
@@ -136,12 +138,18 @@ function pageOf(
   const isWanted = wantedBy(list, wanted)
   const last = after === undefined ? undefined : readPlace(name, after)
   const page: unknown[] = []
-  for (const record of records) {
-    if ((last !== undefined && keyOf(record) <= last) || !isWanted(record)) continue
+  const isOwn = list.hasOwnOrder === true && last !== undefined
+  for (const record of isOwn ? recordsBehind(records, (one) => keyOf(one) === last) : records) {
+    if ((!isOwn && last !== undefined && keyOf(record) <= last) || !isWanted(record)) continue
     if (page.length === limit) return { page, next: placeBehind(name, keyOf(page.at(-1))) }
     page.push(record)
   }
   return { page, next: undefined }
+}
+
+function recordsBehind(records: readonly unknown[], isLast: (record: unknown) => boolean): readonly unknown[] {
+  const at = records.findIndex(isLast)
+  return at === -1 ? refusePlace() : records.slice(at + 1)
 }
 
 const idOf = (record: unknown): string => String(Reflect.get(Object(record), 'id'))
@@ -174,7 +182,10 @@ const placeBehind = (list: string, key: string) => Buffer.from(`${list} ${key}`)
 function readPlace(list: string, after: string): string {
   const text = Buffer.from(after, 'base64url').toString()
   const key = text.slice(list.length + 1)
-  if (placeBehind(list, key) === after) return key
+  return placeBehind(list, key) === after ? key : refusePlace()
+}
+
+function refusePlace(): never {
   const message = 'is no `next` of this list'
   throw new ApiError('INVALID_QUERY', `The query has 1 problem: after ${message}`, {
     errors: [{ field: 'after', code: 'FORMAT', message }],

@@ -80,6 +80,7 @@ export const alerts = [
     extension: true,
     summary: 'List what is not told for a while, and why',
     message: 'Silences',
+    list: { searched: ['objectName', 'reason', 'by'], hasOwnOrder: true },
     data: Type.Array(Silence),
     handle: (ctx) => [...ctx.alerts.silences()],
   }),

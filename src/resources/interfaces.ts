@@ -28,6 +28,7 @@ export const interfaces = [
     extension: true,
     summary: 'List the network interfaces of a node as they are now',
     message: 'Network interfaces',
+    list: { searched: ['name', 'mac', 'addresses.ip'], hasOwnOrder: true },
     data: Type.Array(Interface),
     handle: async (ctx) =>
       (await ctx.machine.interfaces()).map((found) => ({

@@ -145,6 +145,7 @@ export const roles = [
     extension: true,
     summary: 'List the endpoints that roles can grant, with their ids',
     message: 'Endpoints',
+    list: { searched: ['name', 'path', 'summary'], hasOwnOrder: true },
     data: Type.Array(
       Type.Object({
         id: Type.String({ description: 'Id for the endpoints of a role.' }),

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { begun, dryRun, type Reply } from '../api/reply.ts'
 import type { PackageUpdated } from '../context/machine-care.ts'
@@ -137,6 +137,7 @@ export const services = [
     effect: 'read',
     summary: 'List the services this daemon manages',
     message: 'Services',
+    list: { searched: ['name', 'fullName'], key: ({ name }: Static<typeof ServiceEntry>) => name, hasOwnOrder: true },
     data: Type.Array(ServiceEntry),
     handle: (ctx) => [...ctx.units.list()],
   }),

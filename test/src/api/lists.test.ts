@@ -124,6 +124,17 @@ t.test('a list has its usual limit and the order of its keys', async (test) => {
   test.equal(ids(page(named, { after: first.next ?? '' }, rules).things), '6')
 })
 
+t.test('a list in an order of its own goes on behind the record of a place, as long as that is there', async (test) => {
+  const rules = { ...BY_NAME, hasOwnOrder: true } as const
+  const mixed = ['c', 'a', 'd', 'b'].map((id) => thing(id))
+  const first = page(mixed, { limit: 2 }, rules)
+  test.equal(ids(first.things), 'ca')
+  const after = first.next ?? ''
+  test.equal(ids(page(mixed, { after, q: 'b' }, rules).things), 'b')
+  test.equal(ids(page(mixed, { after }, rules).things), 'db')
+  test.throws(() => page(things.slice(1), { after }, rules), { code: 'INVALID_QUERY' })
+})
+
 t.test('what is told one by one is looked up when its turn comes, and only of the page', async (test) => {
   for (const count of [2, 201, 400, 1_001]) {
     let told = 0
