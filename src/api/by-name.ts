@@ -11,7 +11,7 @@ import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
  * fields hold some, and names are looked up in the candidate when the change has its turn.
  */
 
-const Named = closed(
+export const Named = closed(
   {
     name: Type.String({ minLength: 1, maxLength: 256, description: 'Name of the record instead, whatever its case.' }),
   },

@@ -1,16 +1,23 @@
 import { type Static, Type } from 'typebox'
 import type { ContextOf } from '../context/context.ts'
+import { Named } from '../api/by-name.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { type FieldProblem, problemIn, refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
 import { AssignedInterface, IpGroup } from '../model/network.ts'
-import { groupProblems, interfaceIdOf, interfaceIn, subnetOf } from '../rules/network.ts'
+import { groupProblems, interfaceIdOf, interfaceIn, subnetOf, textOf } from '../rules/network.ts'
 
 const { networkIp, networkMask, gateway, defaultGateway, vrrpId, advertInterval, preempt, connectionSync, owner } =
   IpGroup.properties
 
+const SentInterface = closed({
+  ...AssignedInterface.properties,
+  interfaceId: Type.Union([AssignedInterface.properties.interfaceId, Named], {
+    description: 'Interface of that node, by id or name, see GET /{applianceId}/interfaces.',
+  }),
+})
 const Body = closed({
   name: Name,
   networkIp: Type.Optional(networkIp),
@@ -23,7 +30,7 @@ const Body = closed({
   connectionSync,
   owner,
   assignedInterfaces: Type.Optional(
-    Type.Array(AssignedInterface, {
+    Type.Array(SentInterface, {
       maxItems: 64,
       description:
         'The interface (id or name) on each node that carries the addresses. Omitted on create: the one that already has an address of the subnet; on change: as stored.',
@@ -31,7 +38,7 @@ const Body = closed({
   ),
 })
 type Sent = Static<typeof Body>
-type Assigned = readonly Static<typeof AssignedInterface>[]
+type Assigned = readonly Static<typeof SentInterface>[]
 
 /** A group of which nothing but the name is known. */
 const EMPTY = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false }
@@ -58,8 +65,8 @@ async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
     if (there === undefined) away.push(nodeId)
     const id = interfaceIdOf(interfaceId, there)
     const why = there === undefined ? 'that node is away: send the id of its' : 'there is on that node no'
-    if (found.has(nodeId) && id === undefined) about('interfaceId', `${why} interface ${interfaceId}`)
-    return { nodeId, interfaceId: id ?? interfaceId }
+    if (found.has(nodeId) && id === undefined) about('interfaceId', `${why} interface ${textOf(interfaceId)}`)
+    return { nodeId, interfaceId: id ?? '' }
   })
   return { assigned, problems, away }
 }

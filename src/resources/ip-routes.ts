@@ -1,12 +1,13 @@
 import { type Static, Type } from 'typebox'
 import type { ContextOf } from '../context/context.ts'
 import type { SectionReader } from '../context/sections.ts'
+import { Named } from '../api/by-name.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
 import { ApiError, problemIn, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { closed, Name } from '../model/fields.ts'
 import { IpRoute } from '../model/network.ts'
-import { interfaceIdOf, routeProblems } from '../rules/network.ts'
+import { interfaceIdOf, routeProblems, textOf } from '../rules/network.ts'
 
 const { id, name, type, destination, source, viaIp, metric, enabled, interface: device } = IpRoute.properties
 
@@ -18,7 +19,9 @@ const Body = closed({
   source: Type.Optional(source),
   viaIp: Type.Optional(viaIp),
   interface: Type.Optional(
-    Type.String({ maxLength: 64, description: 'Interface, by id or name; empty lets the next hop decide.' }),
+    Type.Union([Type.String({ maxLength: 64 }), Named], {
+      description: 'Interface, by id or name; empty lets the next hop decide.',
+    }),
   ),
   metric: Type.Optional(metric),
   enabled: Type.Optional(enabled),
@@ -38,18 +41,18 @@ const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: n
 
 /** What is sent over what is stored. Refuses all problems at once. */
 async function routeFrom(
-  sent: Static<typeof Body>,
+  { interface: sent, ...fields }: Static<typeof Body>,
   stored: IpRoute | undefined,
   nodeId: string,
   { interfaces }: Pick<ContextOf['stage'], 'interfaces'>,
 ): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
-  const wanted = sent.interface ?? ''
+  const wanted = textOf(sent ?? '')
   const found = wanted === '' ? undefined : await interfaces.of(nodeId)
   // The id of one of a node which is away is looked at by the apply.
-  const interfaceId = wanted === '' ? '' : interfaceIdOf(wanted, found)
+  const interfaceId = wanted === '' ? '' : interfaceIdOf(sent ?? '', found)
   const unknown = found === undefined ? `${wanted}: that node is away, send the id` : `is none of that node: ${wanted}`
-  const link = sent.interface === undefined ? {} : { interface: interfaceId ?? wanted }
-  const route = { ...EMPTY, ...stored, ...sent, ...link }
+  const link = sent === undefined ? {} : { interface: interfaceId ?? wanted }
+  const route = { ...EMPTY, ...stored, ...fields, ...link }
   refuseFields([...routeProblems(route), ...(interfaceId === undefined ? [problemIn('interface', unknown)] : [])])
   return route
 }

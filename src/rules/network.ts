@@ -154,10 +154,18 @@ function sameFamily({ destination, source }: RouteFields, via: Network | undefin
 }
 
 /** The id of an interface that is named by id or by name; by its id where nobody can look at the interfaces. */
-export function interfaceIdOf(text: string, interfaces: readonly NetworkInterface[] | undefined): string | undefined {
-  if (interfaces === undefined) return isId(text) ? text : undefined
-  return interfaces.find(({ id, name }) => id === text || name === text)?.id
+export function interfaceIdOf(
+  wanted: InterfaceWanted,
+  interfaces: readonly NetworkInterface[] | undefined,
+): string | undefined {
+  const [text, isName] = [textOf(wanted), typeof wanted === 'object']
+  if (interfaces === undefined) return !isName && isId(text) ? text : undefined
+  return interfaces.find(({ id, name }) => (!isName && id === text) || name === text)?.id
 }
+
+export type InterfaceWanted = string | { readonly name: string }
+
+export const textOf = (wanted: InterfaceWanted): string => (typeof wanted === 'object' ? wanted.name : wanted)
 
 /** The interface that already has an address of this subnet. */
 export function interfaceIn(subnet: Network, interfaces: readonly NetworkInterface[]): string | undefined {

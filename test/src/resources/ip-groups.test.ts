@@ -59,8 +59,10 @@ t.test(
 
 t.test('an interface may be sent by name and is kept by id', async (test) => {
   const { created, read, node } = await fixture()
-  const id = await created({ assignedInterfaces: [{ nodeId: node, interfaceId: 'eth1' }] })
-  test.same((await read(id)).assignedInterfaces, [{ nodeId: node, interfaceId: ETH1 }])
+  for (const interfaceId of ['eth1', { name: 'eth1' }]) {
+    const id = await created({ name: JSON.stringify(interfaceId), assignedInterfaces: [{ nodeId: node, interfaceId }] })
+    test.same((await read(id)).assignedInterfaces, [{ nodeId: node, interfaceId: ETH1 }])
+  }
 })
 
 t.test('PUT keeps what is omitted and answers its id; null clears', async (test) => {

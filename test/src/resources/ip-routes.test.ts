@@ -42,10 +42,14 @@ t.test('each type of route is created, listed and read', async (test) => {
 
 t.test('an interface is named by id or by name and kept by id; an unknown one is refused', async (test) => {
   const { create, created, read } = await fixture()
-  const id = await created({ type: 'default', interface: 'eth1' })
-  test.equal((await read(id)).interface, ETH1)
-  const refused = await create({ name: 'x', type: 'default', interface: 'eth9' })
-  test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'interface' }] })
+  for (const named of ['eth1', { name: 'eth1' }]) {
+    const id = await created({ name: JSON.stringify(named), type: 'default', interface: named })
+    test.equal((await read(id)).interface, ETH1)
+  }
+  for (const named of ['eth9', { name: 'eth9' }, { name: ETH1 }]) {
+    const refused = await create({ name: 'x', type: 'default', interface: named })
+    test.match(refused.json, { code: 'INVALID_BODY', errors: [{ field: 'interface' }] })
+  }
 })
 
 t.test('PUT keeps what is omitted; another type may need a field to be cleared, with null', async (test) => {

@@ -61,6 +61,8 @@ t.test('an interface is found by id, by name, and by the subnet it has an addres
     [interfaceIdOf('eth0', found), interfaceIdOf(ETH1, found), interfaceIdOf('x', found)],
     [ETH0, ETH1, undefined],
   )
+  test.same([interfaceIdOf({ name: 'eth0' }, found), interfaceIdOf({ name: ETH0 }, found)], [ETH0, undefined])
+  test.equal(interfaceIdOf({ name: ETH0 }, undefined), undefined, 'a name where nobody can look')
   const inside = (text: string) => {
     const network = parseNetwork(text)
     return network === undefined ? undefined : interfaceIn(network, found)
