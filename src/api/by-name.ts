@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Endpoint } from './endpoint.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
+import { nameKey } from '../base/name-key.ts'
 import type { ContextOf } from '../context/context.ts'
 import { closed, referredBy } from '../model/fields.ts'
 import { BUILT_IN_CHECKS } from '../model/health-check.ts'
@@ -143,7 +144,7 @@ export class Lookup implements Replacing {
 
   #idOf(name: string, sections: readonly string[], field: string): unknown {
     const wanted = sectionsOf(sections)
-    const ids = wanted.flatMap((section) => this.#named(section).get(name.toLowerCase()) ?? [])
+    const ids = wanted.flatMap((section) => this.#named(section).get(nameKey(name)) ?? [])
     const [id] = ids
     if (id !== undefined && ids.length === 1) return id
     const what = wanted.map((section) => SECTIONS[section].label).join(' or ')
@@ -162,8 +163,7 @@ export class Lookup implements Replacing {
     if (known !== undefined) return known
     const { nameField } = SECTIONS[section]
     const names = new Map<string, string[]>()
-    const add = (name: string, id: string) =>
-      names.set(name.toLowerCase(), [...(names.get(name.toLowerCase()) ?? []), id])
+    const add = (name: string, id: string) => names.set(nameKey(name), [...(names.get(nameKey(name)) ?? []), id])
     if (section === 'healthChecks') for (const id of BUILT_IN_CHECKS) add(id, id)
     for (const record of this.#ctx.section(section).list()) add(String(Reflect.get(record, nameField)), record.id)
     this.#known.set(section, names)

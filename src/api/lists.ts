@@ -1,5 +1,6 @@
 import { type TObject, Type } from 'typebox'
 import { ApiError } from '../base/errors.ts'
+import { nameKey } from '../base/name-key.ts'
 import { type Each, fillMessage, Reply } from './reply.ts'
 
 /**
@@ -158,10 +159,10 @@ const idOf = (record: unknown): string => String(Reflect.get(Object(record), 'id
 function wantedBy({ searched }: ListRules, { name, q }: ListAsked): (record: unknown) => boolean {
   const [named = [], ...others] = searched.map((path) => path.split('.'))
   const looked = [['id'], named, ...others]
-  const wanted = name?.toLowerCase()
+  const wanted = name === undefined ? undefined : nameKey(name)
   // Without a copy of each text in lower case: a fifth of the time.
   const part = q === undefined ? undefined : new RegExp(q.replaceAll(/[\^$\\.*+?()[\]{}|/]/g, String.raw`\$&`), 'iu')
-  const isNamed = (text: string) => text.toLowerCase() === wanted
+  const isNamed = (text: string) => nameKey(text) === wanted
   const holdsPart = (text: string) => part?.test(text) === true
   return (record) =>
     (wanted === undefined || someText(record, named, 0, isNamed)) &&

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConfigStore, RecordReader } from '../../storage/config/config-store.ts'
 import { validatorOf } from '../base/validator.ts'
+import { nameKey } from '../base/name-key.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { verifyReferences } from '../rules/references.ts'
 import { asRecord, CLUSTER, configView } from './views.ts'
@@ -32,7 +33,7 @@ function checkSection<N extends SectionName>(title: string, reader: RecordReader
       problems.push(`${title}: a record of ${section} does not fit: ${error?.instancePath} ${error?.message}`)
       continue
     }
-    const name = String(asRecord(section, value)[nameField]).toLowerCase()
+    const name = nameKey(String(asRecord(section, value)[nameField]))
     if (names.has(name)) problems.push(`${title}: two records of ${section} are named ${name}`)
     names.add(name)
   }

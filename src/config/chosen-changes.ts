@@ -4,6 +4,7 @@ import { changesNothing } from '../../storage/config/mirror.ts'
 import type { ApplyOptions, Choice } from '../context/applying.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
+import { nameKey } from '../base/name-key.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { sharedNames } from '../rules/names.ts'
 import { isOfAccess, type Judged, type May, refuseForeign, told } from './needed-rights.ts'
@@ -153,12 +154,12 @@ function renamesNeeded(
   const inSection = left.filter((change) => change.section === section)
   const needed = new Set<Change>()
   if (inSection.length === 0) return needed
-  const sharedBefore = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
-  const names = sharedNames(after, section).map(({ name }) => name.toLowerCase())
+  const sharedBefore = new Set(sharedNames(before, section).map(({ name }) => nameKey(name)))
+  const names = sharedNames(after, section).map(({ name }) => nameKey(name))
   const shared = new Set(names.filter((name) => !sharedBefore.has(name)))
   if (shared.size === 0) return needed
   const { nameField } = SECTIONS[section]
-  const nameOf = (record: Change['before']) => String(Reflect.get(Object(record?.value), nameField)).toLowerCase()
+  const nameOf = (record: Change['before']) => nameKey(String(Reflect.get(Object(record?.value), nameField)))
   const holders = new Map<string, Change[]>()
   for (const change of inSection) {
     if (change.before === undefined) continue

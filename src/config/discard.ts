@@ -1,5 +1,6 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { ApiError } from '../base/errors.ts'
+import { nameKey } from '../base/name-key.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { isOnlyOf, toJudged } from './chosen-changes.ts'
 import { nameUsers, sharedNames } from '../rules/names.ts'
@@ -69,8 +70,8 @@ function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[
 function refuseSameNames(before: ConfigView, rest: ConfigView, section: SectionName): void {
   const shared = sharedNames(rest, section)
   if (shared.length === 0) return
-  const known = new Set(sharedNames(before, section).map(({ name }) => name.toLowerCase()))
-  const added = shared.find(({ name }) => !known.has(name.toLowerCase()))
+  const known = new Set(sharedNames(before, section).map(({ name }) => nameKey(name)))
+  const added = shared.find(({ name }) => !known.has(nameKey(name)))
   if (added === undefined) return
   const { label } = SECTIONS[section]
   throw new ApiError('NAME_NOT_UNIQUE', `Without this change more than one ${label} would be named ${added.name}`)

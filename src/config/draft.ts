@@ -2,6 +2,7 @@ import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/con
 import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import type { SectionEditor } from '../context/sections.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
+import { nameKey } from '../base/name-key.ts'
 import {
   type ConfigView,
   type RecordChange,
@@ -31,9 +32,8 @@ function defined<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T
 }
 
-/** As names are compared. */
 const nameOf = <N extends SectionName>(section: N, record: SectionRecords[N]): string =>
-  String(record[SECTIONS[section].nameField]).toLowerCase()
+  nameKey(String(record[SECTIONS[section].nameField]))
 const othersThan = (id: string, ids: readonly string[] = []) => ids.filter((other) => other !== id)
 const addName = (names: Map<string, readonly string[]>, name: string, id: string) =>
   names.set(name, [...(names.get(name) ?? []), id])
@@ -50,7 +50,7 @@ export class Draft {
   readonly #base: ReadonlyMap<string, TransactionWrite>
   /** Sections of which a name was asked for. */
   readonly #asked = new Set<SectionName>()
-  /** Ids by name in lower case, of each section of which names were asked for more than once. */
+  /** Ids by the key of a name, of each section of which names were asked for more than once. */
   readonly #names = new Map<SectionName, Map<string, readonly string[]>>()
   #matched = false
   /** Ids of pending changes this request takes back. */

@@ -3,6 +3,7 @@ import { validatorOf } from '../base/validator.ts'
 import { canonicalIp, canonicalNetwork } from '../base/ip-network.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
+import { nameKey } from '../base/name-key.ts'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { changesNothing } from '../../storage/config/mirror.ts'
 import type { IpGroup, IpRoute } from '../model/network.ts'
@@ -197,7 +198,7 @@ function isSame(one: IpGroup, other: IpGroup): boolean {
   const networkOf = ({ networkIp, networkMask }: IpGroup) =>
     networkIp === '' ? '' : canonicalNetwork(`${networkIp}/${networkMask}`)
   if (networkOf(one) !== networkOf(other)) return false
-  return one.networkIp !== '' || one.name.toLowerCase() === other.name.toLowerCase()
+  return one.networkIp !== '' || nameKey(one.name) === nameKey(other.name)
 }
 
 function freeName(
@@ -206,10 +207,10 @@ function freeName(
   { id, name }: { readonly id: string; readonly name: string },
   node: { readonly name: string },
 ): string {
-  const taken = new Set([...view.list(section)].filter((one) => one.id !== id).map((one) => one.name.toLowerCase()))
+  const taken = new Set([...view.list(section)].filter((one) => one.id !== id).map((one) => nameKey(one.name)))
   for (let number = 1; ; number++) {
     const more = number === 1 ? '' : number === 2 ? ` (${node.name})` : ` (${node.name} ${number - 1})`
     const free = `${name.slice(0, NAME_LENGTH_MAX - more.length)}${more}`
-    if (!taken.has(free.toLowerCase())) return free
+    if (!taken.has(nameKey(free))) return free
   }
 }

@@ -98,6 +98,7 @@ const at = (path: string, name?: string) =>
   [...path.split('/').slice(1), ...(name === undefined ? [] : [name])]
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .join('.')
+    .toWellFormed()
 
 const CODES: Readonly<Record<string, string>> = {
   type: 'TYPE',
@@ -183,12 +184,30 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
 
 function problemsOf(body: unknown, validation: Validation): readonly FieldError[] {
   try {
-    return validation.problems(body)
+    const problems = validation.problems(body)
+    const known = new Set(problems.map(({ field }) => field))
+    return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new ApiError('MALFORMED_REQUEST', 'The body is nested too deeply')
   }
 }
+
+/** Texts with half a character, which JSON can hold: many programs would not read an answer that has one. */
+function brokenTexts(value: unknown, field = ''): readonly FieldError[] {
+  if (typeof value === 'string') return value.isWellFormed() ? [] : [broken(field)]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, one]) => {
+    const inside = field === '' ? name : `${field}.${name}`
+    return [...(name.isWellFormed() ? [] : [broken(inside)]), ...brokenTexts(one, inside)]
+  })
+}
+
+const broken = (field: string): FieldError => ({
+  field: field.toWellFormed(),
+  code: 'FORMAT',
+  message: 'has an unpaired surrogate, which is half a character',
+})
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

@@ -1,5 +1,6 @@
 import type { Where } from '../model/access.ts'
 import { SECTIONS, type SectionName, type Touched } from '../model/sections.ts'
+import { nameKey } from '../base/name-key.ts'
 
 /** The records that a right counts for. */
 export class Area {
@@ -15,7 +16,7 @@ export class Area {
 
   has(record: unknown): boolean {
     const of = (field: string): unknown => Reflect.get(Object(record), field)
-    const name = String(of(SECTIONS[this.#section].nameField)).toLowerCase()
+    const name = nameKey(String(of(SECTIONS[this.#section].nameField)))
     return this.#compiled.some(
       (where) =>
         // One that says nothing, as a backup could bring it, is of no record rather than of all.
@@ -37,14 +38,14 @@ export class Area {
 interface Compiled {
   readonly owner: string | undefined
   readonly ids: ReadonlySet<unknown> | undefined
-  /** In lower case, in pieces between the stars. */
+  /** As names are compared, in pieces between the stars. */
   readonly names: readonly (readonly string[])[] | undefined
 }
 
 const compiled = ({ owner, ids, names }: Where): Compiled => ({
   owner,
   ids: ids && new Set(ids),
-  names: names?.map((pattern) => pattern.toLowerCase().split('*')),
+  names: names?.map((pattern) => nameKey(pattern).split('*')),
 })
 
 /** Looks for each piece behind the one before, so that no pattern takes long: an expression could. */

@@ -1,5 +1,6 @@
 import type { Problem } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
+import { nameKey } from '../base/name-key.ts'
 
 export interface Named {
   readonly id: string
@@ -57,7 +58,7 @@ function* sharedIn<N extends SectionName>(view: ConfigView, section: N): Generat
   const seen = new Set<string>()
   for (const record of view.list(section)) {
     const name = String(record[nameField])
-    const known = name.toLowerCase()
+    const known = nameKey(name)
     if (seen.has(known)) yield { id: record.id, name }
     seen.add(known)
     if (seen.size % PORTION === 0) yield undefined

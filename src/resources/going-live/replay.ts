@@ -3,6 +3,7 @@ import { ApiError, type ErrorCode, type FieldError, problemsText } from '../../b
 import type { ContextOf } from '../../context/context.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import { pace } from '../../base/turns.ts'
+import { nameKey } from '../../base/name-key.ts'
 import { SHARED } from '../../model/node.ts'
 import type { SectionName } from '../../model/sections.ts'
 import { Lookup, mapReferences } from '../../api/by-name.ts'
@@ -116,9 +117,9 @@ export class Replay {
       const records = document[section as SectionName] ?? {}
       const seen = new Set<string>()
       return Object.entries(names).flatMap(([old, name]): readonly FieldError[] => {
-        const why = seen.has(lower(name)) ? 'is the new name of another record' : 'is in the document by no such name'
-        const isFine = Object.hasOwn(records, name) && !seen.has(lower(name))
-        seen.add(lower(name))
+        const why = seen.has(nameKey(name)) ? 'is the new name of another record' : 'is in the document by no such name'
+        const isFine = Object.hasOwn(records, name) && !seen.has(nameKey(name))
+        seen.add(nameKey(name))
         const field = `document.renamed.${section}.${old}`
         return isFine ? [] : [{ field, code: 'UNKNOWN_NAME', message: `${name} ${why}` }]
       })
@@ -137,18 +138,18 @@ export class Replay {
 
   async #prune(kind: RecordKind): Promise<void> {
     const { section, remove } = kind
-    const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(lower))
+    const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(nameKey))
     const records = stored(this.#ctx, section)
-    const there = new Set(records.map((record) => lower(nameOf(section, record))))
+    const there = new Set(records.map((record) => nameKey(nameOf(section, record))))
     // A rename that was made already spares nothing.
     const renamed = new Set(
       Object.entries(this.#wanted.document.renamed?.[section] ?? {})
-        .filter(([, name]) => !there.has(lower(name)))
-        .map(([old]) => lower(old)),
+        .filter(([, name]) => !there.has(nameKey(name)))
+        .map(([old]) => nameKey(old)),
     )
     for (const record of records) {
       const name = nameOf(section, record)
-      const isWanted = names.has(lower(name)) || renamed.has(lower(name)) || this.#renewed.has(record['id'])
+      const isWanted = names.has(nameKey(name)) || renamed.has(nameKey(name)) || this.#renewed.has(record['id'])
       if (isWanted || record['owner'] !== this.#owner) continue
       await this.#try(section, `document.${section}.${name}`, () =>
         this.#call(remove, { id: String(record['id']) }, undefined),
@@ -165,23 +166,23 @@ export class Replay {
     for (const [name, fields] of records) {
       await this.#try(section, `document.${section}.${name}`, async () => {
         const old = storedAs(name)
-        if (seen.has(lower(name))) refuse('NAME_NOT_UNIQUE', 'is in the document already, in other letters')
+        if (seen.has(nameKey(name))) refuse('NAME_NOT_UNIQUE', 'is in the document already, in other letters')
         if (old !== undefined && this.#renewed.has(old['id'])) refuse('IN_USE', RENEWED)
         const wanted = tidied(kind, this.#withOwner(fields))
         const body = withIds(kind, wanted, byName)
         if (old === undefined) await this.#call(kind.create, {}, { ...body, [kind.nameField]: name })
         else await this.#change(kind, { old, is: documented(kind, old, byId), wanted, body, name })
       })
-      seen.add(lower(name))
+      seen.add(nameKey(name))
     }
   }
 
   /** The stored record that a name of the document means. */
   #finder({ section }: RecordKind): (name: string) => Json | undefined {
     const renamed = Object.entries(this.#wanted.document.renamed?.[section] ?? {})
-    const oldNames = new Map(renamed.map(([old, name]) => [lower(name), lower(old)]))
-    const byName = new Map(stored(this.#ctx, section).map((record) => [lower(nameOf(section, record)), record]))
-    return (name) => byName.get(lower(name)) ?? byName.get(oldNames.get(lower(name)) ?? '')
+    const oldNames = new Map(renamed.map(([old, name]) => [nameKey(name), nameKey(old)]))
+    const byName = new Map(stored(this.#ctx, section).map((record) => [nameKey(nameOf(section, record)), record]))
+    return (name) => byName.get(nameKey(name)) ?? byName.get(oldNames.get(nameKey(name)) ?? '')
   }
 
   async #change(kind: RecordKind, { old, is, wanted, body, name }: Changing): Promise<void> {
@@ -270,4 +271,3 @@ function refuse(code: string, message: string): never {
 /** Of an answer: nobody reads more. */
 const ERRORS_MAX = 200
 const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'
-const lower = (name: string) => name.toLowerCase()

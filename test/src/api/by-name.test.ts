@@ -38,6 +38,19 @@ t.test(
   },
 )
 
+t.test('a letter with its accent is the same in one character or two: taken, found and looked up', async (test) => {
+  const { call } = await borrow()
+  const [one, two] = ['caf\u00e9', 'cafe\u0301']
+  const { id } = (await call('POST', '/ipvsDirector/rips', { body: { name: one, ip: '192.0.2.1', port: 80 } })).json
+    .data
+  const again = await call('POST', '/ipvsDirector/rips', { body: { name: two, ip: '192.0.2.2', port: 80 } })
+  test.match(again.json, { code: 'NAME_NOT_UNIQUE' })
+  test.match((await call('GET', `/ipvsDirector/rips?name=${encodeURIComponent(two)}`)).json.data, [{ id }])
+  const body = { name: 'be', mode: 'http', reals: [{ ripId: { name: two } }] }
+  const made = await call('POST', '/layer7proxy/backends?return=record', { body })
+  test.match(made.json.data, { reals: [{ ripId: id }] })
+})
+
 t.test('UNKNOWN_NAME: every one at once, and nothing is stored', async (test) => {
   const { call } = await fixture()
   const reals = [{ ripId: { name: 'Web 1' } }, { ripId: { name: 'web 2' } }, { ripId: 'gone' }]

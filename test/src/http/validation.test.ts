@@ -78,6 +78,18 @@ t.test('rules are asked about the fields and the entries that fit, wherever thes
   test.notOk('more' in said({ ...unknown, name: 1, ports: [], more: [] }), 'none while not all problems are known')
 })
 
+t.test('half a character is refused wherever a text has one, and is not answered', async (test) => {
+  const Texts = closed({ name: Type.String(), map: Type.Record(Type.String(), Type.Array(Type.String())) })
+  const texts = new Validation(Texts)
+  const said = (body: string) => refusal(() => validBody(parseSmall(Buffer.from(body)), texts))
+  const error = said('{"name":"a\\ud800","map":{"x":["\\udc00","\\ud83d\\ude00"],"\\ud800":["y"]},"\\udfff":1}')
+  test.equal(error.code, 'INVALID_BODY')
+  test.same(fields(error), { name: 'FORMAT', 'map.x.0': 'FORMAT', 'map.\ufffd': 'FORMAT', '\ufffd': 'UNKNOWN' })
+  test.ok(error.message.isWellFormed())
+  const whole = '{"name":"\\ud83d\\ude00","map":{}}'
+  test.same(validBody(parseSmall(Buffer.from(whole)), texts), { name: '😀', map: {} })
+})
+
 t.test('what is not a JSON object is malformed', async (test) => {
   for (const text of ['{', '[]', '"x"', 'null', '3', '{"a":1}x', '['.repeat(500_000)])
     test.equal(refused(text).code, 'MALFORMED_REQUEST')

@@ -3,12 +3,18 @@ import { namesInTurns, nameRecord, nameUsers, verifyNames } from '../../../src/r
 import { realServer, user } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
 
-t.test('two records of a section with one name are a problem of the second, whatever their case', async (test) => {
-  const view = viewOf({
-    realServers: [realServer('a', { name: 'web' }), realServer('b', { name: 'WEB' }), realServer('c')],
-    users: [user('web')],
-  })
-  test.match(verifyNames(view), [{ section: 'realServers', id: 'b', field: 'name', message: /named WEB/ }])
+t.test('two records of a section with one name are a problem of the second, however it is written', async (test) => {
+  for (const [name, other] of [
+    ['web', 'WEB'],
+    ['caf\u00e9', 'CAFE\u0301'],
+  ] as const) {
+    const view = viewOf({
+      realServers: [realServer('a', { name }), realServer('b', { name: other }), realServer('c')],
+      users: [user('web')],
+    })
+    const message = new RegExp(`named ${other}`)
+    test.match(verifyNames(view), [{ section: 'realServers', id: 'b', field: 'name', message }])
+  }
 })
 
 t.test('a record is called by kind and name, with its id beside them', async (test) => {
