@@ -42,8 +42,11 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
     return [...answered].filter((name) => !names.has(name))
   }
   const hasAll = async (t: Test, ...those: readonly Appliance[]) => {
-    for (const node of those)
+    for (const node of those) {
+      // A majority has what was answered; the others hear of it.
+      await soon(`what was edited, on ${node.name}`, async () => (await missingAt(node)).length === 0)
       t.same(await missingAt(node), [], `${answered.size} answered edits are there on ${node.name}`)
+    }
   }
   /** What elections refuse is sent again. */
   const sent = async (method: string, path: string, body?: object) => {
