@@ -43,6 +43,8 @@ t.test('root needs no login, and is told apart in the audit log', async (test) =
   test.match(await local('status'), { exit: 0, out: /Nothing is balanced yet/ })
   const body = '{name: web1, ip: 192.0.2.1, port: 80}'
   test.match(await local('api', 'POST', '/ipvsDirector/rips', '-b', body), { exit: 0 })
+  test.match(await local('server', 'drain', 'web1'), { exit: 1, err: 'web1 is pending (its creation, by local root)' })
+  test.match(await local('apply', '--yes'), { exit: 0 })
   test.match(await local('server', 'drain', 'web1'), { exit: 0 })
   const [entry] = await daemon.data('GET', '/audit?endpoint=services.apply&limit=1')
   test.match(entry, { by: 'local root', address: 'local', outcome: 'done' })
