@@ -12,8 +12,8 @@ import type { AddressesParts } from '../membership/addresses.ts'
 import { readMachine } from '../metrics/machine-figures.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import type { ArchiveFigures, HaproxyFigures, NodeFigures } from '../metrics/node-samples.ts'
-import type { ArchiveSide } from '../stats/archive-side.ts'
 import { endOf } from '../rules/certificate-end.ts'
+import type { ArchiveSide } from '../stats/archive-side.ts'
 import type { Node } from './node.ts'
 
 /** What changes slowly and takes its time to find out. */

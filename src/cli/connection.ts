@@ -7,7 +7,7 @@ import { http } from '../base/http.ts'
 import type { Answer } from '../client/answer.ts'
 import { follow, isRefused, type StreamEvent } from '../client/events.ts'
 import { type Credentials, opened } from '../client/opening.ts'
-import { records } from '../client/pages.ts'
+import { PAGE, records } from '../client/pages.ts'
 import { Foreign, Refused, refusedBy } from '../client/refused.ts'
 import { tried } from '../client/trying.ts'
 import { socketPathOf } from './contexts.ts'
@@ -125,7 +125,7 @@ export class Connection {
   /** All pages of a list. */
   async list<T>(path: string, query: Sent['query'] = {}): Promise<readonly T[]> {
     const page = (after: string | undefined) =>
-      this.ask<readonly T[]>('GET', path, { query: { ...query, limit: 1000, after } })
+      this.ask<readonly T[]>('GET', path, { query: { ...query, limit: PAGE, after } })
     const all: T[] = []
     for await (const record of records(page)) all.push(record)
     return all

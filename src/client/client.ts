@@ -2,7 +2,7 @@ import createApi, { type Client as Api, type MaybeOptionalInit } from 'openapi-f
 import { follow, type StreamEvent } from './events.ts'
 import { must } from './refused.ts'
 import type { Credentials } from './opening.ts'
-import { type Page, records } from './pages.ts'
+import { PAGE, type Page, records } from './pages.ts'
 import { type Fetch, Sending } from './sending.ts'
 import { Token } from './token.ts'
 
@@ -79,9 +79,6 @@ export interface Client<Paths extends {}> extends Pick<Api<Paths>, 'GET' | 'POST
 interface AnyInit {
   readonly params?: { readonly query?: object; readonly header?: object; readonly path?: object }
 }
-
-/** Records in a page, unless `limit` says another number. */
-const PAGE = 1000
 
 /** What is asked here is typed by `Client`, and any path in the code below. */
 type AnyApi = (

@@ -185,6 +185,7 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
 function problemsOf(body: unknown, validation: Validation): readonly FieldError[] {
   try {
     const problems = validation.problems(body)
+    if (!holdsBroken(body)) return problems.slice(0, ERRORS_MAX)
     const known = new Set(problems.map(({ field }) => field))
     return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
   } catch (error) {
@@ -192,6 +193,14 @@ function problemsOf(body: unknown, validation: Validation): readonly FieldError[
     throw new ApiError('MALFORMED_REQUEST', 'The body is nested too deeply')
   }
 }
+
+/** Whether there is one at all: where it is, is worked out then. */
+const holdsBroken = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? !value.isWellFormed()
+    : typeof value === 'object' &&
+      value !== null &&
+      Object.entries(value).some(([name, one]) => !name.isWellFormed() || holdsBroken(one))
 
 /** Texts with half a character, which JSON can hold: many programs would not read an answer that has one. */
 function brokenTexts(value: unknown, field = ''): readonly FieldError[] {

@@ -193,9 +193,7 @@ async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, 
       if (!isBusy || (tries >= TRIES_MAX && !isAwaited())) throw error
       const canCancel = isAwaited()
       job.report({ canCancel, step: canCancel ? 'waiting for the confirmation of an apply' : 'taking it out' })
-      await sleep(TRY_EVERY_MS, undefined, {
-        signal: canCancel ? job.stopped : job.ending,
-      })
+      await sleep(TRY_EVERY_MS, undefined, { signal: canCancel ? job.stopped : job.ending })
       job.report({ canCancel: false })
     }
   }

@@ -4,6 +4,7 @@ import type { Cursor } from '../../storage/logs/search.ts'
 import { shownFields } from '../../storage/logs/shown-fields.ts'
 import { ApiError, type FieldError } from '../base/errors.ts'
 import { isId } from '../base/ids.ts'
+import { nameKey } from '../base/name-key.ts'
 import type { LogLine, LogQuery } from '../context/access-logs.ts'
 import { type ConfigView, SECTIONS } from '../model/sections.ts'
 
@@ -39,8 +40,8 @@ function idFor(
   { running, errors }: { readonly running: ConfigView; readonly errors: FieldError[] },
 ): string {
   if (isId(said) || running.get(section, said) !== undefined) return said
-  const name = said.toLowerCase()
-  const [only, ...others] = [...running.list(section)].filter((record) => record.name.toLowerCase() === name)
+  const name = nameKey(said)
+  const [only, ...others] = [...running.list(section)].filter((record) => nameKey(record.name) === name)
   const { label } = SECTIONS[section]
   if (only === undefined) {
     errors.push({ field, code: 'UNKNOWN_NAME', message: `names no ${label} that runs: there is no ${said}` })

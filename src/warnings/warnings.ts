@@ -31,8 +31,7 @@ function expiring(view: ConfigView, now_ms: number): readonly Warning[] {
     if (now_ms < (quietUntil_ms(view, certificate) ?? 0)) return []
     const isOwn = end.getTime() === Date.parse(certificate.facts.validTo)
     const says = `${isOwn ? '' : 'is sent with an issuer that '}${end.getTime() < now_ms ? 'has expired' : 'expires'}`
-    const until = isOwn ? certificate.facts.validTo : end.toISOString()
-    return [about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${until}: replace it`)]
+    return [about('CERTIFICATE_EXPIRES', 'certificates', certificate, `${says} at ${end.toISOString()}: replace it`)]
   })
 }
 

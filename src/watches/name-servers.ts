@@ -1,9 +1,8 @@
 import { Repeated } from '../base/repeated.ts'
 import type { Log } from '../base/log.ts'
 import type { ApplyEngine } from '../config/apply.ts'
+import { tellHaproxy } from './told-haproxy.ts'
 
-/** The driver that names them. */
-const HAPROXY = 'layer7proxy'
 const LOOK_EVERY_MS = 5_000
 
 /** The name servers that the HAProxy of this node was told: all plans are made with these. */
@@ -50,15 +49,8 @@ export class NameServers {
     try {
       const [before, now] = [here.current, await read()]
       if (engine.isUnsettled || now.join() === before.join()) return
-      here.current = now
-      if (!isAsked()) return
-      let isTold = false
-      try {
-        isTold = (await engine.converge(({ name }) => name === HAPROXY)).ok
-      } finally {
-        // Why not is in the log.
-        if (!isTold) here.current = before
-      }
+      if (isAsked()) await tellHaproxy(engine, here, now)
+      else here.current = now
     } finally {
       this.#isLooking = false
     }

@@ -3,9 +3,8 @@ import { Repeated } from '../base/repeated.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Sharing } from '../drivers/haproxy/sharing.ts'
+import { tellHaproxy } from './told-haproxy.ts'
 
-/** The driver that has it. */
-const HAPROXY = 'layer7proxy'
 const LOOK_EVERY_MS = 1_000
 /** A HAProxy that has just begun to share waits for what others know, and hands nothing on at a reload meanwhile. */
 const SETTLED_MS = 10_000
@@ -76,17 +75,18 @@ export class SharingUpkeep {
       if (this.#isClosed || engine.isUnsettled) return
       const before = here.current
       if (!this.#isTime(before, now)) return
-      here.current = now
       this.#waiting_ms = undefined
-      if (!isOurs()) return
+      if (!isOurs()) {
+        here.current = now
+        return
+      }
       let isTold = false
       try {
-        isTold = (await engine.converge(({ name }) => name === HAPROXY)).ok
+        isTold = await tellHaproxy(engine, here, now)
       } finally {
         const now_ms = clock.monotonic_ms()
         this.#settled_ms = now_ms + SETTLED_MS
-        // Why is in the log.
-        if (!isTold) [here.current, this.#again_ms] = [before, now_ms + AGAIN_MS]
+        if (!isTold) this.#again_ms = now_ms + AGAIN_MS
       }
     } finally {
       this.#isLooking = false

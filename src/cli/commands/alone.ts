@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Common, Run } from '../command.ts'
-import { type Connection, Refusal, Unreachable } from '../connection.ts'
+import { type Connection, type Received, Refusal, Unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
 
@@ -34,29 +34,38 @@ interface PendingChange {
 }
 
 interface Alone {
-  /** Ids of the records, as far as they are there already. */
+  /** Ids of the records; none of a creation, which answers the id of what is new. */
   readonly of: readonly string[]
   /** What it makes of them: where just this is pending already, it goes live. */
   readonly wanted?: Data
-  /** Answers the ids of the records whose changes are to go live. */
-  readonly stage: () => Promise<readonly string[]>
+  readonly stage: () => Promise<Received<unknown>>
+}
+
+interface Applied {
+  /** Of the record that is new, or of the first. */
+  readonly id: string
+  readonly isChanged: boolean
+  /** Of work that goes on. */
+  readonly job: string | undefined
 }
 
 /**
  * Stages changes of records and makes them live, and nothing else that is pending. As a record has one change, one
- * whose change holds more is refused. What an apply refuses does not stay for somebody else's. Answers whether anything
- * changed.
+ * whose change holds more is refused. What an apply refuses does not stay for somebody else's.
  */
 export async function applyAlone(
   run: Run,
   connection: Connection,
   { of, wanted = {}, stage }: Alone,
   { stage: isStaged = false, message, acceptWarnings }: Moving,
-): Promise<boolean> {
+): Promise<Applied> {
   const before = await pendingOf(connection, of)
   if (!isStaged) refuseOthers(before, wanted)
-  const own = await pendingOf(connection, await stage())
-  if (own.length === 0 || isStaged) return own.length > 0
+  const { data, job } = await stage()
+  const [first = String(Reflect.get(Object(data), 'id')), ...others] = of
+  const own = await pendingOf(connection, [first, ...others])
+  const done = { id: first, isChanged: own.length > 0, job }
+  if (!done.isChanged || isStaged) return done
   const body = { changes: own.map(({ id }) => id), ...(message === undefined ? {} : { comment: message }) }
   try {
     const { message: said } = await applyWarned(run, (isFirst) => {
@@ -70,7 +79,7 @@ export async function applyAlone(
     if (error instanceof Failure && !(error instanceof Unreachable)) await discard(run, connection, own.filter(isNew))
     throw error
   }
-  return true
+  return done
 }
 
 /** What there is to warn of is shown, and asked about. `apply`: refuses to go on with warnings at first. */
@@ -85,18 +94,16 @@ export async function applyWarned<T>(run: Run, apply: (isFirst: boolean) => Prom
   }
 }
 
-/** The same, and tells what came of it. `id`: of the record that it is about; the first whose change goes live. */
+/** The same, and tells what came of it. `id`: of the record that it is about, where that is another one. */
 export async function tellAlone(
   run: Run,
   connection: Connection,
   { id, said, ...alone }: Alone & { readonly id?: string; readonly said: string },
   options: Moving,
 ): Promise<void> {
-  let ids: readonly string[] = []
-  const stage = async () => (ids = await alone.stage())
-  const changed = await applyAlone(run, connection, { ...alone, stage }, options)
-  const sentence = `${said}${unless(changed, options)}`
-  run.told(options, sentence, { id: id ?? ids[0], staged: options.stage === true, changed })
+  const { id: first, isChanged } = await applyAlone(run, connection, alone, options)
+  const told = { id: id ?? first, staged: options.stage === true, changed: isChanged }
+  run.told(options, `${said}${unless(isChanged, options)}`, told)
 }
 
 /** How a sentence ends that says what is so. */

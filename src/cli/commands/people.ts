@@ -61,10 +61,7 @@ function addUsers(user: Command, run: Run): void {
     const options = optionsOf<Moving>(command)
     const connection = run.connect(options)
     const { id } = await userNamed(connection, email)
-    const stage = async () => {
-      await connection.ask('DELETE', `${USERS}/${id}`)
-      return [id]
-    }
+    const stage = () => connection.ask('DELETE', `${USERS}/${id}`)
     await tellAlone(run, connection, { of: [id], stage, said: `The user ${email} is gone` }, options)
   })
   user
@@ -104,7 +101,7 @@ async function addUser(run: Run, email: string, options: Adding): Promise<void> 
   for (const name of role) roles.push((await roleNamed(connection, name)).id)
   const password = await newPassword(run)
   const body = { email, firstName, lastName, password, disabled: false, roles, groups: group }
-  const stage = async () => [(await connection.ask<User>('POST', USERS, { body })).data.id]
+  const stage = () => connection.ask('POST', USERS, { body })
   await tellAlone(run, connection, { of: [], stage, said: `The user ${email} may log in` }, options)
 }
 
@@ -117,10 +114,7 @@ async function change(
 ): Promise<void> {
   const connection = run.connect(options)
   const { id } = await userNamed(connection, email)
-  const stage = async () => {
-    await connection.ask('PUT', `${USERS}/${id}`, { body: wanted })
-    return [id]
-  }
+  const stage = () => connection.ask('PUT', `${USERS}/${id}`, { body: wanted })
   await tellAlone(run, connection, { of: [id], wanted, stage, said: `The user ${email} ${said}` }, options)
 }
 
@@ -142,7 +136,7 @@ function addRoles(role: Command, run: Run): void {
       const options = optionsOf<Allowing>(command)
       const connection = run.connect(options)
       const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
-      const stage = async () => [(await connection.ask<Role>('POST', ROLES, { body })).data.id]
+      const stage = () => connection.ask('POST', ROLES, { body })
       await tellAlone(run, connection, { of: [], stage, said: `The role ${name} is there` }, options)
     })
   for (const [name, description] of [
@@ -160,10 +154,7 @@ function addRoles(role: Command, run: Run): void {
       const connection = run.connect(options)
       const { id, users, groups } = await roleNamed(connection, name)
       const of = [id, ...users, ...groups]
-      const stage = async () => {
-        await connection.ask('DELETE', `${ROLES}/${id}`)
-        return of
-      }
+      const stage = () => connection.ask('DELETE', `${ROLES}/${id}`)
       await tellAlone(run, connection, { of, stage, said: `The role ${name} is gone` }, options)
     },
   )
@@ -190,10 +181,7 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
   const body = { users: changed(users, ids), groups: changed(groups, group) }
   // Who holds a role is kept with the holder.
   const of = [...ids, ...group]
-  const stage = async () => {
-    await connection.ask('PUT', `${ROLES}/${id}`, { body })
-    return of
-  }
+  const stage = () => connection.ask('PUT', `${ROLES}/${id}`, { body })
   const said = `The role ${name} ${verb === 'give' ? 'is given' : 'is taken back'}`
   await tellAlone(run, connection, { id, of, stage, said }, options)
 }

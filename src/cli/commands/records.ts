@@ -220,10 +220,7 @@ async function move(run: Run, name: string, verb: keyof typeof MOVES, options: M
   const connection = run.connect(options)
   const { id } = await serverNamed(connection, name)
   const [state, said] = MOVES[verb]
-  const stage = async () => {
-    await connection.ask('PUT', `${SERVERS}/${id}/${verb}`)
-    return [id]
-  }
+  const stage = () => connection.ask('PUT', `${SERVERS}/${id}/${verb}`)
   const alone = { of: [id], wanted: { state }, stage, said: `The real server ${name} ${said}` }
   await tellAlone(run, connection, alone, options)
 }
@@ -233,10 +230,7 @@ async function weigh(run: Run, name: string, wanted: string, options: Moving): P
   const connection = run.connect(options)
   const { id, port } = await serverNamed(connection, name)
   const weight = Number(wanted)
-  const stage = async () => {
-    await connection.ask('PUT', `${SERVERS}/${id}`, { body: { port, weight } })
-    return [id]
-  }
+  const stage = () => connection.ask('PUT', `${SERVERS}/${id}`, { body: { port, weight } })
   const alone = { of: [id], wanted: { weight }, stage, said: `The real server ${name} weighs ${weight}` }
   await tellAlone(run, connection, alone, options)
 }
@@ -250,16 +244,13 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const { id } = await serverNamed(connection, name)
   // oxlint-disable-next-line unicorn/no-thenable -- a parameter of the API
   const query = { wait: `${secondsIn(options.wait)}s`, ...(options.halt === true ? { then: 'halt' } : {}) }
-  let job: string | undefined
-  const stage = async () => {
-    ;({ job } = await connection.ask('PUT', `${SERVERS}/${id}/drain`, { query }))
-    return [id]
-  }
-  const changed = await applyAlone(run, connection, { of: [id], wanted: { state: 'drained' }, stage }, options)
-  if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(changed, options)}`, {})
+  const stage = () => connection.ask('PUT', `${SERVERS}/${id}/drain`, { query })
+  const alone = { of: [id], wanted: { state: 'drained' }, stage }
+  const { isChanged, job } = await applyAlone(run, connection, alone, options)
+  if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(isChanged, options)}`, {})
   if (job !== undefined) await followed(run, connection, job)
   // Programs are told once, when it is over.
-  if (options.json === true) run.json({ id, job, staged: options.stage === true, changed })
+  if (options.json === true) run.json({ id, job, staged: options.stage === true, changed: isChanged })
 }
 
 interface Job {
