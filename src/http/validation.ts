@@ -173,6 +173,15 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new ApiError('MALFORMED_REQUEST', 'The body must be a JSON object')
   }
+  try {
+    return fittingBody(body, validation)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new ApiError('MALFORMED_REQUEST', 'The body is nested too deeply')
+  }
+}
+
+function fittingBody(body: unknown, validation: Validation): unknown {
   if (problemsOf(body, validation).length === 0) return body
   const set = validation.withoutUnset(body)
   const errors = problemsOf(set, validation)
@@ -183,15 +192,10 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
 }
 
 function problemsOf(body: unknown, validation: Validation): readonly FieldError[] {
-  try {
-    const problems = validation.problems(body)
-    if (!holdsBroken(body)) return problems.slice(0, ERRORS_MAX)
-    const known = new Set(problems.map(({ field }) => field))
-    return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new ApiError('MALFORMED_REQUEST', 'The body is nested too deeply')
-  }
+  const problems = validation.problems(body)
+  if (!holdsBroken(body)) return problems.slice(0, ERRORS_MAX)
+  const known = new Set(problems.map(({ field }) => field))
+  return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
 }
 
 /** Whether there is one at all: where it is, is worked out then. */
