@@ -140,7 +140,7 @@ async function changes(
     ['the same as a multiple of `haproxy -c`', times(reload_ms)],
     ['the same without what HAProxy alone needs', spread(ours_ms)],
     ['that as a multiple of `haproxy -c`', times(ours_ms)],
-    ['apply of a change at run time', spread(runtime_ms)],
+    ['apply of a change at runtime', spread(runtime_ms)],
   ]
 }
 

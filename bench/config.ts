@@ -73,7 +73,7 @@ async function small(): Promise<void> {
       '20 real servers',
       ['what', 'ms (range)'],
       [
-        ['apply of a change at run time', spread(runtime_ms)],
+        ['apply of a change at runtime', spread(runtime_ms)],
         ['reload', spread(reload_ms)],
       ],
     )

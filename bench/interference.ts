@@ -177,7 +177,7 @@ export async function run(): Promise<void> {
       await daemon.data('PUT', '/services/apply')
     }
     for (const [title, change] of [
-      ['applies at run time', applied],
+      ['applies at runtime', applied],
       ['reloads', () => daemon.data('PUT', '/services/layer7proxy/reload')],
     ] as const) {
       const changes = startChanges(change)

@@ -129,7 +129,7 @@ async function measureChanges({ daemon }: BenchDaemon): Promise<void> {
     const rules = all.map((at) => (at === change ? ruleOf(at, [...hostsOf(at), `new-${change}.test`]) : ruleOf(at)))
     staged.push(await timed(() => daemon.data('PUT', '/layer7proxy/frontends/fe', { rules })))
     const pending = await daemon.data('GET', '/services/pending')
-    if (pending.changes[0]?.effect !== 'runtime') throw new Error(`not at run time: ${JSON.stringify(pending.changes)}`)
+    if (pending.changes[0]?.effect !== 'runtime') throw new Error(`not at runtime: ${JSON.stringify(pending.changes)}`)
     applied.push(await timed(() => daemon.data('PUT', '/services/apply')))
   }
   table(

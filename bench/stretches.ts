@@ -117,12 +117,12 @@ async function stretchesOf(count: number): Promise<ReadonlyMap<string, readonly 
       )
       await measure('review with files, of a weight', () => pending.preview())
       await measure('validate a weight', () => engine.validate())
-      await measure('apply a weight (run time)', apply)
+      await measure('apply a weight (runtime)', apply)
       await edit((draft) => draft.section('l7Frontends').merge(entry.id, { timeoutClient: 40 + n }))
       await measure('apply a timeout (reload)', apply)
       const members = n % 2 === 0 ? all.reals.slice(1) : all.reals
       await measure('stage a member', () => edit((d) => d.section('l7Backends').merge(all.id, { reals: members })))
-      await measure('apply a member (run time)', apply)
+      await measure('apply a member (runtime)', apply)
     }
   } finally {
     await worker.stop()

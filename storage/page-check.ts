@@ -115,7 +115,7 @@ class Tree {
     const page = this.#read(first)
     assertPage((page.readUInt16LE(FLAGS_AT) & KINDS) === IS_OVERFLOW, first, 'is not that of a large value')
     assertPage(page.readUInt32LE(LOWER_AT) >= count, first, 'has less pages than its value')
-    assertPage(first + BigInt(count) <= this.#pages, first, 'goes on behind the end of the file')
+    assertPage(first + BigInt(count) <= this.#pages, first, 'goes on beyond the end of the file')
   }
 
   /** Places of the nodes of a page, each within it. */
@@ -133,7 +133,7 @@ class Tree {
   }
 
   #read(number: bigint): Buffer {
-    assertPage(number < this.#pages, number, 'lies behind the end of the file')
+    assertPage(number < this.#pages, number, 'lies beyond the end of the file')
     const page = Buffer.allocUnsafe(this.#pageSize)
     const read = readSync(this.#file, page, 0, this.#pageSize, number * BigInt(this.#pageSize))
     assertPage(read === this.#pageSize, number, 'cannot be read')

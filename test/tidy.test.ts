@@ -73,7 +73,7 @@ const sources = files.filter((file) => /^(src|workers|storage)\/.*\.ts$/.test(fi
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const lineCount = (file: string) => read(file).trimEnd().split('\n').length
 
-/** Nothing is left of it at run time, so there is nothing to test. */
+/** Nothing is left of it at runtime, so there is nothing to test. */
 function holdsTypesOnly(file: string): boolean {
   const code = stripTypeScriptTypes(read(file)).replaceAll(/\/\*[^]*?\*\/|\/\/.*$|^import .*$|^export \{\}$/gm, '')
   return code.trim() === ''
@@ -177,6 +177,23 @@ t.test('documents break at 120 columns, but for tables and code', (t) => {
   t.end()
 })
 
+t.test('lines of a paragraph in a document are filled', (t) => {
+  // What stands in backticks stays in one line.
+  const word = /^\s*((?:`[^`]{1,58}`|\S)+)/
+  const isProse = (line: string) => line.trim() !== '' && !/^(#|\s*[|<]|>|!\[|\[[^\]]+\]: )/.test(line)
+  for (const file of documents) {
+    const prose = read(file).replaceAll(/^ *```[^]*?^ *```/gm, '')
+    const lines = prose.split('\n')
+    const short = lines.filter((line, index) => {
+      const next = lines[index + 1] ?? ''
+      if (!isProse(line) || !isProse(next) || /^\s*([-*]|\d+\.)\s/.test(next) || line.endsWith('  ')) return false
+      return line.length + 1 + (word.exec(next)?.[1]?.length ?? 0) <= 120
+    })
+    t.strictSame(short, [], file)
+  }
+  t.end()
+})
+
 t.test('comments break at 120 columns', (t) => {
   for (const file of files.filter((each) => CODE.test(each) && !FIXTURES.test(each) && /\.(ts|mjs)$/.test(each))) {
     const comments = read(file).match(/^ *(\/\/|\/?\*).*$/gm) ?? []
@@ -226,6 +243,8 @@ t.test('decisions are numbered once and named', (t) => {
     names.filter((name) => !/^\d{2,3}-[a-z0-9-]+\.md$/.test(name)),
     [],
   )
+  const untitled = names.filter((name) => !read(`docs/decisions/${name}`).startsWith(`# ${Number.parseInt(name)}. `))
+  t.strictSame(untitled, [], 'the title begins with the number')
   t.equal(new Set(names.map((name) => name.split('-')[0])).size, names.length, 'no number twice')
   t.end()
 })

@@ -40,7 +40,7 @@ export class VictoriaMetrics extends HttpPeer {
     }
     await this.get('/internal/force_flush')
     await this.get('/internal/force_merge')
-    // The merge goes on behind the answer.
+    // The merge goes on after the answer.
     await wait(3_000)
     const written_bytes = writtenBytes(server.pid) - before
     return { loadedBy: '/api/v1/import, merged', written_bytes, kept_bytes: diskBytes(this.folder) }

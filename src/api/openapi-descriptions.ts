@@ -7,9 +7,9 @@ import { refusalCodes } from './refusal-codes.ts'
  * and when it takes effect, and what it alone refuses.
  */
 
-const BY_HAPROXY = 'HAProxy takes it at run time where it can, else by a reload that drops no connection'
-const BY_KEEPALIVED = 'keepalived takes it at run time where it can, else by a reload that drops no connection'
-const BY_BOTH = 'HAProxy and keepalived take it at run time where they can, else by a reload that drops no connection'
+const BY_HAPROXY = 'HAProxy takes it at runtime where it can, else by a reload that drops no connection'
+const BY_KEEPALIVED = 'keepalived takes it at runtime where it can, else by a reload that drops no connection'
+const BY_BOTH = 'HAProxy and keepalived take it at runtime where they can, else by a reload that drops no connection'
 const BY_DAEMON = 'the daemon goes by it without touching a program'
 const BY_KERNEL = 'the addresses and routes of the kernel follow'
 const BY_SNMPD = 'snmpd is restarted with it'

@@ -91,7 +91,7 @@ export class RunningAppliance implements Appliance {
       node.archives,
       node.events,
       node.audit,
-      // Jobs end behind the engine: an apply that a job waits for ends, and its end is told.
+      // Jobs end after the engine: an apply that a job waits for ends, and its end is told.
       { close: () => node.jobs.close() },
       { start: () => this.#converge(), close: () => node.engine.released() },
       node.membership,

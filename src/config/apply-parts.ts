@@ -6,7 +6,6 @@ import type { ConfigView, RecordChange, SectionRecords } from '../model/sections
 import type { EnactorParts } from './enactor.ts'
 import type { May } from './needed-rights.ts'
 import type { OtherNodes } from './rollout/other-nodes.ts'
-import type { Waves } from './rollout/rollout.ts'
 
 /** Records that change at once: by what people do to their own account, and by how far an order is. */
 export type AmendedSection = 'users' | 'radiusUsers' | 'acmeOrders'
@@ -48,7 +47,6 @@ export type Rule = (desired: ConfigView, running: ConfigView) => Iterable<Proble
 export interface ApplyParts extends EnactorParts {
   /** Of the cluster; without them this node is the only one. */
   readonly others?: OtherNodes | undefined
-  readonly waves?: Waves | undefined
   /** Rules over the whole configuration that belong to no driver. */
   readonly rules: readonly Rule[]
   readonly clock: MachineClock

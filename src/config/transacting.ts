@@ -26,7 +26,7 @@ export function createTransacting({ transactions, editing, clock }: Parts): Tran
         () => transactions.forget(id),
       )
     },
-    // Behind the edits and commits that are under way: none of them may bring back what was rolled back.
+    // After the edits and commits that are under way: none of them may bring back what was rolled back.
     rollback: (id, asking) =>
       editing.between(() => {
         transactions.refuseForeign(id, asking.actor, (endpoint, touched) => asking.may(endpoint, touched))

@@ -7,7 +7,7 @@ export type Report =
       /** The made-up one of the first administrator. */
       readonly password?: string | undefined
     }
-  /** The machine is as it is configured; again behind each beginning anew. */
+  /** The machine is as it is configured; again after each beginning anew. */
   | { readonly state: 'runs'; readonly demoUrl?: string | undefined }
 
 export interface Starter {

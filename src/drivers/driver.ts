@@ -6,7 +6,7 @@ interface StepBase {
   /** What this step is for, shown in plan previews and in failures. */
   readonly why: string
   readonly timeout_ms: number
-  /** Behind everything else of the plan, also behind what the network loses. */
+  /** After everything else of the plan, also after what the network loses. */
   readonly isLast?: true
 }
 

@@ -129,7 +129,7 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
 
 /**
  * uWebSockets.js tells of a body that the socket did not take, and of nothing else: without one a client that reads
- * nothing could let answers pile up. So the connection ends behind an answer that has none.
+ * nothing could let answers pile up. So the connection ends after an answer that has none.
  */
 function sendHead(response: HttpResponse, answer: Answer, exchange: Exchange): void {
   const { status, slices, stream, relayed, body, length = Buffer.byteLength(body) } = answer

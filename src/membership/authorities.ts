@@ -6,7 +6,7 @@ import type { AuthorityPair, Members } from './members.ts'
 import type { Waiting } from './patience.ts'
 
 /**
- * Who certifies nodes. Every node can read the keys of the authorities, so a node that was removed may have: behind
+ * Who certifies nodes. Every node can read the keys of the authorities, so a node that was removed may have: after
  * each removal there are new ones. They come in three steps, none of which cuts anybody off, and each is taken when
  * every node has taken the one before: all take certificates of both, then all show those of the new ones, then nobody
  * takes those of the old ones any more.

@@ -24,7 +24,7 @@ export interface Patience {
   readonly ping_ms: number
   /** A node that was not heard for so long is lost. */
   readonly silent_ms: number
-  /** Behind the first attempt that failed; each one more doubles it. */
+  /** After the first attempt that failed; each one more doubles it. */
   readonly pause_min_ms: number
   readonly pause_max_ms: number
   /** For so long after somebody asked for the node its session is made again by itself. */

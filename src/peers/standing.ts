@@ -51,7 +51,7 @@ export async function askStanding({ at, nodeId, pin, credentials }: StandingPart
     ...at,
     servername: '',
     ALPNProtocols: [STANDING_PROTOCOL],
-    // Behind a removal others certify the nodes. The key is what counts, and whoever answers has it.
+    // After a removal others certify the nodes. The key is what counts, and whoever answers has it.
     rejectUnauthorized: false,
   })
   socket.on('error', () => undefined)

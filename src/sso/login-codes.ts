@@ -15,7 +15,7 @@ interface Kept<T> {
 }
 
 /**
- * What browsers are given behind a login at an identity provider: each code stands for what the provider has said, and
+ * What browsers are given after a login at an identity provider: each code stands for what the provider has said, and
  * is redeemed for it soon, and once. Nobody guesses it. A code that goes to the admin page stands in an address, which
  * somebody else could hand out: it is good in the browser that began the login only.
  */

@@ -69,7 +69,7 @@ export class CountingFarm {
       for (const [counter, value] of counters.entries()) if (!Number.isNaN(value)) counters[counter] = 0
   }
 
-  /** A server is removed at run time, or is there again and counts from zero. */
+  /** A server is removed at runtime, or is there again and counts from zero. */
   toggle(name: string): void {
     if (!this.current.objects.delete(name)) this.current.objects.set(name, nothing(name))
   }

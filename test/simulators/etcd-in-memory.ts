@@ -140,7 +140,7 @@ export class EtcdInMemory {
 
   #execute(operation: Operation, next: number, events: WatchEvent[]): OperationAnswer {
     if ('get' in operation) {
-      // Whoever reads behind a write of the same transaction finds what it has written.
+      // Whoever reads after a write of the same transaction finds what it has written.
       const { get, options } = operation
       const before = this.#revision
       if (events.length > 0) this.#revision = next

@@ -16,7 +16,7 @@ interface Asking {
   end(): Promise<void>
 }
 
-/** Asks again and again, each time behind the last answer. */
+/** Asks again and again, each time after the last answer. */
 function asking(ask: () => Promise<unknown>): Asking {
   const state = { asked: 0, failures: [] as string[], isOver: false }
   const all = (async () => {

@@ -148,7 +148,7 @@ t.test('a site of three machines', { skip: siteObstacle ?? false }, async (site)
     'members of etcd go by new lists, authorities and certificates, and read no more than those',
     async (t) => {
       for (const { machine, output } of [first, await spare]) {
-        // Two were removed, and behind each removal there are other authorities.
+        // Two were removed, and after each removal there are other authorities.
         const isSettled = async () =>
           /^(?=.*"authorities":\[3\])(?=.*"isInForce":true)/.test(
             await output('cat', '/var/lib/fulcrum/cluster/trust.json'),

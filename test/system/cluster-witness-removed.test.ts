@@ -97,7 +97,7 @@ t.test('a witness', async (t) => {
     t.match(await peerErrorOf(client.forward({ ...request, who })), { kind: 'unreachable' })
   })
 
-  await t.test('follows the change of authorities behind a removal', async (t) => {
+  await t.test('follows the change of authorities after a removal', async (t) => {
     t.ok(await removes(left, right))
     const trust = await until(
       'the new authorities alone',

@@ -75,7 +75,7 @@ t.test(
     let [now, next]: ['one' | 'two', 'one' | 'two'] = ['two', 'one']
     for (let round = 0; round < ROUNDS; round += 1) {
       const { revision: before } = await daemon.data('GET', '/services/pending')
-      // They walk through the time that it takes, and the last one comes behind the answer.
+      // They walk through the time that it takes, and the last one comes after the answer.
       const delay_ms = apply_ms * ((round + random.next().value) / ROUNDS) ** 2
       const going = apply(next)
       if (round < ROUNDS - 1) await wait(delay_ms)

@@ -215,7 +215,7 @@ t.test('who is not trusted is refused', { skip }, async (test) => {
     ['a certificate that is revoked', revoked],
     ['a member of another authority', { ...credentials, ca: stranger.ca }],
   ] as const) {
-    // The alert may be lost behind a reset, and etcd tells a revoked certificate nothing but that.
+    // The alert may be lost after a reset, and etcd tells a revoked certificate nothing but that.
     const { kind } = await errorOf(cluster.client(0, { credentials: shownBy }).put('a', 'c'))
     test.match(kind, /^(untrusted|unknown-outcome)$/, why)
   }

@@ -124,7 +124,7 @@ t.test('an older node grants nothing of a right for some records', withHistory(b
   await older.daemon.start()
   await older.daemon.login()
   await joinedAgain(older)
-  test.equal((await asAnn(older, 'GET', RIPS)).status, 403, 'nor does it grant more behind a start')
+  test.equal((await asAnn(older, 'GET', RIPS)).status, 403, 'nor does it grant more after a start')
   test.match(await fresh.daemon.data('GET', `/rbac/roles/${role}`), { name: 'shop', endpoints: { length: 3 } })
   test.equal((await asAnn(fresh, 'PUT', `${RIPS}/${bank}`, { port: 82 })).status, 404)
   test.equal((await asAnn(fresh, 'PUT', '/services/apply', { mine: true })).status, 200)

@@ -56,7 +56,7 @@ class Started {
 
   async end(signal: NodeJS.Signals): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
-    // Its last lines may come behind its end.
+    // Its last lines may come after its end.
     const closed = once(this.child, 'close')
     this.child.kill(signal)
     const [code] = await closed

@@ -82,7 +82,7 @@ t.test('a browser logs in at a provider, and its session works until it is ended
     test.notOk(`${daemon.stdout}${daemon.stderr}`.includes(secret), 'no secret is in the log')
 })
 
-t.test('somebody without a record has what his groups are mapped to, also behind a crash', async (test) => {
+t.test('somebody without a record has what his groups are mapped to, also after a crash', async (test) => {
   const { provider, daemon, baseUrl } = await fixture(test)
   const role = async (name: string, path: string) => {
     const body = { name, users: [], groups: [], endpoints: [{ path, methods: ['GET'] }] }

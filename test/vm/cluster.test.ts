@@ -96,7 +96,7 @@ t.test('a cluster of three machines', { skip: (await siteObstacle()) ?? false },
   ) => {
     let isOn = true
     let failed_ms = Infinity
-    /** When edits at `goesOn` were answered that had been sent behind the failure. */
+    /** When edits at `goesOn` were answered that had been sent after the failure. */
     const since_ms: number[] = []
     const counts = new Map(at.map((node) => [node, 0]))
     const write = async (node: Appliance) => {

@@ -134,7 +134,7 @@ async function startSite(t: Test) {
 
 t.setTimeout(1_200_000)
 
-t.test('connections of Layer 4 behind a failover', { skip: guestObstacle() ?? false }, async (t) => {
+t.test('connections of Layer 4 after a failover', { skip: guestObstacle() ?? false }, async (t) => {
   const { guest, must, inside, soon, configure, keepalived, daemons, moveTo, hold } = await startSite(t)
 
   await t.test('every node tells the others and listens', async (t) => {

@@ -45,7 +45,7 @@ export interface Director {
   /** Its port in the network of the clients. */
   readonly port: string
   shell(script: string): Promise<string>
-  /** Starts what serves, as behind a boot. */
+  /** Starts what serves, as after a boot. */
   serve(): Promise<void>
   /** Lets it give its addresses away, or have them. */
   may(have: boolean): Promise<void>

@@ -59,7 +59,7 @@ class Haproxy {
   readonly #silent: SilentSessions | undefined
   /** Where the workers of an observed master listen themselves; found out once for each worker. */
   #workers: { readonly pid: number; readonly target: SocketTarget | undefined } | undefined
-  /** What the last figures came from; not known behind an answer without figures. */
+  /** What the last figures came from; not known after an answer without figures. */
   #found: 'master-socket' | 'stats-socket' | undefined
   /** The process that answered last. */
   #pid: number | undefined

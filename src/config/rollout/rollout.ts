@@ -25,12 +25,6 @@ export const NO_OTHERS: OtherNodes = {
   ask: (nodeId) => Promise.reject(new Error(`${nodeId} is not asked`)),
 }
 
-/** The order in which nodes enact: those of one group at once, and none before the group before it is done. */
-export type Waves = (nodeIds: readonly string[], here: string) => readonly (readonly string[])[]
-
-/** The node that was asked goes last: what cuts it off from the others has then answered, or is not kept. */
-const othersFirst: Waves = (nodeIds, here) => [nodeIds.filter((id) => id !== here), [here]]
-
 const PREPARE_MS_MAX = 30_000
 const ENACT_MS_MAX = 120_000
 
@@ -39,7 +33,6 @@ export interface RolloutParts {
   readonly store: ConfigStore
   readonly nodeId: string
   readonly log: Log
-  readonly waves?: Waves | undefined
   /** Takes what is enacted here, while nobody knows whether it stays. */
   readonly hold: (header: RevisionHeader, enacted: Enacted) => void
 }
@@ -86,10 +79,10 @@ export class Rollout implements Reach {
   }
 
   async enact(here: () => Promise<Enacted>): Promise<Enacted> {
-    const { waves = othersFirst, nodeId } = this.#parts
     const done: Exclude<RolloutAnswer, { ok: false }>[] = []
-    for (const wave of waves([nodeId, ...this.#targets.map(({ id }) => id)], nodeId)) {
-      const all = await Promise.all(wave.map(async (id) => [this.#named(id), await this.#enactOn(id, here)] as const))
+    // The node that was asked goes last: what cuts it off from the others has then answered, or is not kept.
+    for (const wave of [this.#targets, [this.#here]]) {
+      const all = await Promise.all(wave.map(async (node) => [node, await this.#enactOn(node.id, here)] as const))
       const lost = all.find(([, answer]) => answer === 'lost')
       const refused = all.flatMap(refusedBy)
       const [first] = refused
@@ -98,7 +91,7 @@ export class Rollout implements Reach {
       for (const [, answer] of all) if (answer !== 'lost' && answer.ok) done.push(answer)
     }
     const enacted = this.#enactedHere
-    if (enacted === undefined) throw new Error('no wave has this node')
+    if (enacted === undefined) throw new Error('this node has enacted nothing')
     return {
       isDryRun: done.some(({ isDryRun }) => isDryRun),
       warnings: [...done.flatMap(({ warnings }) => warnings), ...this.#missed.map(missedWarning)],
@@ -106,10 +99,6 @@ export class Rollout implements Reach {
       keep: () => enacted.keep(),
       takeBack: (why, output) => this.#takenBack(this.#here.name, { why, output }, []),
     }
-  }
-
-  #named(nodeId: string): NodeName {
-    return this.#targets.find(({ id }) => id === nodeId) ?? this.#here
   }
 
   #enactOn(nodeId: string, here: () => Promise<Enacted>): Promise<Said> {

@@ -5,7 +5,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { interfacePlace } from '../interface-names.ts'
 
 /**
- * Kernels tell each other which client is connected to which real server, so that connections go on behind a failover.
+ * Kernels tell each other which client is connected to which real server, so that connections go on after a failover.
  * They do so by multicast that nobody signs: whoever is on that link can listen, and invent connections. So it is for
  * an interface that a person names, and that carries nothing else.
  */

@@ -19,7 +19,7 @@ const page = (
 <h1>You are logged in</h1><p>Give this code to the program that sent you here; it is good for one minute, once:</p>
 <p><code id="code">${code}</code></p><p>It opens a session with <code>POST /api/v1${path}</code>. You may close this page.</p></html>`
 
-/** What a browser is shown behind a login: a code for the endpoint of this way, or the admin page, which redeems it. */
+/** What a browser is shown after a login: a code for the endpoint of this way, or the admin page, which redeems it. */
 export const doneLogin = ({ code, isForPage }: FinishedLogin, via: 'saml' | 'oidc') =>
   Reply.bytes({
     ...(isForPage ? { status: 303 } : {}),

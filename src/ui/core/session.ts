@@ -46,7 +46,7 @@ export const loginNotice = signal<{ readonly tone: 'good' | 'bad'; readonly text
   undefined,
 )
 
-/** When the page opens: behind a login at an identity provider, or where the cookie of this browser is of a session. */
+/** When the page opens: after a login at an identity provider, or where the cookie of this browser is of a session. */
 export async function begin(sso: SsoEnd | undefined): Promise<void> {
   if (sso !== undefined && 'by' in sso) loginNotice.value = { tone: 'bad', text: sso }
   try {

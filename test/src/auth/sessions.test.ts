@@ -179,7 +179,7 @@ t.test('a ticket brings fresh tokens for as long as its session lives', async (t
   const { session, token } = await sessions.create('user-1', { via: 'password', address: '' })
   const ticket = sessions.ticket(session.id)
   test.equal(sessions.authenticate(ticket), 'invalid', 'which opens nothing by itself')
-  test.match(sessions.authenticate(open().resume(ticket) ?? ''), { id: session.id }, 'also behind a restart')
+  test.match(sessions.authenticate(open().resume(ticket) ?? ''), { id: session.id }, 'also after a restart')
   test.equal(sessions.resume(token), undefined)
   test.equal(sessions.resume(''), undefined)
   await sessions.end(({ id }) => id === session.id)

@@ -644,7 +644,7 @@ t.test('closing ends what waits', async (t) => {
     full.etcd.loses = () => true
     await fill(first, first.log.position + 2)
     full.folding.failures = Infinity
-    // The pause behind the end of the watch would not end, so it finds the hole by an edit.
+    // The pause after the end of the watch would not end, so it finds the hole by an edit.
     const lost = refusal(full.log.append(staged('x', 1), full.log.position))
     await when(() => full.said.length > 0)
     await full.log.close()

@@ -148,7 +148,7 @@ t.test('who does not trust us', async (test) => {
     { ...CREDENTIALS, certificate: stranger.certificate, key: stranger.key },
     { ...CREDENTIALS, certificate: '', key: '' },
   ]) {
-    // The alert may be lost behind a reset; then of a write nobody knows.
+    // The alert may be lost after a reset; then of a write nobody knows.
     const { kind } = await errorOf(gateway(test, url, shown).ask(WRITE, LONG))
     test.match(kind, /^(untrusted|unknown-outcome)$/)
   }

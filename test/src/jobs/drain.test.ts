@@ -223,7 +223,7 @@ t.test('a start of the daemon goes on with what is left of the wait', async (tes
   const waiting = start({ wait_s: 60 })
   await new Promise((resolve) => setTimeout(resolve, 50))
   ending.abort()
-  await test.rejects(waiting, { name: 'AbortError' }, 'what only waits does not go on behind its end')
+  await test.rejects(waiting, { name: 'AbortError' }, 'what only waits does not go on after its end')
   const memory = news.map((one) => one.memory).find((one) => one !== undefined)
   test.match(memory, { ripId: 'r', wait_s: 60, until_ms: began_ms + 60_000 })
   clock.advance(58_000)

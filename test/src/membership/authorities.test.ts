@@ -211,6 +211,6 @@ t.test('in the middle of a change, nodes of either authority reach each other, a
   t.equal(await isLetIn(knowing, old), false, 'its list is that of the other authority')
   t.equal(await isLetIn(knowing, young), true)
   const later = { ...young, ca: pairs[1]?.certificates.client ?? '', crls: young.crls.slice(1) }
-  t.equal(await isLetIn(later, old), false, 'behind the change')
+  t.equal(await isLetIn(later, old), false, 'after the change')
   t.equal(await isLetIn(later, young), true)
 })

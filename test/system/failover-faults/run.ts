@@ -169,7 +169,7 @@ async function move(world: World): Promise<void> {
   const moved_us = now_us()
   if (answer.status !== 200) await broken(world, `a planned move: ${answer.status} ${answer.text}`)
   const why = await settled(world)
-  if (why !== undefined) await broken(world, `behind a planned move: ${why}`)
+  if (why !== undefined) await broken(world, `after a planned move: ${why}`)
   const gap_ms = longestGap(client.gaps, { from_us, to_us: now_us() }) / 1000
   report.add(MOVE, { gap_ms, atHolder: true, settled_ms: (now_us() - moved_us) / 1000 })
 }

@@ -104,7 +104,7 @@ t.test('a torn answer is no answer, wherever it is torn', async (t) => {
   t.equal(scanned(bytesOf("Can't find the target PID matching the prefix '@1'\n\n")), undefined)
 })
 
-t.test('the header is found behind another answer; many rows grow the arrays', async (t) => {
+t.test('the header is found after another answer; many rows grow the arrays', async (t) => {
   const rows = Array.from({ length: 1_000 }, (_, i) => `be,s${i},${i},2,3,4,2,,`)
   const bytes = bytesOf(`#<PID> <type>\n9 master\n\n${HEADER}\n${rows.join('\n')}\n\n`)
   t.equal(findHeader(bytes)?.start, 24)
