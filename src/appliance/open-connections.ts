@@ -5,7 +5,7 @@ import type { Settings } from '../settings.ts'
 
 interface Figures {
   readonly settings: Pick<Settings, 'profile'>
-  readonly layer7: { readonly live: Pick<Layer7Stats['live'], 'sessions'> }
+  readonly layer7: Pick<Layer7Stats, 'sessions'>
   readonly layer4: { readonly live: Pick<Layer4Stats['live'], 'connections'> }
 }
 
@@ -15,7 +15,7 @@ interface Figures {
  */
 export function openConnections({ settings, layer7, layer4 }: Figures, ripId: string): number | undefined {
   const kernel = settings.profile === 'trial' ? [] : layer4.live.connections(ripId)
-  return sumOf([...layer7.live.sessions(ripId), ...kernel])
+  return sumOf([...layer7.sessions(ripId), ...kernel])
 }
 
 /** What another node asks. */

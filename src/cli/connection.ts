@@ -56,9 +56,9 @@ export class Unreachable extends Failure {
   readonly isUnsent: boolean
 
   /** `method`: of what was asked for, and may be done where only its answer is lost. */
-  constructor(url: string, error: unknown, { isUnsent = false, method = 'GET' } = {}) {
+  constructor(url: string, error: unknown, { isUnsent = hasNotConnected(error), method = 'GET' } = {}) {
     const isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
-    const isDoubtful = isLost && !isUnsent && method !== 'GET'
+    const isDoubtful = !isUnsent && method !== 'GET'
     const advice = isDoubtful ? '; what was asked for may be done: look before you repeat it' : ''
     super(`${url} cannot be reached: ${reasonOf(error)}${advice}`)
     this.isLost = isLost
@@ -279,6 +279,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no way to it',
   ETIMEDOUT: 'it does not answer',
 }
+
+const hasNotConnected = (error: unknown): boolean =>
+  ['connect', 'getaddrinfo'].includes(String(Reflect.get(Object(error), 'syscall')))
 
 function reasonOf(error: unknown): string {
   const code: unknown = Reflect.get(Object(error), 'code')

@@ -53,6 +53,8 @@ export interface PowerParts {
     readonly executor: Pick<PlanExecutor, 'execute'>
     readonly facts: Pick<MachineFacts, 'sessions'>
   }
+  /** Connections of these frontends in the last second, those that old workers of HAProxy still serve included. */
+  readonly layer7: { frontendSessions(frontends: readonly string[]): number }
   readonly running: ConfigView
   /** Refuses a caller that may not use these endpoints any more. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
@@ -175,7 +177,7 @@ export class Power implements PowerActor {
     if (statsSocket === undefined || names.length === 0 || this.#isClosing) return
     await this.#command('disable', 'take no new connections')
     while (!this.#isClosing) {
-      const left = await facts.sessions(statsSocket, names)
+      const left = Math.max(await facts.sessions(statsSocket, names), this.#parts.layer7.frontendSessions(names))
       if (left === 0) return
       if (this.#parts.clock.uptime_ms() >= deadline_ms)
         return this.#parts.log.warn('connections are cut off', { connections: left })

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { ObjectKind } from '../../storage/archive/catalog.ts'
 import { DAMAGED, damageText } from '../../storage/archive/damage.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
-import type { Tier } from '../../storage/archive/tiers.ts'
+import { CORE_COUNT, type Tier } from '../../storage/archive/tiers.ts'
 import type {
   ArchiveOptions,
   FromArchive,
@@ -111,6 +112,16 @@ export abstract class ArchiveSide<Source, Tick> {
   /** What the thread has to be told before it can go on; undefined when it knows. */
   news(): ToArchiveThread | undefined {
     return undefined
+  }
+
+  /** Of one object, in the last second; undefined where that is not known. */
+  protected lastSessions(kind: ObjectKind, name: string, backend: string): number | undefined {
+    const object = this.#objects.find(kind, name, backend)
+    if (object === undefined) return undefined
+    const out = new Float64Array(CORE_COUNT)
+    const isRead = this.#scaled?.readBase(object, this.#hwm_s - this.#step_s, this.#hwm_s, out, CORE_COUNT)
+    const [sessions = Number.NaN] = out
+    return isRead !== true || Number.isNaN(sessions) ? undefined : sessions
   }
 
   #open({ header, slabs, objects }: FromArchive<Tick> & { readonly type: 'ready' }): void {

@@ -51,6 +51,23 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     return this.#state
   }
 
+  /**
+   * Sessions of a real server in each backend that holds it; undefined while HAProxy does not say. Unlike HAProxy's own
+   * figure, the archive's has those that old workers still serve after a reload; of more than sixteen old workers, some
+   * are only in that of the next second.
+   */
+  sessions(ripId: string): readonly (number | undefined)[] {
+    return this.live.sessions(ripId).map(({ proxy, server, count }) => {
+      if (count === undefined) return undefined
+      return Math.max(count, this.lastSessions('server', server, proxy) ?? 0)
+    })
+  }
+
+  /** Connections of frontends in the last second, counted like those. */
+  frontendSessions(ids: readonly string[]): number {
+    return ids.reduce((sum, id) => sum + (this.lastSessions('frontend', id, '') ?? 0), 0)
+  }
+
   /** Resolves when the next poll has ended (answered or not) and its second is committed, or none comes for long. */
   waitTick(): Promise<void> {
     return this.#tick.promise

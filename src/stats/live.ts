@@ -161,12 +161,15 @@ export class LiveAnswers implements FrameSource {
     return healthOf(this.#statuses(ripId))
   }
 
-  /** Sessions of a real server in each backend that holds it; undefined while HAProxy does not say. */
-  sessions(ripId: string): readonly (number | undefined)[] {
+  /**
+   * Sessions that the current worker has with a real server in each backend that holds it; undefined while HAProxy does
+   * not say. Proxy and server are what HAProxy calls them.
+   */
+  sessions(ripId: string): readonly { readonly proxy: string; readonly server: string; readonly count?: number }[] {
     return (this.#names.backendsOfRip(ripId) ?? []).map((backend) => {
-      const called = calledIn(backend, ripId)
-      const count = this.figure(rowKey('server', backend.called ?? backend.id, called), 'scur')
-      return count === undefined ? undefined : Number(count)
+      const [proxy, server] = [backend.called ?? backend.id, calledIn(backend, ripId)]
+      const count = this.figure(rowKey('server', proxy, server), 'scur')
+      return count === undefined ? { proxy, server } : { proxy, server, count: Number(count) }
     })
   }
 

@@ -117,8 +117,12 @@ t.test('a node with another name and another address', async (t) => {
     t.notOk([old.id, lost.id].includes(found[0]?.id ?? ''))
     t.match(daemon.stderr, /does not come up, and is replaced/)
     await daemon.login()
-    await addRip(third, 'behind it')
-    t.equal((await ripsOf(first)).length, 4)
+    await addRip(third, 'after it')
+    await until(
+      'the entry',
+      () => ripsOf(first),
+      (names) => names.length === 4,
+    )
   })
   return undefined
 })

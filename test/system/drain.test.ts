@@ -43,8 +43,15 @@ t.test('a drain with wait and then: a job follows the last connections and takes
   const next = await conversation(test, port)
   test.equal(await next.say('new'), 'second new', 'new connections go elsewhere')
   test.equal(await long.say('still here'), 'first still here', 'the open one goes on')
-  await sleep(1_000)
-  test.equal((await job()).state, 'running')
+  // A reload leaves the connection with a worker that takes no new ones.
+  await daemon.data('PUT', `/layer7proxy/backends/${backendId}`, { timeoutServer: 900 })
+  const { changes: reloading } = await daemon.data('GET', '/services/pending')
+  const own = reloading.find(({ resourceId }: { readonly resourceId: string }) => resourceId === backendId)
+  test.equal(own.effect, 'reload')
+  await daemon.data('PUT', '/services/apply', { changes: [own.id] })
+  test.equal(await long.say('and now'), 'first and now')
+  await sleep(6_000)
+  test.match(await job(), { state: 'running', step: '1 connection is left' })
   long.end()
   test.match(await until('the end of the job', job, ({ state }) => state !== 'running'), {
     state: 'succeeded',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { until } from './api-client.ts'
 import { startAppliance } from './appliance-container.ts'
@@ -22,8 +23,8 @@ t.setTimeout(1_800_000)
 
 type Site = Awaited<ReturnType<typeof startAppliance>>
 
-/** A balanced origin, and a request to it that ends when /run/answer is there. */
-async function slowRequest(machine: Site['machine'], api: Site['api']) {
+/** A balanced origin, and a request to it that ends when /run/answer is there: by an old worker, after a reload. */
+async function slowRequest(machine: Site['machine'], api: Site['api'], isReloaded = false) {
   // As a unit of its own: what was entered from outside would stand still when the machine stops everything, and keep
   // it.
   const origin = await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)
@@ -39,19 +40,24 @@ async function slowRequest(machine: Site['machine'], api: Site['api']) {
   await until('traffic', async () => (await fetch('/')).stdout === 'origin')
   const slow = fetch('/slow')
   await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
+  if (isReloaded) {
+    await api.request('PUT', `/layer7proxy/backends/${defaultBackendId}`, { timeoutServer: 900 })
+    const reloaded = await api.request('PUT', '/services/apply')
+    if (reloaded.status !== 200) throw new Error(reloaded.text)
+  }
   return { fetch, slow }
 }
 
-for (const { change, exitCode } of [
-  { change: 'reboot', exitCode: ENDED_BY_RESTART },
-  { change: 'halt', exitCode: 0 },
+for (const { change, exitCode, isReloaded } of [
+  { change: 'reboot', exitCode: ENDED_BY_RESTART, isReloaded: true },
+  { change: 'halt', exitCode: 0, isReloaded: false },
 ] as const) {
   t.test(
     `${change}: answered first, then connections end, then the machine`,
     { skip: obstacle ?? false },
     async (t) => {
       const { machine, api, node } = await startAppliance(t)
-      const { fetch, slow } = await slowRequest(machine, api)
+      const { fetch, slow } = await slowRequest(machine, api, isReloaded)
       const answer = await api.request('PUT', `/${node}/system/${change}?drain=60`)
       t.equal(answer.status, 200, answer.text)
       t.strictSame(answer.data, [])
@@ -59,6 +65,8 @@ for (const { change, exitCode } of [
       t.equal((await api.request('PUT', `/${node}/system/halt`)).status, 409, 'once')
       // 7: nobody listens there any more.
       await until('closed door', async () => (await fetch('/')).exitCode === 7)
+      // A machine that waits for nobody would be down by then.
+      await sleep(2_000)
       await machine.run('touch', '/run/answer')
       t.equal((await slow).stdout, 'slow', 'who was there is served to the end')
       t.equal(await machine.ended, exitCode)

@@ -23,8 +23,22 @@ export const moving = (command: Command): Command =>
 /** What an apply says that has nothing to warn of. */
 const APPLIED = 'Changes applied'
 
+/** Sections that say who may come in and do what: their changes go live together, and are taken back together. */
+export const ACCESS: ReadonlySet<string> = new Set([
+  'users',
+  'groups',
+  'roles',
+  'radiusConfigs',
+  'radiusUsers',
+  'samlConfigs',
+  'oidcConfigs',
+  'loginPolicies',
+])
+
 interface PendingChange {
   readonly id: string
+  /** The section that it is of. */
+  readonly resource: string
   readonly op: 'create' | 'update' | 'delete'
   readonly resourceId: string
   readonly name: string
@@ -38,6 +52,8 @@ interface Alone {
   readonly of: readonly string[]
   /** What it makes of them: where just this is pending already, it goes live. */
   readonly wanted?: Data
+  /** It is a change of users or roles. */
+  readonly isOfAccess?: boolean
   readonly stage: () => Promise<Received<unknown>>
 }
 
@@ -56,14 +72,18 @@ interface Applied {
 export async function applyAlone(
   run: Run,
   connection: Connection,
-  { of, wanted = {}, stage }: Alone,
+  { of, wanted = {}, isOfAccess = false, stage }: Alone,
   { stage: isStaged = false, message, acceptWarnings }: Moving,
 ): Promise<Applied> {
-  const before = await pendingOf(connection, of)
-  if (!isStaged) refuseOthers(before, wanted)
+  const before = await pendingNow(connection)
+  const ofThese = (ids: readonly string[]) => (change: PendingChange) => ids.includes(change.resourceId)
+  if (!isStaged) {
+    refuseOthers(before.filter(ofThese(of)), wanted)
+    if (isOfAccess) refuseAccess(before.filter((change) => !ofThese(of)(change)))
+  }
   const { data, job } = await stage()
   const [first = String(Reflect.get(Object(data), 'id')), ...others] = of
-  const own = await pendingOf(connection, [first, ...others])
+  const own = (await pendingNow(connection)).filter(ofThese([first, ...others]))
   const done = { id: first, isChanged: own.length > 0, job }
   if (!done.isChanged || isStaged) return done
   const body = { changes: own.map(({ id }) => id), ...(message === undefined ? {} : { comment: message }) }
@@ -76,7 +96,8 @@ export async function applyAlone(
   } catch (error) {
     const isNew = ({ id }: PendingChange) => before.every((change) => change.id !== id)
     // Where nobody answered, it may have gone live.
-    if (error instanceof Failure && !(error instanceof Unreachable)) await discard(run, connection, own.filter(isNew))
+    if (error instanceof Failure && !(error instanceof Unreachable))
+      await takeBack(run, connection, own.filter(isNew), job)
     throw error
   }
   return done
@@ -110,10 +131,8 @@ export async function tellAlone(
 export const unless = (isChanged: boolean, { stage }: Moving): string =>
   !isChanged ? ' already' : stage === true ? ', once it is applied' : ''
 
-async function pendingOf(connection: Connection, ids: readonly string[]): Promise<readonly PendingChange[]> {
-  const { changes } = await connection.get<{ readonly changes: readonly PendingChange[] }>('/services/pending')
-  return changes.filter(({ resourceId }) => ids.includes(resourceId))
-}
+const pendingNow = async (connection: Connection): Promise<readonly PendingChange[]> =>
+  (await connection.get<{ readonly changes: readonly PendingChange[] }>('/services/pending')).changes
 
 function refuseOthers(pending: readonly PendingChange[], wanted: Data): void {
   for (const { op, name, by, after } of pending) {
@@ -125,12 +144,49 @@ function refuseOthers(pending: readonly PendingChange[], wanted: Data): void {
   }
 }
 
-async function discard(run: Run, connection: Connection, changes: readonly PendingChange[]): Promise<void> {
-  for (const { id } of changes) {
-    await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`).catch((error: unknown) => {
-      run.terminal.err(
-        `${printable(`it is still pending: ${error instanceof Error ? error.message : String(error)}`)}\n`,
-      )
-    })
+/** An apply would refuse some of them without the others, and taking some back would take all. */
+function refuseAccess(pending: readonly PendingChange[]): void {
+  const [first, ...more] = pending.filter(({ resource }) => ACCESS.has(resource))
+  if (first === undefined) return
+  const told = `${first.name}, by ${first.by}${more.length === 0 ? '' : `, and ${more.length} more`}`
+  const advice = 'they go live together: apply or discard those first, or say --stage'
+  throw new Failure(printable(`other changes of users or roles are pending (${told}), and ${advice}`))
+}
+
+/** Takes back what was staged just now. */
+async function takeBack(
+  run: Run,
+  connection: Connection,
+  changes: readonly PendingChange[],
+  job: string | undefined,
+): Promise<void> {
+  try {
+    const isOther = ({ id }: PendingChange) => changes.every((change) => change.id !== id)
+    if (changes.some(({ resource }) => ACCESS.has(resource)))
+      refuseAccess((await pendingNow(connection)).filter(isOther))
+    for (const { id } of changes) await discardOne(connection, id)
+  } catch (error) {
+    run.terminal.err(`${printable(`it is still pending: ${error instanceof Error ? error.message : String(error)}`)}\n`)
   }
+  if (job !== undefined) await cancel(run, connection, job)
+}
+
+/** Answers what is told of it; undefined where it is gone, as a change of access is that went with another. */
+export async function discardOne(connection: Connection, id: string): Promise<string | undefined> {
+  try {
+    return (await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)).message
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** A drain may wait for what somebody else has staged, and would go on with their apply. */
+async function cancel(run: Run, connection: Connection, job: string): Promise<void> {
+  await connection.ask('PUT', `/jobs/${encodeURIComponent(job)}/cancel`).catch((error: unknown) => {
+    // It has ended by itself where its change was taken back.
+    if (error instanceof Refusal && error.code === 'NOT_SUPPORTED') return
+    const why = error instanceof Error ? error.message : String(error)
+    run.terminal.err(`${printable(`the job ${job} is not cancelled: ${why}`)}\n`)
+  })
 }

@@ -193,7 +193,8 @@ export async function applyFile(
     return
   }
   if (kept === undefined) await agreeTo(run, found, document, options)
-  const areSeen = kept === undefined ? options.yes !== true : areAmong(found.warnings, kept.warnings)
+  const areShown = options.json !== true && options.yes !== true
+  const areSeen = kept === undefined ? areShown : areAmong(found.warnings, kept.warnings)
   const terms = termsOf(options, found.warnings.length > 0 && areSeen)
   const applied = await connection.ask('PUT', `/config/plans/${encodeURIComponent(found.planId)}/apply`, {
     body: terms,

@@ -5,7 +5,7 @@ import { inOwnWords } from '../connection.ts'
 import { socketPathOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
-import { applyWarned } from './alone.ts'
+import { applyWarned, discardOne } from './alone.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
 
 /** What is pending, and how it goes live. */
@@ -119,7 +119,7 @@ async function pending(run: Run, { isWide = false, ...common }: Common & { reado
 async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   const connection = run.connect(options)
   const all = await connection.get<Pending>('/services/pending', options.wide === true ? { render: 'true' } : {})
-  const found = chosenOf(run, all, options)
+  const found = chosenOf(all, options, options.mine === true ? await whoAsks(run, options) : undefined)
   if (found.changes.length === 0) {
     if (options.json === true) run.json({ changed: false })
     else
@@ -131,46 +131,50 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   const apply = (areSeen: boolean) =>
     connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, areSeen), ...choiceOf(found, options) } })
   // Of some changes, or by somebody's edit meanwhile, there are warnings that were not shown.
-  const areShown = found.warnings.length > 0
+  const areShown = options.json !== true && found.warnings.length > 0
   const applied =
     options.yes === true ? await apply(false) : await applyWarned(run, (isFirst) => apply(areShown || !isFirst))
   tellApplied(run, applied, options)
 }
 
 /** What of the pending changes is to go live. */
-function chosenOf(run: Run, all: Pending, options: ApplyAll): Pending {
-  const { mine, only } = options
+function chosenOf(all: Pending, { mine, only }: ApplyAll, user: string | undefined): Pending {
   if (mine !== true && only === undefined) return all
-  const strange = only?.find((wanted) => all.changes.every(({ id }) => id !== wanted))
-  if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
-  const isChosen = mine === true ? isOf(whoAsks(run, options)) : ({ id }: PendingChange) => only?.includes(id) === true
+  refuseStrange(all, only ?? [])
+  const isChosen = mine === true ? isOf(user) : ({ id }: PendingChange) => only?.includes(id) === true
   const changes = all.changes.filter(isChosen)
   if (changes.length === all.changes.length) return all
   // Warnings, and the difference of generated files, are those of all changes; what some come to, their apply tells.
   return { revision: all.revision, changes, warnings: [] }
 }
 
-/** E-mail of who asks; undefined where only the daemon knows whose the token is. */
-function whoAsks(run: Run, common: Common): string | undefined {
+function refuseStrange({ changes }: Pending, ids: readonly string[]): void {
+  const strange = ids.find((wanted) => changes.every(({ id }) => id !== wanted))
+  if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
+}
+
+/** E-mail of who asks. */
+async function whoAsks(run: Run, common: Common): Promise<string> {
   const { user, token, url } = run.contextOf(common)
   if (user !== '') return user
-  return token === undefined && socketPathOf(url) !== undefined ? LOCAL_ROOT : undefined
+  if (token === undefined && socketPathOf(url) !== undefined) return LOCAL_ROOT
+  return (await run.connect(common).get<{ readonly email: string }>('/localUsers/me')).email
 }
 
 /** Whether nobody else has had a hand in it. */
 const isOf =
   (user: string | undefined) =>
   ({ by, alsoBy }: PendingChange): boolean =>
-    alsoBy.length === 0 && (user === undefined || by?.toLowerCase() === user.toLowerCase())
+    alsoBy.length === 0 && by?.toLowerCase() === user?.toLowerCase()
 
 /** More are not taken by their ids. */
 const CHOSEN_MAX = 10_000
 
 /** What somebody has looked at goes live, and nothing that was staged meanwhile. */
 function choiceOf({ changes }: Pending, { mine, only }: ApplyAll): object {
-  if (mine === true) return { mine }
   if (only !== undefined) return { changes: only }
-  return changes.length > CHOSEN_MAX ? {} : { changes: changes.map(({ id }) => id) }
+  if (changes.length > CHOSEN_MAX) return mine === true ? { mine } : {}
+  return { changes: changes.map(({ id }) => id) }
 }
 
 interface Discarding extends Common {
@@ -184,9 +188,10 @@ async function discard(run: Run, ids: readonly string[], options: Discarding): P
   if (wholes + Math.min(ids.length, 1) !== 1) throw new Failure('say ids, --mine or --all')
   if (ids.length === 0)
     return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
+  refuseStrange(await connection.get<Pending>('/services/pending'), ids)
   for (const id of ids) {
-    const { message } = await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)
-    if (options.json !== true) run.terminal.out(`${printable(message)}.\n`)
+    const message = await discardOne(connection, id)
+    if (message !== undefined && options.json !== true) run.terminal.out(`${printable(message)}.\n`)
   }
   if (options.json === true) run.json({ discarded: ids })
 }

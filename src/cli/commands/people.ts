@@ -62,7 +62,7 @@ function addUsers(user: Command, run: Run): void {
     const connection = run.connect(options)
     const { id } = await userNamed(connection, email)
     const stage = () => connection.ask('DELETE', `${USERS}/${id}`)
-    await tellAlone(run, connection, { of: [id], stage, said: `The user ${email} is gone` }, options)
+    await tellAlone(run, connection, { of: [id], isOfAccess: true, stage, said: `The user ${email} is gone` }, options)
   })
   user
     .command('reset-code')
@@ -102,7 +102,7 @@ async function addUser(run: Run, email: string, options: Adding): Promise<void> 
   const password = await newPassword(run)
   const body = { email, firstName, lastName, password, disabled: false, roles, groups: group }
   const stage = () => connection.ask('POST', USERS, { body })
-  await tellAlone(run, connection, { of: [], stage, said: `The user ${email} may log in` }, options)
+  await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The user ${email} may log in` }, options)
 }
 
 async function change(
@@ -115,7 +115,12 @@ async function change(
   const connection = run.connect(options)
   const { id } = await userNamed(connection, email)
   const stage = () => connection.ask('PUT', `${USERS}/${id}`, { body: wanted })
-  await tellAlone(run, connection, { of: [id], wanted, stage, said: `The user ${email} ${said}` }, options)
+  await tellAlone(
+    run,
+    connection,
+    { of: [id], wanted, isOfAccess: true, stage, said: `The user ${email} ${said}` },
+    options,
+  )
 }
 
 interface Allowing extends Moving {
@@ -137,7 +142,7 @@ function addRoles(role: Command, run: Run): void {
       const connection = run.connect(options)
       const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
       const stage = () => connection.ask('POST', ROLES, { body })
-      await tellAlone(run, connection, { of: [], stage, said: `The role ${name} is there` }, options)
+      await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The role ${name} is there` }, options)
     })
   for (const [name, description] of [
     ['give', 'users or groups hold it from then on'],
@@ -155,7 +160,7 @@ function addRoles(role: Command, run: Run): void {
       const { id, users, groups } = await roleNamed(connection, name)
       const of = [id, ...users, ...groups]
       const stage = () => connection.ask('DELETE', `${ROLES}/${id}`)
-      await tellAlone(run, connection, { of, stage, said: `The role ${name} is gone` }, options)
+      await tellAlone(run, connection, { of, isOfAccess: true, stage, said: `The role ${name} is gone` }, options)
     },
   )
 }
@@ -183,5 +188,5 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
   const of = [...ids, ...group]
   const stage = () => connection.ask('PUT', `${ROLES}/${id}`, { body })
   const said = `The role ${name} ${verb === 'give' ? 'is given' : 'is taken back'}`
-  await tellAlone(run, connection, { id, of, stage, said }, options)
+  await tellAlone(run, connection, { id, of, isOfAccess: true, stage, said }, options)
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { applyAlone, type Moving, moving, tellAlone, unless } from './alone.ts'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
-import type { Connection } from '../connection.ts'
+import { type Connection, Unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { printable, type Row, table } from '../output.ts'
 
@@ -248,7 +248,10 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const alone = { of: [id], wanted: { state: 'drained' }, stage }
   const { isChanged, job } = await applyAlone(run, connection, alone, options)
   if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(isChanged, options)}`, {})
-  if (job !== undefined) await followed(run, connection, job)
+  if (job !== undefined) {
+    run.terminal.err(`job ${job}: goes on without this command; fulcrum api PUT /jobs/${job}/cancel ends it\n`)
+    await followed(run, connection, job)
+  }
   // Programs are told once, when it is over.
   if (options.json === true) run.json({ id, job, staged: options.stage === true, changed: isChanged })
 }
@@ -261,11 +264,30 @@ interface Job {
   readonly problem: { readonly message: string } | null
 }
 
+/** A daemon that starts anew takes its jobs up. */
+const AWAY_MS_MAX = 120_000
+
+/** The job as it is; waits for a daemon that is away for a moment. */
+async function jobOf(run: Run, connection: Connection, job: string): Promise<Job> {
+  const since_ms = performance.now()
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await connection.get<Job>(`/jobs/${encodeURIComponent(job)}`)
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error
+      if (performance.now() - since_ms > AWAY_MS_MAX)
+        throw new Failure(`${error.message}; the job goes on: look with fulcrum api /jobs/${job}`)
+      if (!isTold) run.terminal.err(`${printable(error.message)}; waiting for it\n`)
+      await sleep(500)
+    }
+  }
+}
+
 /** Shows how a job gets on, and ends with it; refuses where it did not do what it was for. */
 export async function followed(run: Run, connection: Connection, job: string): Promise<void> {
   let told = ''
   for (;;) {
-    const { state, step, progress, problem } = await connection.get<Job>(`/jobs/${encodeURIComponent(job)}`)
+    const { state, step, progress, problem } = await jobOf(run, connection, job)
     const line = `${state}${progress === null ? '' : ` ${progress} %`}${step === '' ? '' : `: ${printable(step)}`}`
     if (line !== told) run.terminal.err(`${line}\n`)
     told = line

@@ -6,7 +6,7 @@ import { PeerError } from '../../../src/peers/peer-error.ts'
 /** Of one node, whose HAProxy and kernel have so many connections to any real server. */
 const figures = (sessions: readonly (number | undefined)[], kernel: readonly number[] = [], isTrial = false) => ({
   settings: { profile: isTrial ? ('trial' as const) : ('appliance' as const) },
-  layer7: { live: { sessions: () => sessions } },
+  layer7: { sessions: () => sessions },
   layer4: { live: { connections: () => kernel } },
 })
 

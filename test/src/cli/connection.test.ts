@@ -47,13 +47,16 @@ t.test('refusals and dead ends are one line each', async (test) => {
     code: 'UNAUTHENTICATED',
     message: /\(UNAUTHENTICATED\)$/,
   })
-  await test.rejects(new Connection({ url: 'http://127.0.0.1:1' }).ask('GET', '/ping'), {
-    message: 'http://127.0.0.1:1 cannot be reached: nobody listens there',
-  })
+  for (const method of ['GET', 'PUT'])
+    await test.rejects(new Connection({ url: 'http://127.0.0.1:1' }).ask(method, '/ping'), {
+      message: 'http://127.0.0.1:1 cannot be reached: nobody listens there',
+    })
   const strange = await server(test, (_request, response) => response.writeHead(404).end('<html>'))
   await test.rejects(strange.ask('GET', '/ping'), { message: /has the status 404, and is not by Fulcrum/ })
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
+  const garbled = await server(test, (request) => request.socket.end('no HTTP\r\n\r\n'))
+  await test.rejects(garbled.ask('PUT', '/services/apply'), { message: /may be done: look before you repeat it$/ })
 })
 
 t.test('an answer that breaks off is nobody’s answer', async (test) => {

@@ -20,6 +20,7 @@ function fixture(
   test: Test,
   {
     sessions = [0],
+    oldSessions = [0],
     job = undefined as Partial<Job> | undefined,
     fails = false,
     lost = false,
@@ -34,6 +35,7 @@ function fixture(
   /** How much was done when the others had taken over. */
   const departed: (readonly [string, boolean, number])[] = []
   const open = [...sessions]
+  const old = [...oldSessions]
   const power = new Power({
     store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
     clock,
@@ -59,6 +61,7 @@ function fixture(
       statsSocket: '/run/haproxy/admin.sock',
       touchesPackages: true,
     },
+    layer7: { frontendSessions: () => old.shift() ?? 0 },
     running: viewOf({ l7Frontends: [frontend('a', null), frontend('b', null)] }),
     access: {
       assertStill: (author, endpoints) => {
@@ -98,6 +101,13 @@ t.test('no new connections, those that are there end, then the machine', async (
   test.match(told, [{ state: 'reboot begins', by: 'a@b' }])
   test.same(departed, [['reboot', false, 0]], 'votes and floating IPs go to other nodes first')
   await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
+})
+
+t.test('connections that old workers serve are waited for as well', async (test) => {
+  const { power, done } = fixture(test, { sessions: [1, 0, 0], oldSessions: [2, 1, 0] })
+  await power.request('reboot', REQUEST)
+  await until('end', async () => done.some((line) => line.startsWith('systemctl')))
+  test.equal(done.filter((line) => line === '0 connections').length, 2)
 })
 
 t.test('the time for connections is bounded', async (test) => {

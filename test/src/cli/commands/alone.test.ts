@@ -1,4 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { ACCESS } from '../../../../src/cli/commands/alone.ts'
+import { ACCESS_SECTIONS } from '../../../../src/model/access-sections.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
@@ -57,4 +60,46 @@ t.test('what there is to warn of is asked about', async (test) => {
   await run('server online web1')
   const accepted = await run('server drain web1 --accept-warnings')
   test.match(accepted, { exit: 0, out: 'web1 is drained', err: /^[^\n]+; 1 warning: / })
+})
+
+t.test('a change of access leaves those of others as they are', async (test) => {
+  test.same([...ACCESS], [...ACCESS_SECTIONS])
+  const { run, call } = await fixture(test)
+  const user = { email: 'eve@test', firstName: 'Eve', lastName: 'E', password: 'a-good-password' }
+  const created = await call('POST', '/localUsers/users', { body: { ...user, disabled: false, roles: [], groups: [] } })
+  test.equal(created.status, 201, created.text)
+  await call('PUT', '/services/apply')
+  await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })
+  const before = (await call('GET', '/services/pending')).json.data
+  const said = /other changes of users or roles are pending \(Ops, by admin@localhost\), and they go live together/
+  test.match(await run('user disable eve@test'), { exit: 1, out: '', err: said })
+  test.same((await call('GET', '/services/pending')).json.data, before, 'nothing is staged, and nothing taken back')
+  test.match(await run('user disable eve@test --stage'), { exit: 0 })
+})
+
+t.test('a change of access that is refused is taken back as a whole', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })
+  const role = { name: 'readers', users: [], groups: ['ops'], endpoints: [{ path: '/services', methods: ['GET'] }] }
+  await call('POST', '/rbac/roles', { body: role })
+  await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })
+  const { exit, err } = await run('role delete readers')
+  test.equal(exit, 1)
+  test.match(err, /APPLY_IN_PROGRESS/)
+  test.notMatch(err, /still pending/)
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+  await call('PUT', '/services/apply/confirm')
+})
+
+t.test('a drain that is refused leaves no job that would go on with the apply of somebody else', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  await call('PUT', '/services/apply', { body: { confirmWithin: 600 } })
+  await run('server drain web1 --stage')
+  test.match(await run('server drain web1 --wait 5m --halt'), { exit: 1, err: /APPLY_IN_PROGRESS/ })
+  const [{ id }] = (await call('GET', '/jobs')).json.data
+  const stateOf = async () => (await call('GET', `/jobs/${id}`)).json.data.state
+  while ((await stateOf()) === 'running') await sleep(20)
+  test.equal(await stateOf(), 'cancelled')
+  await call('PUT', '/services/apply/confirm')
 })

@@ -76,7 +76,9 @@ async function pendingAt(test: Test, { changes = CHANGES, warned = '' } = {}) {
   }
   const port = await httpServer(test, (request, response) => {
     const answer = (told: object) => response.writeHead('code' in told ? 409 : 200).end(JSON.stringify(told))
-    if (request.method === 'GET') answer({ message: 'Pending changes', data: { revision: 4, changes, warnings } })
+    if (request.url === '/api/v1/localUsers/me')
+      answer({ message: 'Your account', data: { email: 'bob@corp.example' } })
+    else if (request.method === 'GET') answer({ message: 'Pending changes', data: { revision: 4, changes, warnings } })
     else void bodyOf(request).then((body) => answer(answerTo(body)))
   })
   const env = { HOME: temporaryFolder(test, 'home') }
@@ -99,14 +101,14 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
   test.equal(await shown('apply --only c1 --only c3'), 'web1 web3 2 to create')
   test.equal(await shown('apply -y', {}), 'web1 web2 web3 web2 3 to create')
   const env = { FULCRUM_URL: url, FULCRUM_TOKEN: 'x' }
-  test.equal(await shown('apply --mine', { env, answers: ['y'] }), 'web1 web2 2 to create', 'whose token is not known')
+  test.equal(await shown('apply --mine', { env, answers: ['y'] }), 'web2 1 to create', 'of whoever the token is')
   test.same(sent, [
     { refuseWarnings: false, changes: ['c1', 'c2', 'c3'] },
-    { refuseWarnings: true, mine: true },
+    { refuseWarnings: true, changes: ['c1'] },
     { refuseWarnings: true, changes: ['c2'] },
     { refuseWarnings: true, changes: ['c1', 'c3'] },
     { refuseWarnings: true, changes: ['c1', 'c2', 'c3'] },
-    { refuseWarnings: true, mine: true },
+    { refuseWarnings: true, changes: ['c2'] },
   ])
   test.match(await run('apply --only c9'), {
     exit: 1,
@@ -117,6 +119,26 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
   const others = await pendingAt(test, { changes: CHANGES.slice(1) })
   test.match(await others.run('apply --mine -y'), { exit: 0, out: 'Nothing that is pending is yours alone.\n' })
   test.same(others.sent, [])
+})
+
+t.test('what is not shown is not agreed to', async (test) => {
+  const { run, sent } = await pendingAt(test, { warned: '1 warning: no server' })
+  const { exit, out, err } = await run('apply --json', { answers: ['y', 'n'] })
+  test.same([exit, out], [1, ''])
+  test.match(err, /^Apply\?[^]*1 warning: no server/)
+  test.match(sent, [{ refuseWarnings: true }])
+  test.equal(sent.length, 1)
+})
+
+t.test('changes of access are discarded together, and each that is named is gone', async (test) => {
+  const { run, call } = await fixture(test)
+  for (const name of ['one', 'two']) await call('POST', '/rbac/groups', { body: { id: name, name } })
+  const { changes } = (await call('GET', '/services/pending')).json.data
+  const ids = changes.map(({ id }: { readonly id: string }) => id)
+  test.match(await run(['discard', ids[0], 'x']), { exit: 1, err: /there is no pending change x: fulcrum pending/ })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 2, 'and nothing is discarded')
+  test.match(await run(['discard', ...ids, '--json']), { exit: 0, out: /"discarded"/, err: '' })
+  test.match(await run('pending'), { out: 'Nothing is pending.\n' })
 })
 
 t.test('a warning of some changes is shown before they go live', async (test) => {

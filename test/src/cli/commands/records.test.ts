@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Run } from '../../../../src/cli/command.ts'
-import type { Connection } from '../../../../src/cli/connection.ts'
+import { type Connection, Unreachable } from '../../../../src/cli/connection.ts'
 import { followed, KINDS, recordNamed } from '../../../../src/cli/commands/records.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
@@ -64,11 +64,28 @@ t.test('a drain with a time waits for its connections', async (test) => {
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   await call('PUT', '/services/apply')
   const drained = await run('server drain web1 --wait 1m --halt')
-  test.match(drained, { exit: 0, out: /web1 is drained\.\n/, err: /succeeded/ })
+  test.match(drained, {
+    exit: 0,
+    out: /web1 is drained\.\n/,
+    err: /^job \S+: goes on .* api PUT \/jobs\/\S+\/cancel ends it\n[^]*succeeded/,
+  })
   test.match((await call('GET', '/ipvsDirector/rips?name=web1')).json.data, [{ state: 'halted' }])
   await run('server online web1')
   const told = JSON.parse((await run('server drain web1 --wait 1m --json')).out)
   test.match(told, { id: String, job: String, staged: false, changed: true }, 'once, at the end')
+})
+
+t.test('a daemon that is away for a moment goes on with its jobs', async (test) => {
+  const answers = [new Unreachable('https://lb1', new Error('away')), new Unreachable('https://lb1', new Error('away'))]
+  const get = async () => {
+    const error = answers.shift()
+    if (error !== undefined) throw error
+    return { step: '', progress: null, problem: null, state: 'succeeded' }
+  }
+  const said: string[] = []
+  const run = { terminal: { err: (text: string) => said.push(text) } } as unknown as Run
+  await followed(run, { get } as unknown as Connection, 'j1')
+  test.same(said, ['https://lb1 cannot be reached: away; waiting for it\n', 'succeeded\n'])
 })
 
 t.test('a job that is cancelled has not done what it was for', async (test) => {
