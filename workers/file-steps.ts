@@ -24,17 +24,21 @@ import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
 const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
-/** Mode of a removed file that comes back, whose own mode is not kept: the strictest. */
-const RESTORED_MODE = 0o600
 /** Whoever runs a program that watches them may read them. */
 const VALUE_MODE = 0o644
 /** Mode of a copy of what was found: it may hold passwords, whoever was allowed to read it before. */
 const COPY_MODE = 0o600
+/** Where bytes were no text. */
+const UNDECODED = '\uFFFD'
+/** The unit's own view of the machine is made when it starts: what was not there then stays closed to it. */
+const RESTART_UNIT = '; if its program was installed a moment ago, run "systemctl restart fulcrum" as root'
 /** Mode of what was found, unless a step says that not everybody may read it. */
 const FOUND_MODE = 0o644
 
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
   const candidate = `${step.path}.candidate`
+  const missing = await missingOf(run.host, step, candidate)
+  if (missing !== undefined) return missing
   run.undos.push({ order: 'file', run: () => silently(run.host.removeFile(candidate)) })
   try {
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
@@ -47,7 +51,8 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
       run.inPlace.set(candidate, step.path)
     } else await run.host.replaceFile(candidate, content, step.mode)
   } catch (error) {
-    return { output: reasonOf(error), missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
+    const output = `${reasonOf(error)}${isReadOnly(error) ? RESTART_UNIT : ''}`
+    return { output, missing: false, instead: { kind: 'replaceFile', why: `write ${candidate}` } }
   }
   captureBeside(run)
   const verdict = await run.host.run(wordsOf(run, step.argv), step.timeout_ms, step.outside)
@@ -58,6 +63,15 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   const taken = await takenPorts(run.host, step.ports ?? [])
   return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
 }
+
+/** Nothing is written for a program that is not there, whose folder may not be there either. */
+async function missingOf(host: Host, { argv }: CheckStep, candidate: string): Promise<Failure | undefined> {
+  const [program = ''] = argv
+  const missing = program === candidate ? undefined : await host.missingProgram(program)
+  return missing === undefined ? undefined : failureOf(missing)
+}
+
+const isReadOnly = (error: unknown): boolean => Reflect.get(Object(error), 'code') === 'EROFS'
 
 async function contentOf(
   host: Host,
@@ -71,19 +85,19 @@ async function writeBeside(run: Run, { path, content }: FileContent, mode: numbe
   const previous = await run.host.readFile(path)
   if (previous === content) return
   await aboutToChange(run)
-  run.undos.push(fileUndo(run.host, path, previous, mode))
+  run.undos.push(await fileUndo(run.host, path))
   await run.host.replaceFile(path, content, mode)
 }
 
 export async function keepOnly(
   { host, undos }: Run,
-  { folder, names, mode = RESTORED_MODE }: Pick<KeepOnlyStep, 'folder' | 'names' | 'mode'>,
+  { folder, names }: Pick<KeepOnlyStep, 'folder' | 'names'>,
 ): Promise<undefined> {
   const kept = new Set(names)
   for (const name of await host.listFiles(folder)) {
     if (kept.has(name)) continue
     const path = `${folder}/${name}`
-    undos.push(fileUndo(host, path, await host.readFile(path), mode))
+    undos.push(await fileUndo(host, path))
     await host.removeFile(path)
   }
 }
@@ -96,7 +110,7 @@ export async function values(run: Run, { folder, values: needed, ifThere, keepsO
     const path = `${folder}/${name}`
     const previous = await host.readFile(path)
     if (previous === content) continue
-    undos.push(fileUndo(host, path, previous, VALUE_MODE))
+    undos.push(await fileUndo(host, path))
     await host.replaceFile(path, content, VALUE_MODE)
   }
   if (keepsOnly) await keepOnly(run, { folder, names: [...needed, ...ifThere].map(([name]) => name) })
@@ -110,9 +124,9 @@ export async function replaceFile(run: Run, step: ReplaceFileStep): Promise<Fail
   if (previous !== undefined && !isOurs(previous)) {
     if (step.keepsFound === true) await keepFound(run, step.path, previous)
     if (step.foundCopy !== undefined && (await host.readFile(step.foundCopy)) === undefined)
-      await host.replaceFile(step.foundCopy, previous, COPY_MODE)
+      await host.copyFile(step.path, step.foundCopy, COPY_MODE)
   }
-  run.undos.push(fileUndo(host, step.path, previous, step.mode))
+  run.undos.push(await fileUndo(host, step.path))
   if (step.checked && previous !== content) await host.renameFile(`${step.path}.candidate`, step.path)
   else await host.replaceFile(step.path, content, step.mode)
   return undefined
@@ -131,7 +145,7 @@ export async function removeFile(
     return
   }
   const found = givesBack === true ? await host.found.get(foundFile(path)) : undefined
-  run.undos.push(fileUndo(host, path, previous, found === undefined ? RESTORED_MODE : foundMode))
+  run.undos.push(await fileUndo(host, path))
   await aboutToChange(run)
   if (found === undefined) await host.removeFile(path)
   else await host.replaceFile(path, found, foundMode)
@@ -140,6 +154,10 @@ export async function removeFile(
 
 /** Before the file is changed; taken back after it was restored. */
 async function keepFound({ host, undos }: Run, path: string, content: string): Promise<void> {
+  if (content.includes(UNDECODED)) {
+    const advice = `convert it with iconv, or move it away`
+    throw new Error(`${path} is not in UTF-8, so it could not be given back as it was found: ${advice}`)
+  }
   const key = foundFile(path)
   const kept = await host.found.get(key)
   undos.push({ order: 'file', run: () => silently(host.found.set(key, kept)) })
@@ -148,10 +166,9 @@ async function keepFound({ host, undos }: Run, path: string, content: string): P
 
 const foundFile = (path: string) => `file ${path}`
 
-function fileUndo(host: Host, path: string, previous: string | undefined, mode: number): Undo {
-  const restore = (): Promise<void> =>
-    previous === undefined ? host.removeFile(path) : host.replaceFile(path, previous, mode)
-  return { order: 'file', run: () => silently(restore()) }
+async function fileUndo(host: Host, path: string): Promise<Undo> {
+  const putBack = await host.keepFile(path)
+  return { order: 'file', run: () => silently(putBack()) }
 }
 
 async function silently(work: Promise<void>): Promise<undefined> {

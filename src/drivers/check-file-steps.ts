@@ -36,6 +36,5 @@ export function tidyingStep(folder: string, kept: readonly CheckFile[]): KeepOnl
     timeout_ms: TIMEOUT_MS,
     folder,
     names,
-    mode: CHECK_FILE_MODE,
   }
 }

@@ -73,8 +73,6 @@ export interface KeepOnlyStep extends StepBase {
   readonly kind: 'keepOnly'
   readonly folder: string
   readonly names: readonly string[]
-  /** Of a file that comes back; only for its owner unless told. */
-  readonly mode?: number
 }
 /** Undo: the previous file. */
 export interface RemoveFileStep extends StepBase {

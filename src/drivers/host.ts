@@ -9,6 +9,8 @@ export interface Listener {
 
 /** What a plan may do to the machine. Implemented by workers/host; drivers only describe. */
 export interface Host {
+  /** What `run` would answer of a program that is not there; undefined where it is. */
+  missingProgram(name: string): Promise<RunResult | undefined>
   /** Runs a program without a shell. The environment is LC_ALL=C. */
   run(argv: readonly string[], timeout_ms: number, outside?: Outside, kept?: KeptOutput): Promise<RunResult>
   readFile(path: string): Promise<string | undefined>
@@ -17,6 +19,13 @@ export interface Host {
   /** Moves a file that was written by replaceFile over another one, durably. */
   renameFile(from: string, to: string): Promise<void>
   removeFile(path: string): Promise<void>
+  /** Byte by byte, whatever it holds. */
+  copyFile(from: string, to: string, mode: number): Promise<void>
+  /**
+   * Answers what makes it again what it is now: its bytes, mode, owner and group, a link as a link, or nothing where
+   * there is nothing.
+   */
+  keepFile(path: string): Promise<() => Promise<void>>
   /** Names of the files in a folder; none when there is no such folder. */
   listFiles(folder: string): Promise<readonly string[]>
   /** Why nobody could listen on this port now; undefined when it is free. */

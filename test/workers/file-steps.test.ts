@@ -171,7 +171,7 @@ t.test('a program that comes back can be run again', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: '' }) })
   await host.replaceFile('/checks/gone', '#!/bin/sh', 0o755)
   const steps: Step[] = [
-    { ...basics, kind: 'keepOnly', folder: '/checks', names: [], mode: 0o755 },
+    { ...basics, kind: 'keepOnly', folder: '/checks', names: [] },
     { ...basics, kind: 'run', argv: ['x'], undo: [] },
   ]
   host.takeJournal()
@@ -180,6 +180,39 @@ t.test('a program that comes back can be run again', async (t) => {
     host.journal.find((entry) => entry.verb === 'replaceFile'),
     { path: '/checks/gone', mode: 0o755 },
   )
+})
+
+t.test('a program that is removed comes back as one', async (t) => {
+  const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: '' }) })
+  await host.replaceFile('/etc/keepalived/fulcrum-settle', '#!/bin/sh', 0o755)
+  const steps: Step[] = [
+    { ...basics, kind: 'removeFile', path: '/etc/keepalived/fulcrum-settle' },
+    { ...basics, kind: 'run', argv: ['x'], undo: [] },
+  ]
+  host.takeJournal()
+  t.match(await executePlan(host, steps), { undone: true })
+  t.match(host.journal.at(-1), { verb: 'replaceFile', content: '#!/bin/sh', mode: 0o755 })
+})
+
+t.test('for a program that is not there nothing is written', async (t) => {
+  const host = new RecordingHost()
+  host.missingProgram = async () => ({ exitCode: 127, output: 'judge is not installed' }) as never
+  t.match(await executePlan(host, [judged]), { ok: false, kind: 'check', missing: true, output: /is not installed/ })
+  t.same(host.journal, [])
+})
+
+t.test('where a folder is closed to the unit, it is said how it is opened', async (t) => {
+  const host = new RecordingHost()
+  host.replaceFile = () => Promise.reject(Object.assign(new Error('read-only'), { code: 'EROFS' }))
+  t.match(await executePlan(host, [judged]), { ok: false, kind: 'replaceFile', output: /systemctl restart fulcrum/ })
+})
+
+t.test('what could not be given back as it was is not taken', async (t) => {
+  const host = new RecordingHost()
+  await host.replaceFile(path, 'sysLocation Z\uFFFDrich', 0o644)
+  const replacing: Step = { ...basics, kind: 'replaceFile', path, content: ours, mode: 0o644, checked: false }
+  t.match(await executePlan(host, [{ ...replacing, keepsFound: true }]), { ok: false, output: /is not in UTF-8/ })
+  t.equal(await host.readFile(path), 'sysLocation Z\uFFFDrich')
 })
 
 t.test('a command reads the candidate that was judged, or the file in place when that is the same', async (t) => {

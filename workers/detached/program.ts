@@ -19,7 +19,8 @@ const LAST_WORDS_MS = 1000
 export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefined> {
   const [program = '', ...args] = step.argv
   const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
-  const [, out, err, status] = child.stdio
+  // Without a descriptor left it has none of them, and fails a moment later.
+  const [, out, err, status] = child.stdio ?? []
   const collected: string[] = []
   if (step.output === undefined) lines(out, told.line)
   else text(out)?.on('data', (chunk: string) => void collected.push(chunk))
@@ -41,7 +42,7 @@ export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefi
       clearTimeout(kill)
       if (step.output !== undefined) told.output(collected.join(''))
       resolve(isLate ? `${program} did not end within ${step.timeout_ms / 1000} s` : problem)
-      for (const stream of child.stdio) stream?.destroy()
+      for (const stream of [out, err, status]) stream?.destroy()
     }
     child.on('error', ({ message }) => finish(message))
     // A service that a maintainer script has started may keep the output open for ever: it is waited for a moment only.

@@ -33,7 +33,7 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
  * Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the
  * return.
  */
-export async function replaceFileDurably(path: string, content: string, mode: number): Promise<void> {
+export async function replaceFileDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const folder = dirname(path)
   // What is there already needs no room on a full disk.
   if (await isThere(path, content, mode)) return syncFolder(folder)
@@ -53,13 +53,13 @@ export async function replaceFileDurably(path: string, content: string, mode: nu
   await syncFolder(folder)
 }
 
-async function isThere(path: string, content: string, mode: number): Promise<boolean> {
+async function isThere(path: string, content: string | Uint8Array, mode: number): Promise<boolean> {
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       const { mode: found, size } = await file.stat()
       if ((found & MODE_BITS) !== mode || size !== Buffer.byteLength(content)) return false
-      if ((await file.readFile('utf8')) !== content) return false
+      if (!(await file.readFile()).equals(typeof content === 'string' ? Buffer.from(content) : content)) return false
       await file.sync()
       return true
     } finally {
@@ -70,7 +70,7 @@ async function isThere(path: string, content: string, mode: number): Promise<boo
   }
 }
 
-async function writeDurably(path: string, content: string, mode: number): Promise<void> {
+async function writeDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
     // The umask may have taken bits away that other programs need.
@@ -97,7 +97,7 @@ export async function removeDurably(path: string): Promise<void> {
   await syncFolder(dirname(path))
 }
 
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
     await handle.sync()
@@ -106,6 +106,6 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function isMissing(error: unknown): boolean {
+export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
+import { mkdir, open, readFile } from 'node:fs/promises'
 import type {
   AccountChange,
   DesiredNetwork,
@@ -27,6 +27,7 @@ import { fileNames, readText, removeDurably, renameDurably, replaceFileDurably }
 import type { HostSettings, Layer7ProxySettings } from './host-settings.ts'
 import { KeyValueFile } from './key-value-file.ts'
 import type { ManagedProgram, RunOptions, StartDetached } from './managed-program.ts'
+import { keepFile } from './kept-file.ts'
 import { KernelNetwork } from './network/kernel-network.ts'
 import { networkFile } from './network/memory.ts'
 import { LISTENERS_ARGV, NOT_PERMITTED, portProblem, readListeners } from './port-probe.ts'
@@ -39,6 +40,7 @@ import { SystemdUnit } from './systemd-unit.ts'
 
 const OUTPUT_BYTES_MAX = 64 * 1024
 const LISTENERS_TIMEOUT_MS = 5_000
+const GIVE_TIMEOUT_MS = 10_000
 const OUTSIDE_GRACE_MS = 1_000
 const JUDGED_BYTES_MAX = 64 * 1024 * 1024
 /** Nothing of the daemon's own environment, which may hold secrets, reaches another program. */
@@ -82,6 +84,9 @@ export class LinuxHost implements Host {
       ...(outside === undefined ? {} : { isUnconfined: true, ...outside }),
     })
   }
+  async missingProgram(name: string): Promise<RunResult | undefined> {
+    return (await findProgram(name)) === undefined ? notInstalled(name) : undefined
+  }
   readFile(path: string): Promise<string | undefined> {
     return readText(path)
   }
@@ -93,6 +98,12 @@ export class LinuxHost implements Host {
   }
   removeFile(path: string): Promise<void> {
     return removeDurably(path)
+  }
+  async copyFile(from: string, to: string, mode: number): Promise<void> {
+    return replaceFileDurably(to, await readFile(from), mode)
+  }
+  keepFile(path: string): Promise<() => Promise<void>> {
+    return keepFile(path, give)
   }
   listFiles(folder: string): Promise<readonly string[]> {
     return fileNames(folder)
@@ -161,9 +172,10 @@ export async function runProgram(
   const [program, args] = bareStart(first, others)
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
-    // A program that does not read its input is no problem of ours.
-    child.stdin.on('error', () => undefined)
-    child.stdin.end(input)
+    // Without a descriptor left it has no streams, and fails a moment later. One that does not read its input is no
+    // problem of ours.
+    child.stdin?.on('error', () => undefined)
+    child.stdin?.end(input)
     const chunks: Buffer[] = []
     let bytes = 0
     const keep = (chunk: Buffer): void => {
@@ -172,8 +184,8 @@ export async function runProgram(
     }
     const finish = (exitCode: number, note: string): void => {
       clearTimeout(timer)
-      child.stdout.destroy()
-      child.stderr.destroy()
+      child.stdout?.destroy()
+      child.stderr?.destroy()
       const cut = bytes > output_max ? `\n(${bytes - output_max} more bytes)` : ''
       resolve({ exitCode, output: `${Buffer.concat(chunks).toString('utf8').trimEnd()}${cut}${note}`.trim() })
     }
@@ -181,8 +193,8 @@ export async function runProgram(
       killGroup(child.pid)
       finish(124, `\n${name} did not end within ${timeout_ms} ms and was killed`)
     }, timeout_ms)
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
+    child.stdout?.on('data', keep)
+    child.stderr?.on('data', keep)
     child.on('error', (error) => finish(126, error.message))
     child.on('close', (code, signal) => finish(code ?? 128, signal === null ? '' : `\n${name} was ended by ${signal}`))
   })
@@ -208,6 +220,12 @@ function killGroup(pid: number | undefined): void {
   } catch {
     // The group ended on its own in the same moment.
   }
+}
+
+/** Outside: the daemon's unit may not. */
+async function give(owner: string, path: string): Promise<void> {
+  const { exitCode, output } = await runProgram(['chown', owner, path], GIVE_TIMEOUT_MS, { isUnconfined: true })
+  if (exitCode !== 0) throw new Error(output)
 }
 
 const startDetached: StartDetached = async (argv, { folder, logFile, environment }) => {

@@ -29,6 +29,8 @@ export type JournalEntry =
   /** Without the password. */
   | { readonly verb: 'account'; readonly account: string; readonly shell: boolean | undefined }
 
+/** Of a file that nothing was recorded about. */
+const FOUND_MODE = 0o644
 const DONE: RunResult = { exitCode: 0, output: '' }
 
 export interface RecordingHostOptions {
@@ -45,6 +47,7 @@ export interface RecordingHostOptions {
 export class RecordingHost implements Host {
   readonly journal: JournalEntry[] = []
   readonly #files = new Map<string, string | undefined>()
+  readonly #modes = new Map<string, number>()
   readonly #units = new Map<UnitName, UnitState>()
   readonly #options: RecordingHostOptions
   readonly #memory: KeptValues
@@ -70,6 +73,10 @@ export class RecordingHost implements Host {
     return this.journal.splice(0)
   }
 
+  /** What this machine lacks can still be tried: nothing of it is needed. */
+  async missingProgram(): Promise<undefined> {
+    return undefined
+  }
   async run(argv: readonly string[]): Promise<RunResult> {
     this.#record({ verb: 'run', argv })
     return this.#options.answerRun?.(argv) ?? DONE
@@ -80,6 +87,7 @@ export class RecordingHost implements Host {
   async replaceFile(path: string, content: string, mode: number): Promise<void> {
     this.#record({ verb: 'replaceFile', path, content, mode })
     this.#files.set(path, content)
+    this.#modes.set(path, mode)
   }
   async renameFile(from: string, to: string): Promise<void> {
     const content = await this.readFile(from)
@@ -87,10 +95,18 @@ export class RecordingHost implements Host {
     this.#record({ verb: 'renameFile', from, to })
     this.#files.set(to, content)
     this.#files.set(from, undefined)
+    this.#modes.set(to, this.#modes.get(from) ?? FOUND_MODE)
   }
   async removeFile(path: string): Promise<void> {
     this.#record({ verb: 'removeFile', path })
     this.#files.set(path, undefined)
+  }
+  async copyFile(from: string, to: string, mode: number): Promise<void> {
+    await this.replaceFile(to, (await this.readFile(from)) ?? '', mode)
+  }
+  async keepFile(path: string): Promise<() => Promise<void>> {
+    const [content, mode] = [await this.readFile(path), this.#modes.get(path) ?? FOUND_MODE]
+    return () => (content === undefined ? this.removeFile(path) : this.replaceFile(path, content, mode))
   }
   async listFiles(folder: string): Promise<readonly string[]> {
     const paths = [...this.#files].flatMap(([path, content]) => (content === undefined ? [] : [path]))

@@ -34,6 +34,12 @@ export class TrialHost implements Host {
     this.#programs = new Set(programs)
   }
 
+  /** One of its own folder is the sandbox of health checks, which is tried. */
+  #forProgram(program: string): Host {
+    const isReal = this.#programs.has(program) || resolve(program).startsWith(this.#folder)
+    return isReal ? this.#real : this.#recorder
+  }
+
   #forPath(path: string): Host {
     return resolve(path).startsWith(this.#folder) ? this.#real : this.#recorder
   }
@@ -51,10 +57,10 @@ export class TrialHost implements Host {
   }
 
   run(argv: readonly string[], timeout_ms: number, outside?: Outside, kept?: KeptOutput): Promise<RunResult> {
-    const [program = ''] = argv
-    // One of its own folder is the sandbox of health checks, which is tried.
-    const isReal = this.#programs.has(program) || resolve(program).startsWith(this.#folder)
-    return (isReal ? this.#real : this.#recorder).run(argv, timeout_ms, outside, kept)
+    return this.#forProgram(argv[0] ?? '').run(argv, timeout_ms, outside, kept)
+  }
+  missingProgram(name: string): Promise<RunResult | undefined> {
+    return this.#forProgram(name).missingProgram(name)
   }
   readFile(path: string): Promise<string | undefined> {
     return this.#forPath(path).readFile(path)
@@ -67,6 +73,12 @@ export class TrialHost implements Host {
   }
   removeFile(path: string): Promise<void> {
     return this.#forPath(path).removeFile(path)
+  }
+  copyFile(from: string, to: string, mode: number): Promise<void> {
+    return this.#forPath(to).copyFile(from, to, mode)
+  }
+  keepFile(path: string): Promise<() => Promise<void>> {
+    return this.#forPath(path).keepFile(path)
   }
   listFiles(folder: string): Promise<readonly string[]> {
     return this.#forPath(folder).listFiles(folder)

@@ -160,9 +160,12 @@ function serverLines(destination: Destination, served: Served, extent: Extent): 
   ]
 }
 
-/** A name that people gave, made safe for a comment: a backslash at its end would go on in the next line. */
+/**
+ * A name that people gave, made safe for a comment: a backslash at its end would go on in the next line, and braces may
+ * look like the place of an interface.
+ */
 function comment(name: string, indent: string, extent: Extent): readonly string[] {
   // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not reach the file
-  const text = name.replaceAll(/[\\\u0000-\u001f\u007f\u0085\u2028\u2029]/g, ' ').trim()
+  const text = name.replaceAll(/[\\{}\u0000-\u001f\u007f\u0085\u2028\u2029]/g, ' ').trim()
   return extent === 'all' ? [`${indent}# ${text}`] : []
 }

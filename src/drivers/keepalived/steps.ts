@@ -49,7 +49,6 @@ export const keepWeights = (names: Iterable<string>): Step => ({
   timeout_ms: TIMEOUT_MS,
   folder: WEIGHTS_FOLDER,
   names: [...names],
-  mode: OPEN_MODE,
 })
 
 export function setting(wanted: Setting, value: string | undefined, why: string): Step {

@@ -116,6 +116,9 @@ export class Updates implements UpdatesActor {
 
   async upload(text: string): Promise<UploadedPackage> {
     this.#parts.power.refuseGoingDown()
+    // It would take away, or be taken away with, the file that is being installed.
+    const busy = this.#parts.jobs.running(PACKAGES_GROUP)
+    if (busy !== undefined) throw excludedBy(busy, 10)
     const kept = await this.#parts.machine.keepPackage(text)
     if (!('problem' in kept)) return kept
     throw invalid('packages', kept.problem)

@@ -27,7 +27,23 @@ export async function conforms(t: Test, host: Host): Promise<void> {
     t.equal(await host.readFile(path), undefined, 'removing twice is no error')
   })
 
+  await t.test('a file is what it was, or not there, when it is put back', async (t) => {
+    const absent = await host.keepFile(path)
+    await host.replaceFile(path, 'one\n', 0o644)
+    const first = await host.keepFile(path)
+    await host.replaceFile(path, 'two\n', 0o644)
+    await host.copyFile(path, `${path}.copy`, 0o600)
+    await first()
+    t.same([await host.readFile(path), await host.readFile(`${path}.copy`)], ['one\n', 'two\n'])
+    await host.removeFile(path)
+    await first()
+    t.equal(await host.readFile(path), 'one\n')
+    await absent()
+    t.equal(await host.readFile(path), undefined)
+  })
+
   await t.test('programs', async (t) => {
+    t.equal(await host.missingProgram('true'), undefined)
     t.strictSame(await host.run(['true'], 5000), { exitCode: 0, output: '' })
   })
 

@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { haproxyDriver } from '../../../src/drivers/haproxy/driver.ts'
 import { checkPlan, executePlan } from '../../../workers/executor.ts'
@@ -34,6 +36,25 @@ t.test('programs', async (t) => {
   const capped = await host.run(['head', '-c', '200000', '/dev/zero'], 5000)
   t.match(capped.output, /\(134464 more bytes\)$/)
   t.notOk(existsSync(join(folder, 'nothing')))
+})
+
+t.test('a machine without a descriptor left is a failure of the program, and no end of this one', async (t) => {
+  const script = `
+    const { openSync } = await import('node:fs')
+    const { runProgram } = await import('./workers/host/linux-host.ts')
+    const { runToEnd } = await import('./workers/detached/program.ts')
+    const told = { line: () => undefined, status: () => undefined, output: () => undefined }
+    const heard = []
+    try { for (;;) heard.push(openSync('/dev/null')) } catch {}
+    const ran = await runProgram(['true'], 5000)
+    const end = await runToEnd({ argv: ['/bin/true'], timeout_ms: 5000 }, told)
+    process._rawDebug(ran.exitCode + ' ' + ran.output + '; ' + end)`
+  const argv = ['--nofile=200', process.execPath, '--no-warnings', '--input-type=module', '-e', script]
+  const { stderr } = spawnSync('prlimit', argv, {
+    encoding: 'utf8',
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+  })
+  t.match(stderr, /^126 spawn \S+ EMFILE; spawn \S+ EMFILE\n$/)
 })
 
 t.test('a configuration file that cannot be written is a failure of the file, not of the configuration', async (t) => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { withInterfaceNames } from '../../../../src/drivers/interface-names.ts'
 import { loadedName, maskText, renderConfig } from '../../../../src/drivers/keepalived/render.ts'
 import { servedFrontends } from '../../../../src/drivers/keepalived/services.ts'
 import { SCHEDULERS } from '../../../../src/model/layer4.ts'
@@ -17,6 +18,14 @@ t.test('masks in the words of each family', (test) => {
   test.equal(maskText('255.255.240.0', false), '255.255.240.0')
   test.equal(maskText('1', false), '128.0.0.0')
   test.equal(maskText('64', true), '64')
+  test.end()
+})
+
+t.test('a name that people gave is no place of an interface', (test) => {
+  const frontend = l4Frontend('fe', 'be', { name: '{interface:%} \\' })
+  const text = render({ realServers: REALS, l4Backends: [l4Backend('be', ['r'])], l4Frontends: [frontend] })
+  test.match(text, '# interface:%\n')
+  test.equal(withInterfaceNames(text, new Map()), text)
   test.end()
 })
 

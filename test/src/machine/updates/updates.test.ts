@@ -192,9 +192,9 @@ t.test('uploads are checked also in trial; what is wrong names the field', async
 t.test('while the configuration is being applied, or waits for its confirmation, packages wait', async (test) => {
   const stateFolder = temporaryFolder(test, 'updates')
   const idle = { start: async () => 'job', running: () => undefined, list: () => [], find: () => undefined }
-  const open = (busy: boolean, unconfirmed: Unconfirmed | undefined) =>
+  const open = (busy: boolean, unconfirmed: Unconfirmed | undefined, running?: Job) =>
     new Updates({
-      jobs: idle,
+      jobs: { ...idle, running: () => running },
       machine: recordingMachine(stateFolder),
       power: { refuseGoingDown: () => undefined },
       standing: () => ({ sequence: 0 }),
@@ -210,6 +210,8 @@ t.test('while the configuration is being applied, or waits for its confirmation,
   const waiting = { revision: 7, confirmBy: '2026-01-31T13:45:00.000Z' } as Unconfirmed
   const error = await refuses(test, 'APPLY_IN_PROGRESS', open(false, waiting).start(false, 'a@b'))
   test.match(error.message, /Revision 7 waits for its confirmation/)
+  const updating = open(false, undefined, { id: 'j', title: 'Software update', kind: 'update' } as Job)
+  await refuses(test, 'JOB_IN_PROGRESS', updating.upload('AAAA'))
   const { kinds } = open(false, undefined)
   test.ok(
     kinds.every(({ resume }) => resume !== undefined),
