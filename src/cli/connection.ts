@@ -31,6 +31,8 @@ export interface Received<T> {
   readonly next: string | undefined
   /** Of work that goes on. */
   readonly job: string | undefined
+  /** Of the record that was read. */
+  readonly etag: string | undefined
   /** The whole answer, as it came. */
   readonly text: string
 }
@@ -146,7 +148,7 @@ export class Connection {
     const json = parsed(text)
     if (!answer.ok) return this.#fail(refusedBy(answer.status, json))
     const { message = '', data, next, job } = json
-    return { message, data: data as T, next, job, text }
+    return { message, data: data as T, next, job, etag: answer.headers.get('etag') ?? undefined, text }
   }
 
   /** What a stream tells, until the signal is aborted. Who is not there when it begins is not waited for. */

@@ -176,17 +176,22 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
   const { user = [], group = [] } = options
   if (user.length + group.length === 0) throw new Failure('say --user or --group')
   const connection = run.connect(options)
-  const { id, users, groups } = await roleNamed(connection, name)
+  const { id } = await roleNamed(connection, name)
   const ids: string[] = []
   for (const email of user) ids.push((await userNamed(connection, email)).id)
   const changed = (holders: readonly string[], named: readonly string[]): readonly string[] => {
     const others = holders.filter((one) => !named.includes(one))
     return verb === 'take' ? others : [...others, ...named]
   }
-  const body = { users: changed(users, ids), groups: changed(groups, group) }
   // Who holds a role is kept with the holder.
   const of = [...ids, ...group]
-  const stage = () => connection.ask('PUT', `${ROLES}/${id}`, { body })
+  const stage = async () => {
+    const { data: role, etag } = await connection.ask<Role>('GET', `${ROLES}/${id}`)
+    const body = { users: changed(role.users, ids), groups: changed(role.groups, group) }
+    // Sent as whole lists, which would take it from whoever was given it meanwhile.
+    const headers = etag === undefined ? {} : { 'if-match': etag }
+    return connection.ask('PUT', `${ROLES}/${id}`, { body, headers })
+  }
   const said = `The role ${name} ${verb === 'give' ? 'is given' : 'is taken back'}`
   await tellAlone(run, connection, { id, of, isOfAccess: true, stage, said }, options)
 }

@@ -1,6 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import t from 'tap'
 import { hotp } from '../../../../src/auth/totp.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 const PASSWORDS = { answers: ['a-good-password', 'a-good-password'] }
@@ -66,6 +68,31 @@ t.test('a role is made of what it allows, given and taken, and deleted', async (
   test.match(await run('role give Monitoring'), { exit: 1, err: /say --user or --group/ })
   test.match(await run(['role', 'add', 'x', '--allow', 'PATCH /services']), { exit: 1, err: /say a method and a path/ })
   test.match(await run(['role', 'add', 'x', '--allow', 'GET /nowhere']), { exit: 1, err: /INVALID_BODY/ })
+})
+
+t.test('who is given a role at the same moment keeps it', async (test) => {
+  const { run, call } = await fixture(test)
+  await run(ADD, PASSWORDS)
+  const role = async () => (await call('GET', '/rbac/roles?name=Monitoring')).json.data[0]
+  const [jane] = (await call('GET', '/localUsers/users?name=jane@test')).json.data
+  const relay = async (request: IncomingMessage, response: ServerResponse) => {
+    const { method = '', url = '', headers } = request
+    let raw = ''
+    for await (const piece of request) raw += String(piece)
+    const path = url.replace('/api/v1', '')
+    // Somebody else is between what is read and what is sent.
+    if (method === 'PUT') await call('PUT', path, { body: { users: [jane.id] } })
+    const answer = await call(method, path, { raw, headers: { 'if-match': headers['if-match'] ?? '' } })
+    response.writeHead(answer.status, answer.headers).end(answer.text)
+  }
+  const port = await httpServer(test, (request, response) => void relay(request, response))
+  const env = { FULCRUM_URL: `http://127.0.0.1:${port}` }
+  const given = await run('role give Monitoring --user admin@localhost', { env })
+  test.match(given, { exit: 1, out: '', err: /has changed since you read it.*\(REVISION_MISMATCH\)/ })
+  test.same((await role()).users, [jane.id])
+  await call('PUT', '/services/apply')
+  test.match(await run('role give Monitoring --user admin@localhost'), { exit: 0 })
+  test.match(await role(), { users: { length: 2 } })
 })
 
 t.test('what somebody else has staged stays pending', async (test) => {
