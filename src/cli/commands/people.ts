@@ -19,6 +19,7 @@ interface Role {
 
 const USERS = '/localUsers/users'
 const ROLES = '/rbac/roles'
+const GROUPS = '/rbac/groups'
 
 /** Users and roles: who may log in, and who may do what. */
 export function addPeople(program: Command, run: Run): void {
@@ -42,7 +43,7 @@ function addUsers(user: Command, run: Run): void {
     .requiredOption('--first-name <name>', 'of the person')
     .requiredOption('--last-name <name>', 'of the person')
     .option('--role <role>', 'name of a role to hold; may be said several times', collect)
-    .option('--group <id>', 'id of a group to join; may be said several times', collect)
+    .option('--group <group>', 'name or id of a group to join; may be said several times', collect)
     .action((email: string, _options: unknown, command: Command) => addUser(run, email, optionsOf<Adding>(command)))
   verb('password', 'gives another password, which is asked for').action(
     async (email: string, _options: unknown, command: Command) => {
@@ -94,13 +95,22 @@ const userNamed = (connection: Connection, email: string) =>
 const roleNamed = (connection: Connection, name: string) =>
   recordNamed<Role>(connection, { path: ROLES, what: 'role', list: 'roles' }, name)
 
+/** People give groups ids as readable as names, so either is taken. */
+async function groupNamed(connection: Connection, group: string): Promise<string> {
+  const all = await connection.list<{ readonly id: string }>(GROUPS)
+  if (all.some(({ id }) => id === group)) return group
+  return (await recordNamed(connection, { path: GROUPS, what: 'group', list: 'groups' }, group)).id
+}
+
 async function addUser(run: Run, email: string, options: Adding): Promise<void> {
   const { firstName, lastName, role = [], group = [] } = options
   const connection = run.connect(options)
   const roles: string[] = []
   for (const name of role) roles.push((await roleNamed(connection, name)).id)
+  const groups: string[] = []
+  for (const name of group) groups.push(await groupNamed(connection, name))
   const password = await newPassword(run)
-  const body = { email, firstName, lastName, password, disabled: false, roles, groups: group }
+  const body = { email, firstName, lastName, password, disabled: false, roles, groups }
   const stage = () => connection.ask('POST', USERS, { body })
   await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The user ${email} may log in` }, options)
 }
@@ -150,7 +160,7 @@ function addRoles(role: Command, run: Run): void {
   ] as const) {
     verb(name, description)
       .option('--user <email>', 'may be said several times', collect)
-      .option('--group <id>', 'may be said several times', collect)
+      .option('--group <group>', 'name or id; may be said several times', collect)
       .action((of: string, _options: unknown, command: Command) => hold(run, of, name, optionsOf<Holding>(command)))
   }
   verb('delete', 'who holds it loses what it grants').action(
@@ -179,15 +189,17 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
   const { id } = await roleNamed(connection, name)
   const ids: string[] = []
   for (const email of user) ids.push((await userNamed(connection, email)).id)
+  const groupIds: string[] = []
+  for (const one of group) groupIds.push(await groupNamed(connection, one))
   const changed = (holders: readonly string[], named: readonly string[]): readonly string[] => {
     const others = holders.filter((one) => !named.includes(one))
     return verb === 'take' ? others : [...others, ...named]
   }
   // Who holds a role is kept with the holder.
-  const of = [...ids, ...group]
+  const of = [...ids, ...groupIds]
   const stage = async () => {
     const { data: role, etag } = await connection.ask<Role>('GET', `${ROLES}/${id}`)
-    const body = { users: changed(role.users, ids), groups: changed(role.groups, group) }
+    const body = { users: changed(role.users, ids), groups: changed(role.groups, groupIds) }
     // Sent as whole lists, which would take it from whoever was given it meanwhile.
     const headers = etag === undefined ? {} : { 'if-match': etag }
     return connection.ask('PUT', `${ROLES}/${id}`, { body, headers })

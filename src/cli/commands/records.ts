@@ -103,6 +103,11 @@ export const KINDS: Readonly<Record<string, Kind>> = {
     columns: ['name', 'users', 'groups'],
     row: ({ name, users, groups }) => ({ name: text(name), users: count(users), groups: count(groups) }),
   },
+  groups: {
+    paths: ['/rbac/groups'],
+    columns: ['name', 'id', 'users', 'roles'],
+    row: ({ name, id, users, roles }) => ({ name: text(name), id: text(id), users: count(users), roles: count(roles) }),
+  },
   addresses: {
     paths: ['/fips'],
     columns: ['address', 'state', 'holder'],
