@@ -78,6 +78,11 @@ export const OWN_WORDS = [
   ['DELETE /services/pending?mine=true', 'fulcrum discard --mine'],
   ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
   ['see GET /services/pending', 'see fulcrum pending'],
+  [
+    'delete some with DELETE /backup/{filename}',
+    'delete some of fulcrum backup list with fulcrum api DELETE /backup/FILE',
+  ],
+  ['DELETE /backup/uploads makes room', 'fulcrum api DELETE /backup/uploads makes room'],
 ] as const
 
 /** What the API says, in words of this program. */

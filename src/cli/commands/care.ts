@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, readText, type Run } from '../command.ts'
-import { type Connection, Refusal } from '../connection.ts'
+import { type Connection, inOwnWords, Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { journalHere } from '../journal.ts'
-import { span, table } from '../output.ts'
+import { printable, span, table } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
 import { followed } from './records.ts'
 
@@ -103,10 +103,24 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
   const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
   const file = /stored as (\S+)$/.exec(stored.message)?.[1]
   if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')
-  const body = { file, ...(sections.length === 0 ? {} : { sections }) }
-  const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
-  if (job !== undefined) await followed(run, connection, job)
-  run.told(options, message, { file, job })
+  try {
+    const body = { file, ...(sections.length === 0 ? {} : { sections }) }
+    const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
+    if (job !== undefined) await followed(run, connection, job)
+    run.told(options, inOwnWords(message), { file: path, job })
+  } finally {
+    await takeBack(run, connection, file)
+  }
+}
+
+/** What was handed in for one restore is not kept: it may hold private keys, and there is room for few. */
+async function takeBack(run: Run, connection: Connection, file: string): Promise<void> {
+  try {
+    await connection.ask('DELETE', `/backup/${encodeURIComponent(file)}`)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    run.terminal.err(`${printable(`The appliance still has its copy ${file}: ${error.message}`)}\n`)
+  }
 }
 
 function addCertificates(cert: Command, run: Run): void {

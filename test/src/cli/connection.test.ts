@@ -96,7 +96,14 @@ t.test('work that goes on is told of', async (test) => {
 })
 
 t.test('refusals name options of this program, not parameters of the API', async (test) => {
-  const sources = ['config/heeding', 'config/cut-refusal', 'config/chosen-changes', 'config/discard']
+  const sources = [
+    'config/heeding',
+    'config/cut-refusal',
+    'config/chosen-changes',
+    'config/discard',
+    'backup/backups',
+    'resources/backups',
+  ]
   const read = (path: string) => readFileSync(new URL(`../../../src/${path}.ts`, import.meta.url), 'utf8')
   const said = [...sources, 'resources/going-live/replay', 'resources/revisions'].map(read).join('')
   for (const [theirs, own] of OWN_WORDS) {

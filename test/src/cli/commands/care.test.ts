@@ -18,9 +18,12 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
   const [real] = (await call('GET', '/ipvsDirector/rips')).json.data
   await call('DELETE', `/ipvsDirector/rips/${real.id}`)
   await call('PUT', '/services/apply')
-  test.match(await run(['backup', 'restore', file, 'realServers']), { exit: 0, out: /is staged|: staged/ })
+  test.match(await run(['backup', 'restore', file, 'realServers']), {
+    exit: 0,
+    out: /: staged, see fulcrum pending\.\n$/,
+  })
   test.match((await run('pending')).out, '+ realServers web1')
-  test.match((await run('backup list')).out, /uploads +\S+\.json/)
+  test.same((await call('GET', '/backup/list')).json.data.uploads, [], 'no copy stays on the appliance')
   writeFileSync(file, '{}')
   test.match(await run(['backup', 'restore', file]), { exit: 1, err: /INVALID_BODY/ })
   test.match(await run(['backup', 'create', '/no/such/folder/x']), { exit: 1, err: /cannot be written/ })
@@ -34,7 +37,7 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
 })
 
 t.test('a backup that is to be sealed is, or is not written', async (test) => {
-  const { run, home } = await fixture(test)
+  const { run, home, call } = await fixture(test)
   const file = join(home, 'sealed.json')
   const create = (phrase: string | undefined, answers: readonly string[] = []) =>
     run(['backup', 'create', file, '--passphrase'], {
@@ -54,7 +57,20 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
   for (const phrase of ['', 'пароль-пароль'])
     test.match(await restore(phrase), { exit: 1, err: /no backup has such a passphrase/ }, phrase)
   test.match(await restore('short'), { exit: 1, err: /is not the passphrase of this backup/ })
+  test.same((await call('GET', '/backup/list')).json.data.uploads, [], 'of a restore that is refused as well')
   test.match(await restore('from a file, with its end of line'), { exit: 0 })
+})
+
+t.test('a restore of all of it leaves no copy, and what others have handed in stays', async (test) => {
+  const { run, home, call } = await fixture(test)
+  const file = join(home, 'backup.json')
+  await run(['backup', 'create', file])
+  await call('POST', '/backup/upload', { body: { backup: readFileSync(file, 'utf8') } })
+  const uploads = async () => (await call('GET', '/backup/list')).json.data.uploads
+  const [others] = await uploads()
+  test.match(await run(['backup', 'restore', file]), { exit: 0, out: /is staged/, err: /succeeded/ })
+  test.same(await uploads(), [others])
+  await call('DELETE', '/backup/uploads')
 })
 
 t.test('certificates are handed in, replaced by name, and seen to end', async (test) => {
