@@ -5,7 +5,7 @@ import { Failure } from '../failure.ts'
 import { journalHere } from '../journal.ts'
 import { printable, span, table } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
-import { followed } from './records.ts'
+import { followed, recordIfNamed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -148,7 +148,7 @@ async function addCertificate(
 ): Promise<void> {
   const connection = run.connect(common)
   const body = { pem: files.map(readText).join('\n'), ...(force === true ? { force } : {}) }
-  const [known] = await connection.list<{ readonly id: string }>('/certificates/certs', { name })
+  const known = await recordIfNamed(connection, '/certificates/certs', name)
   const { message, data } =
     known === undefined
       ? await connection.ask<object>('POST', '/certificates/certs', { body: { name, ...body } })

@@ -203,17 +203,27 @@ interface Draining extends Moving {
   readonly halt?: boolean
 }
 
-/** The record of this name. After a restore there may be several. */
+/** The record of this name, or none. After a restore there may be several, of which none is picked. */
+export async function recordIfNamed<T extends { readonly id: string }>(
+  connection: Connection,
+  path: string,
+  name: string,
+): Promise<T | undefined> {
+  const found = await connection.list<T>(path, { name })
+  if (found.length < 2) return found[0]
+  const ids = found.map(({ id }) => id).join(', ')
+  throw new Failure(`several have the name ${name} (${ids}): give all but one another, with fulcrum api PUT ${path}/ID`)
+}
+
+/** The record of this name, which has to be there. */
 export async function recordNamed<T extends { readonly id: string }>(
   connection: Connection,
   { path, what, list }: { readonly path: string; readonly what: string; readonly list: string },
   name: string,
 ): Promise<T> {
-  const [found, ...others] = await connection.list<T>(path, { name })
+  const found = await recordIfNamed<T>(connection, path, name)
   if (found === undefined) throw new Failure(`there is no ${what} ${name}: fulcrum get ${list}`)
-  if (others.length === 0) return found
-  const ids = [found, ...others].map(({ id }) => id).join(', ')
-  throw new Failure(`several have the name ${name} (${ids}): give all but one another, with fulcrum api PUT ${path}/ID`)
+  return found
 }
 
 type Server = Data & { readonly id: string }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { certificateMaker } from '../../../fixtures/certificate-maker.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -95,6 +96,20 @@ t.test('certificates are handed in, replaced by name, and seen to end', async (t
     err: /INVALID_BODY|KEY_MISMATCH/,
   })
   test.match(await run(['cert', 'add', 'site', '/no/such']), { exit: 1, err: /there is no file/ })
+})
+
+t.test('of several certificates with one name none is replaced', async (test) => {
+  const { run, home } = await fixture(test)
+  const pem = join(home, 'a.pem')
+  writeFileSync(pem, '')
+  const asked: unknown[] = []
+  const port = await httpServer(test, ({ method, url }, response) => {
+    asked.push([method, url?.split('?')[0]])
+    response.end(JSON.stringify({ status: 'success', message: 'Certificates', data: [{ id: 'a' }, { id: 'b' }] }))
+  })
+  const added = await run(['cert', 'add', 'site', pem], { env: { FULCRUM_URL: `http://127.0.0.1:${port}` } })
+  test.match(added, { exit: 1, out: '', err: /several have the name site \(a, b\): .*PUT \/certificates\/certs\/ID/ })
+  test.same(asked, [['GET', '/api/v1/certificates/certs']])
 })
 
 t.test('what is handed to whoever helps holds no secret', async (test) => {
