@@ -58,6 +58,14 @@ export class Run {
     else this.terminal.out(`${printable(sentence)}.\n`)
   }
 
+  /** A new secret, typed twice: what is mistyped once would be known to nobody. */
+  async newSecret(question: string): Promise<string> {
+    const secret = await this.terminal.ask(question, { isSecret: true })
+    const again = await this.terminal.ask('Once more: ', { isSecret: true })
+    if (secret !== again) throw new Failure('the two are not the same')
+    return secret
+  }
+
   /** Asks before something that is not easily taken back; `--yes` answers it, or what is said instead of it. */
   async agree(
     question: string,

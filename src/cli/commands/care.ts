@@ -28,7 +28,7 @@ function addBackups(backup: Command, run: Run): void {
   backup
     .command('create')
     .description('write what runs into a file; it holds private keys, so it is for nobody else to read')
-    .argument('<file>')
+    .argument('<file>', '- is the standard output')
     .option('--passphrase', 'asks for one, by which secrets are sealed')
     .action((file: string, _options: unknown, command: Command) => create(run, file, optionsOf(command)))
   backup
@@ -50,31 +50,33 @@ interface Sealed extends Common {
   readonly passphrase?: boolean
 }
 
-/** What the API takes. */
-const NEW_PASSPHRASE = /^[\x20-\x7e]{8,256}$/
-/** Of a backup that is there, whatever a header can hold; none would be taken for no passphrase at all. */
-const KNOWN_PASSPHRASE = /^[\x20-\x7e]+$/
+/** Of a new backup what the API takes, and of one that is there whatever a header can hold: none is no passphrase. */
+const PASSPHRASES = {
+  new: { form: /^[\x20-\x7e]{8,256}$/, why: 'a passphrase has 8 to 256 printable ASCII characters' },
+  known: { form: /^[\x20-\x7e]+$/, why: 'no backup has such a passphrase: it has printable ASCII characters' },
+} as const
 
 async function passphraseHeader(
   run: Run,
   { passphrase }: Sealed,
-  [form, why]: readonly [RegExp, string],
+  which: keyof typeof PASSPHRASES,
 ): Promise<Readonly<Record<string, string>>> {
   if (passphrase !== true) return {}
+  const typed = () =>
+    which === 'new' ? run.newSecret('Passphrase: ') : run.terminal.ask('Passphrase: ', { isSecret: true })
   // A pipeline sets what it has no value for to nothing.
-  const given = run.env['FULCRUM_PASSPHRASE'] || (await run.terminal.ask('Passphrase: ', { isSecret: true }))
+  const given = run.env['FULCRUM_PASSPHRASE'] || (await typed())
   // A header has no space at its ends.
   const phrase = given.trim()
+  const { form, why } = PASSPHRASES[which]
   if (!form.test(phrase)) throw new Failure(why)
   return { 'x-backup-passphrase': phrase }
 }
 
 async function create(run: Run, file: string, options: Sealed): Promise<void> {
-  const headers = await passphraseHeader(run, options, [
-    NEW_PASSPHRASE,
-    'a passphrase has 8 to 256 printable ASCII characters',
-  ])
+  const headers = await passphraseHeader(run, options, 'new')
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
+  if (file === '-') return run.terminal.out(text)
   writePrivately(file, text)
   run.told(options, `${file} holds what runs`, { file })
 }
@@ -96,10 +98,7 @@ async function list(run: Run, common: Common): Promise<void> {
 async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {
   const connection = run.connect(options)
   const backup = readText(path)
-  const headers = await passphraseHeader(run, options, [
-    KNOWN_PASSPHRASE,
-    'no backup has such a passphrase: it has printable ASCII characters',
-  ])
+  const headers = await passphraseHeader(run, options, 'known')
   const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
   const file = /stored as (\S+)$/.exec(stored.message)?.[1]
   if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')

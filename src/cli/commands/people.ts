@@ -80,14 +80,8 @@ function addUsers(user: Command, run: Run): void {
 }
 
 /** It is typed, or comes from the environment; never from the command line, which everybody on the machine can see. */
-async function newPassword(run: Run): Promise<string> {
-  const given = run.env['FULCRUM_NEW_PASSWORD']
-  if (given !== undefined) return given
-  const password = await run.terminal.ask('New password: ', { isSecret: true })
-  const again = await run.terminal.ask('Once more: ', { isSecret: true })
-  if (password !== again) throw new Failure('the two are not the same')
-  return password
-}
+const newPassword = async (run: Run): Promise<string> =>
+  run.env['FULCRUM_NEW_PASSWORD'] ?? (await run.newSecret('New password: '))
 
 const userNamed = (connection: Connection, email: string) =>
   recordNamed<User>(connection, { path: USERS, what: 'user', list: 'users' }, email)

@@ -14,6 +14,7 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
   const file = join(home, 'backup.json')
   test.match(await run(['backup', 'create', file]), { exit: 0 })
   test.same(JSON.parse((await run(['backup', 'create', file, '--json'])).out), { file })
+  test.match(JSON.parse((await run('backup create -')).out), { format: 1 })
   test.equal(statSync(file).mode & 0o777, 0o600)
   test.match(JSON.parse(readFileSync(file, 'utf8')), { format: 1, checksum: String })
   const [real] = (await call('GET', '/ipvsDirector/rips')).json.data
@@ -29,7 +30,8 @@ t.test('a backup is a file for nobody else, and comes back in sections', async (
   test.match(await run(['backup', 'restore', file]), { exit: 1, err: /INVALID_BODY/ })
   test.match(await run(['backup', 'create', '/no/such/folder/x']), { exit: 1, err: /cannot be written/ })
   const sealed = join(home, 'sealed.json')
-  test.equal((await run(['backup', 'create', sealed, '--passphrase'], { answers: ['a long passphrase'] })).exit, 0)
+  const typedTwice = ['a long passphrase', 'a long passphrase']
+  test.equal((await run(['backup', 'create', sealed, '--passphrase'], { answers: typedTwice })).exit, 0)
   test.not(readFileSync(sealed, 'utf8').includes('PRIVATE KEY'), true)
   const opened = await run(['backup', 'restore', sealed, 'realServers', '--passphrase'], {
     answers: ['a long passphrase'],
@@ -47,10 +49,13 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
     })
   const refusal = 'fulcrum: a passphrase has 8 to 256 printable ASCII characters\n'
   for (const phrase of ['', ' '.repeat(9), 'seven 7', 'x'.repeat(257), 'пароль-пароль', 'tab\there it is']) {
-    test.match(await create(undefined, [phrase]), { exit: 1, out: '', err: `Passphrase: \n${refusal}` }, phrase)
+    const err = `Passphrase: \nOnce more: \n${refusal}`
+    test.match(await create(undefined, [phrase, phrase]), { exit: 1, out: '', err }, phrase)
     if (phrase !== '') test.match(await create(phrase), { exit: 1, out: '', err: refusal }, phrase)
   }
   test.match(await create(''), { exit: 1, err: /Passphrase: +has to be typed/ }, 'a variable without a value is none')
+  const mistyped = ['a long passphrase', 'a long pasphrase']
+  test.match(await create(undefined, mistyped), { exit: 1, err: /the two are not the same/ })
   test.notOk(existsSync(file), 'nothing is written')
   test.match(await create('from a file, with its end of line\n'), { exit: 0 })
   const restore = (phrase: string) =>
