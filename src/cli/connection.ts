@@ -5,7 +5,7 @@ import { connect, type TLSSocket } from 'node:tls'
 import { checkServerIdentity } from '../base/server-identity.ts'
 import { http } from '../base/http.ts'
 import type { Answer } from '../client/answer.ts'
-import { follow, isRefused, type StreamEvent } from '../client/events.ts'
+import { follow, type Following, isRefused, type StreamEvent } from '../client/events.ts'
 import { type Credentials, opened } from '../client/opening.ts'
 import { PAGE, records } from '../client/pages.ts'
 import { Foreign, Refused, refusedBy } from '../client/refused.ts'
@@ -22,6 +22,8 @@ export interface Sent {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Ends it early. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Received<T> {
@@ -123,8 +125,8 @@ export class Connection {
     this.#agent.destroy()
   }
 
-  async get<T>(path: string, query: Sent['query'] = {}): Promise<T> {
-    const { data } = await this.ask<T | undefined>('GET', path, { query })
+  async get<T>(path: string, query: Sent['query'] = {}, signal?: AbortSignal): Promise<T> {
+    const { data } = await this.ask<T | undefined>('GET', path, { query, signal })
     if (data === undefined) throw new Failure(`what answers at ${this.#target.url} is no Fulcrum`)
     return data
   }
@@ -157,18 +159,23 @@ export class Connection {
   }
 
   /** What a stream tells, until the signal is aborted. Who is not there when it begins is not waited for. */
-  async *events(path: string, query: Sent['query'], signal: AbortSignal): AsyncGenerator<StreamEvent, void> {
+  async *events(
+    path: string,
+    query: Sent['query'],
+    signal: AbortSignal,
+    onState: Following['onState'] = () => undefined,
+  ): AsyncGenerator<StreamEvent, void> {
     let hasBegun = false
     const open = async (last: string | undefined, attempt: AbortSignal) => {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) }
-      const answer = await this.#send('GET', path, { query, headers }, attempt)
+      const answer = await this.#send('GET', path, { query, headers, signal: attempt }, { isStream: true })
       hasBegun ||= answer.ok
       return answer
     }
     const isFinal = (error: unknown) =>
       !hasBegun || isRefused(error) || (error instanceof Failure && !(error instanceof Unreachable))
     try {
-      yield* follow(open, signal, { isFinal })
+      yield* follow(open, signal, { isFinal, onState })
     } catch (error) {
       this.#fail(error)
     }
@@ -182,10 +189,10 @@ export class Connection {
   #tried(method: string, path: string, sent: Sent): Promise<Came> {
     const mayRepeat = (error: unknown) =>
       error instanceof Unreachable && error.isLost && (error.isUnsent || method === 'GET')
-    return tried(() => this.#send(method, path, sent), { mayRepeat })
+    return tried(() => this.#send(method, path, sent), { mayRepeat, signal: sent.signal })
   }
 
-  #send(method: string, path: string, sent: Sent, signal?: AbortSignal): Promise<Came> {
+  #send(method: string, path: string, sent: Sent, { isStream = false } = {}): Promise<Came> {
     const { token, url } = this.#target
     const body = sent.body === undefined ? undefined : Buffer.from(JSON.stringify(sent.body))
     const options: RequestOptions = {
@@ -193,7 +200,8 @@ export class Connection {
       ...wayTo(url),
       path: `${PREFIX}${path}${queryOf(sent.query)}`,
       agent: this.#agent,
-      ...(signal === undefined ? { timeout: ANSWER_MS_MAX } : { signal }),
+      ...(isStream ? {} : { timeout: ANSWER_MS_MAX }),
+      ...(sent.signal === undefined ? {} : { signal: sent.signal }),
       headers: {
         accept: 'application/json',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

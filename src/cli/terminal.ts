@@ -10,6 +10,8 @@ export interface Terminal {
   err(text: string): void
   /** Characters that fit into a line of `out`; undefined when it is no terminal. */
   readonly columns: number | undefined
+  /** Lines of it at this moment; undefined when it is no terminal. */
+  readonly rows: number | undefined
   readonly hasColour: boolean
   /** Fails where nobody can answer. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
@@ -59,6 +61,9 @@ export function processTerminal(
     },
     err: (text) => void stderr.write(text),
     columns: stdout.isTTY ? stdout.columns : undefined,
+    get rows() {
+      return stdout.isTTY ? stdout.rows : undefined
+    },
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     get interrupted() {
       isWatched = true

@@ -5,6 +5,7 @@ import { type Common, countIn, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { coloured, printable, short, sparkline, table } from '../output.ts'
+import type { Terminal } from '../terminal.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -14,11 +15,11 @@ export function addWatch(program: Command, run: Run): void {
     .command('events')
     .description('follow what happens, until Ctrl-C')
     .option('-k, --kinds <kinds>', 'only these, with commas between')
-    .option('--after <number>', 'begins behind this event')
+    .option('--after <number>', 'begins after this event')
     .action((_options: unknown, command: Command) => events(run, optionsOf(command)))
   program
     .command('top')
-    .description('frontends and backends by the traffic of now, each second, until Ctrl-C')
+    .description('the busiest frontends and backends of now, each second, until Ctrl-C')
     .option('-n, --number <count>', 'so many times, and then an end')
     .action((_options: unknown, command: Command) => top(run, optionsOf(command)))
   program
@@ -35,7 +36,13 @@ async function events(
   run: Run,
   { kinds, after, ...common }: Common & { readonly kinds?: string; readonly after?: string },
 ) {
-  const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted)
+  let isWaiting = false
+  const onState = (state: 'live' | 'waiting') => {
+    if ((state === 'waiting') === isWaiting) return
+    isWaiting = !isWaiting
+    run.terminal.err(isWaiting ? 'The stream broke off: waiting until it goes on.\n' : 'It goes on.\n')
+  }
+  const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted, onState)
   for await (const { id, event, data } of stream) {
     if (common.json === true) run.terminal.out(`${JSON.stringify(data)}\n`)
     else {
@@ -57,15 +64,19 @@ type Live = Readonly<Record<string, readonly Data[]>>
 async function top(run: Run, { number, ...common }: Common & { readonly number?: string }): Promise<void> {
   const connection = run.connect(common)
   const times = number === undefined ? Infinity : countIn(number, '-n')
-  const { interrupted } = run.terminal
   const node = await nodeOf(connection)
-  let before: Live = {}
+  const { interrupted } = run.terminal
+  let before: Seen | undefined
   for (let shown = 1; ; shown++) {
-    const live = await connection.get<Live>(`/${node}/layer7proxy/stats`)
+    const live = await connection.get<Live>(`/${node}/layer7proxy/stats`, {}, interrupted).catch((error: unknown) => {
+      if (!interrupted.aborted) throw error
+    })
+    if (live === undefined) return
+    const seen = { live, at_ms: performance.now() }
     if (common.json === true) run.terminal.out(`${JSON.stringify(live)}\n`)
-    else run.terminal.out(`${run.terminal.columns === undefined ? '' : CLEAR}${screen(run, live, before)}`)
+    else run.terminal.out(`${run.terminal.columns === undefined ? '' : CLEAR}${screen(seen, before, run.terminal)}`)
     if (shown >= times) return
-    before = live
+    before = seen
     await sleep(1000, undefined, { signal: interrupted }).catch(() => undefined)
     if (interrupted.aborted) return
   }
@@ -73,31 +84,43 @@ async function top(run: Run, { number, ...common }: Common & { readonly number?:
 
 const TOP = ['kind', 'name', 'status', 'sessions', 'new/s', 'requests/s', 'in/s', 'out/s', '5xx', 'queue'] as const
 
-function screen(run: Run, live: Live, before: Live): string {
+interface Seen {
+  readonly live: Live
+  readonly at_ms: number
+}
+
+/** What fits on it, the busiest first. */
+export function screen(
+  { live, at_ms }: Seen,
+  before: Seen | undefined,
+  { columns, rows: lines }: Pick<Terminal, 'columns' | 'rows'>,
+): string {
+  const elapsed_s = (at_ms - (before?.at_ms ?? at_ms)) / 1000
+  const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
   const rows = SORTED.flatMap((kind) => {
-    const known = new Map((before[kind] ?? []).map((one) => [one['id'], one]))
-    const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
-    /** Bytes since the screen before, which was a second ago. */
+    const known = new Map((before?.live[kind] ?? []).map((one) => [one['id'], one]))
+    /** Bytes each second since the screen before. */
     const rate = (one: Data, name: string) => {
       const old = known.get(one['id'])
-      return old === undefined ? '-' : short(Number(one[name] ?? 0) - Number(old[name] ?? 0))
+      return old === undefined ? '-' : short((Number(one[name] ?? 0) - Number(old[name] ?? 0)) / elapsed_s)
     }
-    return (live[kind] ?? [])
-      .toSorted((a, b) => Number(b['sessionRate'] ?? 0) - Number(a['sessionRate'] ?? 0))
-      .map((one) => ({
-        kind: kind.slice(0, -1),
-        name: plain(one['name'] ?? ''),
-        status: plain(one['status'] ?? ''),
-        sessions: figure(one, 'currentSessions'),
-        'new/s': figure(one, 'sessionRate'),
-        'requests/s': figure(one, 'requestRate'),
-        'in/s': rate(one, 'bytesIn'),
-        'out/s': rate(one, 'bytesOut'),
-        '5xx': figure(one, 'responses5xx'),
-        queue: figure(one, 'currentQueue'),
-      }))
-  })
-  return table(rows, TOP, run.terminal.columns)
+    return (live[kind] ?? []).map((one) => ({ kind, one, rate }))
+  }).toSorted((a, b) => Number(b.one['sessionRate'] ?? 0) - Number(a.one['sessionRate'] ?? 0))
+  // The head has a line, what is left out has one, and after the last one stands the cursor.
+  const fitting = lines === undefined || rows.length + 2 <= lines ? rows.length : Math.max(lines - 3, 1)
+  const told = rows.slice(0, fitting).map(({ kind, one, rate }) => ({
+    kind: kind.slice(0, -1),
+    name: plain(one['name'] ?? ''),
+    status: plain(one['status'] ?? ''),
+    sessions: figure(one, 'currentSessions'),
+    'new/s': figure(one, 'sessionRate'),
+    'requests/s': figure(one, 'requestRate'),
+    'in/s': rate(one, 'bytesIn'),
+    'out/s': rate(one, 'bytesOut'),
+    '5xx': figure(one, 'responses5xx'),
+    queue: figure(one, 'currentQueue'),
+  }))
+  return `${table(told, TOP, columns)}${fitting < rows.length ? `and ${rows.length - fitting} more\n` : ''}`
 }
 
 /** The node that is asked. */

@@ -10,7 +10,7 @@ import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 function streams(isTTY: boolean) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
-  for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY, columns: 90 })
+  for (const stream of [stdin, stdout, stderr]) Object.assign(stream, { isTTY, columns: 90, rows: 30 })
   const emitter = new EventEmitter()
   return Object.assign(emitter, { stdin, stdout, stderr }) as unknown as Parameters<typeof processTerminal>[0] & {
     stdin: PassThrough
@@ -24,7 +24,7 @@ const PROGRAM = join(import.meta.dirname, '../../../systemd/fulcrum')
 t.test('a terminal asks, and shows no secret', async (test) => {
   const made = streams(true)
   const terminal = processTerminal(made, {}, ENDS)
-  test.same([terminal.columns, terminal.hasColour], [90, true])
+  test.same([terminal.columns, terminal.rows, terminal.hasColour], [90, 30, true])
   test.equal(processTerminal(made, { NO_COLOR: '1' }, ENDS).hasColour, false)
   const asked = terminal.ask('Password: ', { isSecret: true })
   made.stdin.write('secret\n')
@@ -35,7 +35,7 @@ t.test('a terminal asks, and shows no secret', async (test) => {
 t.test('without a terminal nobody is asked, and the input is read', async (test) => {
   const made = streams(false)
   const terminal = processTerminal(made, {}, ENDS)
-  test.same([terminal.columns, terminal.hasColour], [undefined, false])
+  test.same([terminal.columns, terminal.rows, terminal.hasColour], [undefined, undefined, false])
   await test.rejects(terminal.ask('E-mail: '), { message: 'E-mail has to be typed, and this is no terminal' })
   made.stdin.end('version: 1')
   test.equal(await terminal.input(), 'version: 1')

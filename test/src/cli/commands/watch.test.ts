@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { screen } from '../../../../src/cli/commands/watch.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -35,6 +37,59 @@ t.test('Ctrl-C ends top, and leaves nobody who waits for it', async (test) => {
   })
   test.match(await watching, { exit: 0 })
   test.same([shown, listeners()], [3, 0])
+})
+
+t.test('who follows events is told that they are waited for, and that they go on', async (test) => {
+  const { run } = await fixture(test)
+  const interrupt = new AbortController()
+  const remarks: string[] = []
+  let asked = 0
+  const port = await httpServer(test, (_request, response) => {
+    asked += 1
+    if (asked === 2 || asked === 3) response.destroy()
+    else {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('retry: 1\n\nid: 1\ndata: {}\n\n')
+      if (asked === 1) response.end()
+    }
+  })
+  const { exit } = await run('events', {
+    env: { FULCRUM_URL: `http://127.0.0.1:${port}` },
+    interrupted: interrupt.signal,
+    remarked: (text) => {
+      remarks.push(text)
+      if (remarks.length === 2) interrupt.abort()
+    },
+  })
+  test.equal(exit, 0)
+  test.same([asked, remarks], [4, ['The stream broke off: waiting until it goes on.\n', 'It goes on.\n']])
+})
+
+t.test('Ctrl-C ends a top that gets no answer', async (test) => {
+  const { run } = await fixture(test)
+  const interrupt = new AbortController()
+  const port = await httpServer(test, ({ url }, response) => {
+    if (url?.endsWith('/stats') === true) interrupt.abort()
+    else response.end(JSON.stringify({ status: 'success', data: { nodes: [{ nodeId: 'n1' }] } }))
+  })
+  const env = { FULCRUM_URL: `http://127.0.0.1:${port}` }
+  test.match(await run('top', { env, interrupted: interrupt.signal }), { exit: 0, out: '', err: '' })
+})
+
+t.test('a screen has the busiest, as many as fit, and bytes per second', async (test) => {
+  const named = (name: string, sessionRate: number, bytesIn: number) => ({ id: name, name, sessionRate, bytesIn })
+  const seen = (bytes: number, at_ms: number) => ({
+    live: { frontends: [named('a', 1, bytes), named('b', 9, 0)], backends: [named('c', 5, 0), named('d', 0, 0)] },
+    at_ms,
+  })
+  const names = (text: string) => text.split('\n').map((line) => line.split(/ +/)[1])
+  const whole = screen(seen(0, 0), undefined, { columns: undefined, rows: undefined })
+  test.same(names(whole).slice(1, -1), ['b', 'c', 'a', 'd'])
+  test.equal(screen(seen(0, 0), undefined, { columns: 80, rows: 6 }), whole, 'with the line of the cursor')
+  const small = screen(seen(0, 0), undefined, { columns: 80, rows: 5 })
+  test.match(small, /^KIND.*\nfrontend +b .*\nbackend +c .*\nand 2 more\n$/)
+  const later = screen(seen(6000, 4000), seen(0, 1000), { columns: undefined, rows: undefined })
+  test.match(later, /frontend +a +- +1 +- +2k +/, 'of three seconds')
 })
 
 t.test('the figures of now and of then', async (test) => {
