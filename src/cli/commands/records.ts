@@ -189,10 +189,10 @@ async function get(
   const all = await recordsOf(run.connect(common), kind)
   const found = name === undefined ? all : all.filter((record) => nameOf(record).toLowerCase() === name.toLowerCase())
   if (name !== undefined && found.length === 0) throw new Failure(`there is nothing named ${name} among ${kindName}`)
-  const [first] = found
-  if (form === 'json') run.json(name === undefined ? found : first)
-  else if (form === 'yaml')
-    run.terminal.out((await import('../documents.ts')).written(name === undefined ? found : first))
+  // Both layers may have a backend of one name: several are a list, as without a name.
+  const shown = name !== undefined && found.length === 1 ? found[0] : found
+  if (form === 'json') run.json(shown)
+  else if (form === 'yaml') run.terminal.out((await import('../documents.ts')).written(shown))
   else if (form === 'name') run.terminal.out(found.map((record) => `${nameOf(record)}\n`).join(''))
   else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
   else throw new Failure(`-o ${form}: say table, yaml, json or name`)

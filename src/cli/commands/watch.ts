@@ -6,6 +6,7 @@ import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { coloured, printable, short, sparkline, table } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
+import { recordIfNamed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -26,6 +27,7 @@ export function addWatch(program: Command, run: Run): void {
     .command('history')
     .description('the figures of a frontend or backend over time')
     .argument('<service>', 'the name of a frontend or backend')
+    .option('--kind <kind>', 'frontend or backend, where both have the name')
     .option('--since <time>', 'such as 30m, 24h or 7d', '1h')
     .option('--metrics <names>', 'with commas between', 'currentSessions,sessionRate,bytesIn,bytesOut')
     .option('--csv', 'as comma-separated values, with a line for each moment')
@@ -132,8 +134,8 @@ async function nodeOf(connection: Connection): Promise<string> {
 }
 
 const FIGURES = [
-  { list: '/layer7proxy/frontends', history: 'layer7proxy/stats/frontends' },
-  { list: '/layer7proxy/backends', history: 'layer7proxy/stats/backends' },
+  { kind: 'frontend', list: '/layer7proxy/frontends', history: 'layer7proxy/stats/frontends' },
+  { kind: 'backend', list: '/layer7proxy/backends', history: 'layer7proxy/stats/backends' },
 ] as const
 
 interface History {
@@ -144,16 +146,21 @@ interface History {
 }
 
 interface HistoryOptions extends Common {
+  readonly kind?: string
   readonly since: string
   readonly metrics: string
   readonly csv?: boolean
 }
 
-async function history(run: Run, name: string, { since, metrics, csv, ...common }: HistoryOptions): Promise<void> {
+async function history(
+  run: Run,
+  name: string,
+  { kind, since, metrics, csv, ...common }: HistoryOptions,
+): Promise<void> {
   const connection = run.connect(common)
   const seconds = secondsOf(since)
   if (seconds === undefined) throw new Failure(`${since} is no duration: say 30m, 24h or 7d`)
-  const path = await figuresOf(connection, name)
+  const path = await figuresOf(connection, name, kind)
   const end = Math.floor(Date.now() / 1000)
   const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))
   const query = {
@@ -181,10 +188,22 @@ async function history(run: Run, name: string, { since, metrics, csv, ...common 
   run.terminal.out(table(rows, ['metric', `last ${since}`, 'mean', 'most'], undefined))
 }
 
-async function figuresOf(connection: Connection, name: string): Promise<string> {
-  for (const { list, history: path } of FIGURES) {
-    const [found] = await connection.list<{ readonly id: string }>(list, { name })
-    if (found !== undefined) return `/${await nodeOf(connection)}/${path}/${found.id}/history`
+/** Where the figures of this name are: of a frontend, or of a backend, and of no other that has it too. */
+async function figuresOf(connection: Connection, name: string, wanted: string | undefined): Promise<string> {
+  if (wanted !== undefined && FIGURES.every(({ kind }) => kind !== wanted))
+    throw new Failure(`--kind ${wanted}: say frontend or backend`)
+  const found: string[] = []
+  for (const { kind, list, history: path } of FIGURES) {
+    if (wanted !== undefined && wanted !== kind) continue
+    const record = await recordIfNamed(connection, list, name)
+    if (record !== undefined) found.push(`${path}/${record.id}/history`)
   }
-  throw new Failure(`there is neither a frontend nor a backend ${name} of Layer 7`)
+  const [one] = found
+  if (one === undefined)
+    throw new Failure(
+      `there is ${wanted === undefined ? 'neither a frontend nor a backend' : `no ${wanted}`} ${name} of Layer 7`,
+    )
+  if (found.length > 1)
+    throw new Failure(`a frontend and a backend have the name ${name}: say --kind frontend or --kind backend`)
+  return `/${await nodeOf(connection)}/${one}`
 }

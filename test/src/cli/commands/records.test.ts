@@ -25,6 +25,15 @@ t.test('records are found by name, in four forms', async (test) => {
   test.match(await run('get servers -o xml'), { exit: 1, err: /say table, yaml, json or name/ })
 })
 
+t.test('several records of one name are a list, whatever the form', async (test) => {
+  const { run, call } = await fixture(test)
+  await call('POST', '/layer7proxy/backends', { body: { name: 'shop', mode: 'http' } })
+  test.match(JSON.parse((await run('get backends shop --json')).out), { name: 'shop', mode: 'http' })
+  await call('POST', '/ipvsDirector/backends', { body: { name: 'shop' } })
+  test.match(JSON.parse((await run('get backends shop --json')).out), [{ name: 'shop' }, { name: 'shop' }])
+  test.match((await run('get backends shop -o yaml')).out, /^- \w+: [^]*\n- \w+: /)
+})
+
 t.test('a real server is moved alone, whatever else is pending', async (test) => {
   const { run, call } = await fixture(test)
   for (const name of ['web1', 'web2'])
