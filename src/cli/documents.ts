@@ -13,6 +13,15 @@ const ENDINGS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json'])
 /** What stands as a whole in one place; everything else is a section, whose records have names. */
 const WHOLE: ReadonlySet<string> = new Set(['$schema', 'version', 'owner', 'syslogServers', 'l7Raw'])
 
+/** Whether it is a record, and no setting that stands as a whole. */
+export const isRecord = ({ resource }: { readonly resource: string }): boolean => !WHOLE.has(resource)
+
+/** How many records it names. */
+export const recordsIn = (document: Document): number =>
+  Object.entries(document)
+    .filter(([name]) => !WHOLE.has(name) && name !== 'renamed')
+    .reduce((sum, [, records]) => sum + Object.keys(Object(records)).length, 0)
+
 interface Place {
   readonly file: string
   readonly line: number

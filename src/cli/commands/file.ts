@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type Changes, tell } from '../changes.ts'
+import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import type { Document } from '../documents.ts'
@@ -8,7 +8,7 @@ import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
 import { writePrivately } from '../private-file.ts'
 
-/** One plan that may take more than so many records away, or than a third of its owner's, asks for the number. */
+/** A plan that takes away more records than this, or more than a third of its owner's, asks for their number. */
 const GONE_MAX = 10
 
 export interface PlanOptions extends Common {
@@ -222,12 +222,12 @@ function readPlan(path: string): PlanFile {
 }
 
 async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes }: ApplyOptions): Promise<void> {
-  const gone = changes.filter(({ op }) => op === 'delete').length
-  const held = Object.values(document).reduce<number>(
-    (sum, records) => sum + (typeof records === 'object' && records !== null ? Object.keys(records).length : 0),
-    0,
-  )
-  if (gone > GONE_MAX || gone > held / 3)
+  const { isRecord, recordsIn } = await import('../documents.ts')
+  const count = (wanted: Change['op']) => changes.filter((change) => change.op === wanted && isRecord(change)).length
+  const gone = count('delete')
+  // What goes is the owner's, and so is what the document names and need not be made.
+  const owned = gone + recordsIn(document) - count('create')
+  if (gone > GONE_MAX || gone > owned / 3)
     await run.agree(`${gone} records go. Type that number to go on:`, yes, { answer: String(gone) })
   else await run.agree('Apply?', yes)
 }

@@ -82,6 +82,22 @@ t.test('what goes is shown first, and many are agreed to by their number', async
   test.match((await run('get servers -o name')).out, 'new\n')
 })
 
+t.test('a third is one of the records of the owner', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  const server = (at: number) => `  web${at}: { ip: 192.0.2.${at + 1}, port: 80 }\n`
+  const log = 'syslogServers: { host: 192.0.2.99, port: 6514, transport: tcp }\n'
+  const write = (...servers: readonly number[]) =>
+    writeFileSync(file, `version: 1\nowner: shop\n${log}realServers:\n${servers.map(server).join('')}`)
+  write(1, 2, 3, 4, 5, 6)
+  test.match(await run(['apply', '-f', file, '--yes']), { exit: 0 })
+  write(1, 2, 3, 4)
+  test.match(await run(['apply', '-f', file, '--prune'], { answers: ['y'] }), { exit: 0, err: /Apply\?/ }, '2 of 6')
+  write(1, 2, 5, 6, 7)
+  const asked = await run(['apply', '-f', file, '--prune'], { answers: ['y'] })
+  test.match(asked, { exit: 1, err: /2 records go.*nothing was done/s }, '2 of 4, whatever is new')
+})
+
 t.test('warnings hold up an apply that nobody looked at', async (test) => {
   const { run, home } = await fixture(test)
   const file = join(home, 'lb.yaml')
