@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { Connection } from './connection.ts'
+import { Connection, inOwnWords } from './connection.ts'
 import { type Context, Contexts } from './contexts.ts'
 import { Failure } from './failure.ts'
 import { printable } from './output.ts'
@@ -55,7 +55,7 @@ export class Run {
   /** What came of it: a sentence for people, or what programs need of it. */
   told({ json }: Common, sentence: string, data: object): void {
     if (json === true) this.json(data)
-    else this.terminal.out(`${printable(sentence)}.\n`)
+    else this.terminal.out(`${printable(inOwnWords(sentence))}.\n`)
   }
 
   /** A new secret, typed twice: what is mistyped once would be known to nobody. */
@@ -84,7 +84,7 @@ export class Run {
 /** The options of the command and of the program. */
 export const optionsOf = <T extends object>(command: Command): T & Common => command.optsWithGlobals<T & Common>()
 
-/** Values of an option that may be said several times. */
+/** Values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export function readText(path: string): string {

@@ -74,6 +74,7 @@ export class Unreachable extends Failure {
 export const OWN_WORDS = [
   ['apply without refuseWarnings', 'apply with --accept-warnings'],
   ['send confirmWithin', 'apply with --confirm 60s'],
+  ['unless you confirm it, or force true', 'unless you say fulcrum confirm'],
   ['plan with takeOver', 'plan with --take-over'],
   ['{"changes": [ids]}', '--only ID'],
   ['{"mine": true}', '--mine'],

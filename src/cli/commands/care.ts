@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, readText, type Run } from '../command.ts'
-import { type Connection, inOwnWords, Refusal } from '../connection.ts'
+import { type Connection, Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { journalHere } from '../journal.ts'
 import { printable, span, table } from '../output.ts'
@@ -106,7 +106,7 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
     const body = { file, ...(sections.length === 0 ? {} : { sections }) }
     const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
     if (job !== undefined) await followed(run, connection, job)
-    run.told(options, inOwnWords(message), { file: path, job })
+    run.told(options, message, { file: path, job })
   } finally {
     await takeBack(run, connection, file)
   }
@@ -169,7 +169,7 @@ async function expiring(run: Run, { days, ...common }: Common & { readonly days:
   }))
   run.terminal.out(
     rows.length === 0
-      ? `None ends within ${days} days.\n`
+      ? `None ends within ${days === '1' ? 'a day' : `${days} days`}.\n`
       : table(rows, ['name', 'until', 'left'], run.terminal.columns),
   )
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn } from '../command.ts'
-import type { Connection } from '../connection.ts'
+import { type Connection, inOwnWords } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
@@ -254,7 +254,7 @@ export function tellApplied(
 ): void {
   if (json === true) return run.json(data)
   const { revision, confirmBy }: Partial<Applied> = Object(data)
-  run.terminal.out(`${printable(message)}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
+  run.terminal.out(`${printable(inOwnWords(message))}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
   if (typeof confirmBy === 'string') {
     const left = Math.round((Date.parse(confirmBy) - Date.now()) / 1000)
     run.terminal.out(`It is taken back in ${left} s unless you say: fulcrum confirm\n`)

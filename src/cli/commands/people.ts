@@ -42,8 +42,8 @@ function addUsers(user: Command, run: Run): void {
   verb('add', 'may log in from then on; asks for the first password')
     .requiredOption('--first-name <name>', 'of the person')
     .requiredOption('--last-name <name>', 'of the person')
-    .option('--role <role>', 'name of a role to hold; may be said several times', collect)
-    .option('--group <group>', 'name or id of a group to join; may be said several times', collect)
+    .option('--role <role>', 'name of a role to hold (repeatable)', collect)
+    .option('--group <group>', 'name or id of a group to join (repeatable)', collect)
     .action((email: string, _options: unknown, command: Command) => addUser(run, email, optionsOf<Adding>(command)))
   verb('password', 'gives another password, which is asked for').action(
     async (email: string, _options: unknown, command: Command) => {
@@ -140,21 +140,21 @@ function addRoles(role: Command, run: Run): void {
   const verb = (name: string, description: string) =>
     moving(role.command(name).description(description).argument('<role>', 'its name'))
   verb('add', 'a role that grants what is said of it, and nothing else')
-    .requiredOption('--allow <method path>', 'such as "GET /services"; may be said several times', collect)
+    .requiredOption('--allow <method path>', 'such as "GET /services" (repeatable)', collect)
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = optionsOf<Allowing>(command)
       const connection = run.connect(options)
       const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
       const stage = () => connection.ask('POST', ROLES, { body })
-      await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The role ${name} is there` }, options)
+      await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The role ${name} is made` }, options)
     })
   for (const [name, description] of [
     ['give', 'users or groups hold it from then on'],
     ['take', 'users or groups hold it no longer'],
   ] as const) {
     verb(name, description)
-      .option('--user <email>', 'may be said several times', collect)
-      .option('--group <group>', 'name or id; may be said several times', collect)
+      .option('--user <email>', 'a user (repeatable)', collect)
+      .option('--group <group>', 'a group, by name or id (repeatable)', collect)
       .action((of: string, _options: unknown, command: Command) => hold(run, of, name, optionsOf<Holding>(command)))
   }
   verb('delete', 'who holds it loses what it grants').action(

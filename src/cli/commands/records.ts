@@ -12,7 +12,7 @@ const SERVERS = '/ipvsDirector/rips'
 /** The state that a real server has then, and what is said of it. */
 const MOVES = {
   drain: ['drained', 'is drained'],
-  halt: ['halted', 'is out of every backend'],
+  halt: ['halted', 'is taken out of every backend'],
   online: ['online', 'takes traffic'],
 } as const
 

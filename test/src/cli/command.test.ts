@@ -1,5 +1,6 @@
 import t from 'tap'
 import { collect, countIn, readText, Run, secondsIn } from '../../../src/cli/command.ts'
+import { tellApplied } from '../../../src/cli/commands/file.ts'
 import { Failure } from '../../../src/cli/failure.ts'
 import type { Terminal } from '../../../src/cli/terminal.ts'
 
@@ -39,4 +40,21 @@ t.test('somebody agrees, or nothing is done', async (test) => {
   await test.rejects(nobody.agree('It?', false, { instead: 'say --it' }), {
     message: 'say --it where nobody can be asked',
   })
+})
+
+t.test('what the API says is told in words of this program', (test) => {
+  const said: string[] = []
+  const run = new Run({
+    terminal: { out: (text: string) => said.push(text) } as unknown as Terminal,
+    env: {},
+    sockets: [],
+  })
+  run.told({}, 'staged, see GET /services/pending', {})
+  const message = 'applied; to take back the others: DELETE /services/pending?mine=true'
+  tellApplied(run, { data: { revision: 7 }, message }, {})
+  test.same(said, [
+    'staged, see fulcrum pending.\n',
+    'applied; to take back the others: fulcrum discard --mine. Revision 7 runs.\n',
+  ])
+  test.end()
 })

@@ -56,7 +56,11 @@ t.test('what there is to warn of is asked about', async (test) => {
   test.match(await run('server halt web1'), { exit: 1, err: /say --accept-warnings where nobody can be asked/ })
   test.match(await run('server halt web1', { answers: ['n'] }), { exit: 1, err: asked })
   test.equal(await pending(), 0, 'and it is not left for another apply')
-  test.match(await run('server halt web1', { answers: ['y'] }), { exit: 0, err: asked, out: 'is out of every backend' })
+  test.match(await run('server halt web1', { answers: ['y'] }), {
+    exit: 0,
+    err: asked,
+    out: 'is taken out of every backend',
+  })
   await run('server online web1')
   const accepted = await run('server drain web1 --accept-warnings')
   test.match(accepted, { exit: 0, out: 'web1 is drained', err: /^[^\n]+; 1 warning: / })

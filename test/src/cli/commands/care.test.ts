@@ -93,7 +93,7 @@ t.test('certificates are handed in, replaced by name, and seen to end', async (t
   const replaced = await run(['cert', 'add', 'site', ...write('new.test'), '--json'])
   test.match(JSON.parse(replaced.out), { id: /^[0-9a-f-]{36}$/ })
   test.match((await run('get certs')).out, /site +new\.test/)
-  test.match(await run('cert expiring --days 1'), { exit: 0, out: 'None ends within 1 days.\n' })
+  test.match(await run('cert expiring --days 1'), { exit: 0, out: 'None ends within a day.\n' })
   test.match(await run('cert expiring --days 9999'), { exit: 1, out: /NAME +UNTIL +LEFT\nsite / })
   test.match(await run('cert expiring --days soon'), { exit: 1, err: /soon is no number/ })
   test.match(await run(['cert', 'add', 'site', write('x.test')[0] ?? '']), {

@@ -52,7 +52,7 @@ t.test('a role is made of what it allows, given and taken, and deleted', async (
   const { run, call } = await fixture(test)
   await run(ADD, PASSWORDS)
   const allow = ['role', 'add', 'readers', '--allow', 'GET /services', '--allow', 'get /ipvsDirector/rips/{id}']
-  test.match(await run(allow), { exit: 0, out: 'The role readers is there.\n' })
+  test.match(await run(allow), { exit: 0, out: 'The role readers is made.\n' })
   const role = async () => (await call('GET', '/rbac/roles?name=readers')).json.data[0]
   test.match((await role()).endpoints, [{ path: '/ipvsDirector/rips/{id}', methods: ['GET'] }, { path: '/services' }])
   await call('POST', '/rbac/groups', { body: { id: 'ops', name: 'Ops' } })

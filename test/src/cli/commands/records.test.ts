@@ -45,7 +45,7 @@ t.test('a real server is moved alone, whatever else is pending', async (test) =>
   test.match((await run('server drain web1')).out, 'The real server web1 is drained.\n')
   test.match((await run('server drain web1')).out, 'The real server web1 is drained already.\n')
   test.match(await stateOf(), { state: 'drained' })
-  test.match((await run('server halt web1 -m maintenance')).out, 'is out of every backend.')
+  test.match((await run('server halt web1 -m maintenance')).out, 'is taken out of every backend.')
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'maintenance', count: 1 }])
   test.match((await run('server online web1 --stage')).out, 'takes traffic, once it is applied.')
   test.match((await call('GET', '/services/pending')).json.data, { count: 2 })
