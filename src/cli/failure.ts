@@ -8,3 +8,12 @@ export class Failure extends Error {
     this.exitCode = exitCode
   }
 }
+
+/** For a command whose codes say how something is: 3 is that nobody tells, as Nagios has it. */
+export async function tellingOf<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    throw error instanceof Failure ? new Failure(error.message, 3) : error
+  }
+}

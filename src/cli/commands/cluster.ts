@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
-import { Failure } from '../failure.ts'
+import { Failure, tellingOf } from '../failure.ts'
 import { printable, table } from '../output.ts'
 
 interface Node {
@@ -36,7 +36,7 @@ export function addCluster(program: Command, run: Run): void {
   const cluster = program.command('cluster').description('form a cluster, let nodes in, see how they are')
   cluster
     .command('status')
-    .description('the nodes; exit 0 fine, 1 a node is missing, 2 nothing can be changed')
+    .description('the nodes; exit 0 fine, 1 a node is missing, 2 nothing can be changed, 3 nobody tells')
     .action((_options: unknown, command: Command) => status(run, optionsOf(command)))
   cluster
     .command('form')
@@ -129,7 +129,7 @@ function nodeNamed({ nodes }: Cluster, name: string): Node {
 }
 
 async function status(run: Run, common: Common): Promise<void> {
-  const { data } = await read(run.connect(common))
+  const { data } = await tellingOf(() => read(run.connect(common)))
   const members = data === null ? [] : [...data.nodes, ...(data.witness === null ? [] : [data.witness])]
   const isWhole = members.every(({ state }) => state !== 'unreachable')
   run.exitCode = data !== null && (!data.quorum || data.halted !== null) ? 2 : isWhole ? 0 : 1

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { type Common, optionsOf, type Run } from '../command.ts'
-import { Failure } from '../failure.ts'
+import { tellingOf } from '../failure.ts'
 import { coloured, type Colour, printable, short, span, table } from '../output.ts'
 
 /** Exit codes of checks, as Nagios has them. */
-const CODES = { ok: 0, warning: 1, critical: 2, unknown: 3 } as const
+const CODES = { ok: 0, warning: 1, critical: 2 } as const
 
 interface Count {
   readonly total: number
@@ -50,15 +50,7 @@ export function addStatus(program: Command, run: Run): void {
 }
 
 async function status(run: Run, common: Common): Promise<void> {
-  let seen: Overview
-  try {
-    seen = await run.connect(common).get<Overview>('/overview')
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    run.terminal.err(`fulcrum: ${printable(error.message)}\n`)
-    run.exitCode = CODES.unknown
-    return
-  }
+  const seen = await tellingOf(() => run.connect(common).get<Overview>('/overview'))
   const worst = (severity: string) => seen.attention.some((one) => one.severity === severity)
   run.exitCode = worst('critical') ? CODES.critical : worst('warning') ? CODES.warning : CODES.ok
   if (common.json === true) run.json(seen)

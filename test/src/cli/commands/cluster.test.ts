@@ -1,5 +1,5 @@
 import t from 'tap'
-import { cliFixture } from '../../../fixtures/cli.ts'
+import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
 
@@ -14,6 +14,13 @@ t.test('without a cluster the words say so', async (test) => {
   test.match(await run('cluster form lb'), { exit: 1, err: /--address/ })
   test.match(await run('cluster join-token'), { exit: 1, err: /\([A-Z_]+\)/ })
   test.match(await run('cluster join-token --valid soon'), { exit: 1, err: /soon is no duration/ })
+})
+
+t.test('a cluster of which nobody tells is no cluster that lacks a node', async (test) => {
+  const { env } = await fixture(test)
+  const away = await fulcrum(['cluster', 'status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
+  test.match(away, { exit: 3, out: '', err: /nobody listens there/ })
+  test.match(await fulcrum(['cluster', 'status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3 })
 })
 
 t.test('a token that is none is refused before anything is asked', async (test) => {
