@@ -1,26 +1,31 @@
 import type { Argument, Command, Option } from 'commander'
+import { inserted, lineIn } from '../bash-line.ts'
 import type { Run } from '../command.ts'
 import { Failure } from '../failure.ts'
+import { printable } from '../output.ts'
 import { KINDS, namesOf } from './records.ts'
 
 /** Completion in shells: each asks this program what may come next. */
 
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_fulcrum() {
-  local IFS=$'\\n'
-  COMPREPLY=($(fulcrum __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+  mapfile -t COMPREPLY < <(fulcrum __complete_bash -- "\${COMP_LINE:0:COMP_POINT}" "$2" 2>/dev/null)
 }
 complete -o default -F _fulcrum fulcrum
 `,
   zsh: `#compdef fulcrum
 _fulcrum() {
   local -a found
-  found=("\${(@f)$(fulcrum __complete -- "\${(@)words[2,$CURRENT]}" 2>/dev/null)}")
-  compadd -a found
+  found=("\${(@f)$(fulcrum __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
+  compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -a found
 }
 compdef _fulcrum fulcrum
 `,
-  fish: `complete -c fulcrum -f -a '(fulcrum __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+  fish: `function __fulcrum_complete
+  set -l last (string unescape -- (commandline -ct); or echo)
+  fulcrum __complete -- (commandline -opc)[2..-1] "$last" 2>/dev/null
+end
+complete -c fulcrum -f -a '(__fulcrum_complete)'
 `,
 }
 
@@ -34,27 +39,40 @@ export function addCompletion(program: Command, run: Run): void {
       if (script === undefined) throw new Failure(`${shell}: say ${Object.keys(SCRIPTS).join(', ')}`)
       run.terminal.out(script)
     })
+  const tell = (found: readonly string[]) => run.terminal.out(found.map((one) => `${one}\n`).join(''))
   program
     .command('__complete', { hidden: true })
     .argument('[words...]')
-    .action(async (words: readonly string[]) => {
-      const found = await candidates(program, run, words).catch(() => [])
-      run.terminal.out(found.map((one) => `${one}\n`).join(''))
+    .action(async (words: readonly string[]) => tell(await candidates(program, run, words)))
+  // Bash puts onto its line what it is told as it is, where the others quote it.
+  program
+    .command('__complete_bash', { hidden: true })
+    .argument('<line>')
+    .argument('<end>')
+    .action(async (line: string, end: string) => {
+      const [, ...words] = lineIn(line)?.words ?? []
+      if (words.length > 0) tell(inserted(await candidates(program, run, words), line, end))
     })
 }
 
 /** What may stand in the place of the last word. */
 async function candidates(program: Command, run: Run, words: readonly string[]): Promise<readonly string[]> {
-  const last = words.at(-1) ?? ''
+  const last = words.at(-1)?.toLowerCase() ?? ''
+  const found = await possible(program, run, words).catch(() => [])
+  // Shells show them as they are.
+  return found.filter((one) => one.toLowerCase().startsWith(last) && one === printable(one))
+}
+
+async function possible(program: Command, run: Run, words: readonly string[]): Promise<readonly string[]> {
   const { command, given, option } = place(program, words.slice(0, -1))
-  const fitting = (all: readonly string[]) => all.filter((one) => one.toLowerCase().startsWith(last.toLowerCase()))
-  if (option?.long === '--context') return fitting(Object.keys(run.contexts.all().contexts))
+  if (option?.long === '--context') return Object.keys(run.contexts.all().contexts)
   if (option !== undefined) return []
-  if (last.startsWith('-')) return fitting([...command.options, ...program.options].map(({ long }) => long ?? ''))
+  if (words.at(-1)?.startsWith('-') === true)
+    return [...command.options, ...program.options].map(({ long }) => long ?? '')
   const commands = command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'))
-  if (commands.length > 0) return fitting(commands)
+  if (commands.length > 0) return commands
   const argument = command.registeredArguments.at(given.length)
-  return argument === undefined ? [] : fitting(await valuesOf(argument, given, run))
+  return argument === undefined ? [] : await valuesOf(argument, given, run)
 }
 
 interface Place {

@@ -1,7 +1,11 @@
-import { execFileSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
+const PROGRAM = join(import.meta.dirname, '../../../../systemd/fulcrum')
 const fixture = cliFixture(t)
 
 t.test('commands, options, kinds and names are completed', async (test) => {
@@ -21,12 +25,42 @@ t.test('commands, options, kinds and names are completed', async (test) => {
   test.same(await words('get', 'frogs', ''), [''], 'what is wrong completes to nothing')
 })
 
-t.test('scripts for shells are written, and bash takes its own', async (test) => {
+t.test('scripts for shells are written', async (test) => {
   const { run } = await fixture(test)
   for (const shell of ['bash', 'zsh', 'fish'])
-    test.match(await run(`completion ${shell}`), { exit: 0, out: /__complete --/ })
-  const { out } = await run('completion bash')
-  const check = `${out}\nfulcrum() { printf 'web1\\nweb 2\\n'; }\nCOMP_WORDS=(fulcrum get servers w)\nCOMP_CWORD=3\n_fulcrum\nprintf '%s|' "\${COMPREPLY[@]}"`
-  test.equal(execFileSync('bash', ['-c', check], { encoding: 'utf8' }), 'web1|web 2|')
+    test.match(await run(`completion ${shell}`), { exit: 0, out: /__complete(_bash)? --/ })
   test.match(await run('completion tcsh'), { exit: 1, err: /say bash, zsh, fish/ })
+})
+
+t.test('bash is told what is one argument, and nothing where it knows more', async (test) => {
+  const { run, call } = await fixture(test)
+  for (const name of ['web1`touch x`', 'Web 2', 'lb:web'])
+    await call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
+  const told = async (line: string, end: string) => (await run(['__complete_bash', '--', line, end])).out
+  test.equal(await told('fulcrum server drain we', 'we'), 'web1\\`touch\\ x\\`\nWeb\\ 2\n')
+  test.equal(await told('fulcrum server drain "web ', 'web '), 'Web 2\n')
+  test.equal(await told('fulcrum server drain lb:', ''), 'web\n')
+  test.equal(await told('fulcrum server drain $A', '$A'), '')
+  test.equal(await told('fulcrum', 'fulcrum'), '')
+})
+
+const noPty = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0 ? false : 'there is no script(1)'
+
+t.test('an interactive bash runs nothing that stands in a name', { skip: noPty }, async (test) => {
+  const { run, call, env, home } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1`touch x`', ip: '192.0.2.1', port: 80 } })
+  const rc = join(home, 'bashrc')
+  const ran = join(home, 'ran')
+  const { out } = await run('completion bash')
+  // What is completed is asked of the program; what is entered is written down.
+  const fulcrum = `fulcrum() { case $1 in __*) '${PROGRAM}' "$@";; *) printf '%s\\n' "$@" >'${ran}'; exit;; esac; }`
+  writeFileSync(rc, `cd '${home}'\n${out}${fulcrum}\n`)
+  const child = spawn('script', ['-qec', `bash --rcfile '${rc}' -i`, '/dev/null'], {
+    env: { ...process.env, ...env, TERM: 'dumb' },
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  child.stdin.write('fulcrum server drain we\t\r')
+  await once(child, 'close')
+  test.same(readFileSync(ran, 'utf8').split('\n'), ['server', 'drain', 'web1`touch x`', ''])
+  test.notOk(existsSync(join(home, 'x')))
 })
