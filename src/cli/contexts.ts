@@ -11,6 +11,8 @@ export interface Context {
   readonly user: string
   /** SHA-256 of the certificate that was accepted at the login; undefined: one that the system's authorities know. */
   readonly fingerprint?: string | undefined
+  /** When the token ends, by the clock of whoever logged in; undefined where an earlier version kept it. */
+  readonly until?: string | undefined
 }
 
 interface Kept {
@@ -25,6 +27,9 @@ export const LOCAL_SOCKETS: readonly string[] = ['/run/fulcrum/api.sock', '.fulc
 
 /** What stands for the daemon on this machine where nobody has called a context so. */
 const LOCAL = 'local'
+
+/** After a logout nobody is to find himself at another daemon. */
+export const NONE_CURRENT = 'no context is current: choose one with fulcrum contexts NAME'
 
 /** Contexts by name, in a file that nobody else can read; and the daemon on this machine. */
 export class Contexts {
@@ -74,6 +79,7 @@ export class Contexts {
     const { contexts } = this.all()
     const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
     if (found !== undefined) return found
+    if (wanted === '' && Object.keys(contexts).length > 0) throw new Failure(`${NONE_CURRENT}, or say --context`)
     const socket = wanted === '' || wanted === LOCAL ? this.#sockets.find(isOwnSocket) : undefined
     if (socket !== undefined) return { url: `${SOCKET_SCHEME}${resolve(socket)}`, user: '' }
     if (wanted === LOCAL) throw new Failure('no daemon of yours runs here: there is none, or you are not its account')
@@ -101,10 +107,12 @@ export class Contexts {
     this.#write({ current: name, contexts })
   }
 
-  remove(name: string): void {
+  /** Answers whether none of those that are left is current then. */
+  remove(name: string): boolean {
     const { current, contexts } = this.all()
     const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name))
-    this.#write({ current: current === name ? (Object.keys(left)[0] ?? '') : current, contexts: left })
+    this.#write({ current: current === name ? '' : current, contexts: left })
+    return !Object.hasOwn(left, current) && Object.keys(left).length > 0
   }
 
   #write(kept: Kept): void {
@@ -118,8 +126,8 @@ function areContexts(given: unknown): given is Kept['contexts'] {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
   const isText = (value: unknown) => typeof value === 'string'
   return Object.values(given).every((one: unknown) => {
-    const { url, user, token = '', fingerprint = '' } = Object(one) as Record<string, unknown>
-    return [url, user, token, fingerprint].every(isText) && (isSocket(String(url)) || URL.canParse(String(url)))
+    const { url, user, token = '', fingerprint = '', until = '' } = Object(one) as Record<string, unknown>
+    return [url, user, token, fingerprint, until].every(isText) && (isSocket(String(url)) || URL.canParse(String(url)))
   })
 }
 

@@ -2,7 +2,7 @@ import { hostname, userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, type Run } from '../command.ts'
 import { Connection, isSameFingerprint, placeOf, Refusal, shownBy } from '../connection.ts'
-import { addressOf, type Context } from '../contexts.ts'
+import { addressOf, type Context, NONE_CURRENT } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { table } from '../output.ts'
 
@@ -46,11 +46,13 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
-    const token = await tokenFor(connection, countIn(options.days, '--days'))
+    const days = countIn(options.days, '--days')
+    const token = await tokenFor(connection, days)
+    const until = new Date(Date.now() + days * 86_400_000).toISOString()
     const name = options.name ?? placeOf(url).host
     const { contexts: known } = run.contexts.all()
     const before = Object.hasOwn(known, name) ? known[name] : undefined
-    run.contexts.keep(name, { url, user, token, fingerprint })
+    run.contexts.keep(name, { url, user, token, fingerprint, until })
     if (before?.url === url) await revoked({ ...before, fingerprint })
     if (options.json === true) run.json({ context: name, url, user })
     else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
@@ -100,13 +102,25 @@ async function logout(run: Run, options: Common): Promise<void> {
   const name = run.contexts.nameOf(options.context)
   const context = run.contextOf(options)
   if (context.token === undefined) throw new Failure(`nobody is logged in at ${context.url}, which needs no login`)
-  // A daemon that is gone, or has forgotten the token, cannot be told: the file forgets it all the same.
-  await run
+  const why = await run
     .connect(options)
     .ask('DELETE', '/token')
-    .catch((error: Error) => run.terminal.err(`${error.message}\n`))
-  if (name !== undefined) run.contexts.remove(name)
-  run.told(options, `Logged out of ${context.url}`, { context: name, url: context.url })
+    .then(() => undefined, whyKept)
+  // A daemon that is gone cannot be told: the file forgets it all the same.
+  const isNoneCurrent = name !== undefined && run.contexts.remove(name)
+  const next = isNoneCurrent ? `. From now on ${NONE_CURRENT}` : ''
+  if (why !== undefined) {
+    const kept = `the token stays valid until ${context.until ?? 'it ends, or is revoked'}`
+    throw new Failure(`${why}: ${kept}; fulcrum api /localUsers/me/tokens shows it after another login${next}`)
+  }
+  run.told(options, `Logged out of ${context.url}${next}`, { context: name, url: context.url })
+}
+
+/** Undefined where the daemon does not know the token any more. */
+function whyKept(error: unknown): string | undefined {
+  if (!(error instanceof Failure)) throw error
+  const isGone = error instanceof Refusal && ['UNAUTHENTICATED', 'TOKEN_EXPIRED'].includes(error.code)
+  return isGone ? undefined : error.message
 }
 
 function contexts(run: Run, name: string | undefined, options: Common): void {

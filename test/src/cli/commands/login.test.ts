@@ -63,8 +63,28 @@ t.test('a logout forgets the context whose token it revokes, and no other one', 
   test.match(await run('logout', { ...env, FULCRUM_TOKEN: spare }), { exit: 0, err: '' })
   test.same(await names(), ['lb3', 'lb1'])
   test.match(await run('pending', { ...env, FULCRUM_TOKEN: spare }), { exit: 1 })
-  test.match(await run('logout -c lb3'), { exit: 0 })
+  test.match(await run('logout -c lb3'), { exit: 0, out: /^Logged out of \S+\.\n$/ })
   test.same(await names(), ['lb1'])
+})
+
+t.test('after a logout no other daemon is asked, and a token that nobody took back is told', async (test) => {
+  const { home, url, fingerprint } = await fixture(test)
+  const run = (args: string, answers: readonly string[] = []) => fulcrum(args.split(' '), { HOME: home }, { answers })
+  new Contexts({ HOME: home }).keep('prod', { url, user: ADMIN.email, token: 'prod', fingerprint })
+  const login = `login ${url} --name staging --fingerprint ${fingerprint} --days 3`
+  test.match(await run(login, [ADMIN.email, ADMIN.password]), { exit: 0 })
+  const none = /From now on no context is current: choose one with fulcrum contexts NAME\.\n$/
+  test.match(await run('logout'), { exit: 0, err: '', out: none })
+  test.match(await run('pending'), { exit: 1, err: /no context is current/ })
+  test.match(await run('logout -c prod'), { exit: 0, err: '', out: /^Logged out of \S+\.\n$/ }, 'unknown there already')
+  test.match(await run(login, [ADMIN.email, ADMIN.password]), { exit: 0 })
+  const contexts = new Contexts({ HOME: home })
+  contexts.keep('staging', { ...contexts.chosen('staging'), url: 'https://127.0.0.1:1' })
+  const until = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
+  const lost = await run('logout')
+  test.match(lost, { exit: 1, out: '', err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+\n$/ })
+  test.match(lost.err, `until ${until}`)
+  test.match(await run('contexts'), { out: /Nobody is logged in/ })
 })
 
 t.test('what is wrong with an address or a certificate is said before anything is sent', async (test) => {
