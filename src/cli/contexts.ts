@@ -116,7 +116,12 @@ export class Contexts {
   }
 
   #write(kept: Kept): void {
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 })
+    const folder = dirname(this.#path)
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    } catch (error) {
+      throw new Failure(`${folder} cannot be made: ${error instanceof Error ? error.message : ''}`)
+    }
     writePrivately(this.#path, `${JSON.stringify(kept, null, 2)}\n`)
   }
 }
@@ -157,15 +162,16 @@ function isOwnSocket(path: string): boolean {
   }
 }
 
-const withoutSlash = (url: string): string => (url.endsWith('/') ? withoutSlash(url.slice(0, -1)) : url)
-
 /** Of a daemon: encrypted, but for what does not leave this machine. */
 export function addressOf(given: string): string {
   const text = given.includes('://') ? given : `https://${given}`
   if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)
-  const { protocol, hostname: host } = new URL(text)
+  const { protocol, hostname: host, username, password, pathname, search, hash, origin } = new URL(text)
+  // Nor is a password repeated where others may read it.
+  if (username !== '' || password !== '') throw new Failure('an address has no user and no password: say --user')
   const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))
     throw new Failure(`${given} is not encrypted: say https://HOST:9443`)
-  return withoutSlash(text)
+  if (/[^/]/.test(pathname) || search !== '' || hash !== '') throw new Failure(`${given} has a path: say ${origin}`)
+  return origin
 }

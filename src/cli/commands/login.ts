@@ -38,6 +38,9 @@ export function addLogin(program: Command, run: Run): void {
 async function login(run: Run, given: string, options: LoginOptions): Promise<void> {
   const { terminal } = run
   const url = addressOf(given)
+  const days = countIn(options.days, '--days')
+  const name = options.name ?? placeOf(url).host
+  const before = replaceable(run, name, url)
   const fingerprint = await accepted(run, url, options.fingerprint)
   const user = options.user ?? (await terminal.ask('E-mail: '))
   const password = run.env['FULCRUM_PASSWORD'] ?? (await terminal.ask('Password: ', { isSecret: true }))
@@ -46,20 +49,31 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
-    const days = countIn(options.days, '--days')
     const token = await tokenFor(connection, days)
     const until = new Date(Date.now() + days * 86_400_000).toISOString()
-    const name = options.name ?? placeOf(url).host
-    const { contexts: known } = run.contexts.all()
-    const before = Object.hasOwn(known, name) ? known[name] : undefined
-    run.contexts.keep(name, { url, user, token, fingerprint, until })
-    if (before?.url === url) await revoked({ ...before, fingerprint })
+    const context = { url, user, token, fingerprint, until }
+    try {
+      run.contexts.keep(name, context)
+    } catch (error) {
+      await revoked(context)
+      throw error
+    }
+    if (before !== undefined) await revoked({ ...before, fingerprint })
     if (options.json === true) run.json({ context: name, url, user })
     else terminal.out(`Logged in to ${url} as ${user}. The context is called ${name}.\n`)
   } finally {
     await connection.ask('DELETE', '/token').catch(() => undefined)
     connection.close()
   }
+}
+
+/** What is called so already. That of another daemon stays: its token would be valid, and known to nobody. */
+function replaceable(run: Run, name: string, url: string): Context | undefined {
+  const { contexts: known } = run.contexts.all()
+  const before = Object.hasOwn(known, name) ? known[name] : undefined
+  if (before === undefined || new URL(before.url).origin === url) return before
+  const advice = `say --name for another one, or log out of it first: fulcrum logout -c ${name}`
+  throw new Failure(`the context ${name} is ${before.url}: ${advice}`)
 }
 
 /** Whoever logs in here once more, or under another name of a context, has one by the usual name already. */

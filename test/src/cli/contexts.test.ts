@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { Contexts, socketPathOf } from '../../../src/cli/contexts.ts'
+import { addressOf, Contexts, socketPathOf } from '../../../src/cli/contexts.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const LB1 = { url: 'https://lb1:9443', token: 'one', user: 'ann' }
@@ -98,4 +98,17 @@ t.test('without a login, a daemon of one’s own on this machine is asked', asyn
   test.throws(() => new Contexts({}, [join(home, 'none.sock')]).chosen(undefined), { message: /nobody is logged in/ })
   const named = new Contexts({ HOME: home, FULCRUM_URL: 'unix:/elsewhere.sock' })
   test.match(named.chosen(undefined), { url: 'unix:/elsewhere.sock', token: undefined })
+})
+
+t.test('an address is a scheme, a host and a port', (test) => {
+  test.same(['LB1:9443', 'https://lb1:9443//', 'http://[::1]:80'].map(addressOf), [
+    'https://lb1:9443',
+    'https://lb1:9443',
+    'http://[::1]',
+  ])
+  for (const given of ['https://ann:pw@lb1:9443', 'http://:pw@lb1', 'ann:pw@lb1'])
+    test.throws(() => addressOf(given), { message: 'an address has no user and no password: say --user' })
+  for (const path of ['/api', '/?a', '#a'])
+    test.throws(() => addressOf(`lb1:9443${path}`), { message: /has a path: say https:\/\/lb1:9443$/ })
+  test.end()
 })

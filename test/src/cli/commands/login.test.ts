@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { Contexts } from '../../../../src/cli/contexts.ts'
 import { ADMIN } from '../../../fixtures/appliance.ts'
@@ -85,6 +85,31 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   test.match(lost, { exit: 1, out: '', err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+\n$/ })
   test.match(lost.err, `until ${until}`)
   test.match(await run('contexts'), { out: /Nobody is logged in/ })
+})
+
+t.test('a login that cannot be kept makes no token, and no context of another daemon is lost', async (test) => {
+  const { home, url, fingerprint, call } = await fixture(test)
+  const run = (args: readonly string[]) => fulcrum(args, { HOME: home }, { answers: [ADMIN.email, ADMIN.password] })
+  const login = ['login', url, '--fingerprint', fingerprint]
+  const count = async () => (await call('GET', '/localUsers/me/tokens')).json.data.length
+  const before = await count()
+  const refused = async (args: readonly string[], err: RegExp) =>
+    test.match(await run(args), { exit: 1, out: '', err }, String(err))
+  await refused([...login, '--days', 'x'], /^fulcrum: --days x is no number/)
+  const contexts = new Contexts({ HOME: home })
+  mkdirSync(dirname(contexts.path), { recursive: true })
+  writeFileSync(contexts.path, '{')
+  await refused(login, /^fulcrum: [^\n]+ is damaged/)
+  rmSync(contexts.path)
+  contexts.keep('127.0.0.1', { url: 'https://127.0.0.1:1', user: '', token: 'other', fingerprint })
+  await refused(login, /^fulcrum: the context 127\.0\.0\.1 is https:\S+: say --name for another one, or log out/)
+  rmSync(dirname(contexts.path), { recursive: true })
+  writeFileSync(dirname(contexts.path), '')
+  await refused(login, /cannot be read/)
+  rmSync(dirname(contexts.path))
+  symlinkSync('/proc/no/such', dirname(contexts.path))
+  await refused(login, /Password[^]+fulcrum cannot be made/)
+  test.equal(await count(), before)
 })
 
 t.test('what is wrong with an address or a certificate is said before anything is sent', async (test) => {
