@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { Failure } from './failure.ts'
 import { writePrivately } from './private-file.ts'
@@ -33,32 +34,30 @@ export const NONE_CURRENT = 'no context is current: choose one with fulcrum cont
 
 /** Contexts by name, in a file that nobody else can read; and the daemon on this machine. */
 export class Contexts {
-  readonly #path: string
   readonly #env: Environment
   readonly #sockets: readonly string[]
 
   constructor(env: Environment, sockets: readonly string[] = []) {
     this.#sockets = sockets
-    const folder = env['XDG_CONFIG_HOME'] ?? join(env['HOME'] ?? '.', '.config')
-    this.#path = join(folder, 'fulcrum', 'contexts.json')
     this.#env = env
   }
 
   get path(): string {
-    return this.#path
+    const folder = this.#set('XDG_CONFIG_HOME') ?? join(this.#set('HOME') ?? homeOfAccount(), '.config')
+    return join(folder, 'fulcrum', 'contexts.json')
   }
 
   all(): Kept {
     let text: string
     try {
-      text = readFileSync(this.#path, 'utf8')
+      text = readFileSync(this.path, 'utf8')
     } catch (error) {
       if (Reflect.get(Object(error), 'code') === 'ENOENT') return { current: '', contexts: {} }
-      throw new Failure(`${this.#path} cannot be read: is it a folder, or not yours?`)
+      throw new Failure(`${this.path} cannot be read: is it a folder, or not yours?`)
     }
     const { current = '', contexts } = parsed(text)
     if (typeof current === 'string' && areContexts(contexts)) return { current, contexts }
-    throw new Failure(`${this.#path} is damaged: remove it, and log in again`)
+    throw new Failure(`${this.path} is damaged: remove it, and log in again`)
   }
 
   /** A pipeline sets what it has no value for to nothing. */
@@ -116,13 +115,22 @@ export class Contexts {
   }
 
   #write(kept: Kept): void {
-    const folder = dirname(this.#path)
+    const folder = dirname(this.path)
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
     } catch (error) {
       throw new Failure(`${folder} cannot be made: ${error instanceof Error ? error.message : ''}`)
     }
-    writePrivately(this.#path, `${JSON.stringify(kept, null, 2)}\n`)
+    writePrivately(this.path, `${JSON.stringify(kept, null, 2)}\n`)
+  }
+}
+
+/** Where the environment names none, as in some units of systemd. */
+function homeOfAccount(): string {
+  try {
+    return userInfo().homedir
+  } catch {
+    throw new Failure('this account has no home, where contexts are kept: set HOME, or FULCRUM_URL and FULCRUM_TOKEN')
   }
 }
 

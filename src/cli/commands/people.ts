@@ -79,9 +79,12 @@ function addUsers(user: Command, run: Run): void {
     })
 }
 
-/** It is typed, or comes from the environment; never from the command line, which everybody on the machine can see. */
+/**
+ * It is typed, or comes from the environment, where a pipeline sets what it has no value for to nothing; never from the
+ * command line, which everybody on the machine can see.
+ */
 const newPassword = async (run: Run): Promise<string> =>
-  run.env['FULCRUM_NEW_PASSWORD'] ?? (await run.newSecret('New password: '))
+  run.env['FULCRUM_NEW_PASSWORD'] || (await run.newSecret('New password: '))
 
 const userNamed = (connection: Connection, email: string) =>
   recordNamed<User>(connection, { path: USERS, what: 'user', list: 'users' }, email)

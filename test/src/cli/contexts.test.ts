@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
+import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { addressOf, Contexts, socketPathOf } from '../../../src/cli/contexts.ts'
@@ -94,8 +95,15 @@ t.test('without a login, a daemon of one’s own on this machine is asked', asyn
   contexts.keep('local', LB2)
   test.same(contexts.chosen('local'), LB2, 'which somebody may have given to another one')
   writeFileSync(join(home, 'none.sock'), '')
-  test.same(new Contexts({}, [join(home, 'none.sock')]).all().contexts, {}, 'a file is no socket')
-  test.throws(() => new Contexts({}, [join(home, 'none.sock')]).chosen(undefined), { message: /nobody is logged in/ })
+  test.same(
+    new Contexts({ HOME: temporaryFolder(test, 'empty') }, [join(home, 'none.sock')]).all().contexts,
+    {},
+    'a file is no socket',
+  )
+  test.throws(
+    () => new Contexts({ HOME: temporaryFolder(test, 'empty') }, [join(home, 'none.sock')]).chosen(undefined),
+    { message: /nobody is logged in/ },
+  )
   const named = new Contexts({ HOME: home, FULCRUM_URL: 'unix:/elsewhere.sock' })
   test.match(named.chosen(undefined), { url: 'unix:/elsewhere.sock', token: undefined })
 })
@@ -110,5 +118,14 @@ t.test('an address is a scheme, a host and a port', (test) => {
     test.throws(() => addressOf(given), { message: 'an address has no user and no password: say --user' })
   for (const path of ['/api', '/?a', '#a'])
     test.throws(() => addressOf(`lb1:9443${path}`), { message: /has a path: say https:\/\/lb1:9443$/ })
+  test.end()
+})
+
+t.test('what is set to nothing is not set', (test) => {
+  const pathOf = (env: Readonly<Record<string, string>>) => new Contexts(env).path
+  test.equal(pathOf({ XDG_CONFIG_HOME: '', HOME: '/ann' }), '/ann/.config/fulcrum/contexts.json')
+  test.equal(pathOf({ XDG_CONFIG_HOME: '/cfg', HOME: '/ann' }), '/cfg/fulcrum/contexts.json')
+  const own = join(userInfo().homedir, '.config', 'fulcrum', 'contexts.json')
+  test.same([pathOf({}), pathOf({ HOME: '' })], [own, own])
   test.end()
 })

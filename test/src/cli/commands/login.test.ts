@@ -13,7 +13,8 @@ interface Named {
 
 t.test('a login keeps a token and the certificate, and a logout revokes it', async (test) => {
   const { home, url, fingerprint, call } = await fixture(test)
-  const env = { HOME: home }
+  // A password that is set to nothing is asked for.
+  const env = { HOME: home, FULCRUM_PASSWORD: '' }
   const run = (args: readonly string[], answers: readonly string[] = []) => fulcrum(args, env, { answers })
   const unsure = await run(['login', url], ['n'])
   test.match(unsure, { exit: 1, err: new RegExp(`${fingerprint}[^]*nothing was done`) })

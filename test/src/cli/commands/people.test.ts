@@ -5,7 +5,8 @@ import { cliFixture } from '../../../fixtures/cli.ts'
 import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
-const PASSWORDS = { answers: ['a-good-password', 'a-good-password'] }
+// What is set to nothing is not set.
+const PASSWORDS = { answers: ['a-good-password', 'a-good-password'], env: { FULCRUM_NEW_PASSWORD: '' } }
 const ADD = 'user add jane@test --first-name Jane --last-name Doe'
 
 t.test('a user is added, gets another password, is switched off and on, and deleted', async (test) => {
