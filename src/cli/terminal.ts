@@ -60,9 +60,10 @@ export function processTerminal(
       }
     },
     err: (text) => void stderr.write(text),
-    columns: stdout.isTTY ? stdout.columns : undefined,
+    // A serial console says 0 of both, as nobody has told it.
+    columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
     get rows() {
-      return stdout.isTTY ? stdout.rows : undefined
+      return stdout.isTTY && stdout.rows > 0 ? stdout.rows : undefined
     },
     hasColour: stdout.isTTY && !env['NO_COLOR'] && env['TERM'] !== 'dumb',
     get interrupted() {
