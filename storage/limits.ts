@@ -30,6 +30,8 @@ export const BASELINE_EVERY_S = 60
 export const SECONDS_PER_COMMIT = 10
 /** Seconds that chunks outlive what a tier answers for: a long answer that began at the edge is sent to its end. */
 export const TRIM_GRACE_S = 120
+/** Gaps that the archive remembers: enough for the long ones of years, and few to write each minute. */
+export const GAPS_MAX = 16
 /** Expired chunks of a tier that one transaction may remove at least; where there are many objects, more. */
 export const TRIM_KEYS_MIN = 1_000
 /** Seconds without a sample after which an object is marked as gone and its column of the ring may be reused. */

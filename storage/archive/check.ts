@@ -6,6 +6,7 @@ import { decodeColumns } from './codec.ts'
 import { consolidateBase, consolidatePoints, Points } from './consolidate.ts'
 import { type ArchiveDatabases, chunkLookup, META_NEXT_ID, META_SCHEMA, openArchiveDatabases } from './databases.ts'
 import { readTailPlace, SCHEMA_VERSION, TAIL_INSIDE_SCHEMA, UNSEALED_SCHEMA } from './databases.ts'
+import { readGaps } from './gaps.ts'
 import { chunkEndAfter, chunkEndAtOrBefore, coverageStart, keyFirst, keySecond } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { damageOf, readProgress } from './recover.ts'
@@ -55,6 +56,7 @@ class Checker {
     if (![SCHEMA_VERSION, TAIL_INSIDE_SCHEMA, UNSEALED_SCHEMA].includes(keyFirst(schema)))
       return this.#problem(`meta: schema ${keyFirst(schema)}`)
     this.#catalog()
+    this.#gaps()
     if (keyFirst(schema) === SCHEMA_VERSION) this.#tailFiles()
     else this.#formerTail()
     for (const [index, tier] of this.#databases.table.entries()) {
@@ -74,6 +76,14 @@ class Checker {
     for (const { id } of objects)
       if (id >= nextId) this.#problem(`catalog: object ${id} is not below the next number ${nextId}`)
     this.#ids = new Set(objects.map((object) => object.id))
+  }
+
+  #gaps(): void {
+    let before_s = 0
+    for (const { from_s, to_s } of readGaps(this.#databases.meta)) {
+      if (from_s < before_s || to_s <= from_s) this.#problem(`meta: a gap from ${from_s} to ${to_s}`)
+      before_s = to_s
+    }
   }
 
   #tailFiles(): void {

@@ -38,6 +38,7 @@ export const META_PROGRESS = makeKey(0, 1)
 export const META_NEXT_ID = makeKey(0, 2)
 /** 3 is the table of tiers. */
 const META_TAIL = makeKey(0, 4)
+/** 5 are the gaps. */
 export const SCHEMA_VERSION = 3
 /** The schema whose crash tail was in LMDB. */
 export const TAIL_INSIDE_SCHEMA = 2

@@ -1,7 +1,8 @@
 import { removeRange } from '../env.ts'
 import { TRIM_GRACE_S, TRIM_KEYS_MIN } from '../limits.ts'
 import type { ArchiveDatabases } from './databases.ts'
-import { coverageStart, makeKey } from './layout.ts'
+import { type Gap, gapsBefore, keptFrom, writeGaps } from './gaps.ts'
+import { makeKey } from './layout.ts'
 import { writeTable } from './tier-table.ts'
 import type { Tier } from './tiers.ts'
 
@@ -19,12 +20,18 @@ export function trimKeys(table: readonly Tier[], objects: number): number {
   return Math.max(TRIM_KEYS_MIN, Math.ceil((2 * table.length * objects) / (base?.points ?? 1)))
 }
 
-/** Inside a transaction: removes chunks that lie wholly before what the tier answers for. Answers how many. */
-export function trimTier(databases: ArchiveDatabases, index: number, hwm_s: number, keys_max: number): number {
+/** Inside a transaction: removes chunks that lie wholly before what the tier keeps. Answers how many. */
+export function trimTier(
+  databases: ArchiveDatabases,
+  index: number,
+  hwm_s: number,
+  gaps: readonly Gap[],
+  keys_max: number,
+): number {
   const database = databases.tiers[index]
   const tier = databases.table[index]
   if (database === undefined || tier === undefined) return 0
-  return removeRange(database, { end: makeKey(coverageStart(tier, hwm_s - TRIM_GRACE_S) + 1, 0), limit: keys_max })
+  return removeRange(database, { end: makeKey(keptFrom(tier, hwm_s - TRIM_GRACE_S, gaps) + 1, 0), limit: keys_max })
 }
 
 /**
@@ -40,7 +47,7 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
   try {
     base.floor_s = Math.max(before_s, hwm_s - (base.rows * base.step_s) / 2)
     environment.transactionSync(() => {
-      freed = trimTier(databases, 0, hwm_s, RELIEF_KEYS)
+      freed = trimTier(databases, 0, hwm_s, [], RELIEF_KEYS)
       if (freed > 0) writeTable(meta, table)
     })
   } finally {
@@ -49,10 +56,20 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
   return freed > 0
 }
 
-/** Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. */
-export function forgetFrom({ table, tiers, meta }: ArchiveDatabases, hwm_s: number, to_s: number): void {
+/**
+ * Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. Answers the gaps that are left.
+ */
+export function forgetFrom(
+  { table, tiers, meta }: ArchiveDatabases,
+  hwm_s: number,
+  gaps: readonly Gap[],
+  to_s: number,
+): readonly Gap[] {
   for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
   // What was trimmed already does not come back with the time; what is written from now on lies behind no floor.
-  for (const tier of table) tier.floor_s = Math.min(to_s, Math.max(tier.floor_s, coverageStart(tier, hwm_s), 0))
+  for (const tier of table) tier.floor_s = Math.min(to_s, keptFrom(tier, hwm_s, gaps))
   writeTable(meta, table)
+  const left = gapsBefore(gaps, to_s)
+  writeGaps(meta, left)
+  return left
 }

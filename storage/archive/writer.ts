@@ -13,7 +13,8 @@ import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
 import { newTailPlace, writeTailPlace } from './databases.ts'
-import { coverageStart, makeKey } from './layout.ts'
+import { type Gap, keptFrom, readGaps, withGap, writeGaps } from './gaps.ts'
+import { makeKey } from './layout.ts'
 import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
@@ -46,6 +47,7 @@ export class ArchiveWriter {
    * for.
    */
   #needed_s: number
+  #gaps: readonly Gap[]
   readonly #reader: TierReader
   readonly #tail = new TailWriter()
   #tailFile: TailFile
@@ -66,6 +68,7 @@ export class ArchiveWriter {
     this.#storedBefore_s = found.stored_s
     this.#sampled_s = found.sampled_s
     this.#needed_s = found.ringOldest_s
+    this.#gaps = readGaps(opened.meta)
     this.#tailPlace = found.place
     this.#tailFile = new TailFile(directory, found.place, found.tail.next)
     removeTail(directory, 1 - found.place.pair)
@@ -237,6 +240,7 @@ export class ArchiveWriter {
     this.#storeAll()
     const rowsTo_s = this.#hwm_s
     this.#append(to_s, rowsTo_s, false)
+    if (to_s - rowsTo_s >= RING_SERVED_S) this.#gaps = withGap(this.#gaps, { from_s: rowsTo_s, to_s })
     this.#store(to_s, ring, rowsTo_s)
   }
 
@@ -257,6 +261,7 @@ export class ArchiveWriter {
         if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
       }
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, this.#sampled_s))
+      writeGaps(this.databases.meta, this.#gaps)
     })
     this.#storedBefore_s = from_s
     this.#stored_s = to_s
@@ -273,7 +278,7 @@ export class ArchiveWriter {
     const { table } = this.databases
     const keys_max = trimKeys(table, this.registry.active().length)
     for (let second = Math.max(from_s, to_s - table.length) + 1; second <= to_s; second++)
-      trimTier(this.databases, second % table.length, from_s, keys_max)
+      trimTier(this.databases, second % table.length, from_s, this.#gaps, keys_max)
   }
 
   /** Before anything is changed for a transaction. */
@@ -286,7 +291,8 @@ export class ArchiveWriter {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
     // Their last chunk ended later than they did, and is trimmed in its turn.
-    if (isCrossed(before_s, now_s, 3_600)) this.registry.expire(coverageStart(coarsest, now_s) - 2 * span_s(coarsest))
+    if (isCrossed(before_s, now_s, 3_600))
+      this.registry.expire(keptFrom(coarsest, now_s, this.#gaps) - 2 * span_s(coarsest))
     this.databases.environment.readerCheck() // Else a killed process that read the file pins its pages for ever.
   }
 
@@ -319,10 +325,11 @@ export class ArchiveWriter {
     rewindRing(this.ring, this.registry.objects, this.#reader, this.#stored_s, to_s - points, to_s)
     const place = newTailPlace(this.databases)
     const file = this.#beginTail(place, to_s - points, to_s)
-    this.databases.environment.transactionSync(() => {
-      forgetFrom(this.databases, this.#hwm_s, to_s)
+    this.#gaps = this.databases.environment.transactionSync(() => {
+      const left = forgetFrom(this.databases, this.#hwm_s, this.#gaps, to_s)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, 0))
       writeTailPlace(this.databases, place)
+      return left
     })
     this.#tailFile.close()
     removeTail(this.databases.directory, this.#tailPlace.pair)

@@ -22,7 +22,7 @@ t.test(
   { timeout: 1_800_000 * RUNS },
   async (test) => {
     let compared = 0
-    const totals = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0 }
+    const totals = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0, wrongClocks: 0 }
     for (let seed = FIRST; seed < FIRST + RUNS; seed += 1) {
       const run = new ArchiveRun(temporaryFolder(test), seed)
       try {
@@ -33,7 +33,8 @@ t.test(
       }
       await run.close()
       compared += run.compared
-      for (const key of ['seconds', 'gaps', 'restarts', 'stepsBack'] as const) totals[key] += run.events[key]
+      for (const key of ['seconds', 'gaps', 'restarts', 'stepsBack', 'wrongClocks'] as const)
+        totals[key] += run.events[key]
     }
     test.ok(compared > 0)
     test.comment(`${compared} columns of buckets compared; ${JSON.stringify(totals)}`)

@@ -29,7 +29,7 @@ export class ArchiveRun {
   #writer: ArchiveWriter
   /** Columns compared so far. */
   compared = 0
-  readonly events = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0 }
+  readonly events = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0, wrongClocks: 0 }
 
   constructor(directory: string, seed: number) {
     this.#directory = directory
@@ -98,8 +98,24 @@ export class ArchiveRun {
     this.#writer.stepBack(back)
     this.#model.forgetFrom(back)
     this.#snapshots = this.#snapshots.filter(({ to }) => to <= back)
-    for (const name of this.#away.keys()) this.#away.delete(name)
+    this.#away.clear()
     this.events.stepsBack += 1
+  }
+
+  /** The clock is set ahead, runs so for a while, and is set right: what was there before still is, in every tier. */
+  async #wrongClock(): Promise<void> {
+    const right = this.#writer.hwm_s
+    const ahead = 3_600 + this.#whole(this.#random() < 0.5 ? 10 * 86_400 : 36 * 365 * 86_400)
+    this.#writer.commit(right + ahead, false, undefined)
+    for (let ticks = this.#whole(this.#random() < 0.8 ? 30 : 900); ticks > 0; ticks -= 1) {
+      this.#tick()
+      if (this.#random() < 0.01) await this.#restart()
+    }
+    const back = this.#writer.hwm_s - ahead
+    this.#writer.stepBack(back)
+    this.#model.forgetFrom(right)
+    this.#away.clear()
+    this.events.wrongClocks += 1
   }
 
   #noteCoverage(): void {
@@ -168,6 +184,7 @@ export class ArchiveRun {
       else if (event < 0.006) await this.#restart()
       else if (event < 0.008) this.#stepBack()
       else if (event < 0.01) this.compareAll()
+      else if (event < 0.011) await this.#wrongClock()
     }
     this.compareAll()
   }

@@ -41,6 +41,7 @@ t.test('every kind of damage is named', async (t) => {
   )
   t.match(damage('catalog', makeKey(0, 50), Buffer.from('nonsense')), /cannot be read/)
   t.match(damage('meta', META_NEXT_ID, makeKey(0, 1)), /not below the next number/)
+  t.match(damage('meta', makeKey(0, 5), makeKey(S, S - 1)), /a gap from 1700000000 to/)
   const tier = databases.tiers[1]
   const [entry] = [...(tier?.getRange({ limit: 1 }) ?? [])]
   if (tier === undefined || entry === undefined) throw new Error('no chunk')

@@ -17,7 +17,7 @@ t.test('only what lies wholly before the retention goes, a bounded number at a t
   const ends = stored()
   t.equal(ends.length, 8)
   const trim = (now_s: number, limit: number) =>
-    databases.environment.transactionSync(() => trimTier(databases, 0, now_s, limit))
+    databases.environment.transactionSync(() => trimTier(databases, 0, now_s, [], limit))
   t.equal(trim(hwm_s, 100), 0)
   t.equal(trim((ends[0] ?? 0) + 7_200 + TRIM_GRACE_S - 1, 2), 0, 'kept a while for who is still reading')
   t.equal(trim((ends[2] ?? 0) + 7_200 + TRIM_GRACE_S, 2), 2)

@@ -294,20 +294,68 @@ t.test('the clock is set back by more than the finest tier keeps: what comes fro
   simulation.model.forgetFrom(back)
   for (let i = 0; i < 1_500; i++) second(simulation)
   const [base] = simulation.writer.databases.table
-  t.equal(base?.floor_s, back)
+  t.ok((base?.floor_s ?? back) < START, 'what was before the gap is there as well')
   t.equal(Array.from(simulation.writer.databases.tiers[0]?.getKeys() ?? []).length >= 12, true, 'its chunks are there')
   compareAll(t, simulation, START)
   t.strictSame(checkArchive(simulation.writer.databases), [])
   await simulation.writer.close()
 })
 
-t.test('expired chunks are trimmed, and a gone object gives up its place', async (t) => {
-  const simulation = begin(t, 5)
+/** What a clock is set to that is ahead by a year, by decades. */
+const AHEAD_S = [365 * 86_400, 36 * 365 * 86_400]
+
+t.test('a clock is set far ahead, and right again: nothing of what was there is lost', async (t) => {
+  for (const ahead_s of AHEAD_S) {
+    const simulation = begin(t, 17)
+    for (let i = 0; i < 500; i++) second(simulation)
+    // Is gone long before the clock is touched.
+    const gone = ensure(simulation.writer, 'gone')
+    simulation.writer.ring.beginSecond(simulation.now)
+    simulation.writer.ring.set(gone.slot, simulation.now, 0, 7)
+    simulation.model.set('gone', 0, simulation.now, 7)
+    simulation.writer.commit(++simulation.now, true, undefined)
+    for (let i = 0; i < 700; i++) second(simulation)
+    for (const seconds of [5, 700]) {
+      gap(simulation, ahead_s)
+      for (let i = 0; i < seconds; i++) second(simulation)
+      if (seconds > 5) {
+        await simulation.writer.close()
+        simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+        for (let i = 0; i < 300; i++) second(simulation)
+        t.strictSame(checkArchive(simulation.writer.databases), [], 'while the clock is ahead')
+      }
+      simulation.now -= ahead_s
+      simulation.writer.stepBack(simulation.now)
+      simulation.model.forgetFrom(simulation.now)
+      t.ok(
+        simulation.writer.databases.table.every(({ floor_s }) => floor_s < START),
+        `ahead by ${ahead_s} s for ${seconds} s`,
+      )
+      compareAll(t, simulation, START)
+      for (let i = 0; i < 200; i++) second(simulation)
+      compareAll(t, simulation, START)
+      t.ok(
+        simulation.writer.objects().some(({ name }) => name === 'gone'),
+        'also of what was gone before',
+      )
+    }
+    await simulation.writer.close()
+    t.strictSame(await checkArchiveDirectory(simulation.directory), [])
+  }
+})
+
+t.test('time that was not recorded makes nothing old, but no tier keeps more than its rows', async (t) => {
+  const simulation = begin(t, 19)
   for (let i = 0; i < 300; i++) second(simulation)
-  gap(simulation, 3 * 3_600)
-  for (let i = 0; i < CHUNKS_EVERY_S; i++) second(simulation)
-  const oldest = Array.from(simulation.writer.databases.tiers[0]?.getKeys({ limit: 1 }) ?? [], keyFirst)[0] ?? 0
-  t.ok(oldest === 0 || oldest > simulation.writer.hwm_s - 7_200, 'nothing older than the nominal ring')
+  const chunks = () => Array.from(simulation.writer.databases.tiers[0]?.getKeys() ?? [], keyFirst)
+  for (let times = 0; times < 3; times++) {
+    gap(simulation, 30 * 86_400)
+    for (let i = 0; i < 3_000; i++) second(simulation)
+    if (times === 1) t.ok((chunks()[0] ?? 0) < START + 300, 'two months later: 6300 recorded seconds')
+  }
+  t.ok(chunks().length <= NAMES.length * (7_200 / 120 + 4), `${chunks().length} chunks`)
+  t.ok((chunks()[0] ?? 0) > START + 300, 'the first ones went when there were newer ones for all rows')
+  t.strictSame(checkArchive(simulation.writer.databases), [])
   await simulation.writer.close()
 })
 
