@@ -317,14 +317,15 @@ export class ArchiveWriter {
    * LMDB knows of the new one, the old one holds.
    */
   stepBack(to_s: number): void {
-    const { points } = this.#base
+    // As much as a start takes to be in the tail: what is missing there it would take for unknown.
+    const from_s = to_s - TAIL_KEPT_S
     this.#ensureRoom()
     this.#storeAll()
-    this.registry.stepBack(to_s, points)
+    this.registry.stepBack(to_s, TAIL_KEPT_S)
     if (this.registry.hasUnsaved) this.#saveObjects()
-    rewindRing(this.ring, this.registry.objects, this.#reader, this.#stored_s, to_s - points, to_s)
+    rewindRing(this.ring, this.registry.objects, this.#reader, this.#stored_s, from_s, to_s)
     const place = newTailPlace(this.databases)
-    const file = this.#beginTail(place, to_s - points, to_s)
+    const file = this.#beginTail(place, from_s, to_s)
     this.#gaps = this.databases.environment.transactionSync(() => {
       const left = forgetFrom(this.databases, this.#hwm_s, this.#gaps, to_s)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, 0))

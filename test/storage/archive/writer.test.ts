@@ -275,6 +275,9 @@ t.test('the clock is set back by an hour: no second has two values, what was bef
   simulation.now = back
   simulation.model.forgetFrom(back)
   compareAll(t, simulation, START)
+  await simulation.writer.close()
+  simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+  compareAll(t, simulation, START)
   for (let i = 0; i < 700; i++) second(simulation)
   compareAll(t, simulation, START)
   await simulation.writer.close()
