@@ -9,8 +9,10 @@ import { findProcesses } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
 const POLL_MS = 20
-/** What is wrong with its arguments or its ports it says at once. */
+/** What is wrong with its arguments, its ports or its log it says at once. */
 const SETTLED_MS = 300
+/** A new member makes its log first. On a slow machine, one whose disk is full ends later than others have settled. */
+const LOG_MADE_MS = 10_000
 /** An orderly stop hands leadership over, which a partner that hangs may hold up. */
 const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
@@ -63,10 +65,24 @@ export class SupervisedEtcd implements ManagedProgram {
     if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
     const options = { folder, logFile: this.#logFile, environment: ETCD_ENVIRONMENT }
     const started = await this.#startDetached([program, ...etcdArguments(text)], options)
-    const how = await Promise.race([started.ended, wait(SETTLED_MS, undefined)])
+    const how = await Promise.race([started.ended, this.#settled()])
     if (how === undefined) return DONE
     const said = (await readText(this.#logFile)) ?? ''
     return { exitCode: 1, output: `etcd did not start: ${how}\n${reasonIn(said) ?? said.slice(-LOG_TAIL)}`.trim() }
+  }
+
+  async #settled(): Promise<undefined> {
+    const begun_ms = performance.now()
+    await wait(SETTLED_MS)
+    while (performance.now() < begun_ms + LOG_MADE_MS && !(await this.#hasLog())) await wait(POLL_MS)
+  }
+
+  /** Whether there is a write-ahead log, which etcd makes under another name, and renames when it is whole. */
+  async #hasLog(): Promise<boolean> {
+    return await stat(`${this.#settings.folder}/etcd/member/wal`).then(
+      () => true,
+      () => false,
+    )
   }
 
   async #stop(timeout_ms: number): Promise<RunResult> {

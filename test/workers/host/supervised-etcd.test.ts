@@ -5,10 +5,10 @@ import { etcdFile } from '../../../src/drivers/etcd-file.ts'
 import { LinuxHost } from '../../../workers/host/linux-host.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
-/** A program in the place of etcd, which the system tests of clusters run. */
-function fixture(test: Test, script: string) {
+/** A program in the place of etcd, which the system tests of clusters run. If it is not new, it has a log already. */
+function fixture(test: Test, script: string, { isNew = false } = {}) {
   const folder = join(temporaryFolder(test, 'state'), 'cluster')
-  mkdirSync(folder)
+  mkdirSync(isNew ? folder : join(folder, 'etcd/member/wal'), { recursive: true })
   const program = join(folder, 'program')
   writeFileSync(program, `#!/bin/sh\n${script}\n`)
   chmodSync(program, 0o755)
@@ -47,6 +47,19 @@ t.test('what does not start says why', async (t) => {
   const { perform, withArguments } = fixture(t, 'echo "the port is taken" >&2; exit 3')
   withArguments()
   t.match(await perform('start'), { exitCode: 1, output: /exit code 3[^]*the port is taken/ })
+})
+
+t.test('a new member that ends later than others have settled says why as well', async (t) => {
+  const { perform, withArguments } = fixture(t, 'sleep 0.6; echo "the disk is full" >&2; exit 2', { isNew: true })
+  withArguments()
+  t.match(await perform('start'), { exitCode: 1, output: /exit code 2[^]*the disk is full/ })
+})
+
+t.test('a new member runs when its log is there', async (t) => {
+  const script = 'mkdir -p "${0%/*}/etcd/member/wal"; while :; do sleep 1; done'
+  const { perform, withArguments } = fixture(t, script, { isNew: true })
+  withArguments()
+  t.same(await perform('start'), { exitCode: 0, output: '' })
 })
 
 t.test('of a log of etcd that is the last error, without its trace', async (t) => {
