@@ -6,6 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
 import type { ConfigView, RecordChange, SectionName, Touched } from '../model/sections.ts'
+import { confinable } from '../model/confined.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
 import type { ExternalLogin } from './external-login.ts'
@@ -14,7 +15,7 @@ import { type FirstAdministrator, prepareAccess } from './first-start.ts'
 import { Lockout } from './lockout.ts'
 import { type Amend, Login } from './login.ts'
 import { Passwords } from './password.ts'
-import type { Area } from '../rules/confined.ts'
+import { Area } from '../rules/confined.ts'
 import { IN_PART, Permissions, type Rights, WHOLLY } from './permissions.ts'
 import { localUser, OF_USERS } from './principal.ts'
 import { Principals } from './principals.ts'
@@ -171,16 +172,27 @@ export class AccessControl {
     return rights?.areas?.get(place)?.holds(touched) === true
   }
 
-  /** The records that the right to use the endpoint is confined to; undefined when it is not. */
+  /** Whether whoever asks may use the endpoint at all, be it for some records only. */
+  mayUse(asking: Caller, endpoint: string): boolean {
+    return (this.#rightsOf(asking)?.granted[this.#placeOf(endpoint)] ?? 0) !== 0
+  }
+
+  /**
+   * The records that the right to use the endpoint is confined to; undefined when it is not. To none, where it was
+   * taken away since the request was admitted.
+   */
   areaOf(asking: Caller, endpoint: string): Area | undefined {
     const place = this.#placeOf(endpoint)
     const rights = this.#rightsOf(asking)
-    return rights?.granted[place] === IN_PART ? rights.areas?.get(place) : undefined
+    const section = confinable(endpoint)
+    if (rights?.granted[place] === WHOLLY || section === undefined) return undefined
+    return rights?.areas?.get(place) ?? new Area(section, [])
   }
 
-  /** Whether any right of whoever asks is confined. */
+  /** Whether any right of whoever asks is confined. Nobody's are. */
   isConfined(asking: Caller): boolean {
-    return this.#rightsOf(asking)?.areas !== undefined
+    const rights = this.#rightsOf(asking)
+    return rights === undefined || rights.areas !== undefined
   }
 
   #placeOf(endpoint: string): number {
@@ -189,13 +201,13 @@ export class AccessControl {
     return place
   }
 
+  /** As they are now: a request may wait while they change. */
   #rightsOf({ userId, sessionId }: Caller): Rights | undefined {
     const of = this.#permissions.of(userId)
-    if (isOfToken(sessionId)) {
-      const narrowed = this.#narrowed.get(sessionId)
-      return narrowed !== undefined && of === narrowed.of ? narrowed.rights : undefined
-    }
-    return this.sessions.isLimited(sessionId) ? undefined : of
+    if (of === undefined || this.sessions.isLimited(sessionId)) return undefined
+    if (!isOfToken(sessionId)) return of
+    const limits = this.#narrowed.get(sessionId)?.rights ?? this.#apiTokens.find(sessionId.slice(TOKEN_SESSION.length))
+    return limits === undefined ? undefined : this.#withToken(of, sessionId, limits.endpoints).rights
   }
 
   /**

@@ -226,15 +226,32 @@ t.test(
     test.notOk(access.may(author, 'realServers.halt', bank))
     test.notOk(access.may(author, 'a.get', shop))
     test.ok(access.areaOf(author, 'realServers.halt')?.has(realServer('shop-2')))
-    test.equal(access.areaOf(author, 'a.get'), undefined)
+    test.equal(access.areaOf(author, 'a.get'), undefined, 'it is about no kind of records that can be confined')
+    // A token is limited further; what its user may do can change while a request with it waits.
+    const program = { ...author, sessionId: 'token of-another-node' }
+    const admit = (endpoints: string[]) => access.authenticate({ ...program, endpoints })
+    admit([endpointId(halt)])
     access.assertStill(author, ['realServers.halt'], shop)
     for (const touched of [bank, undefined])
       test.throws(() => access.assertStill(author, ['realServers.halt'], touched), { code: 'PERMISSION_DENIED' })
     await change((draft) => draft.section('roles').merge('r', { confined: confined(['bank-*']) }))
     test.throws(() => access.assertStill(author, ['realServers.halt'], shop), { code: 'PERMISSION_DENIED' })
-    test.notOk(access.may(author, 'realServers.halt', shop))
+    for (const caller of [author, program]) {
+      test.notOk(access.may(caller, 'realServers.halt', shop), caller.sessionId)
+      test.ok(access.may(caller, 'realServers.halt', bank), caller.sessionId)
+      test.ok(access.isConfined(caller), caller.sessionId)
+      test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('shop-2')), false, caller.sessionId)
+      test.ok(access.mayUse(caller, 'realServers.halt'), caller.sessionId)
+    }
+    admit([])
+    test.notOk(access.mayUse(program, 'realServers.halt'))
+    const nobody = { userId: 'nobody', sessionId: '' }
+    test.ok(access.isConfined(nobody), 'who has no rights is held to none')
     await change((draft) => draft.section('users').merge('u', { roles: [] }))
-    test.notOk(access.isConfined(author))
+    for (const caller of [author, program, nobody]) {
+      test.notOk(access.mayUse(caller, 'realServers.halt'))
+      test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('bank-1')), false)
+    }
   },
 )
 

@@ -9,9 +9,14 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
 const BERT = { userId: 'u2', email: 'bert@localhost', sessionId: 's' }
-const STAGE: Purpose = { name: 'test', effect: 'stage', outsideTransactions: false }
+const STAGE: Purpose = { name: 'test', effect: 'stage', access: 'granted', outsideTransactions: false }
 
-const access = (may: () => boolean) => ({ may, areaOf: () => undefined, isConfined: () => false })
+const access = (may: () => boolean) => ({
+  may,
+  areaOf: () => undefined,
+  isConfined: () => false,
+  mayUse: () => true,
+})
 
 function fixture(test: Test, more: Partial<WorkParts> = {}) {
   const { store, editing } = configFixture(test)
@@ -97,6 +102,17 @@ t.test('sections that are not managed here are read, and not edited', async (tes
   await refuses(test, 'NOT_SUPPORTED', create('a'))
   test.same(begin({ effect: 'read' }).section('realServers').list(), [])
 })
+
+t.test(
+  'who loses the right while waiting for the turn changes nothing; what is one’s own needs no role',
+  async (test) => {
+    const { store, begin, create } = fixture(test, { access: { ...access(ANYTHING), mayUse: () => false } })
+    await refuses(test, 'PERMISSION_DENIED', create('a'))
+    test.same(store.changes(), [])
+    await create('b', begin({ access: 'authenticated' }))
+    test.match(store.changes(), [{ key: 'b' }])
+  },
+)
 
 t.test('one takes back what is one’s own', async (test) => {
   const { store, begin, create } = fixture(test)
