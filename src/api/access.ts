@@ -27,7 +27,7 @@ export const ADMINISTRATOR = role('Administrator', () => true)
 
 /**
  * Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could
- * who installs a package of his own, or takes the whole system back.
+ * who installs a package of his own, takes the whole system back, or brings in the users of another cluster or node.
  */
 const OVER_RIGHTS = [
   '/localUsers',
@@ -39,6 +39,7 @@ const OVER_RIGHTS = [
   '/saml',
   '/oidc',
   '/login',
+  '/cluster',
 ] as const
 /** Among other settings, what makes somebody master of the machine: raw lines may name programs. */
 const OVER_THE_SYSTEM = ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update'] as const
@@ -67,8 +68,8 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     (endpoint) =>
       reads(endpoint) ||
       (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, ...OVER_THE_SYSTEM)) ||
-      // Of every record it takes the right to edit it.
-      named(endpoint, 'revisions.revert'),
+      // Of every record it takes the right to edit it; a node in maintenance is as much the cluster's as before.
+      named(endpoint, 'revisions.revert', 'cluster.maintainNode'),
   ),
   role(
     'Operator',

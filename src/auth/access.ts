@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { ConfigStore, RecordKey } from '../../storage/config/config-store.ts'
 import type { Actor } from '../context/actor.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
-import type { ConfigView, RecordChange, SectionName, Touched } from '../model/sections.ts'
+import type { ConfigView, RecordChange, Touched } from '../model/sections.ts'
 import { confinable } from '../model/confined.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
@@ -92,6 +92,7 @@ export class AccessControl {
     this.account = new Account({ ...shared, sessions, tokens: this.#apiTokens, grantedTo })
     this.#running = running
     this.#permissions = new Permissions(endpoints, running, principals)
+    store.follow((key) => this.#onChanged(key))
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
   }
 
@@ -236,6 +237,12 @@ export class AccessControl {
     return (localUser(this.#running, name) ?? remote)?.id
   }
 
+  /** Of whatever node: another one may have found that a user lost a group, which is no apply. */
+  #onChanged(key: RecordKey | undefined): void {
+    if (key !== undefined && OF_USERS.has(key.section)) this.#permissions.forget(key.key)
+    else if (key === undefined || OF_RIGHTS.has(key.section)) this.#permissions.invalidate()
+  }
+
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
     // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
@@ -263,7 +270,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[] | und
 const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
 
 /** The sections that rights are made of. */
-const OF_RIGHTS: ReadonlySet<SectionName> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])
+const OF_RIGHTS: ReadonlySet<string> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {
   if (change.section === 'radiusUsers') return change.after === undefined || change.after.disabled

@@ -44,8 +44,8 @@ function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void 
 }
 
 /**
- * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after each promotion that
- * touches users, groups or roles.
+ * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` when
+ * users, groups or roles have changed.
  */
 export class Permissions {
   readonly #table: readonly Endpoint[]
@@ -69,6 +69,11 @@ export class Permissions {
     this.#ofIntroduced = new WeakMap()
     this.#roles = undefined
     validity.endRights()
+  }
+
+  /** Of one user, when nothing else has changed: what roles are made of stays compiled. */
+  forget(userId: string): void {
+    if (this.#rights.delete(userId)) validity.endRights()
   }
 
   /** undefined: the user is not in running, or disabled, and no session says that a provider has introduced him. */

@@ -1,6 +1,6 @@
 import { comparedName, isReservedName } from './login-name.ts'
 import { SHARED } from '../model/node.ts'
-import type { ConfigView, SectionName, SectionRecords } from '../model/sections.ts'
+import type { ConfigView, SectionRecords } from '../model/sections.ts'
 
 /** Whoever can hold a session: a local user, or somebody whom a RADIUS server or an identity provider vouched for. */
 export interface Principal {
@@ -13,7 +13,7 @@ export interface Principal {
 }
 
 /** Sections that hold users. */
-export const OF_USERS: ReadonlySet<SectionName> = new Set(['users', 'radiusUsers'])
+export const OF_USERS: ReadonlySet<string> = new Set(['users', 'radiusUsers'])
 
 /** Of those who have a record. */
 export function principalOf(view: ConfigView, id: string): Principal | undefined {

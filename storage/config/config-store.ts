@@ -13,6 +13,11 @@ export interface ConfigStore {
   readonly runningVersion: number
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
+  /**
+   * Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it; with undefined
+   * when all may have.
+   */
+  follow(tell: (key: RecordKey | undefined) => void): void
   /** What runs on that node when it has followed. */
   runningOn(nodeId: string): RecordReader
   /** By which records that node is ahead of what nodes agree on, since an apply of its own. */

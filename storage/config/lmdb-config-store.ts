@@ -12,7 +12,7 @@ import type {
 } from './config-store.ts'
 import { type Built, type Entry, type EntryLog, LostRaceError } from './entry.ts'
 import { encode } from './keys.ts'
-import { Mirror } from './mirror.ts'
+import { Mirror, type TellRecord } from './mirror.ts'
 import type { CountedHeader } from './revision-table.ts'
 import { SharedTables } from './shared-tables.ts'
 import { sideTable } from './side-table.ts'
@@ -99,6 +99,9 @@ export class LmdbConfigStore implements ConfigStore {
   }
   get agreed(): ConfigStore['agreed'] {
     return this.#mirror.agreed
+  }
+  follow(tell: TellRecord): void {
+    this.#mirror.follow(tell)
   }
   runningOn(nodeId: string): ConfigStore['running'] {
     return this.#mirror.runningOn(nodeId)

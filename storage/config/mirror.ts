@@ -9,11 +9,14 @@ interface RunningEntry {
   readonly stored: StoredRecord
 }
 
+export type TellRecord = (key: RecordKey | undefined) => void
+
 /** Running and the candidate overlay in memory: the synchronous side of the store. */
 export class Mirror {
   readonly #running: Sections<RunningEntry> = new Map()
   readonly #overlay: Sections<OverlayEntry> = new Map()
   readonly ahead = new Ahead()
+  readonly #followers: TellRecord[] = []
 
   /** What runs on every node that is not ahead of the others. */
   readonly agreed: RecordReader = {
@@ -60,8 +63,17 @@ export class Mirror {
   load({ running, candidate }: Pick<StoreState, 'running' | 'candidate'>): void {
     this.#running.clear()
     this.#overlay.clear()
-    for (const row of running) this.setRunning(row, row.stored)
+    for (const row of running) this.#setRunning(row, row.stored)
     for (const entry of candidate) this.setOverlay(entry, entry)
+    this.#tell(undefined)
+  }
+
+  follow(tell: TellRecord): void {
+    this.#followers.push(tell)
+  }
+
+  #tell(key: RecordKey | undefined): void {
+    for (const tell of this.#followers) tell(key)
   }
 
   /** Everything, in no certain order. */
@@ -80,6 +92,11 @@ export class Mirror {
   }
 
   setRunning(key: RecordKey, stored: StoredRecord | undefined): void {
+    this.#setRunning(key, stored)
+    this.#tell(key)
+  }
+
+  #setRunning(key: RecordKey, stored: StoredRecord | undefined): void {
     setIn(this.#running, key, stored === undefined ? undefined : { key: key.key, stored })
   }
 

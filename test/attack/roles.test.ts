@@ -24,6 +24,11 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   ['Administrator', 'PUT /saml/config', 'PUT /oidc/config', 'PUT /login/policy', 'PUT /revisions/{n}/restore'],
   ['Administrator', 'POST /{applianceId}/system/update', 'PUT /{applianceId}/lvmsnapshots', 'PUT /layer7proxy/raw'],
   ['Administrator Manager', 'PUT /{applianceId}/system/update', 'PUT /{applianceId}/system/update/majorversion'],
+  // A node brings its users along, and a cluster gives its own to whoever joins.
+  ['Administrator', 'POST /cluster', 'PUT /cluster', 'POST /cluster/tokens', 'POST /cluster/join'],
+  ['Administrator', 'PUT /cluster/nodes/{applianceId}', 'DELETE /cluster/nodes/{applianceId}'],
+  ['Administrator', 'PUT /cluster/takeover', 'PUT /cluster/resolve'],
+  ['Administrator Manager', 'PUT /cluster/nodes/{applianceId}/maintenance'],
   ['Administrator Manager', 'PUT /{applianceId}/system/halt', 'PUT /{applianceId}/system/reboot'],
   ['Administrator Manager', 'POST /{applianceId}/lvmsnapshots', 'DELETE /{applianceId}/lvmsnapshots'],
   ['Administrator Manager', 'PUT /{applianceId}/system/userinterface', 'PUT /{applianceId}/system/proxy'],
@@ -41,7 +46,7 @@ const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [
 
 /** What is critical wherever it appears: a new endpoint of this kind has to be written into the table first. */
 const IS_CRITICAL =
-  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/layer7proxy\/raw|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
+  /^(?!GET |DELETE \/healthchecks)\w+ (\/healthchecks|\/localUsers\/(?!me)|\/rbac|\/radius|\/saml\/config|\/oidc\/config|\/login\/policy|\/backup|\/revisions|\/audit|\/snmp|\/cluster|\/layer7proxy\/raw|\/\{applianceI[dD]\}\/(lvmsnapshots|system\/(halt|reboot|update|userinterface|proxy)))/
 
 const granted = endpoints.filter(({ access }) => access === 'granted')
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`

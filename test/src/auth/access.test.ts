@@ -6,9 +6,11 @@ import type { Amend } from '../../../src/auth/login.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
 import { ApiError } from '../../../src/base/errors.ts'
+import { EVERYTHING } from '../../fixtures/backup.ts'
 import { askedBy, configFixture, realServer, refuses } from '../../fixtures/config.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { validity } from '../../../src/base/validity.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { amendIn } from '../../fixtures/entries.ts'
 
@@ -254,6 +256,34 @@ t.test(
     }
   },
 )
+
+t.test('a user who loses a group by a login at another node loses its rights here as well', async (test) => {
+  const { access, change, store } = await fixture(test)
+  const endpoints = [endpointId({ method: 'GET', path: '/a' })]
+  await change((draft) => {
+    draft.section('roles').create({ id: 'r', name: 'r', builtin: false, endpoints })
+    draft.section('groups').create({ id: 'g', name: 'g', roles: ['r'] })
+    const groupMappings = [{ value: 'ops', groupId: 'g' }]
+    for (const config of EVERYTHING.radiusConfigs) draft.section('radiusConfigs').put({ ...config, groupMappings })
+    const named = { id: 'u', username: 'u', createdAt: '2026-01-02T03:04:05.000Z' }
+    draft.section('radiusUsers').create({ ...named, disabled: false, groups: ['g'] })
+  })
+  const { token } = await access.sessions.create('u', { via: 'radius', address: '192.0.2.1' })
+  const granted = () => {
+    const who = access.authenticate(token)
+    return who instanceof ApiError ? who.code : [...who.rights.granted]
+  }
+  test.same(granted(), [1, 0])
+  const { rights } = validity
+  // As it comes by the log: nothing on this node asked for it.
+  await amendIn(store, { section: 'radiusUsers', scope: '', key: 'u' }, { groups: [] })
+  test.same(granted(), [0, 0])
+  test.ok(validity.rights > rights, 'other threads ask again')
+  await amendIn(store, { section: 'radiusUsers', scope: '', key: 'u' }, { groups: ['g'] })
+  test.same(granted(), [1, 0])
+  await amendIn(store, { section: 'groups', scope: '', key: 'g' }, { roles: [] })
+  test.same(granted(), [0, 0], 'and the same for what the group grants')
+})
 
 t.test('a start writes nothing by itself; what a crash has left is ended when it is told to', async (test) => {
   const { addUser, edit, promote, store, open } = await fixture(test)

@@ -30,6 +30,17 @@ t.test('an empty mirror knows nothing', async (test) => {
   test.equal(mirror.overlayEntry(at('a')), undefined)
 })
 
+t.test('whoever follows is told which record runs otherwise, or that all may', async (test) => {
+  const { mirror } = fixture()
+  const told: unknown[] = []
+  mirror.follow((key) => told.push(key, mirror.running.list('things', '').length))
+  mirror.setRunning(at('a'), stored('a'))
+  mirror.setRunning(at('a'), undefined)
+  mirror.setOverlay(at('b'), entry('b', 1, 'b'))
+  mirror.load({ running: ['a', 'b'].map((key) => ({ ...at(key), stored: stored(key) })), candidate: [] })
+  test.same(told, [at('a'), 1, at('a'), 0, undefined, 2])
+})
+
 t.test('without an overlay the candidate is running', async (test) => {
   const { mirror, values } = fixture()
   for (const key of ['c', 'a', 'b']) mirror.setRunning(at(key), stored(key))
