@@ -1,14 +1,13 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Restored, RestoreChecks } from '../context/backups.ts'
-import type { Editing } from '../config/editing.ts'
 import { noteRestored } from '../config/restored-nodes.ts'
 import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import type { JobHandle, JobKind, Jobs, WithKinds } from '../jobs/jobs.ts'
 
 export interface RestoreCheckParts {
   readonly store: ConfigStore
   readonly engine: { validate(): Promise<void> }
-  readonly editing: Pick<Editing, 'settled'>
 }
 
 const NEXT =
@@ -18,22 +17,21 @@ export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: 
   const kind = restoreCheck(parts)
   return {
     kinds: [kind],
-    async start(restored, by) {
+    async prepare(restored, by) {
       const { wanted: nodeId, others } = restored
-      const job = await parts.jobs.start(kind, restored, by)
+      const job = newId()
+      parts.jobs.refuseBeside(kind.group)
       // Behind what may refuse it; the restore itself is staged when this is written.
       await noteRestored(parts.store, { nodeId, others })
-      return job
+      return { job, start: async () => void (await parts.jobs.start(kind, restored, by, { id: job })) }
     },
   }
 }
 
 /** After a full restore was staged, the whole candidate is checked as by POST /services/validate. */
-export function restoreCheck({ store, engine, editing }: RestoreCheckParts): JobKind<Restored> {
+export function restoreCheck({ store, engine }: RestoreCheckParts): JobKind<Restored> {
   const work = async (job: JobHandle, { file, warnings }: Restored) => {
     job.report({ step: 'check the restored configuration with every program' })
-    // The request that started this stages when its handler has returned.
-    await editing.settled()
     const { changeCount: changes } = store
     try {
       await engine.validate()

@@ -16,6 +16,12 @@ export const originOf = (actor: string, endpoint: string, clock: Clock): Origin 
   at: new Date(clock.now_ms()).toISOString(),
 })
 
+interface EditOptions {
+  /** The transaction that the edits are part of. */
+  readonly join?: (() => Joined) | undefined
+  readonly afterwards?: () => Promise<void> | undefined
+}
+
 /**
  * One editing request at a time: its checks and its write see the same candidate. Waiting costs one durable write
  * (milliseconds); readers and pollers never wait here.
@@ -30,12 +36,12 @@ export class Editing {
     this.#administratorRole = administratorRole
   }
 
-  /** Runs `work` on a draft and writes its edits, all or none. */
+  /** Runs `work` on a draft and writes its edits, all or none; then does what is to be done `afterwards`. */
   edit<T>(
     origin: Origin,
     ifMatch: string | undefined,
     work: (draft: Draft) => T | Promise<T>,
-    join?: () => Joined,
+    { join, afterwards }: EditOptions = {},
   ): Promise<T> {
     return this.#store.edit(async () => {
       const joined = join?.()
@@ -44,7 +50,11 @@ export class Editing {
       if (joined === undefined && origin.endpoint !== 'backups.restore') this.#refuseLockout(draft)
       const staged = joined === undefined ? draft.writes : []
       const entry = staging(origin, staged, draft.discarded, newId)
-      return { result, entry, afterwards: joined && (() => joined.save(draft.transactionWrites)) }
+      const end = async () => {
+        await joined?.save(draft.transactionWrites)
+        await afterwards?.()
+      }
+      return { result, entry, afterwards: end }
     })
   }
 

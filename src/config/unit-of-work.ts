@@ -52,6 +52,7 @@ export class UnitOfWork implements Edits {
   /** The transaction that the request names, if any. */
   readonly #transactionId: string | undefined
   #draft: Draft | undefined
+  #afterwards: (() => Promise<void>) | undefined
   changes: readonly RecordChange[] = []
   cameIn: CameIn | undefined
   wentLive: WentLive | undefined
@@ -79,6 +80,7 @@ export class UnitOfWork implements Edits {
     if (effect !== 'stage' && effect !== 'stage-and-act') return handler()
     const work = async (draft: Draft): Promise<unknown> => {
       this.#draft = draft
+      this.#afterwards = undefined
       this.#refuseLost()
       const result = await handler()
       this.#refuseOutside(draft)
@@ -86,7 +88,8 @@ export class UnitOfWork implements Edits {
       this.changes = [...draft.made, ...takenBackBy(this.#parts.store, draft.discarded)]
       return result
     }
-    return this.#parts.editing.edit(this.#origin, this.#ifMatch, work, this.#join)
+    const { editing } = this.#parts
+    return editing.edit(this.#origin, this.#ifMatch, work, { join: this.#join, afterwards: () => this.#afterwards?.() })
   }
 
   /** Revision of the record that was read, for the ETag. */
@@ -135,6 +138,10 @@ export class UnitOfWork implements Edits {
 
   discard(which: 'all' | 'mine' | { readonly id: string }): number {
     return this.#edits.discard(which === 'mine' ? { by: this.#actor.email } : which, this.#may)
+  }
+
+  afterwards(act: () => Promise<void>): void {
+    this.#afterwards = act
   }
 
   noteLogin({ user, via, ended }: SessionData): void {

@@ -1,3 +1,4 @@
+import type { PreparedJob } from './jobs.ts'
 import type { SectionContents } from '../model/sections.ts'
 import type { Rendered } from './rendered.ts'
 
@@ -55,8 +56,11 @@ export interface BackupsReader {
 export type Restored = Pick<Restoration, 'warnings' | 'wanted' | 'others'> & { readonly file: string }
 
 export interface RestoreChecks {
-  /** Starts the job that checks the candidate with what this request restores of a file. Answers its id. */
-  start(restored: Restored, by: string): Promise<string>
+  /**
+   * The job that checks the candidate with what this request restores of a file: its id, and what starts it when that
+   * is staged. Refuses with JOB_IN_PROGRESS while there is one.
+   */
+  prepare(restored: Restored, by: string): Promise<PreparedJob>
 }
 
 export interface BackupsActor extends BackupsReader {

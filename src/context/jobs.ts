@@ -13,13 +13,19 @@ export interface JobsActor extends JobsReader {
   cancel(id: string): void
 }
 
+/** A job that is not begun before the edits of its request are written. */
+export interface PreparedJob {
+  readonly job: string
+  readonly start: () => Promise<void>
+}
+
 export interface Drains {
   /**
-   * Starts the job that waits until a drained real server has no connections; one at a time for each real server.
-   * Answers its id.
+   * The job that waits until a drained real server has no connections: its id, and what starts it. Refuses with
+   * JOB_IN_PROGRESS while there is one for this real server.
    */
-  start(
+  prepare(
     drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean },
     author: Actor,
-  ): Promise<string>
+  ): PreparedJob
 }

@@ -106,4 +106,9 @@ export interface Edits {
    * together.
    */
   discard(which: 'all' | 'mine' | { readonly id: string }): number
+  /**
+   * Does this when the edits are written, before the next request may edit. A handler begins again where another node
+   * has written first, so what it does itself it may do twice.
+   */
+  afterwards(act: () => Promise<void>): void
 }

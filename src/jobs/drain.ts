@@ -4,9 +4,9 @@ import type { Actor } from '../context/actor.ts'
 import type { Drains } from '../context/jobs.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ApplyEngine } from '../config/apply.ts'
-import type { Editing } from '../config/editing.ts'
 import { patchOf } from '../config/views.ts'
 import { ApiError } from '../base/errors.ts'
+import { newId } from '../base/ids.ts'
 import { GivenUp, type JobHandle, type JobKind, type Jobs, type WithKinds } from './jobs.ts'
 import type { ConfigView, Touched } from '../model/sections.ts'
 
@@ -37,7 +37,6 @@ export interface DrainParts {
   readonly store: Pick<ConfigStore, 'agreed' | 'revisionHeaders' | 'oldestRevision' | 'revision' | 'unconfirmed'>
   readonly running: ConfigView
   readonly candidate: ConfigView
-  readonly editing: Pick<Editing, 'settled'>
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
   /** Open connections of both layers through all nodes; undefined while one of them does not tell. */
   readonly connections: (ripId: string) => Promise<number | undefined>
@@ -70,12 +69,14 @@ export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drain
   const kind = drainKind(parts)
   return {
     kinds: [kind],
-    start(drain, author) {
+    prepare(drain, author) {
       const { email: by } = author
       const { ripId } = drain
+      const id = newId()
       const title = `Drain of ${nameServer(parts.candidate, ripId)}`
-      const about = { group: `drain ${ripId}`, title, resourceId: ripId }
-      return parts.jobs.start(kind, { ...drain, by, author }, by, about)
+      const about = { id, group: `drain ${ripId}`, title, resourceId: ripId }
+      parts.jobs.refuseBeside(about.group)
+      return { job: id, start: async () => void (await parts.jobs.start(kind, { ...drain, by, author }, by, about)) }
     },
   }
 }
@@ -85,8 +86,6 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
   const work = async (handle: JobHandle, drain: Drain): Promise<Drained> => {
     const job: DrainJob = { ...handle, stopped: AbortSignal.any([handle.signal, handle.ending]) }
     job.report({ canCancel: true, step: 'waiting for the apply that drains it' })
-    // The request that started this stages when its handler has returned.
-    await parts.editing.settled()
     await applied(parts, job, drain)
     const connections = await emptied(parts, job, drain)
     if (!drain.halt && connections !== 0) {

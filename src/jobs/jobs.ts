@@ -120,14 +120,19 @@ export class Jobs implements JobsActor {
     return found === undefined ? undefined : shown(found)
   }
 
+  /** Refuses with JOB_IN_PROGRESS while a job of this group is under way. */
+  refuseBeside(group: string): void {
+    const other = this.running(group)
+    if (other !== undefined) throw excludedBy(other, 5)
+  }
+
   /**
    * Resolves with the id when the job is on the disk; its work goes on. What is `about` one thing has its own title, or
    * group.
    */
   async start<M>(kind: JobKind<M>, memory: M, by: string, about: About<M> = {}): Promise<string> {
     const { group, title, id, resourceId } = { id: newId(), ...kind, ...about }
-    const other = this.running(group)
-    if (other !== undefined) throw excludedBy(other, 5)
+    this.refuseBeside(group)
     const job: Stored = {
       id,
       kind: kind.kind,

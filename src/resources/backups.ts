@@ -97,10 +97,11 @@ async function restore(ctx: ContextOf['stage'], body: Static<typeof RestoreBody>
   ctx.transactions.refuseOpen()
   const { contents, isFull, ...told } = restoration()
   await ctx.work.restore(contents)
-  if (isFull)
-    return accept(await ctx.restoreChecks.start({ ...told, file: body.file }, ctx.actor.email), undefined, {
-      message: `The whole of ${body.file} is staged; the job checks it`,
-    })
+  if (isFull) {
+    const { job, start } = await ctx.restoreChecks.prepare({ ...told, file: body.file }, ctx.actor.email)
+    ctx.work.afterwards(start)
+    return accept(job, undefined, { message: `The whole of ${body.file} is staged; the job checks it` })
+  }
   const list = (body.sections ?? []).join(', ')
   return Reply.with(undefined, { message: `${list} of ${body.file}: staged, see GET /services/pending` })
 }

@@ -60,7 +60,7 @@ const drain = endpoint({
   query: DrainQuery,
   data: NoData,
   mayGoOn: true,
-  handle: async (ctx, { params, query }) => {
+  handle: (ctx, { params, query }) => {
     const halt = query.then === 'halt'
     if (halt && query.wait === undefined) {
       throw new ApiError('INVALID_QUERY', 'then needs wait: how long the connections may take to end', {
@@ -75,7 +75,10 @@ const drain = endpoint({
     }
     ctx.section('realServers').merge(params.id, { state: 'drained' })
     if (query.wait === undefined) return []
-    return accept(await ctx.drains.start({ ripId: params.id, wait_s: secondsOf(query.wait) ?? 1, halt }, ctx.actor), [])
+    const wanted = { ripId: params.id, wait_s: secondsOf(query.wait) ?? 1, halt }
+    const { job, start } = ctx.drains.prepare(wanted, ctx.actor)
+    ctx.work.afterwards(start)
+    return accept(job, [])
   },
 })
 

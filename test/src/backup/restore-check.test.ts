@@ -3,11 +3,11 @@ import t, { type Test } from 'tap'
 import { createRestoreChecks, restoreCheck } from '../../../src/backup/restore-check.ts'
 import { restoredWith } from '../../../src/config/restored-nodes.ts'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { JobNews } from '../../../src/jobs/jobs.ts'
+import type { JobNews, Jobs } from '../../../src/jobs/jobs.ts'
 import { configFixture, realServer, refusalOf } from '../../fixtures/config.ts'
 
 function fixture(test: Test, validate: () => Promise<void>) {
-  const { store, editing, edit } = configFixture(test)
+  const { store, edit } = configFixture(test)
   const news: JobNews[] = []
   const job = {
     id: 'j',
@@ -15,7 +15,7 @@ function fixture(test: Test, validate: () => Promise<void>) {
     ending: new AbortController().signal,
     report: (one: JobNews) => void news.push(one),
   }
-  const kind = restoreCheck({ store, editing, engine: { validate } })
+  const kind = restoreCheck({ store, engine: { validate } })
   return {
     edit,
     news,
@@ -24,15 +24,12 @@ function fixture(test: Test, validate: () => Promise<void>) {
   }
 }
 
-t.test('the candidate is checked once the request that restores is written', async (test) => {
+t.test('the candidate is checked', async (test) => {
   let validated = 0
   const { edit, work } = fixture(test, async () => void (validated += 1))
-  const edited = edit((draft) =>
-    draft.rewrite(replacements(draft.view, { realServers: [realServer('a'), realServer('b')] })),
-  )
+  await edit((draft) => draft.rewrite(replacements(draft.view, { realServers: [realServer('a'), realServer('b')] })))
   test.match(await work(), { file: 'f', changes: 2, warnings: ['w'], next: /confirmWithin/ })
   test.equal(validated, 1)
-  await edited
 })
 
 t.test('what the check finds stands in the log of the job', async (test) => {
@@ -47,22 +44,20 @@ t.test('what the check finds stands in the log of the job', async (test) => {
 })
 
 t.test('a restore that is refused leaves what is remembered of the nodes of another one', async (test) => {
-  const { store, editing } = configFixture(test)
-  const busy = new ApiError('JOB_IN_PROGRESS', 'another one is checked')
-  const refusals = [undefined, busy]
-  const start = async () => {
-    const refused = refusals.shift()
-    if (refused !== undefined) throw refused
-    return { id: 'j' }
+  const { store } = configFixture(test)
+  const started: unknown[] = []
+  const jobs = {
+    refuseBeside: (group: string) => {
+      if (started.length > 0) throw new ApiError('JOB_IN_PROGRESS', `another one of ${group}`)
+    },
+    start: async (...[, , , about]: Parameters<Jobs['start']>) => void started.push(about?.id),
   }
-  const checks = createRestoreChecks({
-    store,
-    editing,
-    engine: { validate: async () => undefined },
-    jobs: { start } as never,
-  })
+  const checks = createRestoreChecks({ store, engine: { validate: async () => undefined }, jobs: jobs as never })
   const restored = (id: string) => ({ file: 'f', warnings: [], wanted: 'n', others: [{ id, hostname: id }] })
-  await checks.start(restored('a'), 'tester')
-  test.equal((await refusalOf(checks.start(restored('b'), 'tester'))).code, 'JOB_IN_PROGRESS')
+  const { job, start } = await checks.prepare(restored('a'), 'tester')
+  test.same(started, [], 'not before the restore is staged')
+  await start()
+  test.same(started, [job])
+  test.equal((await refusalOf(checks.prepare(restored('b'), 'tester'))).code, 'JOB_IN_PROGRESS')
   test.match(restoredWith(store, 'n'), [{ id: 'a' }])
 })

@@ -42,7 +42,7 @@ function fixture(test: Test, problems: { list: readonly string[] } = { list: [] 
   const apply = (id: string, may?: () => boolean, confirmWithin?: number) =>
     applying.apply({ force: undefined, transactionId: id, confirmWithin }, askedBy(ANNA, may))
   const within = (id: string, work: Parameters<typeof editing.edit>[2]) =>
-    editing.edit(ORIGIN, undefined, work, () => transactions.join(id, ANNA))
+    editing.edit(ORIGIN, undefined, work, { join: () => transactions.join(id, ANNA) })
   const running = (id: string) => store.running.get('realServers', '', id)
   return { ...config, clock, transactions, engine, apply, applying, others, asked, within, running }
 }

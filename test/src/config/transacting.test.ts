@@ -18,7 +18,7 @@ t.test('one is committed by its owner, and rolled back by others with the rights
     const { id } = await transactions.begin(ANNA)
     const create = (draft: Parameters<Parameters<typeof editing.edit>[2]>[0]) =>
       draft.section('realServers').create(realServer(name))
-    await editing.edit(origin, undefined, create, () => held.join(id, ANNA))
+    await editing.edit(origin, undefined, create, { join: () => held.join(id, ANNA) })
     return id
   }
   const first = await begin('a')

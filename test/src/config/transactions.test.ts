@@ -17,7 +17,7 @@ function fixture(test: Test) {
   const transactions = new Transactions(config.store, clock, silentLog)
   const { editing, store } = config
   const within = (id: string, work: Parameters<typeof editing.edit>[2], ifMatch?: string) =>
-    editing.edit(ORIGIN, ifMatch, work, () => transactions.join(id, ANNA))
+    editing.edit(ORIGIN, ifMatch, work, { join: () => transactions.join(id, ANNA) })
   const commit = (id: string, may: May = ANYTHING) =>
     editing.commit(
       ORIGIN,
@@ -212,7 +212,7 @@ async function nodes(test: Test) {
   function within({ editing, transactions }: typeof a, id: string, name: string) {
     const create = (draft: Parameters<Parameters<typeof editing.edit>[2]>[0]) =>
       draft.section('realServers').create(realServer(name))
-    return editing.edit(ORIGIN, undefined, create, () => transactions.join(id, ANNA))
+    return editing.edit(ORIGIN, undefined, create, { join: () => transactions.join(id, ANNA) })
   }
 }
 const pending = ({ store }: Pick<MemoryNode, 'store'>) => store.changes().map(({ key }) => key)

@@ -4,6 +4,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { Editing } from '../../../src/config/editing.ts'
 import { Transactions } from '../../../src/config/transactions.ts'
 import { type Purpose, UnitOfWork, type WorkParts } from '../../../src/config/unit-of-work.ts'
+import { LostRaceError } from '../../../storage/config/entry.ts'
 import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
@@ -113,6 +114,35 @@ t.test(
     test.match(store.changes(), [{ key: 'b' }])
   },
 )
+
+t.test('what follows an edit is done once, when it is written, however often it is begun', async (test) => {
+  const { store, begin } = fixture(test)
+  let others = 2
+  store.orderBy({
+    position: 0,
+    append: async (entry) => {
+      if ((others -= 1) >= 0) throw new LostRaceError(new Error('too many others'))
+      await store.folding.fold(entry, store.folding.position + 1)
+    },
+  })
+  const done: unknown[] = []
+  let begun = 0
+  const work = begin()
+  await work.run(() => {
+    const round = (begun += 1)
+    work.section('realServers').create(realServer('a'))
+    work.afterwards(async () => void done.push(round, store.changes().length))
+  })
+  test.same(done, [3, 1])
+  const refused = begin()
+  const again = async () =>
+    refused.run(() => {
+      refused.afterwards(async () => void done.push('refused'))
+      refused.section('realServers').create(realServer('a'))
+    })
+  await test.rejects(again)
+  test.equal(done.length, 2)
+})
 
 t.test('one takes back what is one’s own', async (test) => {
   const { store, begin, create } = fixture(test)

@@ -32,7 +32,6 @@ async function fixture(test: Test, connections: readonly (number | undefined)[])
     store,
     running: configView(store.running),
     candidate: configView(store.candidate),
-    editing,
     engine: {
       applyUnstaged: async (...request) => {
         const refusal = refusals.shift()
