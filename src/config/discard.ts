@@ -14,12 +14,19 @@ export type Discarded = 'all' | { readonly by: string } | { readonly id: string 
 const HOW_TO_GO_ON =
   'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
 
+interface Discarding {
+  /** Of all changes to take back. */
+  readonly ids: readonly string[]
+  /** How many of them nobody named: they go together with one of access. */
+  readonly others: number
+}
+
 /**
- * The ids of the changes to take back. Those of access go together. Refuses who could not have made them, and when what
+ * The changes to take back. Those of access go together. Refuses who could not have made them, and when what
  * is left would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an
  * apply that was taken back, stops nobody who discards one change after the other.
  */
-export function discardable(store: ConfigStore, which: Discarded, may: May): readonly string[] {
+export function discardable(store: ConfigStore, which: Discarded, may: May): Discarding {
   const changes = store.staged()
   const named = changes.filter(
     (change) => which === 'all' || ('id' in which ? change.id === which.id : isOnlyOf(change, which.by)),
@@ -35,8 +42,8 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): rea
       headers: { 'Retry-After': '1' },
     })
   }
-  const ids = gone.map(({ id }) => id)
-  if (gone.length === changes.length) return ids
+  const discarding = { ids: gone.map(({ id }) => id), others: gone.length - named.length }
+  if (gone.length === changes.length) return discarding
   const taken = new Set(gone)
   const rest = frozenView(
     store.agreed,
@@ -55,7 +62,7 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): rea
     })
   }
   for (const section of SECTION_NAMES) refuseSameNames(before, rest, section)
-  return ids
+  return discarding
 }
 
 function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[] {

@@ -106,8 +106,11 @@ export class Draft {
     this.#checkReferences(section, record)
   }
 
+  /** Answers how many changes go that were not named. */
   discard(which: Discarded, may: May): number {
-    return discardable(this.#store, which, may).reduce((_, id) => this.discarded.push(id), 0)
+    const { ids, others } = discardable(this.#store, which, may)
+    for (const id of ids) this.discarded.push(id)
+    return others
   }
 
   /** The candidate with these edits. */

@@ -102,8 +102,8 @@ export interface Edits {
    */
   reverse(made: RevisionChanges): Promise<number>
   /**
-   * Takes pending changes back, and answers how many; refuses who could not have made them. Those of access go
-   * together.
+   * Takes pending changes back; refuses who could not have made them. Those of access go together: answers how many go
+   * that were not named.
    */
   discard(which: 'all' | 'mine' | { readonly id: string }): number
   /**

@@ -85,10 +85,16 @@ export const pending = [
     message: 'Pending changes discarded',
     query: closed({
       mine: Type.Optional(
-        Type.Enum(['true', 'false'], { description: 'Only the changes that the caller has made. Default false.' }),
+        Type.Enum(['true', 'false'], {
+          description:
+            'Only the changes that nobody but the caller has made; where one is of users, roles or log-in settings, all of those, which the message tells. Default false.',
+        }),
       ),
     }),
-    handle: (ctx, { query }) => void ctx.work.discard(query.mine === 'true' ? 'mine' : 'all'),
+    handle: (ctx, { query }) => {
+      const others = ctx.work.discard(query.mine === 'true' ? 'mine' : 'all')
+      return Reply.with(undefined, toldWith('Your pending changes', others))
+    },
   }),
   endpoint({
     name: 'services.discard',
@@ -103,9 +109,8 @@ export const pending = [
       'Take one pending change back, unless other pending changes need it; those of users, roles and log-in settings go together',
     message: 'Pending change {changeId} discarded',
     handle: (ctx, { params }) => {
-      const others = ctx.work.discard({ id: params.changeId }) - 1
-      const message = `Pending change ${params.changeId} discarded, and ${others} more of who may log in and what they may do: those go together`
-      return Reply.with(undefined, others === 0 ? {} : { message })
+      const others = ctx.work.discard({ id: params.changeId })
+      return Reply.with(undefined, toldWith(`Pending change ${params.changeId}`, others))
     },
   }),
   endpoint({
@@ -122,6 +127,14 @@ export const pending = [
     handle: async (ctx) => listed(await ctx.pending.validate()),
   }),
 ]
+
+/** What the message says where others went along. */
+const toldWith = (named: string, others: number) =>
+  others === 0
+    ? {}
+    : {
+        message: `${named} discarded, and ${others} more of who may log in and what they may do: those go together`,
+      }
 
 function listed({ revision, changes, warnings }: Pending) {
   const mutable = changes.map((change) => ({

@@ -87,11 +87,15 @@ t.test('changes of access are taken back together; one’s own by one word', asy
   await editing.edit(origin, undefined, (draft) => draft.section('users').create(user('v')))
   await editing.edit(origin, undefined, (draft) => draft.section('realServers').create(realServer('b')))
   const first = store.changes().find(({ key }) => key === 'u')
-  await edit((draft) => test.equal(draft.discard({ id: first?.id ?? '' }, ANYTHING), 2))
+  await edit((draft) => test.equal(draft.discard({ id: first?.id ?? '' }, ANYTHING), 1))
   test.match(store.changes(), [{ key: 'a' }, { key: 'b' }])
   await edit((draft) => draft.discard({ by: origin.actor }, ANYTHING))
   test.match(store.changes(), [{ key: 'a' }])
   await edit((draft) => test.equal(draft.discard({ by: 'nobody' }, ANYTHING), 0))
+  await edit((draft) => draft.section('users').create(user('u')))
+  await editing.edit(origin, undefined, (draft) => draft.section('users').create(user('v')))
+  await edit((draft) => test.equal(draft.discard({ by: origin.actor }, ANYTHING), 1, 'of others, which is told'))
+  test.match(store.changes(), [{ key: 'a' }])
 })
 
 t.test('what an apply that was taken back has broken is discarded one by one', async (test) => {

@@ -70,5 +70,8 @@ t.test('a hundred thousand pending changes are taken back like one', async (test
   test.intercept(store, 'staged', { value: () => many })
   // tap notes where each read of an intercepted property comes from, and this one is read for every change.
   Object.defineProperty(store, 'isFrozen', { value: () => false })
-  await edit((draft) => test.equal(draft.discard('all', ANYTHING), 130_000))
+  await edit((draft) => {
+    draft.discard('all', ANYTHING)
+    test.equal(draft.discarded.length, 130_000)
+  })
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { ADMIN } from '../../../fixtures/appliance.ts'
+import { ADMINISTRATOR } from '../../../../src/api/access.ts'
+import { ADMIN, caller } from '../../../fixtures/appliance.ts'
 import { sharedAppliance } from '../../../fixtures/shared-appliance.ts'
 
 const borrow = sharedAppliance(t)
@@ -38,6 +39,28 @@ t.test('pending changes say what, who, when and at which cost, oldest first', as
   test.same(changes[0].after, { state: 'drained' })
   test.equal((await call('DELETE', `/layer7proxy/backends/${backend}`)).status, 200)
   test.match((await pending()).changes[1], { op: 'delete', resourceId: backend, after: null })
+})
+
+t.test('one’s own changes are taken back, and it is told where those of others go along', async (test) => {
+  const { appliance, call, login, addRip, pending } = await fixture()
+  const roles = (await call('GET', '/rbac/roles')).json.data
+  const { id: role } = roles.find(({ name }: { name: string }) => name === ADMINISTRATOR.name)
+  const other = { email: 'other@localhost', password: 'a long enough password' }
+  const person = { ...other, firstname: 'A', lastname: 'B', disabled: 'false', roles: [role] }
+  await call('POST', '/localUsers/users', { body: person })
+  await call('PUT', '/services/apply')
+  const asOther = caller(appliance, await login(other.email, other.password))
+  const group = (by: typeof call, name: string) => by('POST', '/rbac/groups', { body: { id: name, name } })
+  const takeMine = () => call('DELETE', '/services/pending?mine=true')
+  await addRip('mine')
+  await asOther('POST', '/ipvsDirector/rips', { body: { name: 'theirs', ip: '127.0.0.1', port: 80 } })
+  await group(asOther, 'their-group')
+  test.match(await takeMine(), { status: 200, json: { message: 'Pending changes discarded' } })
+  test.match((await pending()).changes, [{ name: 'theirs' }, { name: 'their-group' }])
+  await group(call, 'my-group')
+  const message = /^Your pending changes discarded, and 1 more of who may log in/
+  test.match(await takeMine(), { status: 200, json: { message } })
+  test.match((await pending()).changes, [{ name: 'theirs' }])
 })
 
 t.test('files and steps only with render=true, and reading them touches nothing', async (test) => {
