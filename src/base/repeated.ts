@@ -1,21 +1,41 @@
 import type { Log } from './log.ts'
 
+/** A disk that is full fails every look of every part, some of them each second. */
+const TELL_AGAIN_MS = 60_000
+
+interface Told {
+  readonly reason: string
+  readonly at_ms: number
+  /** Looks that have failed for the same reason since. */
+  untold: number
+}
+
 /**
  * Something that is looked at again and again. What a look throws is in the log, and the next look comes all the same.
+ * What goes on failing for one reason is told once a minute, with how often it was.
  */
 export class Repeated {
   readonly #what: string
   readonly #look: () => Promise<void> | void
   readonly #every_ms: number
   readonly #log: Pick<Log, 'warn'>
+  readonly #now_ms: () => number
   #timer: NodeJS.Timeout | undefined
+  #told: Told | undefined
 
   /** `what` says in the log which look failed. */
-  constructor(what: string, look: () => Promise<void> | void, every_ms: number, log: Pick<Log, 'warn'>) {
+  constructor(
+    what: string,
+    look: () => Promise<void> | void,
+    every_ms: number,
+    log: Pick<Log, 'warn'>,
+    now_ms = () => performance.now(),
+  ) {
     this.#what = what
     this.#look = look
     this.#every_ms = every_ms
     this.#log = log
+    this.#now_ms = now_ms
   }
 
   start(): void {
@@ -30,8 +50,21 @@ export class Repeated {
   async now(): Promise<void> {
     try {
       await this.#look()
+      this.#told = undefined
     } catch (error) {
-      this.#log.warn('a look failed; it is tried again', { look: this.#what, reason: String(error) })
+      this.#tell(String(error))
     }
+  }
+
+  #tell(reason: string): void {
+    const [now_ms, look] = [this.#now_ms(), this.#what]
+    const before = this.#told?.reason === reason ? this.#told : undefined
+    if (before !== undefined && now_ms - before.at_ms < TELL_AGAIN_MS) {
+      before.untold += 1
+      return
+    }
+    const again = before === undefined ? {} : { before: before.untold }
+    this.#log.warn('a look failed; it is tried again', { look, reason, ...again })
+    this.#told = { reason, at_ms: now_ms, untold: 0 }
   }
 }

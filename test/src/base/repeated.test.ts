@@ -25,3 +25,32 @@ t.test('a look that throws, at once or later, is told and followed by the next',
     { look: 'test', reason: 'Error: later' },
   ])
 })
+
+t.test('what fails again and again for one reason is told once a minute, and how often it was', async (test) => {
+  const told: unknown[] = []
+  let [now_ms, reason] = [0, 'full' as string | undefined]
+  const look = () => {
+    if (reason !== undefined) throw new Error(reason)
+  }
+  const log = { ...silentLog, warn: (_: string, fields?: object) => void told.push(fields) }
+  const repeated = new Repeated('test', look, 1_000, log, () => now_ms)
+  const looksFor = async (seconds: number) => {
+    for (let second = 0; second < seconds; second++) {
+      await repeated.now()
+      now_ms += 1_000
+    }
+  }
+  const failed = { look: 'test', reason: 'Error: full' }
+  await looksFor(60)
+  test.same(told.splice(0), [failed])
+  await looksFor(1)
+  test.same(told.splice(0), [{ ...failed, before: 59 }])
+  reason = 'another'
+  await looksFor(2)
+  test.same(told.splice(0), [{ look: 'test', reason: 'Error: another' }])
+  reason = undefined
+  await looksFor(1)
+  reason = 'another'
+  await looksFor(1)
+  test.equal(told.length, 1, 'it was well in between')
+})
