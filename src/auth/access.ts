@@ -179,8 +179,8 @@ export class AccessControl {
   }
 
   /**
-   * The records that the right to use the endpoint is confined to; undefined when it is not. To none, where it was
-   * taken away since the request was admitted.
+   * The records that the right to use the endpoint is confined to; undefined when it is not. Those are none where it
+   * was taken away since the request was admitted.
    */
   areaOf(asking: Caller, endpoint: string): Area | undefined {
     const place = this.#placeOf(endpoint)
@@ -190,7 +190,7 @@ export class AccessControl {
     return rights?.areas?.get(place) ?? new Area(section, [])
   }
 
-  /** Whether any right of whoever asks is confined. Nobody's are. */
+  /** Whether any right of whoever asks is confined. Who has none is held to no record at all. */
   isConfined(asking: Caller): boolean {
     const rights = this.#rightsOf(asking)
     return rights === undefined || rights.areas !== undefined

@@ -44,8 +44,8 @@ function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void 
 }
 
 /**
- * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` when
- * users, groups or roles have changed.
+ * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` when users, groups or roles have
+ * changed.
  */
 export class Permissions {
   readonly #table: readonly Endpoint[]

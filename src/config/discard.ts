@@ -22,9 +22,9 @@ interface Discarding {
 }
 
 /**
- * The changes to take back. Those of access go together. Refuses who could not have made them, and when what
- * is left would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an
- * apply that was taken back, stops nobody who discards one change after the other.
+ * The changes to take back. Those of access go together. Refuses who could not have made them, and when what is left
+ * would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an apply
+ * that was taken back, stops nobody who discards one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): Discarding {
   const changes = store.staged()

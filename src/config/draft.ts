@@ -109,6 +109,7 @@ export class Draft {
   /** Answers how many changes go that were not named. */
   discard(which: Discarded, may: May): number {
     const { ids, others } = discardable(this.#store, which, may)
+    // One by one: a call takes some tens of thousands of arguments at the most.
     for (const id of ids) this.discarded.push(id)
     return others
   }

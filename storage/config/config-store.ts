@@ -13,11 +13,8 @@ export interface ConfigStore {
   readonly runningVersion: number
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
-  /**
-   * Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it; with undefined
-   * when all may have.
-   */
-  follow(tell: (key: RecordKey | undefined) => void): void
+  /** Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it. */
+  follow(tell: TellRecord): void
   /** What runs on that node when it has followed. */
   runningOn(nodeId: string): RecordReader
   /** By which records that node is ahead of what nodes agree on, since an apply of its own. */
@@ -90,6 +87,9 @@ export interface RecordKey {
   readonly scope: string
   readonly key: string
 }
+
+/** Told of the record that became another one; of undefined when all may have. */
+export type TellRecord = (key: RecordKey | undefined) => void
 
 export interface StoredRecord {
   /** A JSON value; never changed in place. */

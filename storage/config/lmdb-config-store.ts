@@ -8,11 +8,12 @@ import type {
   RowChanges,
   SharedTable,
   SideTable,
+  TellRecord,
   Unconfirmed,
 } from './config-store.ts'
 import { type Built, type Entry, type EntryLog, LostRaceError } from './entry.ts'
 import { encode } from './keys.ts'
-import { Mirror, type TellRecord } from './mirror.ts'
+import { Mirror } from './mirror.ts'
 import type { CountedHeader } from './revision-table.ts'
 import { SharedTables } from './shared-tables.ts'
 import { sideTable } from './side-table.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Again, Change, RecordKey, RecordReader, StoredRecord } from './config-store.ts'
+import type { Again, Change, RecordKey, RecordReader, StoredRecord, TellRecord } from './config-store.ts'
 import { Ahead } from './ahead.ts'
 import { mergeSorted, type Sections, setIn } from './sorted-records.ts'
 import type { OverlayEntry, RunningRow, StoreState } from './store-state.ts'
@@ -8,8 +8,6 @@ interface RunningEntry {
   readonly key: string
   readonly stored: StoredRecord
 }
-
-export type TellRecord = (key: RecordKey | undefined) => void
 
 /** Running and the candidate overlay in memory: the synchronous side of the store. */
 export class Mirror {
