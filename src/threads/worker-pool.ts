@@ -54,6 +54,8 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
   /** Threads that have their modules, by their ids. */
   readonly #ready = new Set<number>()
+  /** Of the tasks that Piscina was given, to end what waits for a thread that cannot start. */
+  readonly #given = new Set<AbortController>()
   #busy = 0
 
   constructor(
@@ -76,6 +78,14 @@ export class WorkerPool<T> implements Pool<T> {
     })
     this.#pool.on('workerCreate', ({ id }: { id: number }) => this.#ready.add(id))
     this.#pool.on('workerDestroy', ({ id }: { id: number }) => this.#ready.delete(id))
+    // Of a thread without a task: nobody else would be told, and without this the whole process would end.
+    this.#pool.on('error', (error: unknown) => this.#endWaiting(error))
+  }
+
+  /** Where other threads run, one of them takes what waits. */
+  #endWaiting(why: unknown): void {
+    if (this.#ready.size > 0) return
+    for (const task of this.#given) task.abort(why)
   }
 
   /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
@@ -87,9 +97,16 @@ export class WorkerPool<T> implements Pool<T> {
     const turn = this.#turn(name)
     // Otherwise it has its thread at once, for which `close` waits.
     if (turn !== undefined) await turn
+    const task = new AbortController()
+    const { signal } = task
+    this.#given.add(task)
     try {
-      return (await this.#pool.run(input, { name, transferList: [...transfer] })) as Output<T, K>
+      return (await this.#pool.run(input, { name, transferList: [...transfer], signal })) as Output<T, K>
+    } catch (error) {
+      if (!signal.aborted) throw error
+      throw new Error(`no thread could be started: ${String(signal.reason)}`, { cause: signal.reason })
     } finally {
+      this.#given.delete(task)
       const next = this.#next(name)
       if (next === undefined) this.#busy -= 1
       else next.begin()

@@ -38,6 +38,17 @@ t.test('tasks of the system pool run one after another in a thread', async (t) =
   await pool.close()
 })
 
+t.test('a thread that cannot start fails the tasks that wait for it, and the next one is tried anew', async (t) => {
+  const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
+  const options = { threads: 2, idle_ms: 60_000, queue_max: 8, workerData: undefined }
+  const pool = new WorkerPool<typeof tasks>(pathToFileURL(file), options)
+  t.teardown(() => pool.close())
+  const failed = { message: /^no thread could be started: .*Cannot find module/ }
+  await Promise.all(['a', 'b', 'c'].map((word) => t.rejects(pool.run('shout', word), failed)))
+  writeFileSync(file, 'export const shout = (word) => word.toUpperCase()')
+  t.equal(await pool.run('shout', 'd'), 'D')
+})
+
 /** One thread that is busy until `free` is called; tells in which order tasks ran. */
 function busyPool(t: Test, more: { readonly queue_max: number; readonly isFair?: true }) {
   const file = join(temporaryFolder(t, 'pool'), 'tasks.mjs')
