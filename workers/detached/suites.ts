@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { withSuites } from '../../src/drivers/apt/sources.ts'
@@ -14,9 +15,12 @@ export async function changeSuites(folder: string, { files, suites, into }: Suit
     if (into === undefined) await save(folder, files)
     else mkdirSync(join(folder, into), { recursive: true, mode: 0o700 })
     for (const file of files.filter((path) => !DISABLED.test(path))) {
-      const text = withSuites(readFileSync(file, 'utf8'), file, suites)
+      const found = readFileSync(file)
+      // A comment may be of another time than UTF-8: what is not a suite stays byte for byte.
+      const encoding = isUtf8(found) ? 'utf8' : 'latin1'
+      const changed = Buffer.from(withSuites(found.toString(encoding), file, suites), encoding)
       const target = into === undefined ? file : join(folder, into, basename(file))
-      await replaceFileDurably(target, text, statSync(file).mode & 0o777)
+      await replaceFileDurably(target, changed, statSync(file).mode & 0o777)
     }
     return undefined
   } catch (error) {
@@ -30,7 +34,7 @@ async function save(folder: string, files: readonly string[]): Promise<void> {
   mkdirSync(saved, { recursive: true, mode: 0o700 })
   for (const [index, file] of files.entries()) {
     const copy = join(saved, `${index}-${file.replaceAll('/', '%')}`)
-    if (!existsSync(copy)) await replaceFileDurably(copy, readFileSync(file, 'utf8'), 0o600)
+    if (!existsSync(copy)) await replaceFileDurably(copy, readFileSync(file), 0o600)
   }
 }
 
@@ -39,7 +43,7 @@ export async function putBack(folder: string): Promise<string | undefined> {
     const saved = join(folder, SAVED)
     for (const name of existsSync(saved) ? readdirSync(saved) : []) {
       const file = name.slice(name.indexOf('-') + 1).replaceAll('%', '/')
-      await replaceFileDurably(file, readFileSync(join(saved, name), 'utf8'), statSync(file).mode & 0o777)
+      await replaceFileDurably(file, readFileSync(join(saved, name)), statSync(file).mode & 0o777)
     }
     return undefined
   } catch (error) {

@@ -28,3 +28,20 @@ t.test('copies change nothing; a change can be put back, also when it was made t
   test.same(read(), before)
   test.match(await changeSuites(work, step([join(sources, 'gone.list')])), /ENOENT/)
 })
+
+t.test('what is not a suite stays byte for byte, in whatever encoding', async (test) => {
+  const folder = temporaryFolder(test, 'suites')
+  const [latin, utf8] = [join(folder, 'latin.list'), join(folder, 'utf8.list')]
+  const texts = [
+    [latin, Buffer.from('# f\u00fcr à\ndeb http://x one main\n', 'latin1')],
+    [utf8, Buffer.from('# für à\ndeb http://x one main\n')],
+  ] as const
+  for (const [file, text] of texts) writeFileSync(file, text)
+  test.equal(await changeSuites(folder, step([latin, utf8])), undefined)
+  for (const [file, text] of texts) {
+    const changed = Buffer.from(text.toString('latin1').replace(' one ', ' two '), 'latin1')
+    test.same(readFileSync(file), changed, file)
+  }
+  test.equal(await putBack(folder), undefined)
+  for (const [file, text] of texts) test.same(readFileSync(file), text, file)
+})
