@@ -25,12 +25,17 @@ export class Journal {
 
   constructor(path: string) {
     this.#file = openSync(path, 'a+', 0o600)
-    const bytes = readFileSync(path)
-    const { blocks, length } = blocksOf(bytes)
-    this.blocks = blocks
-    this.#length = length
-    this.torn_bytes = bytes.length - length
-    if (this.torn_bytes > 0) ftruncateSync(this.#file, length)
+    try {
+      const bytes = readFileSync(path)
+      const { blocks, length } = blocksOf(bytes)
+      this.blocks = blocks
+      this.#length = length
+      this.torn_bytes = bytes.length - length
+      if (this.torn_bytes > 0) ftruncateSync(this.#file, length)
+    } catch (error) {
+      closeSync(this.#file)
+      throw error
+    }
   }
 
   get length(): number {

@@ -52,35 +52,39 @@ export class LogStore {
         damage.push(`segment ${number}: ${String(error)}`)
       }
     }
-    const last = closed.at(-1) ?? 0
-    // A journal whose segment is there was to be removed when the daemon ended.
-    for (const number of open) if (number <= last) rmSync(this.#path(number, 'journal'))
-    for (const number of open.slice(0, -1)) {
+    this.#number = Math.max((closed.at(-1) ?? 0) + 1, open.at(-1) ?? 0)
+    let seen: unknown
+    for (const number of open) {
       try {
-        if (number > last) this.#finish(number)
+        if (number !== this.#number) seen = this.#finish(number)
       } catch (error) {
         damage.push(`journal ${number}: ${String(error)}`)
       }
     }
-    this.#number = Math.max(last + 1, open.at(-1) ?? 0)
+    this.#segments.sort((one, other) => one.number - other.number)
     this.#journal = new Journal(this.#path(this.#number, 'journal'))
     this.#rows = this.#journal.blocks.flatMap(({ rows }) => rows)
-    this.seen = this.#journal.blocks.at(-1)?.seen
+    const last = this.#journal.blocks.at(-1)
+    this.seen = last === undefined ? seen : last.seen
     if (this.#journal.torn_bytes > 0) damage.push(`${this.#journal.torn_bytes} bytes of the last write`)
     this.damage = damage
     this.#expire(Date.now())
   }
 
-  /** The daemon ended between the next journal and the segment of this one. */
-  #finish(number: number): void {
+  /**
+   * The daemon ended between the next journal and the end of this one, or the disk did not take its segment then. It
+   * goes when a segment that can be read has its rows. Answers what was last seen.
+   */
+  #finish(number: number): unknown {
     const journal = new Journal(this.#path(number, 'journal'))
     journal.close()
     const rows = journal.blocks.flatMap((block) => block.rows)
-    if (rows.length > 0) {
+    if (rows.length > 0 && !this.#segments.some((segment) => segment.number === number)) {
       this.#draft(number, rows)
       this.#adopt(number)
     }
     rmSync(this.#path(number, 'journal'))
+    return journal.blocks.at(-1)?.seen
   }
 
   #found(ending: string): readonly number[] {
@@ -133,17 +137,25 @@ export class LogStore {
   }
 
   #close(seen: unknown): void {
+    const [number, journal] = [this.#number, this.#journal]
     const isEmpty = this.#rows.length === 0
-    if (!isEmpty) this.#draft(this.#number, this.#rows)
+    if (!isEmpty) this.#draft(number, this.#rows)
     // The next journal first: what was seen must not go with the old one.
-    const next = new Journal(this.#path(this.#number + 1, 'journal'))
-    next.append({ rows: [], seen })
-    if (!isEmpty) this.#adopt(this.#number)
-    this.#journal.close()
-    rmSync(this.#path(this.#number, 'journal'))
+    const next = new Journal(this.#path(number + 1, 'journal'))
+    try {
+      next.append({ rows: [], seen })
+      if (!isEmpty) this.#adopt(number)
+    } catch (error) {
+      // This one goes on, and a start must not believe what the next one says of it.
+      next.close()
+      rmSync(this.#path(number + 1, 'journal'))
+      throw error
+    }
     this.#journal = next
     this.#number++
     this.#rows = []
+    journal.close()
+    rmSync(this.#path(number, 'journal'))
   }
 
   #draft(number: number, rows: readonly LogRow[]): void {
@@ -159,8 +171,14 @@ export class LogStore {
   #adopt(number: number): void {
     const path = this.#path(number, 'segment')
     renameSync(this.#path(number, 'segment.new'), path)
-    this.#syncFolder()
-    this.#segments.push(new Segment(number, path))
+    try {
+      this.#syncFolder()
+      this.#segments.push(new Segment(number, path))
+    } catch (error) {
+      // More rows come to the journal, and a start would take them for stored.
+      rmSync(path)
+      throw error
+    }
   }
 
   #syncFolder(): void {

@@ -1,8 +1,9 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { Journal } from '../../../storage/logs/journal.ts'
-import { logFolder, logRow } from '../../fixtures/log-rows.ts'
+import { logFolder, logRow, openedIn } from '../../fixtures/log-rows.ts'
 
 const opened = (path: string) => {
   const journal = new Journal(path)
@@ -28,4 +29,15 @@ t.test('a torn end is cut off, wherever it is torn', async (test) => {
   writeFileSync(path, whole)
   appendFileSync(path, Buffer.alloc(8, 0xff))
   test.equal(opened(path).blocks.length, 2)
+})
+
+t.test('a journal that cannot be read leaves no descriptor open', async (test) => {
+  const path = join(logFolder(test), 'journal')
+  const head = Buffer.alloc(8)
+  const packed = Buffer.from('is not packed')
+  head.writeUInt32LE(packed.length)
+  head.writeUInt32LE(crc32(packed), 4)
+  writeFileSync(path, Buffer.concat([head, packed]))
+  test.throws(() => new Journal(path))
+  test.equal(openedIn(path), 0)
 })

@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Journal } from '../../../storage/logs/journal.ts'
+import type { Segment } from '../../../storage/logs/segment.ts'
 import { LogStore } from '../../../storage/logs/store.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
-import { logFolder, logRow } from '../../fixtures/log-rows.ts'
+import { logFolder, logRow, openedIn } from '../../fixtures/log-rows.ts'
 
 const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
 const NOW_MS = logRow().at_ms
+const firstPath = (segment: Segment) => segment.read((columns) => columns.row(0).path)
 
 t.test('rows outlive the store, and segments are closed when they are full', async (test) => {
   const folder = logFolder(test)
@@ -77,6 +79,64 @@ t.test('a daemon that is killed while it closes a segment loses none of its rows
   )
   test.strictSame([again.segments.length, again.open, again.seen], [1, { number: 2, rows: [] }, { a: 1 }])
   test.strictSame(readdirSync(folder).toSorted(), ['000000000001.segment', '000000000002.journal'])
+  again.close()
+})
+
+t.test('a journal stays until there is a segment of its rows, whatever was closed after it', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS, 1)
+  store.append([logRow({ path: '/1' })], { a: 1 })
+  store.close()
+  const next = new Journal(join(folder, '000000000002.journal'))
+  next.close()
+  // What keeps the segment from being made, as a full disk does.
+  const obstacle = join(folder, '000000000001.segment.new')
+  mkdirSync(obstacle)
+  for (const path of ['/2', '/3']) {
+    const hindered = new LogStore(folder, LIMITS, 1)
+    test.match(hindered.damage, [/^journal 1: /])
+    hindered.append([logRow({ path })], { a: 2 })
+    hindered.tidy(NOW_MS, { a: 2 })
+    hindered.close()
+  }
+  rmdirSync(obstacle)
+  const again = new LogStore(folder, LIMITS, 1)
+  test.strictSame(again.damage, [])
+  test.strictSame(again.segments.map(firstPath), ['/1', '/2', '/3'])
+  again.close()
+})
+
+t.test('of a segment that is damaged, the journal that is still there is read again', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS, 1)
+  store.append([logRow({ path: '/1' })], { a: 1 })
+  store.close()
+  writeFileSync(join(folder, '000000000001.segment'), 'nothing')
+  const again = new LogStore(folder, LIMITS, 1)
+  test.match(again.damage, [/^segment 1: /])
+  test.strictSame([again.segments.map(firstPath), again.open.number, again.seen], [['/1'], 2, { a: 1 }])
+  again.close()
+})
+
+t.test('a segment that cannot be made costs no row, no descriptor, and nothing that was seen', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, LIMITS, 1)
+  const obstacle = join(folder, '000000000001.segment')
+  mkdirSync(obstacle)
+  for (const path of ['/1', '/2', '/3']) {
+    store.append([logRow({ path })], { path })
+    test.throws(() => store.tidy(NOW_MS, { path }))
+  }
+  test.equal(openedIn(folder), 1, 'the journal')
+  test.equal(store.open.rows.length, 3)
+  test.notOk(existsSync(join(folder, '000000000002.journal')), 'a start would go on from what it says')
+  rmdirSync(obstacle)
+  store.tidy(NOW_MS, { path: '/3' })
+  test.strictSame([store.segments.map(({ head }) => head.rows), store.open], [[3], { number: 2, rows: [] }])
+  store.append([logRow({ path: '/4' })], { path: '/4' })
+  store.close()
+  const again = new LogStore(folder, LIMITS)
+  test.strictSame([again.open.rows.map(({ path }) => path), again.seen], [['/4'], { path: '/4' }])
   again.close()
 })
 
