@@ -68,7 +68,7 @@ export class LogStore {
     this.seen = last === undefined ? seen : last.seen
     if (this.#journal.torn_bytes > 0) damage.push(`${this.#journal.torn_bytes} bytes of the last write`)
     this.damage = damage
-    this.#expire(Date.now())
+    this.expire(Date.now())
   }
 
   /**
@@ -126,14 +126,13 @@ export class LogStore {
     this.#journal.sync(() => (this.#isSyncing = false))
   }
 
-  /** Closes the segment when it is full or old, and removes what is beyond the limits. Throws when the disk is full. */
+  /** Closes the segment when it is full or old. Throws when the disk is full. */
   tidy(now_ms: number, seen: unknown): void {
     const first = this.#rows[0]
     if (this.#rows.length >= this.#rowsMax || (first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS))
       this.#close(seen)
     // Where all lines go elsewhere, only what was seen comes.
     else if (first === undefined && this.#journal.length > EMPTY_BYTES_MAX) this.#close(seen)
-    this.#expire(now_ms)
   }
 
   #close(seen: unknown): void {
@@ -190,16 +189,22 @@ export class LogStore {
     }
   }
 
-  #expire(now_ms: number): void {
+  /**
+   * Removes what is beyond the limits, the oldest first. It needs no room, so that a full disk gets some by it; what
+   * cannot be removed is tried the next time.
+   */
+  expire(now_ms: number): void {
     let surplus = this.bytes - this.#limits.bytes_max
-    const kept = this.#segments.filter(({ head, path, bytes }) => {
-      const isKept = surplus <= 0 && head.to_ms >= now_ms - this.#limits.age_ms
-      if (isKept) return true
+    this.#segments = this.#segments.filter(({ head, path, bytes }) => {
+      if (surplus <= 0 && head.to_ms >= now_ms - this.#limits.age_ms) return true
+      try {
+        rmSync(path, { force: true })
+      } catch {
+        return true
+      }
       surplus -= bytes
-      rmSync(path, { force: true })
       return false
     })
-    this.#segments = kept
   }
 
   close(): void {

@@ -146,6 +146,8 @@ export class LogThread {
   }
 
   #keep(): void {
+    // First, and whatever becomes of the rest: on a full disk nothing else makes room.
+    this.#store.expire(this.#now_ms())
     const rows = this.#waiting
     const { number, rows: open } = this.#store.open
     const first = open.length

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Journal } from '../../../storage/logs/journal.ts'
@@ -42,6 +42,7 @@ t.test('what is too old or too much goes, the oldest first', async (test) => {
   const fill = (at_ms: number) => {
     store.append([logRow({ at_ms })], {})
     store.tidy(at_ms, {})
+    store.expire(at_ms)
   }
   fill(NOW_MS)
   fill(NOW_MS + 900)
@@ -59,6 +60,27 @@ t.test('what is too old or too much goes, the oldest first', async (test) => {
   test.ok(store.bytes <= 12_000 + 200, 'the others were too much')
   test.equal(store.segments.at(-1)?.number, 12)
   test.equal(readdirSync(folder).length, store.segments.length + 1)
+  store.close()
+})
+
+t.test('what cannot be removed stays, keeps nothing else from going, and is tried again', async (test) => {
+  const folder = logFolder(test)
+  const store = new LogStore(folder, { bytes_max: 1_000_000, age_ms: 1_000 }, 1)
+  for (const at of [1, 2]) {
+    store.append([logRow({ at_ms: NOW_MS + at })], {})
+    store.tidy(NOW_MS, {})
+  }
+  const path = store.segments[0]?.path ?? ''
+  rmSync(path)
+  mkdirSync(path)
+  store.expire(NOW_MS + 2_000)
+  test.strictSame(
+    store.segments.map(({ number }) => number),
+    [1],
+  )
+  rmdirSync(path)
+  store.expire(NOW_MS + 2_000)
+  test.strictSame(store.segments, [])
   store.close()
 })
 

@@ -1,12 +1,17 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { LogStore } from '../../../storage/logs/store.ts'
-import type { FromLogThread } from '../../../workers/logs/messages.ts'
+import type { FromLogThread, LogsOptions } from '../../../workers/logs/messages.ts'
 import { LogThread } from '../../../workers/logs/thread.ts'
-import { logFolder, logRow, NO_LOSSES } from '../../fixtures/log-rows.ts'
+import { logFolder, logLine, logRow, NO_LOSSES } from '../../fixtures/log-rows.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
+const NOW_MS = logRow().at_ms
+const DAY_MS = 86_400_000
 
 async function asked(thread: LogThread, told: FromLogThread[], type: 'search' | 'top'): Promise<FromLogThread> {
   const before = told.length
@@ -56,3 +61,64 @@ t.test('what is damaged is told, and the rest is answered', async (test) => {
   test.match(told, [{ type: 'warning', message: 'a part of the access log is damaged and left out' }, {}])
   rmSync(join(directory, '000000000001.segment'))
 })
+
+/** A HAProxy that says the same lines to whoever listens to it. */
+async function saying(test: Test, lines: readonly string[]): Promise<LogsOptions['source']> {
+  const folder = logFolder(test)
+  const source = { masterSocket: join(folder, 'm'), statsSocket: join(folder, 's'), ring: 'r' }
+  const processes = '#<PID> <type> <reloads> <uptime> <version>\n1 master 0 0d 2.6\n# workers\n4711 worker 0 0d 2.6\n'
+  const open = new Set<Socket>()
+  const serve = async (path: string, answer: (socket: Socket) => void) => {
+    const server = createServer((socket) => {
+      open.add(socket)
+      socket.on('error', () => undefined).once('data', () => answer(socket))
+    })
+    await once(server.listen(path), 'listening')
+    test.teardown(() => server.close())
+  }
+  await serve(source.masterSocket, (socket) => socket.end(processes))
+  await serve(source.statsSocket, (socket) => socket.write(`Pid: 4711\n\n${lines.join('\n')}\n`))
+  test.teardown(() => {
+    for (const socket of open) socket.destroy()
+  })
+  return source
+}
+
+t.test(
+  'on a full disk old lines go as on any other, and new ones get their room',
+  { skip: noSmallDisk },
+  async (test) => {
+    const disk = smallDisk(test, 1)
+    const directory = join(disk, 'logs')
+    const store = new LogStore(directory, LIMITS)
+    const noise = (at: number) => `/${Buffer.from(String(Math.sin(at))).toString('hex')}`
+    store.append(
+      Array.from({ length: 3_000 }, (_, at) => logRow({ path: noise(at), at_ms: NOW_MS - 30 * DAY_MS })),
+      {},
+    )
+    store.tidy(NOW_MS, {})
+    store.close()
+    const [segment] = store.segments
+    const { bavail, bsize } = statfsSync(disk)
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+    const source = await saying(
+      test,
+      Array.from({ length: 500 }, (_, at) => logLine(at + 1, noise(-at))),
+    )
+    const limits = { ...LIMITS, age_ms: 31 * DAY_MS }
+    let now_ms = NOW_MS
+    await new Promise<void>((resolve) => {
+      const told = (message: FromLogThread) => {
+        // The disk did not take them; then the day comes on which the old ones go.
+        if (message.type === 'warning') now_ms += 2 * DAY_MS
+        if (message.type === 'counts' && message.counts.lines === 500) void thread.stop().then(resolve)
+      }
+      const thread = new LogThread({ directory, limits, source }, told, () => now_ms)
+      thread.run()
+    })
+    test.notOk(existsSync(segment?.path ?? '/'))
+    const again = new LogStore(directory, LIMITS)
+    test.equal(again.open.rows.length + again.segments.reduce((sum, { head }) => sum + head.rows, 0), 500)
+    again.close()
+  },
+)
