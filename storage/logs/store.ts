@@ -68,7 +68,7 @@ export class LogStore {
     this.seen = last === undefined ? seen : last.seen
     if (this.#journal.torn_bytes > 0) damage.push(`${this.#journal.torn_bytes} bytes of the last write`)
     this.damage = damage
-    this.expire(Date.now())
+    this.expire(undefined)
   }
 
   /**
@@ -191,12 +191,13 @@ export class LogStore {
 
   /**
    * Removes what is beyond the limits, the oldest first. It needs no room, so that a full disk gets some by it; what
-   * cannot be removed is tried the next time.
+   * cannot be removed is tried the next time. Nothing is old while nobody knows the time.
    */
-  expire(now_ms: number): void {
+  expire(now_ms: number | undefined): void {
+    const oldest_ms = (now_ms ?? -Infinity) - this.#limits.age_ms
     let surplus = this.bytes - this.#limits.bytes_max
     this.#segments = this.#segments.filter(({ head, path, bytes }) => {
-      if (surplus <= 0 && head.to_ms >= now_ms - this.#limits.age_ms) return true
+      if (surplus <= 0 && head.to_ms >= oldest_ms) return true
       try {
         rmSync(path, { force: true })
       } catch {

@@ -8,7 +8,9 @@ import { HaproxyLines } from './haproxy-lines.ts'
 import { numberOf, rowOf, wayOf } from './line.ts'
 import type { Forwarding, FromLogThread, LogLosses, LogsOptions, ToLogThread } from './messages.ts'
 import { Numbering } from './numbering.ts'
+import { SteadyClock } from './steady-clock.ts'
 import { frameOf, type Sender } from './syslog-message.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { reasonOf } from '../../src/base/reason.ts'
 
 const TICK_MS = 250
@@ -43,7 +45,8 @@ export class LogThread {
   readonly #numbering: Numbering
   readonly #lines: HaproxyLines | undefined
   readonly #post: (message: FromLogThread) => void
-  readonly #now_ms: () => number
+  readonly #clock: Clock
+  readonly #steady: SteadyClock
   #timer: NodeJS.Timeout | undefined
   readonly #forwarder: Forwarder
   #sender: Sender = { hostname: ownName(), nameOf: () => undefined }
@@ -64,13 +67,14 @@ export class LogThread {
   constructor(
     { directory, limits, source, forwarding }: LogsOptions,
     post: (message: FromLogThread) => void,
-    now_ms = () => Date.now(),
+    clock: Clock = systemClock,
   ) {
     this.#post = post
-    this.#now_ms = now_ms
+    this.#clock = clock
+    this.#steady = new SteadyClock(clock)
     this.#store = new LogStore(directory, limits)
     this.#stored = seenOf(this.#store.seen)
-    this.#numbering = new Numbering(this.#stored.numbers, this.#stored.holes, now_ms())
+    this.#numbering = new Numbering(this.#stored.numbers, this.#stored.holes, this.#clock.now_ms())
     const { waiting: unforwarded, leaving: uncertain } = this.#stored
     this.#forwarder = new Forwarder((state) => this.#post({ type: 'server', state }), { unforwarded, uncertain })
     if (forwarding !== undefined) this.#forward(forwarding)
@@ -109,7 +113,7 @@ export class LogThread {
     const words = text.split(' ')
     const number = numberOf(words)
     // HAProxy says other things there as well, such as that a proxy has stopped.
-    if (number === undefined || !this.#numbering.take(number, this.#now_ms())) return
+    if (number === undefined || !this.#numbering.take(number, this.#clock.now_ms())) return
     this.#isTaken = true
     const row = rowOf(words)
     if (row === undefined) {
@@ -125,7 +129,7 @@ export class LogThread {
 
   #tick(): void {
     void this.#lines?.look()
-    this.#losses.lost += this.#numbering.lost(this.#now_ms())
+    this.#losses.lost += this.#numbering.lost(this.#clock.now_ms())
     this.#pass()
     if (this.#ticks++ % COUNTS_EVERY === 0) this.#tellCounts()
   }
@@ -147,7 +151,7 @@ export class LogThread {
 
   #keep(): void {
     // First, and whatever becomes of the rest: on a full disk nothing else makes room.
-    this.#store.expire(this.#now_ms())
+    this.#store.expire(this.#steady.now_ms())
     const rows = this.#waiting
     const { number, rows: open } = this.#store.open
     const first = open.length
@@ -162,7 +166,7 @@ export class LogThread {
       this.#waiting = []
       this.#kept += rows.length
       if (rows.length > 0) this.#tell(rows, number, first)
-      this.#store.tidy(this.#now_ms(), seen)
+      this.#store.tidy(this.#clock.now_ms(), seen)
       this.#fault = undefined
     } catch (error) {
       const reason = reasonOf(error)

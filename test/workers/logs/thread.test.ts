@@ -7,6 +7,7 @@ import { LogStore } from '../../../storage/logs/store.ts'
 import type { FromLogThread, LogsOptions } from '../../../workers/logs/messages.ts'
 import { LogThread } from '../../../workers/logs/thread.ts'
 import { logFolder, logLine, logRow, NO_LOSSES } from '../../fixtures/log-rows.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const LIMITS = { bytes_max: 1_000_000, age_ms: 1_000_000_000_000_000 }
@@ -106,14 +107,14 @@ t.test(
       Array.from({ length: 500 }, (_, at) => logLine(at + 1, noise(-at))),
     )
     const limits = { ...LIMITS, age_ms: 31 * DAY_MS }
-    let now_ms = NOW_MS
+    const clock = manualClock(NOW_MS)
     await new Promise<void>((resolve) => {
       const told = (message: FromLogThread) => {
         // The disk did not take them; then the day comes on which the old ones go.
-        if (message.type === 'warning') now_ms += 2 * DAY_MS
+        if (message.type === 'warning') clock.advance(2 * DAY_MS)
         if (message.type === 'counts' && message.counts.lines === 500) void thread.stop().then(resolve)
       }
-      const thread = new LogThread({ directory, limits, source }, told, () => now_ms)
+      const thread = new LogThread({ directory, limits, source }, told, clock)
       thread.run()
     })
     test.notOk(existsSync(segment?.path ?? '/'))
@@ -122,3 +123,27 @@ t.test(
     again.close()
   },
 )
+
+t.test('a clock that is set far ahead, and right again, takes no line with it', async (test) => {
+  const directory = logFolder(test)
+  const store = new LogStore(directory, LIMITS)
+  store.append([logRow()], {})
+  store.tidy(NOW_MS + DAY_MS, {})
+  store.close()
+  const options = { directory, limits: { ...LIMITS, age_ms: 30 * DAY_MS }, source: undefined }
+  const [ahead, steps] = [manualClock(NOW_MS + 36 * 365 * DAY_MS), manualClock(NOW_MS + DAY_MS)]
+  const isThere = () => existsSync(store.segments[0]?.path ?? '/')
+  await new LogThread(options, () => undefined, ahead).stop()
+  test.equal(isThere(), true, 'it was ahead at the start')
+  let offset_ms = 0
+  const clock = { ...steps, now_ms: () => steps.now_ms() + offset_ms }
+  const thread = new LogThread(options, () => undefined, clock)
+  steps.advance(DAY_MS)
+  offset_ms = 36 * 365 * DAY_MS
+  await thread.stop()
+  test.equal(isThere(), true, 'it was set ahead a moment ago')
+  const last = new LogThread(options, () => undefined, clock)
+  steps.advance(DAY_MS)
+  await last.stop()
+  test.equal(isThere(), false, 'it has been so for a day')
+})
