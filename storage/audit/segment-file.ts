@@ -14,6 +14,8 @@ export class SegmentFile {
   /** Of whole lines. */
   #bytes: number
   #size: number
+  /** Behind the last line stands what is no room: a part of an attempt, whose whole lines would pass for written. */
+  #isDirty = false
 
   private constructor(file: FileHandle, bytes: number, size: number) {
     this.#file = file
@@ -39,13 +41,27 @@ export class SegmentFile {
     return this.#size - this.#bytes
   }
 
-  /** On the disk when it resolves. */
+  /** On the disk when it resolves; nothing of it is there when it rejects, or before anything else is written. */
   async append(bytes: Uint8Array): Promise<void> {
-    // At its place: what an earlier attempt left there is overwritten.
-    await writeAll(this.#file, bytes, this.#bytes)
-    await this.#file.datasync()
+    if (this.#isDirty) await this.#wipe()
+    try {
+      await writeAll(this.#file, bytes, this.#bytes)
+      await this.#file.datasync()
+    } catch (error) {
+      this.#isDirty = true
+      await this.#wipe().catch(() => undefined)
+      throw error
+    }
     this.#bytes += bytes.length
     this.#size = Math.max(this.#size, this.#bytes)
+  }
+
+  /** Makes all that is behind the last line room. It is not cut off, as the disk may not give it again. */
+  async #wipe(): Promise<void> {
+    this.#size = (await this.#file.stat()).size
+    await writeAll(this.#file, new Uint8Array(this.ahead), this.#bytes)
+    await this.#file.datasync()
+    this.#isDirty = false
   }
 
   /** Adds to the room when it is low. Answers whether there is enough now. */

@@ -1,10 +1,12 @@
-import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { AuditLog } from '../../../storage/audit/audit-log.ts'
 import { checkAudit } from '../../../storage/audit/check.ts'
 import { SEARCH_BEGUN, searchAudit } from '../../../storage/audit/search.ts'
 import { firstOf, segmentsIn } from '../../../storage/audit/segments.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const entry = (n: number) => ({ at: `2026-01-02T03:04:${String(n % 60).padStart(2, '0')}.000Z`, n })
 
@@ -155,6 +157,24 @@ t.test('an entry that cannot be written is refused, and the next one takes its p
   test.same(checkAudit(folder, { ...log.head, first: 1 }), [])
   truncateSync(segmentsIn(folder)[0] ?? '', 0)
   test.match(checkAudit(folder, { ...log.head, first: 1 }), [/are not those that were written/])
+})
+
+t.test('entries that a full disk refused in the middle leave the chain whole', { skip: noSmallDisk }, async (test) => {
+  const disk = smallDisk(test, 1)
+  const folder = join(disk, 'audit')
+  const log = new AuditLog(folder)
+  await log.append(entry(0))
+  const { bavail, bsize } = statfsSync(disk)
+  writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize))
+  const many = Array.from({ length: 300 }, (_, n) => log.append({ ...entry(n), text: 'x'.repeat(4_000) }))
+  test.ok((await Promise.allSettled(many)).every(({ status }) => status === 'rejected'))
+  await log.append(entry(1))
+  await log.append(entry(2))
+  await log.close()
+  test.same(checkAudit(folder, { ...log.head, first: 1 }), [])
+  const again = new AuditLog(folder)
+  test.same([again.problem, again.head], [undefined, log.head])
+  await again.close()
 })
 
 t.test('entries that are young stay, and who fills the log waits before they would go', async (test) => {

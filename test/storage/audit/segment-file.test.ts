@@ -1,8 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { SegmentFile } from '../../../storage/audit/segment-file.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
+import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
 
 const line = (text: string) => Buffer.from(`${text}\n`)
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
@@ -44,4 +45,23 @@ t.test('what an attempt left behind the last line is overwritten', async (test) 
   test.same(linesOf(path).slice(0, 2), ['whole', 'next'])
   await file.end()
   test.equal(readFileSync(path, 'utf8'), 'whole\nnext\n')
+})
+
+t.test('of lines that a full disk took in part nothing is left', { skip: noSmallDisk }, async (test) => {
+  const disk = smallDisk(test, 1)
+  const path = join(disk, 'a')
+  const file = await SegmentFile.create(path)
+  await file.append(line('whole'))
+  const { bavail, bsize } = statfsSync(disk)
+  writeFileSync(join(disk, 'filler'), Buffer.alloc((bavail - 1) * bsize))
+  const refused = Buffer.concat(Array.from({ length: 9 }, () => line('refused '.repeat(200))))
+  await test.rejects(file.append(refused), /ENOSPC/)
+  test.same(linesOf(path), ['whole'], 'nobody takes them for written')
+  test.ok(file.ahead > 4_096, 'what they got of the disk is room')
+  await file.append(line('next'))
+  test.same(linesOf(path), ['whole', 'next'])
+  rmSync(join(disk, 'filler'))
+  await file.append(refused)
+  test.equal(linesOf(path).length, 11)
+  await file.end()
 })
