@@ -12,8 +12,10 @@ import type {
   LogsTop,
   ToLogThread,
 } from '../../workers/logs/messages.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
+import { RestartPauses } from '../base/restart-pauses.ts'
 import type { AccessLogsReader, LogPage, LogQuery, LogTop } from '../context/access-logs.ts'
 import type { Stream } from '../context/rendered.ts'
 import { isLogged } from '../model/access-log.ts'
@@ -38,6 +40,7 @@ export interface AccessLogsParts {
   readonly source: LogsOptions['source']
   /** Whether lines that are to be forwarded can be. */
   readonly onServer: (state: ServerState) => void
+  readonly clock: Clock
   readonly log: Log
 }
 
@@ -49,16 +52,21 @@ type Question = ToLogThread & { readonly type: 'search' | 'top' | 'look' }
 export class AccessLogs implements AccessLogsReader {
   readonly #parts: AccessLogsParts
   readonly #looks: Repeated
+  readonly #pauses: RestartPauses
   readonly #asked = new Map<number, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>()
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
+  /** By the monotonic clock; a thread that ended is not started again before. */
+  #startsFrom_ms = -Infinity
+  #failure = 'it ended'
   #counts: LogCounts | undefined
   #isClosed = false
   #known: { readonly version: number; readonly isWanted: boolean } | undefined
 
   constructor(parts: AccessLogsParts) {
     this.#parts = parts
+    this.#pauses = new RestartPauses(parts.clock)
     this.#looks = new Repeated('access logs', () => this.#look(), LOOK_EVERY_MS, parts.log)
   }
 
@@ -84,24 +92,34 @@ export class AccessLogs implements AccessLogsReader {
     if (this.#known.isWanted && source !== undefined) this.#thread()
   }
 
-  #thread(): Worker {
+  /** undefined in the pause after it ended. */
+  #thread(): Worker | undefined {
     if (this.#worker !== undefined) return this.#worker
-    const { stateFolder, limits, source, running, log } = this.#parts
+    if (this.#parts.clock.monotonic_ms() < this.#startsFrom_ms) return undefined
+    const { stateFolder, limits, source, running } = this.#parts
     const directory = join(stateFolder, FOLDER)
     const workerData: LogsOptions = { directory, limits, source, forwarding: forwardingOf(running) }
     const worker = new Worker(ENTRY, { workerData, name: 'logs' })
     this.#worker = worker
-    let failure = 'it ended'
+    this.#failure = 'it ended'
+    this.#pauses.started()
     worker.on('message', (message: FromLogThread) => this.#receive(message))
-    worker.on('error', (error: unknown) => (failure = String(error)))
-    worker.on('exit', () => {
-      this.#worker = undefined
-      for (const { reject } of this.#asked.values()) reject(new Error(`the log thread failed: ${failure}`))
-      this.#asked.clear()
-      if (!this.#isClosed) log.error('the log thread ended; it is started again', { reason: failure })
-    })
+    worker.on('error', (error: unknown) => (this.#failure = String(error)))
+    worker.on('exit', () => this.#exited())
     if (this.#followers.size > 0) this.#post({ type: 'follow', isWanted: true })
     return worker
+  }
+
+  #exited(): void {
+    const { clock, log } = this.#parts
+    this.#worker = undefined
+    const reason = this.#failure
+    for (const { reject } of this.#asked.values()) reject(new Error(`the log thread failed: ${reason}`))
+    this.#asked.clear()
+    if (this.#isClosed) return
+    const pause_ms = this.#pauses.next_ms()
+    this.#startsFrom_ms = clock.monotonic_ms() + pause_ms
+    log.error('the log thread ended; it is started again', { reason, pause_ms })
   }
 
   #receive(message: FromLogThread): void {
@@ -132,9 +150,10 @@ export class AccessLogs implements AccessLogsReader {
     this.#worker?.postMessage(message)
   }
 
-  #ask<A extends Answer>(question: (request: number) => Question): Promise<A> {
+  async #ask<A extends Answer>(question: (request: number) => Question): Promise<A> {
     const request = ++this.#request
     const thread = this.#thread()
+    if (thread === undefined) throw new Error(`the log thread is just being started again: ${this.#failure}`)
     return new Promise<A>((resolve, reject) => {
       // Sound: the thread answers each question with what belongs to it.
       this.#asked.set(request, { resolve: (answer) => resolve(answer as A), reject })

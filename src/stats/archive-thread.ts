@@ -10,18 +10,14 @@ import type {
 import type { Clock } from '../base/clock.ts'
 import { defer } from '../base/deferred.ts'
 import type { Log } from '../base/log.ts'
+import { RestartPauses } from '../base/restart-pauses.ts'
 import type { ArchiveSide } from './archive-side.ts'
 import { Silence } from './silence.ts'
 import { type ArchiveWorker, type StartArchives, startArchives } from './start-archives.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** Pauses between restarts of the archive thread: doubled from the first to the last. */
-const THREAD_RESTART_FIRST_MS = 250
-const THREAD_RESTART_LAST_MS = 30_000
 /** A poll takes at most 0.9 s and a commit far less; a thread that has not ended by then is stuck. */
 const THREAD_STOP_MS = 10_000
-/** A thread that lived so long starts again at the shortest pause. */
-const THREAD_STEADY_MS = 60_000
 /** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
 const OPEN_TIMEOUT_MS = 60_000
 /** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
@@ -43,10 +39,9 @@ export class ArchiveThreadKeeper {
   readonly #silence: Silence
   readonly #open = defer()
   readonly #requests = new Map<number, (problems: readonly string[]) => void>()
+  readonly #pauses: RestartPauses
   #request = 0
   #worker: ArchiveWorker
-  #started_ms: number
-  #pause_ms = THREAD_RESTART_FIRST_MS
   #timer: NodeJS.Timeout | undefined
   #stopping = false
   #failure = 'it ended'
@@ -80,14 +75,14 @@ export class ArchiveThreadKeeper {
     this.#clock = clock
     this.#startThread = start
     this.#silence = new Silence(clock, (since_ms) => this.#fellSilent(since_ms))
-    this.#started_ms = clock.monotonic_ms()
+    this.#pauses = new RestartPauses(clock)
     this.#worker = this.#start()
   }
 
   #start(): ArchiveWorker {
     const { layer7, layer4 } = this.#sides
     const worker = this.#startThread({ layer7: layer7.archive, layer4: layer4?.archive })
-    this.#started_ms = this.#clock.monotonic_ms()
+    this.#pauses.started()
     worker.on('message', (message: FromArchiveThread) => this.#receive(message))
     worker.on('error', (error: unknown) => {
       this.#failure = reasonOf(error)
@@ -124,17 +119,15 @@ export class ArchiveThreadKeeper {
 
   #exited(): void {
     if (this.#stopping) return
-    if (this.#clock.monotonic_ms() - this.#started_ms > THREAD_STEADY_MS) this.#pause_ms = THREAD_RESTART_FIRST_MS
-    const reason = this.#failure
-    this.#log.error('the archive thread ended; starting it again', { reason, pause_ms: this.#pause_ms })
+    const [reason, pause_ms] = [this.#failure, this.#pauses.next_ms()]
+    this.#log.error('the archive thread ended; starting it again', { reason, pause_ms })
     this.#open.reject(new Error(`the archive could not be opened: ${reason}`))
     const text = `the statistics thread failed: ${reason}`
     for (const side of this.#all) side.lose(text, this.#clock.now_ms())
     this.#endRequests(text)
     this.#timer = setTimeout(() => {
       this.#worker = this.#start()
-    }, this.#pause_ms)
-    this.#pause_ms = Math.min(this.#pause_ms * 2, THREAD_RESTART_LAST_MS)
+    }, pause_ms)
   }
 
   /** False when there is no thread at this moment: nobody will answer. */

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer as createCollector } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LOG_RING } from '../../../src/drivers/haproxy/access-log.ts'
 import { AccessLogs, type AccessLogsParts } from '../../../src/logs/access-logs.ts'
@@ -7,7 +9,10 @@ import type { LogSetting } from '../../../src/model/access-log.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
 import { NO_SYSLOG_SERVER } from '../../../src/model/syslog-server.ts'
 import { backend, frontend, realServer } from '../../fixtures/config.ts'
-import { silentLog } from '../../../src/base/log.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { createLog, silentLog } from '../../../src/base/log.ts'
+import { temporaryFolder } from '../../fixtures/folder.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 import { freePort, httpServer } from '../../fixtures/traffic.ts'
 import { viewOf } from '../../fixtures/view.ts'
 import { haproxyFixture } from '../../workers/host/haproxy-fixture.ts'
@@ -26,7 +31,14 @@ async function site(test: Test, logs: LogSetting) {
     const { masterSocket, statsSocket } = haproxy.paths
     const limits = { bytes_max: 1_000_000, age_ms: 86_400_000 }
     const source = { masterSocket, statsSocket, ring: LOG_RING }
-    const accessLogs = new AccessLogs({ ...parts, stateFolder: haproxy.folder, limits, source, log: silentLog })
+    const accessLogs = new AccessLogs({
+      ...parts,
+      stateFolder: haproxy.folder,
+      limits,
+      source,
+      clock: systemClock,
+      log: silentLog,
+    })
     accessLogs.start()
     test.teardown(() => accessLogs.close())
     return accessLogs
@@ -89,4 +101,26 @@ t.test('lines go to the syslog server that runs now, and it is told when it is n
   test.match(await received, /^\d+ <134>1 .* fulcrum shop access - \{.*"frontendName":"shop".*"path":"\/a"/)
   const losses = { lost: 0, unreadable: 0, unstored: 0, unforwarded: 0, uncertain: 0 }
   test.match([told, await logs.search({ limit: 10 })], [[false, true], { lines: [{ path: '/a' }], losses }])
+})
+
+t.test('a thread that fails again and again is started after pauses that grow', async (test) => {
+  const stateFolder = join(temporaryFolder(test, 'logs'), 'file')
+  writeFileSync(stateFolder, 'no folder')
+  const source = { masterSocket: '/nowhere/m', statsSocket: '/nowhere/s', ring: 'r' }
+  const running = viewOf({ l7Frontends: [frontend('shop', null, { logs: { enabled: true } })] })
+  const [clock, pauses] = [manualClock(), [] as unknown[]]
+  const log = createLog((line) => pauses.push(JSON.parse(line).pause_ms))
+  const onServer = () => undefined
+  const limits = { bytes_max: 1_000_000, age_ms: 86_400_000 }
+  const parts = { stateFolder, running, runningVersion: () => 1, limits, source, onServer, clock, log }
+  const logs = new AccessLogs(parts)
+  test.teardown(() => logs.close())
+  await logs.capture()
+  await logs.capture()
+  await test.rejects(logs.search({ limit: 1 }), /the log thread is just being started again: .*ENOTDIR/)
+  test.strictSame(pauses, [250])
+  clock.advance(250)
+  await test.rejects(logs.search({ limit: 1 }), /the log thread failed: .*ENOTDIR/)
+  await logs.capture()
+  test.strictSame(pauses, [250, 500])
 })
