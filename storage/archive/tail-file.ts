@@ -141,6 +141,8 @@ export class TailFile {
   readonly #place: TailPlace
   #end: TailEnd
   #open: OpenFile | undefined
+  /** Names of files must outlive a power cut as well, also those that an earlier run made last. */
+  #isNamed = false
 
   /** Goes on where `end` is; a tail that is new begins. */
   constructor(directory: string, place: TailPlace, end = BEGINNING) {
@@ -167,6 +169,8 @@ export class TailFile {
       while (written < bytes.length)
         written += writeSync(descriptor, bytes, written, bytes.length - written, end.at + written)
       fdatasyncSync(descriptor)
+      if (!this.#isNamed) syncFolder(this.#directory)
+      this.#isNamed = true
     } catch (error) {
       throw noRoom(error)
     }
@@ -181,28 +185,26 @@ export class TailFile {
   #opened(file: number): OpenFile {
     if (this.#open?.file === file) return this.#open
     this.close()
-    const path = tailPath(this.#directory, this.#place.pair, file)
     try {
-      const isNew = !existsSync(path)
-      const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+      const descriptor = this.#descriptorOf(file)
       this.#open = { file, descriptor, size: fstatSync(descriptor).size }
-      // Its name must outlive a power cut as well.
-      if (isNew) syncFolder(this.#directory)
       return this.#open
     } catch (error) {
       throw noRoom(error)
     }
   }
 
+  #descriptorOf(file: number): number {
+    const path = tailPath(this.#directory, this.#place.pair, file)
+    this.#isNamed &&= existsSync(path)
+    return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
+  }
+
   /** Room for this record and for those that follow, as far as there is any; also where the turn after this one is. */
   #reserve(open: OpenFile, end: number, pace: number): void {
     const ahead = Math.min(BYTES_AHEAD_MAX, SECONDS_AHEAD * pace)
     open.size = extended(open.descriptor, open.size, end + ahead)
-    const other = openSync(
-      tailPath(this.#directory, this.#place.pair, 1 - open.file),
-      constants.O_RDWR | constants.O_CREAT,
-      0o600,
-    )
+    const other = this.#descriptorOf(1 - open.file)
     try {
       extended(other, fstatSync(other).size, ahead)
     } finally {

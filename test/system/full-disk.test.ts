@@ -1,7 +1,16 @@
 /** The stores on disks that are full or fail: a small filesystem of its own, and faults put into system calls. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -15,6 +24,7 @@ import { NoRoomError } from '../../storage/room.ts'
 import { KILL_START_S, killValue } from '../storage/archive/kill-values.ts'
 import { seededRandom } from '../storage/archive/reference-model.ts'
 import { stageIn } from '../fixtures/entries.ts'
+import { temporaryFolder } from '../fixtures/folder.ts'
 import { noSmallDisk, smallDisk } from '../fixtures/small-disk.ts'
 
 const MIB = 1_024 * 1_024
@@ -219,4 +229,26 @@ t.test('a disk that fails in any call: whatever becomes of the process, what was
     t.strictSame(await checkArchiveDirectory(directory), [])
   }
   t.ok(failures > 0, `${failures} commits failed`)
+})
+
+t.test('a power cut takes no file of the crash tail: the name of each is brought to the disk', async (t) => {
+  const directory = temporaryFolder(t)
+  const trace = join(temporaryFolder(t), 'trace')
+  const tail = new URL('../../storage/archive/tail-file.ts', import.meta.url).href
+  const code = `const { RecordSink, TailFile } = await import('${tail}')
+    const [sink, file] = [new RecordSink(), new TailFile('${directory}', { mark: 1, pair: 0 })]
+    for (const second of [1_000, 1_001]) {
+      sink.begin(second + 1)
+      file.append(sink, second, second + 1, second)
+    }`
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const child = spawn('strace', ['-f', '-qq', '-y', '-o', trace, '-e', 'trace=openat,fsync,fdatasync', ...node])
+  await once(child, 'exit')
+  const calls = readFileSync(trace, 'utf8').split('\n')
+  for (const path of [join(directory, 'tail-0'), join(directory, 'tail-1')]) {
+    const at = (what: (call: string) => boolean, from = 0) => calls.findIndex((call, n) => n >= from && what(call))
+    const made = at((call) => call.includes(`"${path}", O_RDWR|O_CREAT`))
+    const named = at((call) => call.includes(' fsync(') && call.includes(`<${directory}>`), made)
+    t.ok(made >= 0 && named > made, `${path} is made, and its name is brought to the disk`)
+  }
 })
