@@ -18,8 +18,7 @@ export async function repairState(stateFolder: string): Promise<readonly string[
   for (const name of ['archive', LAYER4_ARCHIVE]) {
     const directory = join(stateFolder, name)
     if (!existsSync(join(directory, 'data.mdb'))) continue
-    for (const place of await repairArchive(directory))
-      done.push(`${name}: ${place} is damaged: nothing is known of it`)
+    for (const place of await repairArchive(directory)) done.push(`${name}: ${place}: damaged, and unknown from now on`)
   }
   return done
 }

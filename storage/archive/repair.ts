@@ -7,6 +7,7 @@ import {
   SCHEMA_VERSION,
   writeTailPlace,
 } from './databases.ts'
+import { damageText } from './damage.ts'
 import { keyFirst, keySecond, makeKey } from './layout.ts'
 import { readCatalog } from './reader.ts'
 import { damageOf, readProgress, writeTail } from './recover.ts'
@@ -14,22 +15,27 @@ import { blockOf } from './tail.ts'
 import { NO_TAIL, readTail, removeTail } from './tail-file.ts'
 
 /**
- * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was.
- * What a damaged chunk held is unknown from then on; the counters of a damaged baseline begin anew with the next poll.
- * What belongs to an object that the catalog lost goes with it: nobody can ask for it, and its number is never given
- * again.
+ * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was,
+ * each table in one text. What a damaged chunk held is unknown from then on; the counters of a damaged baseline begin
+ * anew with the next poll. What belongs to an object that the catalog lost goes with it: nobody can ask for it, and its
+ * number is never given again.
  */
 export async function repairArchive(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)
   const { environment, catalog, meta, formerBaseline, formerTail, tiers } = databases
   try {
     const places: string[] = []
+    const tell = (some: readonly string[], more = '') => {
+      const text = damageText(some)
+      if (text !== undefined) places.push(`${text}${more}`)
+    }
     environment.transactionSync(() => {
-      for (const rows of [catalog, meta, formerBaseline, formerTail]) places.push(...rows.mend('remove'))
-      for (const rows of tiers) places.push(...rows.mend('mark'))
-      places.push(...removeOrphans(databases))
+      for (const rows of [catalog, meta, formerBaseline, formerTail]) tell(rows.mend('remove'))
+      for (const rows of tiers) tell(rows.mend('mark'))
+      tell(removeOrphans(databases), ', which the catalog lost')
     })
-    return [...places, ...mendTail(databases)]
+    tell(mendTail(databases))
+    return places
   } finally {
     await environment.close()
   }
@@ -45,7 +51,7 @@ function removeOrphans({ catalog, tiers }: ArchiveDatabases): readonly string[] 
       rows.removeSync(key)
     }
   }
-  return [...orphans].map((id) => `what was stored of object ${id}, which the catalog lost,`)
+  return [...orphans].map((id) => `what was stored of object ${id}`)
 }
 
 /** What can be believed of the crash tail is written anew beside it, and takes its place in one transaction. */

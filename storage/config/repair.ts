@@ -1,10 +1,13 @@
 import { type CheckedTable, DamagedRowError, type RowKey, type RowWrite } from './checked-table.ts'
 import type { Journal, Revision } from './config-store.ts'
 import type { StoreKey } from './keys.ts'
+import { FROZEN_PREFIX } from './store-state.ts'
 import { CALLER_PREFIX, type ConfigTables, SIDE_TABLES } from './tables.ts'
 
 /** How far the sequence of edits jumps when nobody knows it any more: no number may be given twice. */
 const SEQUENCE_JUMP = 1_000_000
+/** Keys in one sentence. */
+const NAMED_MAX = 5
 
 /** What is done about a damaged row. */
 interface Mending {
@@ -29,8 +32,11 @@ export function repairConfig(tables: ConfigTables): readonly string[] {
     ...running.damagedKeys().map((key) => mendedRecord(tables, key, kept, sequence)),
     ...candidate.damagedKeys().map((key) => taken(candidate, key, 'the pending change is lost')),
     ...tables.revisions.mended(),
-    ...meta.damagedKeys().map((key) => mendedMeta(tables, key, kept)),
-    ...SIDE_TABLES.flatMap((name) => side[name].damagedKeys().map((key) => taken(side[name], key, 'it was taken out'))),
+    ...mendedMeta(tables, kept),
+    ...SIDE_TABLES.flatMap((name) => {
+      const keys = side[name].damagedKeys()
+      return takenTogether(side[name], keys, keys.length === 1 ? 'it was taken out' : 'they were taken out')
+    }),
   ]
   if (mendings.length > 0) {
     tables.commitNow([...mendings.flatMap(({ rows }) => rows), meta.put('sequence', sequence)])
@@ -40,6 +46,16 @@ export function repairConfig(tables: ConfigTables): readonly string[] {
 
 function taken<K extends RowKey>(table: CheckedTable<unknown, K>, key: K, outcome: string): Mending {
   return { rows: [table.remove(key)], told: `${new DamagedRowError(table.name, key).message}: ${outcome}` }
+}
+
+/** In one sentence: there may be thousands of them. */
+function takenTogether(table: CheckedTable<unknown>, keys: readonly string[], outcome: string): readonly Mending[] {
+  const [first] = keys
+  if (first === undefined) return []
+  if (keys.length === 1) return [taken(table, first, outcome)]
+  const more = keys.length > NAMED_MAX ? ` and ${keys.length - NAMED_MAX} more` : ''
+  const told = `the records ${keys.slice(0, NAMED_MAX).join(', ')}${more} of ${table.name} are damaged: ${outcome}`
+  return [{ rows: keys.map((key) => table.remove(key)), told }]
 }
 
 function mendedRecord({ running }: ConfigTables, key: StoreKey, kept: readonly Revision[], sequence: number): Mending {
@@ -53,7 +69,20 @@ function mendedRecord({ running }: ConfigTables, key: StoreKey, kept: readonly R
   return { rows: [running.put(key, { value, revision: sequence })], told }
 }
 
-function mendedMeta({ meta }: ConfigTables, key: string, kept: readonly Revision[]): Mending {
+function mendedMeta(tables: ConfigTables, kept: readonly Revision[]): readonly Mending[] {
+  const { meta } = tables
+  const made = meta.damagedKeys().map((key) => ({ key, mending: madeAgain(tables, key, kept) }))
+  const gone = made.flatMap(({ key, mending }) => (mending === undefined ? [key] : []))
+  const losses = [...new Set(gone.map(lossOf))]
+  const of = (loss: string) => gone.filter((key) => lossOf(key) === loss)
+  return [
+    ...made.flatMap(({ mending }) => mending ?? []),
+    ...losses.flatMap((loss) => takenTogether(meta, of(loss), loss)),
+  ]
+}
+
+/** undefined for a row that is nowhere else. */
+function madeAgain({ meta }: ConfigTables, key: string, kept: readonly Revision[]): Mending | undefined {
   const { message } = new DamagedRowError(meta.name, key)
   const revision = kept[0]?.revision ?? 0
   if (key === 'revision') {
@@ -62,17 +91,21 @@ function mendedMeta({ meta }: ConfigTables, key: string, kept: readonly Revision
   // Written with every repair.
   if (key === 'sequence')
     return { rows: [], told: `${message}: edits are counted on from a number that was never given` }
-  if (key === 'journal') {
-    // Without names of drivers all of the machine is in doubt, and made anew at the next start.
-    const journal: Journal = { applyId: 'repair', revision, by: 'fulcrum', at: '', comment: '', steps: [] }
-    return {
-      rows: [meta.put(key, journal)],
-      told: `${message}: the next start makes the whole machine what running says`,
-    }
+  if (key !== 'journal') return undefined
+  // Without names of drivers all of the machine is in doubt, and made anew at the next start.
+  const journal: Journal = { applyId: 'repair', revision, by: 'fulcrum', at: '', comment: '', steps: [] }
+  return {
+    rows: [meta.put(key, journal)],
+    told: `${message}: the next start makes the whole machine what running says`,
   }
-  const isCallers = key.startsWith(CALLER_PREFIX)
-  const lost = 'what the daemon had noted there is lost'
-  return taken(meta, key, isCallers ? lost : 'the last apply waits for no confirmation any more')
+}
+
+/** What goes with a row of `meta` that is taken out. */
+function lossOf(key: string): string {
+  if (key.startsWith(CALLER_PREFIX)) return 'what the daemon had noted there is lost'
+  if (key.startsWith(FROZEN_PREFIX)) return 'what applies under way had frozen is pending as before'
+  if (key === 'position') return 'in a cluster, the node takes over anew what the others have'
+  return 'the last apply waits for no confirmation any more'
 }
 
 function newestEdit({ running, candidate, meta }: ConfigTables): number {

@@ -123,3 +123,21 @@ t.test('counters, an open journal and notes of callers', async (test) => {
   test.equal(store.changes().length, 1)
   await store.close()
 })
+
+t.test('many rows that are taken out are one sentence, with a few names', async (test) => {
+  const folder = await filled(test)
+  const tables = new ConfigTables(folder)
+  const keys = Array.from({ length: 9 }, (_, n) => `s${n}`)
+  await tables.commit(keys.map((key) => tables.side.sessions.put(key, { user: 'u' })))
+  await tables.commit(['frozen 1', 'frozen 2', 'caller a', 'caller b'].map((key) => tables.meta.put(key, { key })))
+  await tables.close()
+  for (const key of keys) await damage(folder, 'sessions', key)
+  for (const key of ['frozen 1', 'frozen 2', 'caller a', 'caller b']) await damage(folder, 'meta', key)
+  const { told, left } = await mended(folder)
+  test.same(told, [
+    'the records caller a, caller b of meta are damaged: what the daemon had noted there is lost',
+    'the records frozen 1, frozen 2 of meta are damaged: what applies under way had frozen is pending as before',
+    'the records s0, s1, s2, s3, s4 and 4 more of sessions are damaged: they were taken out',
+  ])
+  test.same(left, [])
+})
