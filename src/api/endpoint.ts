@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, type TVoid, Type } from 'typebox'
-import type { Access, ContextOf, Effect } from '../context/context.ts'
+import type { ContextOf, Effect } from '../context/context.ts'
 import { type ErrorCode, type FieldProblem, refuseFields } from '../base/errors.ts'
 import { type WhenNull, withNulls, withoutNulls } from './null-fields.ts'
 import { answerList, listBeside, listQuery, type ListRules } from './lists.ts'
@@ -9,6 +9,9 @@ import { contradictions, inOneSpelling, type Spellings } from './spellings.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export type AnsweredByAny = 'for members' | 'for any id' | 'in transactions'
+
+/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
+export type Access = 'public' | 'authenticated' | 'granted'
 
 export type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParamNames<Rest>

@@ -23,8 +23,8 @@ export function contexts(shared: Shared, parts: WorkParts): CreateContext {
     readonly actor: Actor
     readonly client: Asking['client']
 
-    constructor({ route, incoming, actor }: Asked, ifMatch?: string, transactionId?: string) {
-      this.work = new UnitOfWork(parts, route.endpoint, actor, ifMatch, transactionId)
+    constructor({ route, incoming, actor, askAgain }: Asked, ifMatch?: string, transactionId?: string) {
+      this.work = new UnitOfWork(parts, route.endpoint, actor, ifMatch, transactionId, askAgain)
       this.actor = actor
       this.client = incoming
     }

@@ -173,11 +173,6 @@ export class AccessControl {
     return rights?.areas?.get(place)?.holds(touched) === true
   }
 
-  /** Whether whoever asks may use the endpoint at all, be it for some records only. */
-  mayUse(asking: Caller, endpoint: string): boolean {
-    return (this.#rightsOf(asking)?.granted[this.#placeOf(endpoint)] ?? 0) !== 0
-  }
-
   /**
    * The records that the right to use the endpoint is confined to; undefined when it is not. Those are none where it
    * was taken away since the request was admitted.

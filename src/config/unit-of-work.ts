@@ -1,12 +1,11 @@
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Actor, CameIn, SessionData } from '../context/actor.ts'
 import type { WentLive } from '../context/applying.ts'
-import type { Access, Effect } from '../context/context.ts'
+import type { Effect } from '../context/context.ts'
 import type { RevisionChanges } from '../context/revisions.ts'
 import type { SectionEditor } from '../context/sections.ts'
 import type { Edits } from '../context/staging.ts'
 import type { Clock } from '../base/clock.ts'
-import { ApiError } from '../base/errors.ts'
 import type { RecordChange, SectionContents, SectionName, Touched } from '../model/sections.ts'
 import { confinable, isOwned } from '../model/confined.ts'
 import type { Area } from '../rules/confined.ts'
@@ -29,7 +28,6 @@ export interface WorkParts {
     may(actor: Actor, endpoint: string, touched?: Touched): boolean
     areaOf(actor: Actor, endpoint: string): Area | undefined
     isConfined(actor: Actor): boolean
-    mayUse(actor: Actor, endpoint: string): boolean
   }
   /** Set where the daemon only watches: refuses to edit sections that are not its own to manage. */
   readonly observed: { refuseEdit(section: SectionName): void } | undefined
@@ -39,7 +37,6 @@ export interface WorkParts {
 export interface Purpose {
   readonly name: string
   readonly effect: Effect
-  readonly access: Access
   readonly outsideTransactions: boolean
 }
 
@@ -51,24 +48,28 @@ export class UnitOfWork implements Edits {
   readonly #ifMatch: string | undefined
   /** The transaction that the request names, if any. */
   readonly #transactionId: string | undefined
+  readonly #askAgain: (() => void) | undefined
   #draft: Draft | undefined
   #afterwards: (() => Promise<void>) | undefined
   changes: readonly RecordChange[] = []
   cameIn: CameIn | undefined
   wentLive: WentLive | undefined
 
+  /** `askAgain` refuses who may not ask for this any more, as an edit waits for its turn. */
   constructor(
     parts: WorkParts,
     endpoint: Purpose,
     actor: Actor,
     ifMatch: string | undefined,
     transactionId: string | undefined,
+    askAgain: (() => void) | undefined,
   ) {
     this.#parts = parts
     this.#endpoint = endpoint
     this.#actor = actor
     this.#ifMatch = ifMatch
     this.#transactionId = transactionId
+    this.#askAgain = askAgain
     if (transactionId === undefined) return
     if (endpoint.outsideTransactions) parts.transactions.refuseInside(transactionId)
     else parts.transactions.refuseUnknown(transactionId)
@@ -81,7 +82,7 @@ export class UnitOfWork implements Edits {
     const work = async (draft: Draft): Promise<unknown> => {
       this.#draft = draft
       this.#afterwards = undefined
-      this.#refuseLost()
+      this.#askAgain?.()
       const result = await handler()
       this.#refuseOutside(draft)
       // Before they are written, while it can be seen what was there.
@@ -107,13 +108,6 @@ export class UnitOfWork implements Edits {
     if (area === undefined) return editor
     const confinement = { section: name, area, may: this.#may }
     return this.#endpoint.effect === 'read' ? seenInside(editor, confinement) : changedInside(editor, confinement)
-  }
-
-  /** Whoever asks has waited for this turn, and the right may have been taken away in the turns before it. */
-  #refuseLost(): void {
-    const { name, access } = this.#endpoint
-    if (access !== 'granted' || this.#parts.access.mayUse(this.#actor, name)) return
-    throw new ApiError('PERMISSION_DENIED', 'The right to this was taken away while the request waited for its turn')
   }
 
   /** Whatever way a request has of changing a record: of whom a right is confined, all of its edits are judged here. */

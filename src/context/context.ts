@@ -40,6 +40,3 @@ export interface ContextOf {
   apply: Common & Reading & Applying
 }
 export type Effect = keyof ContextOf
-
-/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
-export type Access = 'public' | 'authenticated' | 'granted'

@@ -25,6 +25,8 @@ export interface Asked {
   readonly actor: Actor
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
+  /** Of a request with a body: refuses whoever may not ask for this any more. */
+  readonly askAgain?: () => void
 }
 
 export const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
@@ -59,7 +61,7 @@ export function refuseDenied(route: Route, who: { readonly rights: Rights | unde
   if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
 }
 
-/** The refusal, once the body is there, of whom was admitted before it: a session may have ended meanwhile. */
+/** The refusal of whom was admitted earlier: the session may have ended meanwhile, or the right been taken away. */
 export function admitAgain({ route, incoming }: Asked, authenticate: Authenticate): () => void {
   const proof = route.endpoint.access === 'public' ? undefined : proofOf(incoming)
   return () => {

@@ -269,7 +269,7 @@ export class Pipeline {
       if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take(actor.userId)
       // Headers are gone after the first await.
       const askAgain = admitAgain(asked, this.#parts.authenticate)
-      const kept = { ...asked, incoming: keepHeaders(incoming, endpoint.headers) }
+      const kept = { ...asked, askAgain, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
       askAgain()
       const holder = holderNamedIn(body, endpoint, incoming, this.#parts.transactions)

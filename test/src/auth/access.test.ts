@@ -243,15 +243,13 @@ t.test(
       test.ok(access.may(caller, 'realServers.halt', bank), caller.sessionId)
       test.ok(access.isConfined(caller), caller.sessionId)
       test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('shop-2')), false, caller.sessionId)
-      test.ok(access.mayUse(caller, 'realServers.halt'), caller.sessionId)
     }
     admit([])
-    test.notOk(access.mayUse(program, 'realServers.halt'))
+    test.notOk(access.may(program, 'realServers.halt', bank))
     const nobody = { userId: 'nobody', sessionId: '' }
     test.ok(access.isConfined(nobody), 'who has no rights is held to none')
     await change((draft) => draft.section('users').merge('u', { roles: [] }))
     for (const caller of [author, program, nobody]) {
-      test.notOk(access.mayUse(caller, 'realServers.halt'))
       test.equal(access.areaOf(caller, 'realServers.halt')?.has(realServer('bank-1')), false)
     }
   },

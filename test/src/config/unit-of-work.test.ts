@@ -10,13 +10,12 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const ANNA = { userId: 'u1', email: 'anna@localhost', sessionId: 's' }
 const BERT = { userId: 'u2', email: 'bert@localhost', sessionId: 's' }
-const STAGE: Purpose = { name: 'test', effect: 'stage', access: 'granted', outsideTransactions: false }
+const STAGE: Purpose = { name: 'test', effect: 'stage', outsideTransactions: false }
 
 const access = (may: () => boolean) => ({
   may,
   areaOf: () => undefined,
   isConfined: () => false,
-  mayUse: () => true,
 })
 
 function fixture(test: Test, more: Partial<WorkParts> = {}) {
@@ -24,8 +23,13 @@ function fixture(test: Test, more: Partial<WorkParts> = {}) {
   const clock = manualClock()
   const transactions = new Transactions(store, clock, silentLog)
   const parts = { store, editing, transactions, clock, observed: undefined, access: access(ANYTHING), ...more }
-  const begin = (purpose: Partial<Purpose> = {}, actor = ANNA, ifMatch?: string, transactionId?: string) =>
-    new UnitOfWork(parts, { ...STAGE, ...purpose }, actor, ifMatch, transactionId)
+  const begin = (
+    purpose: Partial<Purpose> = {},
+    actor = ANNA,
+    ifMatch?: string,
+    transactionId?: string,
+    askAgain?: () => void,
+  ) => new UnitOfWork(parts, { ...STAGE, ...purpose }, actor, ifMatch, transactionId, askAgain)
   const create = async (id: string, work = begin()) => {
     await work.run(() => work.section('realServers').create(realServer(id)))
     return work
@@ -104,16 +108,17 @@ t.test('sections that are not managed here are read, and not edited', async (tes
   test.same(begin({ effect: 'read' }).section('realServers').list(), [])
 })
 
-t.test(
-  'who loses the right while waiting for the turn changes nothing; what is one’s own needs no role',
-  async (test) => {
-    const { store, begin, create } = fixture(test, { access: { ...access(ANYTHING), mayUse: () => false } })
-    await refuses(test, 'PERMISSION_DENIED', create('a'))
-    test.same(store.changes(), [])
-    await create('b', begin({ access: 'authenticated' }))
-    test.match(store.changes(), [{ key: 'b' }])
-  },
-)
+t.test('who may not ask for it any more when the turn has come changes nothing', async (test) => {
+  const { store, begin, create } = fixture(test)
+  let isLoggedIn = true
+  const askAgain = () => {
+    if (!isLoggedIn) throw new ApiError('TOKEN_EXPIRED', 'no')
+  }
+  await create('a', begin({}, ANNA, undefined, undefined, askAgain))
+  isLoggedIn = false
+  await refuses(test, 'TOKEN_EXPIRED', create('b', begin({}, ANNA, undefined, undefined, askAgain)))
+  test.match(store.changes(), [{ key: 'a' }])
+})
 
 t.test('what follows an edit is done once, when it is written, however often it is begun', async (test) => {
   const { store, begin } = fixture(test)

@@ -56,7 +56,7 @@ const table: readonly Endpoint[] = [
   at('/unreadable', () => Reply.bytes({ body: { length: 100_000 } as never })),
   at('/bytes', () => Reply.bytes({ body: 'raw', contentType: 'text/plain', etag: '"t1"', cacheControl: 'no-cache' })),
   echo('/echo'),
-  { ...echo('/own'), access: 'granted' },
+  { ...echo('/own'), access: 'granted', effect: 'stage' },
 ]
 
 const SOMEBODY = {
@@ -79,9 +79,12 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
         throw new ApiError('NOT_SUPPORTED', 'this daemon only watches')
       },
     },
-    createContext: () => ({
+    createContext: ({ askAgain }) => ({
       work: {
-        run: (handler) => handler(),
+        run: (handler) => {
+          askAgain?.()
+          return handler()
+        },
         revisionRead: undefined,
         cameIn: undefined,
         wentLive: undefined,
@@ -179,21 +182,27 @@ t.test('prepared bytes go out as they are, or as 304 for who has them', async (t
   test.match(await send('/bytes', { 'if-none-match': '"t2"' }), { status: 200 })
 })
 
-t.test('who is let in before the body comes has to be let in when it is there', async (test) => {
-  const denied = { ...SOMEBODY, rights: { ...SOMEBODY.rights, granted: new Uint8Array(table.length) } }
-  const gone = new ApiError('TOKEN_EXPIRED', 'no')
-  for (const [later, status] of [
-    [SOMEBODY, 200],
-    [denied, 403],
-    [gone, 401],
-  ] as const) {
-    const asked: (typeof SOMEBODY | ApiError)[] = [SOMEBODY, later]
-    const { send } = fixture(() => asked.shift() ?? gone)
-    test.match(await send('/own', { authorization: 'Bearer t', 'content-type': 'application/json' }, '{"a":1}'), {
-      status,
-    })
-  }
-})
+t.test(
+  'who is let in before the body comes has to be let in when it is there, and when the turn has come',
+  async (test) => {
+    const denied = { ...SOMEBODY, rights: { ...SOMEBODY.rights, granted: new Uint8Array(table.length) } }
+    const gone = new ApiError('TOKEN_EXPIRED', 'no')
+    for (const [later, status] of [
+      [SOMEBODY, 200],
+      [denied, 403],
+      [gone, 401],
+    ] as const) {
+      for (const answers of [
+        [SOMEBODY, later, later],
+        [SOMEBODY, SOMEBODY, later],
+      ]) {
+        const { send } = fixture(() => answers.shift() ?? gone)
+        const headers = { authorization: 'Bearer t', 'content-type': 'application/json' }
+        test.match(await send('/own', headers, '{"a":1}'), { status })
+      }
+    }
+  },
+)
 
 t.test('a request with a body is logged with its outcome, never with its body', async (test) => {
   const { send, lines } = fixture()
