@@ -113,16 +113,17 @@ export async function tell(
   for (const { op, resource, name, effect, by, id, fields } of sorted) {
     const cost = effect === 'runtime' ? '' : `  (${effect})`
     const whose = by === undefined ? '' : `  by ${by}  ${id ?? ''}`
-    terminal.out(`${coloured(terminal, COLOURS[op], `${SIGNS[op]} ${resource} ${printable(name)}`)}${cost}${whose}\n`)
+    const what = coloured(terminal, COLOURS[op], printable(`${SIGNS[op]} ${resource} ${name}`))
+    terminal.out(`${what}${printable(`${cost}${whose}`)}\n`)
     for (const { path, was, is } of fields) {
       const before = was === undefined ? '' : `${shown(was)} → `
-      terminal.out(`    ${path}: ${before}${is === undefined ? 'nothing' : shown(is)}\n`)
+      terminal.out(`    ${printable(path)}: ${before}${is === undefined ? 'nothing' : shown(is)}\n`)
     }
   }
   if (isWide) for (const { diff } of files ?? []) terminal.out(`\n${inColour(diff, terminal)}`)
   for (const { code, message } of warnings)
-    terminal.out(`${coloured(terminal, 'yellow', `! ${code}`)} ${printable(message)}\n`)
-  terminal.out(`${summary(changes)}\n`)
+    terminal.out(`${coloured(terminal, 'yellow', printable(`! ${code}`))} ${printable(message)}\n`)
+  terminal.out(`${printable(summary(changes))}\n`)
 }
 
 function inColour(diff: string, terminal: Terminal): string {

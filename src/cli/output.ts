@@ -1,5 +1,3 @@
-import type { Terminal } from './terminal.ts'
-
 /** What people look at. */
 
 export type Row = Readonly<Record<string, string>>
@@ -8,14 +6,25 @@ const COLOURS = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const
 export type Colour = keyof typeof COLOURS
 
 /** Text in a colour, where the terminal has some. */
-export function coloured({ hasColour }: Pick<Terminal, 'hasColour'>, colour: Colour, text: string): string {
+export function coloured({ hasColour }: { readonly hasColour: boolean }, colour: Colour, text: string): string {
   return hasColour ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 }
 
+/** A screen with nothing on it. */
+export const CLEAR = '\u001b[H\u001b[J'
+
+/** Beside the first 32 characters: what moves the cursor, and what turns a line around. */
+const STEERING = String.raw`\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069`
+const STEERING_A_LINE = new RegExp(String.raw`[\u0000-\u001f${STEERING}]`, 'g')
+const OWN = String.raw`\u001b\[(?:0|${Object.values(COLOURS).join('|')})m|\u001b\[H\u001b\[J`
+const OWN_OR_STEERING = new RegExp(String.raw`${OWN}|[\u0000-\u0008\u000b-\u001f${STEERING}]`, 'g')
+
 /** Names are written by others: no character of theirs moves the cursor or turns the line around. */
-export const printable = (text: string): string =>
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd')
+export const printable = (text: string): string => text.replace(STEERING_A_LINE, '\ufffd')
+
+/** Whatever goes to a terminal: it has lines and tabs, and what this program writes itself is all that steers it. */
+export const harmless = (text: string): string =>
+  text.replace(OWN_OR_STEERING, (found) => (found.length > 1 ? found : '\ufffd'))
 
 const wide = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 /** Columns that a text takes: two for what East Asian scripts and pictures take two for. */

@@ -2,6 +2,7 @@ import { fstatSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Failure } from './failure.ts'
+import { harmless } from './output.ts'
 
 /** The terminal, or what stands in its place: everything that a command reads and writes. */
 export interface Terminal {
@@ -50,16 +51,17 @@ export function processTerminal(
   stdout.on('error', refused)
   stderr.on('error', () => undefined)
   const write = writerOf(stdout)
+  const seenBy = ({ isTTY }: { readonly isTTY?: boolean }, text: string) => (isTTY === true ? harmless(text) : text)
   return {
     out(text) {
       if (untaken.signal.aborted) return
       try {
-        write(text)
+        write(seenBy(stdout, text))
       } catch (error) {
         refused(error)
       }
     },
-    err: (text) => void stderr.write(text),
+    err: (text) => void stderr.write(seenBy(stderr, text)),
     // A serial console says 0 of both, as nobody has told it.
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
     get rows() {
@@ -76,11 +78,12 @@ export function processTerminal(
       // What is typed is echoed by readline to its output, which shows a secret to nobody.
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })
-      if (isSecret) stderr.write(question)
+      const shown = harmless(question)
+      if (isSecret) stderr.write(shown)
       const wasWatched = isWatched
       isWatched = true
       try {
-        return await lines.question(isSecret ? '' : question, { signal: interrupt.signal })
+        return await lines.question(isSecret ? '' : shown, { signal: interrupt.signal })
       } catch {
         throw new Failure('interrupted', 130)
       } finally {

@@ -206,7 +206,7 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
     // A daemon that is down is what this is for, as long as there is something else to tell.
     if (journal.length === 0 || !(error instanceof Failure)) throw error
     unreached = error.message
-    run.terminal.err(`${unreached}\n`)
+    run.terminal.err(`${printable(unreached)}\n`)
   }
   const made = { madeAt: new Date().toISOString(), unreached, answers, journal }
   if (file === '-') return run.json(made)

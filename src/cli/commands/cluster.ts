@@ -111,7 +111,7 @@ const named = (nodeName: string | undefined) => (nodeName === undefined ? {} : {
 async function act(run: Run, common: Common, method: string, path: string, body?: object): Promise<void> {
   const { message } = await run.connect(common).ask(method, path, { body })
   if (common.json === true) run.json({ message })
-  else run.terminal.out(`${message}.\n`)
+  else run.terminal.out(`${printable(message)}.\n`)
 }
 
 const read = (connection: Connection) => connection.ask<Cluster | null>('GET', '/cluster')
@@ -168,8 +168,8 @@ async function issue(run: Run, { witness, valid, ...common }: Issuing): Promise<
     .connect(common)
     .ask<{ token: string; expiresAt: string }>('POST', '/cluster/tokens', { body })
   if (common.json === true) return run.json(data)
-  run.terminal.err(`Good for one ${body.role}, until ${data.expiresAt}:\n`)
-  run.terminal.out(`${data.token}\n`)
+  run.terminal.err(`Good for one ${body.role}, until ${printable(data.expiresAt)}:\n`)
+  run.terminal.out(`${printable(data.token)}\n`)
 }
 
 async function join(run: Run, given: string, { as, yes, nodeName, address, ...common }: Joining): Promise<void> {
@@ -182,7 +182,7 @@ async function join(run: Run, given: string, { as, yes, nodeName, address, ...co
     throw new Failure(`the cluster does not reach this node at ${address}: ${why ?? 'it does not say why'}`)
   run.terminal.err(`${printable(name)}, of ${nodes.map((node) => printable(node.name)).join(', ')}.\n`)
   run.terminal.err(
-    `Comes along: ${brings.map((one) => `${one.resource} ${printable(one.name)}`).join(', ') || 'nothing'}.\n`,
+    `Comes along: ${brings.map((one) => printable(`${one.resource} ${one.name}`)).join(', ') || 'nothing'}.\n`,
   )
   await run.agree('Everything else of this node is replaced, its users as well. Join?', yes)
   await act(run, common, 'POST', '/cluster/join', body)

@@ -171,7 +171,7 @@ async function planFile(run: Run, options: PlanOptions): Promise<void> {
 async function validateFile(run: Run, options: PlanOptions): Promise<void> {
   const { warnings } = await plan(run.connect(options), await readWanted(run, options))
   if (options.json === true) return run.json({ warnings })
-  for (const { code, message } of warnings) run.terminal.out(`! ${code} ${printable(message)}\n`)
+  for (const { code, message } of warnings) run.terminal.out(`${printable(`! ${code} ${message}`)}\n`)
   run.terminal.out('The document is valid.\n')
 }
 

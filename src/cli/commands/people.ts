@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { collect, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import { printable } from '../output.ts'
 import { type Moving, moving, tellAlone } from './alone.ts'
 import { recordNamed } from './records.ts'
 
@@ -75,7 +76,7 @@ function addUsers(user: Command, run: Run): void {
       const { id } = await userNamed(connection, email)
       const { message } = await connection.ask('DELETE', `${USERS}/${id}/2fa`)
       if (options.json === true) return run.json({ id })
-      run.terminal.out(`${message}.\n`)
+      run.terminal.out(`${printable(message)}.\n`)
     })
 }
 

@@ -264,7 +264,8 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const { isChanged, job } = await applyAlone(run, connection, alone, options)
   if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(isChanged, options)}`, {})
   if (job !== undefined) {
-    run.terminal.err(`job ${job}: goes on without this command; fulcrum api PUT /jobs/${job}/cancel ends it\n`)
+    const told = `job ${job}: goes on without this command; fulcrum api PUT /jobs/${job}/cancel ends it`
+    run.terminal.err(`${printable(told)}\n`)
     await followed(run, connection, job)
   }
   // Programs are told once, when it is over.
@@ -303,7 +304,7 @@ export async function followed(run: Run, connection: Connection, job: string): P
   let told = ''
   for (;;) {
     const { state, step, progress, problem } = await jobOf(run, connection, job)
-    const line = `${state}${progress === null ? '' : ` ${progress} %`}${step === '' ? '' : `: ${printable(step)}`}`
+    const line = printable(`${state}${progress === null ? '' : ` ${progress} %`}${step === '' ? '' : `: ${step}`}`)
     if (line !== told) run.terminal.err(`${line}\n`)
     told = line
     if (problem !== null) throw new Failure(problem.message)

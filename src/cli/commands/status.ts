@@ -90,7 +90,9 @@ function show({ terminal }: Run, seen: Overview): void {
 function liveIn({ apply, pending, revisions }: Overview): readonly string[] {
   const [last] = revisions ?? []
   const when =
-    last === undefined ? '' : `, applied ${span((Date.now() - Date.parse(last.at)) / 1000)} ago by ${last.by}`
+    last === undefined
+      ? ''
+      : `, applied ${span((Date.now() - Date.parse(last.at)) / 1000)} ago by ${printable(last.by)}`
   const waits =
     apply?.secondsLeft == null ? [] : [`It is taken back in ${apply.secondsLeft} s unless you say: fulcrum confirm`]
   const changes =
@@ -103,7 +105,7 @@ function liveIn({ apply, pending, revisions }: Overview): readonly string[] {
 function attentionIn({ attention, more }: Overview, hasColour: boolean): readonly string[] {
   if (attention.length === 0) return ['Nothing needs anybody.']
   const lines = attention.map(({ severity, message }) =>
-    coloured({ hasColour }, COLOURS[severity] ?? 'dim', `${severity}: ${printable(message)}`),
+    coloured({ hasColour }, COLOURS[severity] ?? 'dim', printable(`${severity}: ${message}`)),
   )
   return more === 0 ? lines : [...lines, `and ${more} more`]
 }

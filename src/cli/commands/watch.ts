@@ -4,7 +4,7 @@ import { secondsOf } from '../../base/durations.ts'
 import { type Common, countIn, optionsOf, type Run } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { coloured, printable, short, sparkline, table } from '../output.ts'
+import { CLEAR, coloured, printable, short, sparkline, table } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { recordIfNamed } from './records.ts'
 
@@ -49,9 +49,10 @@ async function events(
     if (common.json === true) run.terminal.out(`${JSON.stringify(data)}\n`)
     else {
       const { at = '', kind = event, ...more } = Object(data) as Record<string, unknown>
-      const told = Object.entries(more).map(([name, value]) => `${name}=${printable(plain(value))}`)
-      const head = coloured(run.terminal, 'bold', String(kind))
-      run.terminal.out(`${String(at).slice(0, 19)} ${id.padStart(5)} ${head} ${told.join(' ')}\n`)
+      const told = Object.entries(more).map(([name, value]) => printable(`${name}=${plain(value)}`))
+      const when = printable(`${String(at).slice(0, 19)} ${id.padStart(5)}`)
+      const head = coloured(run.terminal, 'bold', printable(String(kind)))
+      run.terminal.out(`${when} ${head} ${told.join(' ')}\n`)
     }
   }
 }
@@ -59,7 +60,6 @@ async function events(
 const plain = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const SORTED = ['frontends', 'backends'] as const
-const CLEAR = '\u001b[H\u001b[J'
 
 type Live = Readonly<Record<string, readonly Data[]>>
 

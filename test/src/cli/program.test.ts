@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { ADMIN } from '../../fixtures/appliance.ts'
 import { cliFixture, fulcrum } from '../../fixtures/cli.ts'
+import { httpServer } from '../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -64,4 +65,82 @@ t.test('a command whose output nobody reads is finished, and ends with its own c
   test.equal(await run('plan', '-f', file), 2)
   test.equal(await run('apply', '-f', file, '--yes'), 0)
   test.equal(await run('plan', '-f', file), 0)
+})
+
+/** Of a daemon that colours whatever it says. */
+const RED = '\u001b[31m'
+const CHANGE = { id: RED, op: 'update', resource: RED, resourceId: 'a', name: RED, by: RED, alsoBy: [], effect: RED }
+const COUNT = { total: 1, up: 1, down: 0, drained: 0, halted: 0 }
+const LAYER = { problem: RED, frontends: COUNT, backends: COUNT, reals: COUNT, traffic: {} }
+const NODE = { id: 'a', nodeId: 'a', name: RED, address: RED, state: RED, isSelf: true, floatingIps: [RED] }
+const SAID: Readonly<Record<string, unknown>> = {
+  'GET /services/pending': {
+    changes: [{ ...CHANGE, services: [RED], before: { [RED]: 1 }, after: { [RED]: RED } }],
+    warnings: [{ code: RED, message: RED }],
+    files: [{ path: RED, diff: `+${RED}` }],
+  },
+  'GET /overview': {
+    version: RED,
+    layer7: LAYER,
+    layer4: LAYER,
+    nodes: [NODE, { ...NODE, version: RED }],
+    attention: [{ severity: RED, message: RED }],
+    more: 0,
+    apply: { state: RED, revision: 1, secondsLeft: 1 },
+    pending: { count: 1, mine: 1 },
+    revisions: [{ revision: 1, by: RED, at: RED }],
+  },
+  'GET /cluster': { name: RED, quorum: true, halted: RED, nodes: [NODE], witness: null },
+  'GET /localUsers/users': [{ id: 'a', email: 'ann' }],
+  'GET /revisions': [{ revision: 1, by: RED, at: RED, comment: RED, count: 1 }],
+  'GET /ipvsDirector/rips': [{ id: 'a', name: RED, state: RED }],
+  'POST /cluster/tokens': { token: 'token', expiresAt: RED },
+  'POST /cluster/join': { name: RED, nodes: [NODE], brings: [{ resource: RED, name: RED }], reachable: true },
+  'POST /config/plan': { changes: [], warnings: [{ code: RED, message: RED }] },
+}
+
+t.test('what a daemon says colours nothing', async (test) => {
+  const { run, home } = await fixture(test)
+  const file = join(home, 'lb.yaml')
+  writeFileSync(file, 'version: 1\n')
+  const port = await httpServer(test, ({ method, url }, response) => {
+    const path = url?.replace('/api/v1', '').split('?')[0]
+    if (path === '/events') {
+      response.setHeader('content-type', 'text/event-stream')
+      response.write(`event: ${RED}\nid: ${RED}\ndata: ${JSON.stringify({ kind: RED, [RED]: RED, at: RED })}\n\n`)
+      return
+    }
+    const data = SAID[`${method} ${path}`]
+    response.statusCode = path === '/fips' ? 422 : 200
+    const errors = [RED, RED].map((message) => ({ field: RED, code: RED, message }))
+    response.end(
+      JSON.stringify({ status: data === undefined ? 'error' : 'success', message: RED, code: RED, errors, data }),
+    )
+  })
+  const interrupt = new AbortController()
+  for (const args of [
+    'pending',
+    'diff',
+    'status',
+    'log',
+    'confirm',
+    'get servers',
+    'get addresses',
+    'cluster status',
+    'cluster join-token',
+    'cluster join token --address lb2 --yes',
+    'cluster maintenance a on',
+    'user reset-code ann',
+    `validate -f ${file}`,
+    'events',
+  ]) {
+    const env = { FULCRUM_URL: `http://127.0.0.1:${port}` }
+    const said = await run(args, {
+      env,
+      interrupted: interrupt.signal,
+      said: () => args === 'events' && interrupt.abort(),
+    })
+    test.match(said.out + said.err, '\ufffd[31m', args)
+    test.notMatch(said.out + said.err, '\u001b', args)
+  }
 })

@@ -4,6 +4,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t from 'tap'
+import { CLEAR, coloured } from '../../../src/cli/output.ts'
 import { processTerminal } from '../../../src/cli/terminal.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 import { noSmallDisk, smallDisk } from '../../fixtures/small-disk.ts'
@@ -14,6 +15,7 @@ function streams(isTTY: boolean) {
   const emitter = new EventEmitter()
   return Object.assign(emitter, { stdin, stdout, stderr }) as unknown as Parameters<typeof processTerminal>[0] & {
     stdin: PassThrough
+    stdout: PassThrough
     stderr: PassThrough
     emit: EventEmitter['emit']
   }
@@ -33,6 +35,30 @@ t.test('a terminal asks, and shows no secret', async (test) => {
   made.stdin.write('secret\n')
   test.equal(await asked, 'secret')
   test.notMatch(String(made.stderr.read()), 'secret')
+})
+
+t.test('nothing that others have written steers a terminal, and what is no terminal gets it as it is', async (test) => {
+  const hostile = 'a\u001b[2J\u001b]0;b\u0007\r\u009b2Jc\u007f\u202ed\te\n'
+  const harmless = 'a\ufffd[2J\ufffd]0;b\ufffd\ufffd\ufffd2Jc\ufffd\ufffdd\te\n'
+  for (const [isTTY, seen] of [
+    [true, harmless],
+    [false, hostile],
+  ] as const) {
+    const made = streams(isTTY)
+    const terminal = processTerminal(made, {}, ENDS)
+    terminal.out(hostile)
+    terminal.err(hostile)
+    test.same([String(made.stdout.read()), String(made.stderr.read())], [seen, seen])
+  }
+  const made = streams(true)
+  const terminal = processTerminal(made, {}, ENDS)
+  const own = `${CLEAR}${coloured(terminal, 'red', 'x')}`
+  terminal.out(own)
+  test.equal(String(made.stdout.read()), own, 'colours and a blank screen are of this program')
+  const asked = terminal.ask('Remove \u001b[2J? ')
+  made.stdin.write('y\n')
+  await asked
+  test.notMatch(String(made.stderr.read()), '\u001b[2J')
 })
 
 t.test('without a terminal nobody is asked, and the input is read', async (test) => {
