@@ -16,8 +16,8 @@ export interface Terminal {
   readonly hasColour: boolean
   /** Fails where nobody can answer. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
-  /** What was put into the standard input. */
-  input(): Promise<string>
+  /** What was put into the standard input; on a terminal, whoever is there is told that `what` is read. */
+  input(what: string): Promise<string>
   /** Of what goes on until it is ended: aborted by Ctrl-C, and when nobody takes what is written to `out` any more. */
   readonly interrupted: AbortSignal
 }
@@ -92,13 +92,28 @@ export function processTerminal(
         lines.close()
       }
     },
-    async input() {
-      if (stdin.isTTY) return ''
+    async input(what) {
+      if (stdin.isTTY) return await pasted({ stdin, stderr }, what)
       const chunks: Buffer[] = []
       for await (const chunk of stdin) chunks.push(Buffer.from(chunk))
       return Buffer.concat(chunks).toString()
     },
   }
+}
+
+/** Lines until Ctrl-D. It is the end of these alone, and not of the input: there may be questions to answer. */
+async function pasted({ stdin, stderr }: Pick<Streams, 'stdin' | 'stderr'>, what: string): Promise<string> {
+  stderr.write(`Paste ${what}, then press Ctrl-D on a line of its own.\n`)
+  const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 })
+  let isInterrupted = false
+  lines.once('SIGINT', () => {
+    isInterrupted = true
+    lines.close()
+  })
+  let text = ''
+  for await (const line of lines) text += `${line}\n`
+  if (isInterrupted) throw new Failure('interrupted', 130)
+  return text
 }
 
 /** A file takes what there is room for, and of the rest the stream of Node says nothing. */

@@ -47,7 +47,8 @@ function headerOf(line: string): readonly [string, string] {
 }
 
 async function bodyOf(run: Run, given: string): Promise<unknown> {
-  const text = given === '-' ? await run.terminal.input() : given.startsWith('@') ? readText(given.slice(1)) : given
+  const text =
+    given === '-' ? await run.terminal.input('the body') : given.startsWith('@') ? readText(given.slice(1)) : given
   const { parse } = await import('yaml')
   try {
     return parse(text)

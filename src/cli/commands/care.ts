@@ -127,7 +127,7 @@ function addCertificates(cert: Command, run: Run): void {
     .command('add')
     .description('hand in a certificate with its issuers and its key, or replace one of that name wherever it is shown')
     .argument('<name>')
-    .argument('<files...>', 'PEM files: certificate, issuers, key')
+    .argument('<files...>', 'PEM files: certificate, issuers, key; - is the standard input')
     .option('--force', 'although it has expired, or is not valid yet')
     .action((name: string, files: readonly string[], _options: unknown, command: Command) =>
       addCertificate(run, name, files, optionsOf(command)),
@@ -146,7 +146,9 @@ async function addCertificate(
   { force, ...common }: Common & { readonly force?: boolean },
 ): Promise<void> {
   const connection = run.connect(common)
-  const body = { pem: files.map(readText).join('\n'), ...(force === true ? { force } : {}) }
+  const input = files.includes('-') ? await run.terminal.input('the certificate and its key') : ''
+  const pem = files.map((file) => (file === '-' ? input : readText(file))).join('\n')
+  const body = { pem, ...(force === true ? { force } : {}) }
   const known = await recordIfNamed(connection, '/certificates/certs', name)
   const { message, data } =
     known === undefined

@@ -174,7 +174,7 @@ async function issue(run: Run, { witness, valid, ...common }: Issuing): Promise<
 
 async function join(run: Run, given: string, { as, yes, nodeName, address, ...common }: Joining): Promise<void> {
   const connection = run.connect(common)
-  const token = given === '-' ? (await run.terminal.input()).trim() : given
+  const token = given === '-' ? (await run.terminal.input('the token')).trim() : given
   const body = { token, address, ...named(nodeName), ...(as === undefined ? {} : { as }) }
   const preview = await connection.ask<Preview>('POST', '/cluster/join', { body: { ...body, dryRun: true } })
   const { name, nodes, brings, reachable, why } = preview.data

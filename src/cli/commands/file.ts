@@ -103,7 +103,7 @@ interface Remark {
 
 /** The document goes to the standard output, and what is to be known of it to the other one. */
 async function importCfg(run: Run, path: string, { owner, ...common }: Common & { readonly owner?: string }) {
-  const haproxyCfg = path === '-' ? await run.terminal.input() : readText(path)
+  const haproxyCfg = path === '-' ? await run.terminal.input('the haproxy.cfg') : readText(path)
   const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
   const { data } = await run.connect(common).ask<Imported>('POST', '/config/import', { body })
   const document = escaped(data.document) as Document
@@ -145,7 +145,7 @@ async function exportDocument(
 }
 
 export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {
-  const input = file.includes('-') ? await run.terminal.input() : ''
+  const input = file.includes('-') ? await run.terminal.input('the document') : ''
   // Most commands read none, and would wait for a parser of YAML.
   const { readDocuments } = await import('../documents.ts')
   return { document: readDocuments(file, () => input, run.env), prune, takeOver }
