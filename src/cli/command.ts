@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { secondsOf } from '../base/durations.ts'
 import { Connection, inOwnWords } from './connection.ts'
 import { type Context, Contexts } from './contexts.ts'
 import { Failure } from './failure.ts'
@@ -102,9 +103,9 @@ export function countIn(text: string, option: string): number {
   return Number(text)
 }
 
-/** Seconds of `90`, `90s`, `5m` or `2h`. */
+/** Seconds of a duration such as `90`, `5m` or `7d`. */
 export function secondsIn(text: string): number {
-  const [, number, unit = 's'] = /^(\d{1,6})(s|m|h)?$/.exec(text) ?? []
-  if (number === undefined) throw new Failure(`${text} is no duration: say 90s, 5m or 2h`)
-  return Number(number) * { s: 1, m: 60, h: 3600 }[unit as 's' | 'm' | 'h']
+  const seconds = secondsOf(text)
+  if (seconds === undefined) throw new Failure(`${text} is no duration: say 90s, 5m, 2h or 7d`)
+  return seconds
 }

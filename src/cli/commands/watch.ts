@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import { secondsOf } from '../../base/durations.ts'
-import { type Common, countIn, optionsOf, type Run } from '../command.ts'
+import { type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { CLEAR, coloured, printable, short, sparkline, table } from '../output.ts'
@@ -158,8 +157,7 @@ async function history(
   { kind, since, metrics, csv, ...common }: HistoryOptions,
 ): Promise<void> {
   const connection = run.connect(common)
-  const seconds = secondsOf(since)
-  if (seconds === undefined) throw new Failure(`${since} is no duration: say 30m, 24h or 7d`)
+  const seconds = secondsIn(since)
   const path = await figuresOf(connection, name, kind)
   const end = Math.floor(Date.now() / 1000)
   const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))

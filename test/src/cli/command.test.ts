@@ -5,9 +5,9 @@ import { Failure } from '../../../src/cli/failure.ts'
 import type { Terminal } from '../../../src/cli/terminal.ts'
 
 t.test('times', (test) => {
-  test.same(['90', '90s', '5m', '2h'].map(secondsIn), [90, 90, 300, 7200])
-  for (const wrong of ['', '5 m', '-1', '1d', '1.5h'])
-    test.throws(() => secondsIn(wrong), { message: /is no duration/ })
+  test.same(['90', '90s', '5m', '2h', '7d', '1w'].map(secondsIn), [90, 90, 300, 7200, 604_800, 604_800])
+  for (const wrong of ['', '5 m', '-1', '1y', '1.5h'])
+    test.throws(() => secondsIn(wrong), { message: `${wrong} is no duration: say 90s, 5m, 2h or 7d` })
   test.end()
 })
 

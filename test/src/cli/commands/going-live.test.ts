@@ -31,7 +31,11 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   test.match(await run('undo x'), { exit: 1, err: /x is no revision/ })
   test.match(await run('revert'), { exit: 1, err: /NOT_FOUND/ })
   const soon = await run('apply --confirm soon', { answers: ['y'] })
-  test.match(soon, { exit: 1, out: '', err: 'fulcrum: soon is no duration: say 90s, 5m or 2h\n' }, 'nobody is asked')
+  test.match(
+    soon,
+    { exit: 1, out: '', err: 'fulcrum: soon is no duration: say 90s, 5m, 2h or 7d\n' },
+    'nobody is asked',
+  )
 })
 
 t.test('options of one way to apply are refused with another one, before anything is asked', async (test) => {
