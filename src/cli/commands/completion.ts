@@ -1,11 +1,14 @@
 import type { Argument, Command, Option } from 'commander'
 import { inserted, lineIn } from '../bash-line.ts'
-import type { Run } from '../command.ts'
+import type { Common, Run } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
 import { KINDS, namesOf } from './records.ts'
 
-/** Completion in shells: each asks this program what may come next. */
+/**
+ * Completion in shells: each asks this program what may come next, and looks for files itself where it is told so. Bash
+ * does wherever it is told nothing.
+ */
 
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_fulcrum() {
@@ -15,19 +18,27 @@ complete -o default -F _fulcrum fulcrum
 `,
   zsh: `#compdef fulcrum
 _fulcrum() {
+  local told
   local -a found
-  found=("\${(@f)$(fulcrum __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
+  told=$(fulcrum __complete -- "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null) || { _files; return }
+  found=(\${(f)told})
   compadd -M 'm:{[:lower:][:upper:]}={[:upper:][:lower:]}' -a found
 }
 compdef _fulcrum fulcrum
 `,
   fish: `function __fulcrum_complete
-  set -l last (string unescape -- (commandline -ct); or echo)
+  set -l typed (commandline -ct)
+  set -l last (string unescape -- $typed; or echo)
   fulcrum __complete -- (commandline -opc)[2..-1] "$last" 2>/dev/null
+  or complete -C "'' $typed"
 end
 complete -c fulcrum -f -a '(__fulcrum_complete)'
 `,
 }
+
+/** What stands for a file in the help: of an argument, and of the value of an option. */
+const FILES: ReadonlySet<string> = new Set(['file', 'files', 'plan'])
+const FILE = '<file>'
 
 export function addCompletion(program: Command, run: Run): void {
   program
@@ -43,7 +54,11 @@ export function addCompletion(program: Command, run: Run): void {
   program
     .command('__complete', { hidden: true })
     .argument('[words...]')
-    .action(async (words: readonly string[]) => tell(await candidates(program, run, words)))
+    .action(async (words: readonly string[]) => {
+      const found = await candidates(program, run, words)
+      if (found === 'files') run.exitCode = 1
+      else tell(found)
+    })
   // Bash puts onto its line what it is told as it is, where the others quote it.
   program
     .command('__complete_bash', { hidden: true })
@@ -51,28 +66,35 @@ export function addCompletion(program: Command, run: Run): void {
     .argument('<end>')
     .action(async (line: string, end: string) => {
       const [, ...words] = lineIn(line)?.words ?? []
-      if (words.length > 0) tell(inserted(await candidates(program, run, words), line, end))
+      const found = words.length === 0 ? [] : await candidates(program, run, words)
+      if (found !== 'files') tell(inserted(found, line, end))
     })
 }
 
+/** Words, or whatever files there are. */
+type Candidates = readonly string[] | 'files'
+
 /** What may stand in the place of the last word. */
-async function candidates(program: Command, run: Run, words: readonly string[]): Promise<readonly string[]> {
+async function candidates(program: Command, run: Run, words: readonly string[]): Promise<Candidates> {
   const last = words.at(-1)?.toLowerCase() ?? ''
   const found = await possible(program, run, words).catch(() => [])
+  if (found === 'files') return found
   // Shells show them as they are.
   return found.filter((one) => one.toLowerCase().startsWith(last) && one === printable(one))
 }
 
-async function possible(program: Command, run: Run, words: readonly string[]): Promise<readonly string[]> {
-  const { command, given, option } = place(program, words.slice(0, -1))
+async function possible(program: Command, run: Run, words: readonly string[]): Promise<Candidates> {
+  const { command, given, option, common } = place(program, words.slice(0, -1))
   if (option?.long === '--context') return Object.keys(run.contexts.all().contexts)
-  if (option !== undefined) return []
+  if (option !== undefined) return option.flags.endsWith(FILE) ? 'files' : []
   if (words.at(-1)?.startsWith('-') === true)
     return [...command.options, ...program.options].map(({ long }) => long ?? '')
   const commands = command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'))
   if (commands.length > 0) return commands
-  const argument = command.registeredArguments.at(given.length)
-  return argument === undefined ? [] : await valuesOf(argument, given, run)
+  const last = command.registeredArguments.at(-1)
+  const argument = command.registeredArguments.at(given.length) ?? (last?.variadic === true ? last : undefined)
+  if (argument === undefined) return []
+  return FILES.has(argument.name()) ? 'files' : await valuesOf(argument, given, run, common)
 }
 
 interface Place {
@@ -81,13 +103,18 @@ interface Place {
   readonly given: readonly string[]
   /** Whose value comes next. */
   readonly option: Option | undefined
+  /** Which daemon is meant. */
+  readonly common: Common
 }
 
 function place(program: Command, words: readonly string[]): Place {
   let [command, option, given]: [Command, Option | undefined, string[]] = [program, undefined, []]
+  let common: Common = {}
   for (const word of words) {
-    if (option !== undefined) option = undefined
-    else if (word.startsWith('-')) {
+    if (option !== undefined) {
+      if (option.long === '--context') common = { context: word }
+      option = undefined
+    } else if (word.startsWith('-')) {
       const known = [...command.options, ...program.options].find(({ long, short }) => long === word || short === word)
       option = known !== undefined && (known.required || known.optional) ? known : undefined
     } else {
@@ -98,12 +125,17 @@ function place(program: Command, words: readonly string[]): Place {
       else [command, given] = [inside, []]
     }
   }
-  return { command, given, option }
+  return { command, given, option, common }
 }
 
 /** The names that there are now. */
-async function valuesOf(argument: Argument, given: readonly string[], run: Run): Promise<readonly string[]> {
-  const named = (kind: string) => namesOf(run.connect({}), kind)
+async function valuesOf(
+  argument: Argument,
+  given: readonly string[],
+  run: Run,
+  common: Common,
+): Promise<readonly string[]> {
+  const named = (kind: string) => namesOf(run.connect(common), kind)
   if (argument.name() === 'kind') return Object.keys(KINDS)
   if (argument.name() === 'shell') return Object.keys(SCRIPTS)
   if (argument.name() === 'server') return named('servers')

@@ -58,7 +58,7 @@ export function addFile(program: Command, run: Run): void {
     .command('import')
     .description('read a haproxy.cfg, and write it as a document to the standard output')
     .argument('<form>', 'haproxy')
-    .argument('<path>', 'the file, or -')
+    .argument('<file>', 'or -')
     .option('--owner <name>', 'whose records they become')
     .action((form: string, path: string, _options: unknown, command: Command) => {
       if (form !== 'haproxy') throw new Failure(`${form} is not read: say haproxy`)
@@ -69,7 +69,7 @@ export function addFile(program: Command, run: Run): void {
     .description(
       'what would change if the configuration became what a document says; exit 0 nothing, 2 something, 1 an error',
     )
-    .requiredOption('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .requiredOption('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
     .option('--prune', 'delete what belongs to the owner of the document and is not in it')
     .option('--take-over', 'change what belongs to somebody else, and make it the owner’s')
     .option('--out <file>', 'keep the plan, for: fulcrum apply FILE')
@@ -78,7 +78,7 @@ export function addFile(program: Command, run: Run): void {
   program
     .command('validate')
     .description('check a document as an apply would; touches nothing')
-    .requiredOption('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .requiredOption('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
     .action((_options: unknown, command: Command) => validateFile(run, optionsOf<PlanOptions>(command)))
   program
     .command('schema')

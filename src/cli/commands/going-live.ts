@@ -59,7 +59,7 @@ function addApply(program: Command, run: Run): void {
     .command('apply')
     .description('make pending changes, a document (-f), or a plan that was kept, running on every node')
     .argument('[plan]', 'file of fulcrum plan --out')
-    .option('-f, --file <path>', 'document, folder of documents, or - (repeatable)', collect)
+    .option('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
     .option('--prune', 'with -f: delete what belongs to its owner and is not in it')
     .option('--take-over', 'with -f: change what belongs to somebody else, and make it the owner’s')
     .option('--mine', 'only the pending changes that nobody else has made')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { Contexts } from '../../../../src/cli/contexts.ts'
 import { cliFixture } from '../../../fixtures/cli.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../../../systemd/fulcrum')
@@ -20,9 +21,48 @@ t.test('commands, options, kinds and names are completed', async (test) => {
   test.same(await words('get', 'servers', 'w'), ['Web 1'])
   test.same(await words('server', 'drain', ''), ['Web 1'])
   test.same(await words('plan', '--pr'), ['--prune'])
-  test.same(await words('plan', '-f', 'x'), [''], 'the value of an option')
+  test.same(await words('apply', '-m', 'x'), [''], 'the value of an option')
   test.same(await words('completion', ''), ['bash', 'zsh', 'fish'])
   test.same(await words('get', 'frogs', ''), [''], 'what is wrong completes to nothing')
+})
+
+t.test('where a file is said, and nowhere else, shells are told to offer files', async (test) => {
+  const { run } = await fixture(test)
+  const places = [
+    'plan -f',
+    'plan --file a.yaml --out',
+    'apply -f a.yaml --file',
+    'apply',
+    'validate -f',
+    'import haproxy',
+    'backup create',
+    'backup restore',
+    'cert add site',
+    'cert add site a.pem',
+    'cert add site a.pem b.pem',
+    'diagnose',
+  ]
+  for (const place of places)
+    test.same(await run(['__complete', '--', ...place.split(' '), '']), { exit: 1, out: '', err: '' }, place)
+  for (const other of ['import', 'backup restore a.json', 'diagnose a.json', 'cert add', 'api', 'server drain'])
+    test.match(await run(['__complete', '--', ...other.split(' '), '']), { exit: 0 }, other)
+})
+
+t.test('names of contexts are completed, and other names are those of the context that is said', async (test) => {
+  const { run, call, env } = await fixture(test)
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
+  const contexts = new Contexts(env)
+  const { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint } = env
+  contexts.keep('lb1', { url, token, fingerprint, user: '' })
+  contexts.keep('lb2', { url: 'https://127.0.0.1:1', token, user: '' })
+  const words = async (...typed: readonly string[]) =>
+    (await run(['__complete', '--', ...typed], { env: { FULCRUM_URL: '' } })).out.trim().split('\n')
+  for (const option of ['-c', '--context']) {
+    test.same(await words(option, ''), ['lb1', 'lb2'])
+    test.same(await words('server', 'drain', option, 'lb2'), ['lb2'])
+    test.same(await words(option, 'lb1', 'server', 'drain', ''), ['web1'])
+  }
+  test.same(await words('server', 'drain', ''), [''], 'nobody is there')
 })
 
 t.test('scripts for shells are written', async (test) => {

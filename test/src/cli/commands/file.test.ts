@@ -138,7 +138,7 @@ t.test('problems are told with their places, one a line', async (test) => {
     err,
     /^fulcrum: The body has 2 problems \(INVALID_BODY\)\n {2}document\.realServers\.a\.ip: .*\n {2}document/,
   )
-  test.match(await run('plan'), { exit: 1, err: /required option '-f, --file <path>' not specified/ })
+  test.match(await run('plan'), { exit: 1, err: /required option '-f, --file <file>' not specified/ })
   test.match(await run(['plan', '-f', join(home, 'no.yaml')]), { exit: 1, err: /there is no file/ })
   writeFileSync(file, 'version: 1\nrealServers: {\n')
   test.match(await run(['plan', '-f', file]), { exit: 1, err: /lb\.yaml:\d+:\d+: / })
