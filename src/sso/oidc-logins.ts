@@ -95,7 +95,7 @@ export class OidcLogins implements Oidc {
     // Used up now, and not before: a provider that fails once may be asked again.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
-    return { code: this.#codes.keep(who, isForPage ? requestId : ''), isForPage }
+    return { code: this.#codes.keep(who, provider, isForPage ? requestId : ''), isForPage }
   }
 
   async #judged(provider: OidcProvider, answer: URLSearchParams, requestId: string, address: string) {
@@ -118,9 +118,9 @@ export class OidcLogins implements Oidc {
   }
 
   async redeem({ client }: Asking, code: string, cookies: string): Promise<SessionData> {
-    this.#provider()
+    const provider = this.#provider()
     const begun = this.#tickets.issued(cookieValue(cookies, COOKIE))
-    const { email, introduction } = this.#codes.redeem(code, begun?.requestId)
+    const { email, introduction } = this.#codes.redeem(code, provider, begun?.requestId)
     return this.#parts.login.admitted(email, 'oidc', client.address, introduction)
   }
 }

@@ -81,7 +81,8 @@ export class SamlLogins implements Sso {
   }
 
   async finish({ client: { address } }: Asking, response: string, cookies: string): Promise<FinishedLogin> {
-    const parties = partiesOf(this.#config())
+    const config = this.#config()
+    const parties = partiesOf(config)
     const ticket = cookieValue(cookies, COOKIE)
     const requestId = this.#tickets.requestOf(ticket)
     if (requestId === undefined) {
@@ -101,13 +102,13 @@ export class SamlLogins implements Sso {
     // Used up now, and not before: what anybody may post must not end a login that is under way.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
-    return { code: this.#codes.keep(verdict.email, isForPage ? requestId : ''), isForPage }
+    return { code: this.#codes.keep(verdict.email, config, isForPage ? requestId : ''), isForPage }
   }
 
   async redeem({ client }: Asking, code: string, cookies: string): Promise<SessionData> {
-    this.#config()
+    const config = this.#config()
     const begun = this.#tickets.issued(cookieValue(cookies, COOKIE))
-    return this.#parts.login.admitted(this.#codes.redeem(code, begun?.requestId), 'saml', client.address)
+    return this.#parts.login.admitted(this.#codes.redeem(code, config, begun?.requestId), 'saml', client.address)
   }
 }
 

@@ -2,25 +2,27 @@ import t from 'tap'
 import { LoginCodes } from '../../../src/sso/login-codes.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
+const IDP = {}
+
 t.test('a code is good once, for a minute', async (test) => {
   const clock = manualClock()
   const codes = new LoginCodes<string>(clock)
-  const code = codes.keep('a')
+  const code = codes.keep('a', IDP)
   test.match(code, /^[A-Za-z0-9_-]{43}$/)
-  test.throws(() => codes.redeem('other'), { code: 'INVALID_CREDENTIALS' })
-  test.equal(codes.redeem(code), 'a')
-  test.throws(() => codes.redeem(code), { code: 'INVALID_CREDENTIALS' })
-  const late = codes.keep('b')
+  test.throws(() => codes.redeem('other', IDP), { code: 'INVALID_CREDENTIALS' })
+  test.equal(codes.redeem(code, IDP), 'a')
+  test.throws(() => codes.redeem(code, IDP), { code: 'INVALID_CREDENTIALS' })
+  const late = codes.keep('b', IDP)
   clock.advance(60_000)
-  test.throws(() => codes.redeem(late), { code: 'INVALID_CREDENTIALS' })
+  test.throws(() => codes.redeem(late, IDP), { code: 'INVALID_CREDENTIALS' })
 })
 
 t.test('the oldest makes room', async (test) => {
   const codes = new LoginCodes<number>(manualClock(), 3)
-  const [first = '', ...others] = [1, 2, 3, 4].map((value) => codes.keep(value))
-  test.throws(() => codes.redeem(first), { code: 'INVALID_CREDENTIALS' })
+  const [first = '', ...others] = [1, 2, 3, 4].map((value) => codes.keep(value, IDP))
+  test.throws(() => codes.redeem(first, IDP), { code: 'INVALID_CREDENTIALS' })
   test.same(
-    others.map((code) => codes.redeem(code)),
+    others.map((code) => codes.redeem(code, IDP)),
     [2, 3, 4],
   )
 })
@@ -28,10 +30,17 @@ t.test('the oldest makes room', async (test) => {
 t.test('a code of one login is good for that login only, and is used up by a try', async (test) => {
   const codes = new LoginCodes<string>(manualClock())
   for (const wrong of ['', '_2', undefined]) {
-    const code = codes.keep('a', '_1')
-    test.throws(() => codes.redeem(code, wrong), { code: 'INVALID_CREDENTIALS' })
-    test.throws(() => codes.redeem(code, '_1'), { code: 'INVALID_CREDENTIALS' })
+    const code = codes.keep('a', IDP, '_1')
+    test.throws(() => codes.redeem(code, IDP, wrong), { code: 'INVALID_CREDENTIALS' })
+    test.throws(() => codes.redeem(code, IDP, '_1'), { code: 'INVALID_CREDENTIALS' })
   }
-  test.equal(codes.redeem(codes.keep('a', '_1'), '_1'), 'a')
-  test.equal(codes.redeem(codes.keep('a'), '_1'), 'a', 'where it does not count')
+  test.equal(codes.redeem(codes.keep('a', IDP, '_1'), IDP, '_1'), 'a')
+  test.equal(codes.redeem(codes.keep('a', IDP), IDP, '_1'), 'a', 'where it does not count')
+})
+
+t.test('a code of a provider that is another one by now is used up in vain', async (test) => {
+  const codes = new LoginCodes<string>(manualClock())
+  const code = codes.keep('a', IDP)
+  for (const provider of [{ ...IDP }, IDP])
+    test.throws(() => codes.redeem(code, provider), { code: 'INVALID_CREDENTIALS' })
 })

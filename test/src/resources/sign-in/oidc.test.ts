@@ -62,6 +62,23 @@ t.test('through the provider, into a session', async (test) => {
   test.notOk('query' in callbacks[0], 'the code of the provider stays out of the audit log')
 })
 
+t.test('a code counts as long as the provider is set up that vouched for it', async (test) => {
+  const { finish, codeOf, redeem, put, call, janeId } = await fixture(test)
+  const applied = async (wanted: object) => {
+    await put(wanted)
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+  }
+  const kept = codeOf((await finish()).text)
+  await call('PUT', `/localUsers/users/${janeId}`, { body: { lastName: 'Roe' } })
+  await applied({})
+  test.equal((await redeem(kept)).status, 200, 'whatever else is applied')
+  for (const changes of [[{ enabled: false }, { enabled: true }], [{ clientId: 'another' }]]) {
+    const code = codeOf((await finish()).text)
+    for (const wanted of changes) await applied(wanted)
+    test.match((await redeem(code)).json, { code: 'INVALID_CREDENTIALS' })
+  }
+})
+
 t.test('wrong state, and another browser: an answer counts where it was asked for', async (test) => {
   const { begin, back, callback } = await fixture(test)
   const { cookie, location } = await begin()

@@ -59,6 +59,23 @@ t.test('through the identity provider, into a session', async (test) => {
   test.match(entries, [{ outcome: 'refused' }, { outcome: 'done', by: 'jane@example.org', via: 'saml' }])
 })
 
+t.test('a code counts as long as the provider is set up that vouched for it', async (test) => {
+  const { finish, codeOf, redeem, put, call, janeId } = await fixture(test)
+  const applied = async (wanted: object) => {
+    await put(wanted)
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+  }
+  const kept = codeOf((await finish()).text)
+  await call('PUT', `/localUsers/users/${janeId}`, { body: { lastName: 'Roe' } })
+  await applied({})
+  test.equal((await redeem(kept)).status, 200, 'whatever else is applied')
+  for (const changes of [[{ enabled: false }, { enabled: true }], [{ idpEntityId: 'https://another.test' }]]) {
+    const code = codeOf((await finish()).text)
+    for (const wanted of changes) await applied(wanted)
+    test.match((await redeem(code)).json, { code: 'INVALID_CREDENTIALS' })
+  }
+})
+
 t.test('an answer counts once, in the browser that asked', async (test) => {
   const { begin, post, provider } = await fixture(test)
   const { cookie, requestId } = await begin()
