@@ -55,8 +55,8 @@ export class Draft {
   #matched = false
   /** Ids of pending changes this request takes back. */
   readonly discarded: string[] = []
-  /** Revision of the record that was read last: the ETag of a read. 0 of settings that nobody has stored. */
-  revisionRead: number | undefined
+  /** What the ETag of a read says of the record that was read last. */
+  tagRead: string | undefined
 
   constructor(store: ConfigStore, ifMatch?: string, base: readonly TransactionWrite[] = []) {
     this.#store = store
@@ -161,8 +161,8 @@ export class Draft {
 
   #read<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
     const record = this.#find(section, id)
-    this.revisionRead = this.#revisionOf(section, id) ?? 0
-    this.#match(this.revisionRead)
+    this.tagRead = this.#tagOf(section, id)
+    this.#match(this.tagRead)
     return record
   }
 
@@ -236,16 +236,27 @@ export class Draft {
   }
 
   /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
-  #match(revision: number): void {
+  #match(tag: string): void {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
-    refuseMismatch(this.#ifMatch, revision)
+    refuseMismatch(this.#ifMatch, tag)
+  }
+
+  /** Its revision, and in a transaction that of its edits; 0 of settings that nobody has stored. */
+  #tagOf(section: SectionName, id: string): string {
+    const newest = this.#revisionOf(section, id) ?? 0
+    const own = this.#base.get(keyOf({ section, key: id }))
+    const { shownWith } = SECTIONS[section]
+    if (shownWith.length === 0) return String(own?.revision ?? newest)
+    let lowest = own?.revision ?? 0
+    for (const edit of this.#base.values())
+      if (shownWith.some((other) => other === edit.section)) lowest = Math.min(lowest, edit.revision)
+    // What is shown with it goes on being edited outside the transaction as well.
+    return lowest === 0 ? String(newest) : `${lowest}.${newest}`
   }
 
   /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
   #revisionOf(section: SectionName, id: string): number | undefined {
-    const edited = this.#base.get(keyOf({ section, key: id }))
-    if (edited !== undefined) return edited.revision
     let newest = this.#candidate(section, id)?.revision
     const { shownWith } = SECTIONS[section]
     // Most records stand alone, and the list of changes may be long.

@@ -93,9 +93,9 @@ export class UnitOfWork implements Edits {
     return editing.edit(this.#origin, this.#ifMatch, work, { join: this.#join, afterwards: () => this.#afterwards?.() })
   }
 
-  /** Revision of the record that was read, for the ETag. */
-  get revisionRead(): number | undefined {
-    return this.#draft?.revisionRead
+  /** What the ETag says of the record that was read. */
+  get tagRead(): string | undefined {
+    return this.#draft?.tagRead
   }
 
   section<N extends SectionName>(name: N): SectionEditor<N> {

@@ -67,20 +67,20 @@ export function success(
   return { status, contentType: JSON_TYPE, body, headers }
 }
 
-/** What a handler answered; `revision` is that of the record that was read. */
+/** What a handler answered; `tag`: what its ETag says of the record that was read. */
 export function answerWith(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
   result: unknown,
-  revision: number | undefined,
+  tag: string | undefined,
 ): Answer {
-  const tag = endpoint.method === 'GET' && revision !== undefined ? { ETag: `"${revision}"` } : undefined
+  const tagged = endpoint.method === 'GET' && tag !== undefined ? { ETag: `"${tag}"` } : undefined
   if (result instanceof Reply) {
     const message = result.message ?? fillMessage(endpoint.message, params, result.data)
-    const headers = tag === undefined ? result.headers : { ...tag, ...result.headers }
+    const headers = tagged === undefined ? result.headers : { ...tagged, ...result.headers }
     return success(result.status ?? endpoint.status, message, result.data, headers, result.beside)
   }
-  return success(endpoint.status, fillMessage(endpoint.message, params, result), result, tag)
+  return success(endpoint.status, fillMessage(endpoint.message, params, result), result, tagged)
 }
 
 export function failure(error: ApiError): Answer {

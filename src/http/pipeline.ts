@@ -44,8 +44,8 @@ const KEPT_MS_MAX = 10_000
 export interface Work extends Deeds {
   /** Runs the handler; for staging effects inside one atomic edit. */
   run(handler: () => unknown): unknown
-  /** Revision of the record that was read, for the ETag. */
-  readonly revisionRead: number | undefined
+  /** What the ETag says of the record that was read. */
+  readonly tagRead: string | undefined
 }
 
 /** What a handler is given, as far as the pipeline knows it. */
@@ -342,7 +342,7 @@ export class Pipeline {
     const wanted = result instanceof Promise ? wantedOf(incoming) : undefined
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
-        return answerWith(endpoint, namedParams(params, context.work.changes), settled, context.work.revisionRead)
+        return answerWith(endpoint, namedParams(params, context.work.changes), settled, context.work.tagRead)
       const { stream } = settled.rendered
       const ready =
         stream === undefined ? settled.rendered : { ...settled.rendered, stream: this.#guarded(asked, stream) }

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { IDLE_MS_MAX, Transactions } from '../../../src/config/transactions.ts'
+import type { Draft } from '../../../src/config/draft.ts'
 import { Editing } from '../../../src/config/editing.ts'
 import type { May } from '../../../src/config/needed-rights.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { ANYTHING, configFixture, realServer, refuses } from '../../fixtures/config.ts'
+import { ANYTHING, configFixture, realServer, refuses, user } from '../../fixtures/config.ts'
 import { MemoryCluster, type MemoryNode, when } from '../../fixtures/cluster-in-memory.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
@@ -125,12 +126,42 @@ t.test('If-Match inside a transaction speaks of what was edited in it', async (t
     draft.section('realServers').merge('a', { weight })
   await within(id, weigh(1), tag)
   await refuses(test, 'REVISION_MISMATCH', within(id, weigh(2), tag))
-  let read: number | undefined
+  let read: string | undefined
   await within(id, (draft) => {
     draft.section('realServers').get('a')
-    read = draft.revisionRead
+    read = draft.tagRead
   })
   await within(id, weigh(3), `"${read}"`)
+})
+
+t.test('If-Match inside a transaction speaks of what is shown with the record as well', async (test) => {
+  const { transactions, within, edit } = fixture(test)
+  await edit((draft) => draft.section('groups').create({ id: 'g', name: 'ops', roles: [] }))
+  const { id } = await transactions.begin(ANNA)
+  const read = async () => {
+    let tag: string | undefined
+    await within(id, (draft) => {
+      draft.section('groups').get('g')
+      tag = draft.tagRead
+    })
+    return `"${tag}"`
+  }
+  const join = (userId: string) => (draft: Draft) => draft.section('users').create({ ...user(userId), groups: ['g'] })
+  const rename = (name: string) => (draft: Draft) => draft.section('groups').merge('g', { name })
+  const changes = [
+    () => within(id, join('u1')),
+    () => within(id, rename('net')),
+    () => within(id, join('u2')),
+    () => edit(join('u3')),
+  ]
+  const tags = [await read()]
+  for (const change of changes) {
+    await change()
+    await refuses(test, 'REVISION_MISMATCH', within(id, rename('stale'), tags.at(-1)))
+    tags.push(await read())
+  }
+  test.equal(new Set(tags).size, 5, 'each of what was read has a tag of its own')
+  await within(id, rename('web'), tags.at(-1))
 })
 
 t.test('created and removed inside it: the commit leaves nothing', async (test) => {

@@ -57,12 +57,12 @@ t.test('a read is of the candidate, takes no turn, and knows the revision it rea
   const { begin, create } = fixture(test)
   await create('a')
   const work = begin({ effect: 'read' })
-  test.equal(work.revisionRead, undefined)
+  test.equal(work.tagRead, undefined)
   test.match(
     work.run(() => work.section('realServers').get('a')),
     { id: 'a' },
   )
-  test.equal(typeof work.revisionRead, 'number')
+  test.match(work.tagRead, /^\d+$/)
 })
 
 t.test('If-Match is about the record that is edited', async (test) => {

@@ -43,11 +43,11 @@ t.test('what a handler answers: its message filled in, the revision it read as t
       data: NoData,
       handle: () => [],
     })
-  test.match(answerWith(of('GET'), { id: '7' }, [], 3), { status: 200, headers: { ETag: '"3"' }, body: /"Read 7"/ })
+  test.match(answerWith(of('GET'), { id: '7' }, [], '3'), { status: 200, headers: { ETag: '"3"' }, body: /"Read 7"/ })
   test.same(answerWith(of('GET'), { id: '7' }, [], undefined).headers, {})
-  test.same(answerWith(of('PUT'), { id: '7' }, [], 3).headers, {})
+  test.same(answerWith(of('PUT'), { id: '7' }, [], '3').headers, {})
   const own = Reply.with([], { message: 'other', headers: { 'X-A': 'b' } })
-  test.match(answerWith(of('GET'), {}, own, 3), { headers: { 'X-A': 'b', ETag: '"3"' }, body: /"other"/ })
+  test.match(answerWith(of('GET'), {}, own, '3'), { headers: { 'X-A': 'b', ETag: '"3"' }, body: /"other"/ })
 })
 
 t.test('every 401 asks for a token, beside the headers of the refusal', async (test) => {

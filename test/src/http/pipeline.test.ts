@@ -85,7 +85,7 @@ function fixture(authenticate: () => typeof SOMEBODY | ApiError = () => new ApiE
           askAgain?.()
           return handler()
         },
-        revisionRead: undefined,
+        tagRead: undefined,
         cameIn: undefined,
         wentLive: undefined,
         changes: [],
