@@ -45,8 +45,9 @@ const OVER_RIGHTS = [
 const OVER_THE_SYSTEM = ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update'] as const
 
 /**
- * What makes one's own changes real: without it whatever these roles stage is without effect. Each of them judges of
- * every change whether it could be made as well, so that nobody else's goes live by it.
+ * What makes one's own changes real, or takes them back: without it whatever these roles stage is without effect, and
+ * stays. Each of them judges of every change whether the caller could make it as well: nobody else's goes live or
+ * vanishes by it.
  */
 const GOING_LIVE = [
   'services.pending',
@@ -55,6 +56,8 @@ const GOING_LIVE = [
   'services.applyOnNode',
   'services.confirm',
   'services.revertApply',
+  'services.discard',
+  'services.discardAll',
 ] as const
 
 /**

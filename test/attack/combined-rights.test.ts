@@ -166,6 +166,21 @@ t.test('combined rights: who manages certificates makes their own live, and nobo
     const refused = (await by('Certificates')('PUT', '/services/apply', { body })).json
     test.match(refused, { code: 'PERMISSION_DENIED', errors: [{ field: theirs, message: /realServers\.update/ }] })
   }
+  for (const which of ['', `/${theirs}`])
+    test.match((await by('Certificates')('DELETE', `/services/pending${which}`)).json, {
+      code: 'PERMISSION_DENIED',
+      errors: [{ field: theirs, message: /realServers\.update/ }],
+    })
+  await by('Certificates')('PUT', `/certificates/certs/${made.json.data.id}`, { body: { name: 'mistyped' } })
+  const own = (await pending()).find(({ resource }) => resource === 'certificates')?.id
+  test.equal((await by('Certificates')('DELETE', `/services/pending/${own}`)).status, 200, 'their own they discard')
+  await by('Certificates')('POST', '/certificates/certs', { body: { name: 'mistyped', pem: cert + key } })
+  test.equal((await by('Certificates')('DELETE', '/services/pending?mine=true')).status, 200)
+  test.strictSame(
+    (await pending()).map(({ id }) => id),
+    [theirs],
+  )
+  const again = await by('Certificates')('POST', '/certificates/certs', { body: { name: 'www', pem: cert + key } })
   test.equal((await by('Certificates')('PUT', '/services/apply', { body: { mine: true } })).status, 200)
   test.strictSame(
     (await pending()).map(({ id }) => id),
@@ -177,7 +192,7 @@ t.test('combined rights: who manages certificates makes their own live, and nobo
     test.equal((await by('Certificates')('PUT', `/services/apply/${how}`)).status, 403, how)
   }
   await call('PUT', '/services/apply/confirm')
-  await by('Certificates')('DELETE', `/certificates/certs/${made.json.data.id}`)
+  await by('Certificates')('DELETE', `/certificates/certs/${again.json.data.id}`)
   const body = { mine: true, confirmWithin: 60 }
   test.equal((await by('Certificates')('PUT', '/services/apply', { body })).status, 200)
   test.equal((await by('Certificates')('PUT', '/services/apply/revert')).status, 200, 'their own they take back')

@@ -39,7 +39,8 @@ const CRITICAL: readonly (readonly [who: string, ...endpoints: readonly string[]
   // Each of them judges the changes themselves as well.
   [WHO_STAGES, 'PUT /services/apply', 'PUT /{applianceId}/services/apply'],
   [WHO_STAGES, 'PUT /services/apply/confirm', 'PUT /services/apply/revert'],
-  ['Administrator Manager', 'DELETE /services/pending', 'PUT /revisions/{n}/revert'],
+  [WHO_STAGES, 'DELETE /services/pending', 'DELETE /services/pending/{changeId}'],
+  ['Administrator Manager', 'PUT /revisions/{n}/revert'],
   ['Administrator Manager', 'POST /transactions', 'PUT /transactions/{id}/commit', 'PUT /transactions/{id}/rollback'],
 ]
 const allowed = new Map(CRITICAL.flatMap(([who, ...list]) => list.map((key) => [key, new Set(who.split(' '))])))
