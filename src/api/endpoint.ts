@@ -47,6 +47,15 @@ export const nodeParameter = Type.Optional(
   }),
 )
 
+/** Of what one node has, and no other. */
+export const oneNodeParameter = Type.Optional(
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'Id of the node that answers. The node that is asked.',
+  }),
+)
+
 /** Limits of what may be worked on at once. */
 export interface AtOnce {
   /** In the plural, for who is refused. */
@@ -103,9 +112,9 @@ export interface EndpointSpec<
   readonly transactionIn?: 'path' | 'body'
   /**
    * Each node has its own: `?node=` names the node that answers, or `all`. Its query has that parameter, see
-   * `nodeParameter`.
+   * `nodeParameter`. `one`: nothing that several have, see `oneNodeParameter`.
    */
-  readonly ofNodes?: OfNodes
+  readonly ofNodes?: OfNodes | 'one'
   /**
    * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
    * record does so without saying it; every other request with an If-Match is refused.
@@ -202,7 +211,7 @@ export interface Endpoint {
   readonly managedOnly: boolean
   readonly answeredByAny: AnsweredByAny | undefined
   readonly transactionIn: 'path' | 'body' | undefined
-  readonly ofNodes: OfNodes | undefined
+  readonly ofNodes: OfNodes | 'one' | undefined
   readonly comparesRevision: boolean
   readonly status: 200 | 201 | 202 | 303
   readonly mayGoOn: boolean

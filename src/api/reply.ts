@@ -62,9 +62,11 @@ export function dryRun<T>(data: T, message: string): Reply<T> {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
+export const JOBS_PATH = '/api/v1/jobs/'
+
 /** 202: the work goes on as a job, which is named beside `data`; that is what the table of the specification says. */
 export function accept<T>(job: string, data: T, options: Omit<ReplyOptions, 'status' | 'beside'> = {}): Reply<T> {
-  const headers = { ...options.headers, Location: `/api/v1/jobs/${job}` }
+  const headers = { ...options.headers, Location: `${JOBS_PATH}${job}` }
   return Reply.with(data, { ...options, status: 202, headers, beside: { job } })
 }
 

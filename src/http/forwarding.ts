@@ -1,6 +1,7 @@
 import { finished, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Endpoint, OfNodes } from '../api/endpoint.ts'
+import { JOBS_PATH } from '../api/reply.ts'
 import type { Rights } from '../auth/permissions.ts'
 import { ApiError, ERRORS } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
@@ -129,7 +130,7 @@ export class Forwarding {
     // Headers are gone after the first await.
     const isAllowed = stillAllowed(asked, this.#parts.authenticate)
     try {
-      return await received(await nodes.forward(request), asked, isAllowed)
+      return jobOf(nodeId, await received(await nodes.forward(request), asked, isAllowed))
     } catch (error) {
       if (body instanceof Readable && body.errored instanceof ApiError) throw body.errored
       throw error instanceof PeerError ? refusalOf(error, nodeId) : error
@@ -158,6 +159,13 @@ async function received(
   if (!BODILESS.has(status) && isLong) return lasting
   const whole = await buffer(body)
   return status < 400 ? { ...head, body: whole } : { ...head, body: whole, code: codeIn(whole) }
+}
+
+/** A job is known to the node that has begun it, and to no other. */
+function jobOf(nodeId: string, answer: Answer): Answer {
+  const { Location: location = '' } = answer.headers
+  if (!location.startsWith(JOBS_PATH)) return answer
+  return { ...answer, headers: { ...answer.headers, Location: `${location}?node=${encodeURIComponent(nodeId)}` } }
 }
 
 /** What was shown here stays here; the other node is told who has shown it. */

@@ -181,7 +181,7 @@ export class Pipeline {
     const query = Object(parseQuery(incoming.query, this.#compiledOf(route.index).query))
     const node = Reflect.get(query, 'node') ?? nodeId
     if (node === nodeId) return undefined
-    if (node !== 'all') return this.#elsewhere(asked, rights, node)
+    if (node !== 'all' || ofNodes === 'one') return this.#elsewhere(asked, rights, node)
     const own = () => this.#answer(asked, this.#contextFor(asked))
     return this.#forwarding.gather({ asked, rights, nodeId, own }, ofNodes, query)
   }

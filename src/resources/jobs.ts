@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { endpoint, nodeParameter } from '../api/endpoint.ts'
+import { endpoint, nodeParameter, oneNodeParameter } from '../api/endpoint.ts'
 import { closed } from '../model/fields.ts'
 import { Job } from '../model/job.ts'
 import { OfNodes } from '../model/of-nodes.ts'
@@ -32,6 +32,8 @@ export const jobs = [
     extension: true,
     summary: 'Progress, log and result of one job',
     message: 'Job {id}',
+    ofNodes: 'one',
+    query: closed({ node: oneNodeParameter }),
     data: Job,
     handle: (ctx, { params }) => ctx.jobs.get(params.id),
   }),
@@ -44,6 +46,8 @@ export const jobs = [
     refuses: ['NOT_SUPPORTED'],
     summary: 'End a job, where that is safe',
     message: 'Job {id} is asked to end',
+    ofNodes: 'one',
+    query: closed({ node: oneNodeParameter }),
     handle: (ctx, { params }) => ctx.jobs.cancel(params.id),
   }),
 ]

@@ -62,6 +62,21 @@ t.test('tags, statuses and headers are those of the other node', async (test) =>
   test.equal(missing.status, 405)
 })
 
+t.test('a job that another node has begun is found where Location says', async (test) => {
+  const { url, far } = await twoNodes(test)
+  const begin = async (node: string) => {
+    const answer = await fetch(`${url}/${node}/begin`, { method: 'PUT', headers: ANN })
+    return [answer.status, answer.headers.get('location')]
+  }
+  test.same(await begin('lb1'), [202, '/api/v1/jobs/j1'])
+  test.same(await begin('lb2'), [202, '/api/v1/jobs/j1?node=lb2'])
+  const read = async (query: string) => (await fetch(`${url}/jobs/j1${query}`, { headers: ANN })).status
+  const before = far.asked.length
+  test.same([await read(''), await read('?node=lb1'), far.asked.length], [200, 200, before])
+  test.same([await read('?node=lb2'), far.asked.length], [200, before + 1])
+  test.same([await read('?node=lb3'), await read('?node=all')], [404, 404], 'it is of one node')
+})
+
 t.test('either node refuses who may not come in', async (test) => {
   const { url, near, far } = await twoNodes(test)
   far.users.clear()
