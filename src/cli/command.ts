@@ -50,7 +50,7 @@ export class Run {
 
   /** JSON for programs. */
   json(value: unknown): void {
-    this.terminal.out(`${JSON.stringify(value, null, 2)}\n`)
+    this.terminal.data(`${JSON.stringify(value, null, 2)}\n`)
   }
 
   /** What came of it: a sentence for people, or what programs need of it. */

@@ -14,17 +14,23 @@ export function coloured({ hasColour }: { readonly hasColour: boolean }, colour:
 export const CLEAR = '\u001b[H\u001b[J'
 
 /** Beside the first 32 characters: what moves the cursor, and what turns a line around. */
-const STEERING = String.raw`\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069`
-const STEERING_A_LINE = new RegExp(String.raw`[\u0000-\u001f${STEERING}]`, 'g')
+const MORE = String.raw`\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069`
+const STEERS_A_LINE = new RegExp(String.raw`[\u0000-\u001f${MORE}]`, 'g')
+/** Not the end of a line, and no tab. */
+const STEERS = String.raw`[\u0000-\u0008\u000b-\u001f${MORE}]`
+const STEERS_LINES = new RegExp(STEERS, 'g')
 const OWN = String.raw`\u001b\[(?:0|${Object.values(COLOURS).join('|')})m|\u001b\[H\u001b\[J`
-const OWN_OR_STEERING = new RegExp(String.raw`${OWN}|[\u0000-\u0008\u000b-\u001f${STEERING}]`, 'g')
+const OWN_OR_STEERS = new RegExp(`${OWN}|${STEERS}`, 'g')
 
 /** Names are written by others: no character of theirs moves the cursor or turns the line around. */
-export const printable = (text: string): string => text.replace(STEERING_A_LINE, '\ufffd')
+export const printable = (text: string): string => text.replace(STEERS_A_LINE, '\ufffd')
 
-/** Whatever goes to a terminal: it has lines and tabs, and what this program writes itself is all that steers it. */
-export const harmless = (text: string): string =>
-  text.replace(OWN_OR_STEERING, (found) => (found.length > 1 ? found : '\ufffd'))
+/** The same of a text that has lines. */
+export const printableLines = (text: string): string => text.replace(STEERS_LINES, '\ufffd')
+
+/** A screen of this program: nothing steers it but what the program writes itself. */
+export const printableScreen = (text: string): string =>
+  text.replace(OWN_OR_STEERS, (found) => (found.length > 1 ? found : '\ufffd'))
 
 const wide = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 /** Columns that a text takes: two for what East Asian scripts and pictures take two for. */

@@ -13,7 +13,7 @@ import { addStatus } from './commands/status.ts'
 import { addWatch } from './commands/watch.ts'
 import { Run, type Surroundings } from './command.ts'
 import { Failure } from './failure.ts'
-import { printable } from './output.ts'
+import { printableLines } from './output.ts'
 
 /** The command line: every group of commands adds its own. */
 function createProgram(run: Run): Command {
@@ -54,7 +54,7 @@ export async function runCommand(args: readonly string[], surroundings: Surround
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
     if (!(error instanceof Failure)) throw error
-    surroundings.terminal.err(`fulcrum: ${error.message.split('\n').map(printable).join('\n')}\n`)
+    surroundings.terminal.err(`fulcrum: ${printableLines(error.message)}\n`)
     return error.exitCode
   } finally {
     run.close()

@@ -2,11 +2,13 @@ import { fstatSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { Failure } from './failure.ts'
-import { harmless } from './output.ts'
+import { printableLines, printableScreen } from './output.ts'
 
 /** The terminal, or what stands in its place: everything that a command reads and writes. */
 export interface Terminal {
   out(text: string): void
+  /** What others have written, as it is; at a terminal, nothing in it steers that. */
+  data(text: string): void
   /** Remarks and questions; what programs read is on `out`. */
   err(text: string): void
   /** Characters that fit into a line of `out`; undefined when it is no terminal. */
@@ -51,17 +53,18 @@ export function processTerminal(
   stdout.on('error', refused)
   stderr.on('error', () => undefined)
   const write = writerOf(stdout)
-  const seenBy = ({ isTTY }: { readonly isTTY?: boolean }, text: string) => (isTTY === true ? harmless(text) : text)
+  const put = (text: string): void => {
+    if (untaken.signal.aborted) return
+    try {
+      write(text)
+    } catch (error) {
+      refused(error)
+    }
+  }
   return {
-    out(text) {
-      if (untaken.signal.aborted) return
-      try {
-        write(seenBy(stdout, text))
-      } catch (error) {
-        refused(error)
-      }
-    },
-    err: (text) => void stderr.write(seenBy(stderr, text)),
+    out: (text) => put(stdout.isTTY ? printableScreen(text) : text),
+    data: (text) => put(stdout.isTTY ? printableLines(text) : text),
+    err: (text) => void stderr.write(stderr.isTTY ? printableScreen(text) : text),
     // A serial console says 0 of both, as nobody has told it.
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
     get rows() {
@@ -78,7 +81,7 @@ export function processTerminal(
       // What is typed is echoed by readline to its output, which shows a secret to nobody.
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })
-      const shown = harmless(question)
+      const shown = printableLines(question)
       if (isSecret) stderr.write(shown)
       const wasWatched = isWatched
       isWatched = true

@@ -37,7 +37,7 @@ async function api(
     ...(body === undefined ? {} : { body: await bodyOf(run, body) }),
   }
   const { text } = await run.connect(common).ask(wanted, path.replace(/^\/api\/v1(?=\/)/, ''), sent)
-  run.terminal.out(text.endsWith('\n') ? text : `${indented(text)}\n`)
+  run.terminal.data(text.endsWith('\n') ? text : `${indented(text)}\n`)
 }
 
 function headerOf(line: string): readonly [string, string] {

@@ -76,7 +76,7 @@ async function passphraseHeader(
 async function create(run: Run, file: string, options: Sealed): Promise<void> {
   const headers = await passphraseHeader(run, options, 'new')
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
-  if (file === '-') return run.terminal.out(text)
+  if (file === '-') return run.terminal.data(text)
   writePrivately(file, text)
   run.told(options, `${file} holds what runs`, { file })
 }

@@ -112,7 +112,7 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   const pems = certificates.map(({ name, path: pem }) => [name, { pem: `\${file:${pem}}` }] as const)
   const whole = pems.length === 0 ? document : { ...document, certificates: Object.fromEntries(pems) }
   const { written } = await import('../documents.ts')
-  run.terminal.out(written(whole))
+  run.terminal.data(written(whole))
   const told = ({ line, text, why }: Remark) => `  ${line}: ${printable(text)}\n      ${printable(why)}\n`
   const counted = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
   if (remarks.length > 0) run.terminal.err(`Of ${counted(remarks.length)} something is to be known:\n`)
@@ -141,7 +141,7 @@ async function exportDocument(
   const { written } = await import('../documents.ts')
   // Editors fetch the schema, and cannot from a socket.
   const schema = url.startsWith('http') ? `# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n` : ''
-  run.terminal.out(`${schema}${written(document)}`)
+  run.terminal.data(`${schema}${written(document)}`)
 }
 
 export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {

@@ -192,8 +192,8 @@ async function get(
   // Both layers may have a backend of one name: several are a list, as without a name.
   const shown = name !== undefined && found.length === 1 ? found[0] : found
   if (form === 'json') run.json(shown)
-  else if (form === 'yaml') run.terminal.out((await import('../documents.ts')).written(shown))
-  else if (form === 'name') run.terminal.out(found.map((record) => `${nameOf(record)}\n`).join(''))
+  else if (form === 'yaml') run.terminal.data((await import('../documents.ts')).written(shown))
+  else if (form === 'name') run.terminal.data(found.map((record) => `${nameOf(record)}\n`).join(''))
   else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
   else throw new Failure(`-o ${form}: say table, yaml, json or name`)
 }

@@ -45,7 +45,7 @@ async function events(
   }
   const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted, onState)
   for await (const { id, event, data } of stream) {
-    if (common.json === true) run.terminal.out(`${JSON.stringify(data)}\n`)
+    if (common.json === true) run.terminal.data(`${JSON.stringify(data)}\n`)
     else {
       const { at = '', kind = event, ...more } = Object(data) as Record<string, unknown>
       const told = Object.entries(more).map(([name, value]) => printable(`${name}=${plain(value)}`))
@@ -74,7 +74,7 @@ async function top(run: Run, { number, ...common }: Common & { readonly number?:
     })
     if (live === undefined) return
     const seen = { live, at_ms: performance.now() }
-    if (common.json === true) run.terminal.out(`${JSON.stringify(live)}\n`)
+    if (common.json === true) run.terminal.data(`${JSON.stringify(live)}\n`)
     else run.terminal.out(`${run.terminal.columns === undefined ? '' : CLEAR}${screen(seen, before, run.terminal)}`)
     if (shown >= times) return
     before = seen
@@ -172,9 +172,9 @@ async function history(
   const { start, resolution, series } = found
   if (csv === true) {
     const columns = found.metrics.map((metric) => series[metric] ?? [])
-    run.terminal.out(`time,${found.metrics.join(',')}\n`)
+    run.terminal.data(`time,${found.metrics.join(',')}\n`)
     for (const at of (columns[0] ?? []).keys())
-      run.terminal.out(`${start + at * resolution},${columns.map((values) => values[at] ?? '').join(',')}\n`)
+      run.terminal.data(`${start + at * resolution},${columns.map((values) => values[at] ?? '').join(',')}\n`)
     return
   }
   const rows = found.metrics.map((metric) => {

@@ -94,6 +94,10 @@ const SAID: Readonly<Record<string, unknown>> = {
   'GET /localUsers/users': [{ id: 'a', email: 'ann' }],
   'GET /revisions': [{ revision: 1, by: RED, at: RED, comment: RED, count: 1 }],
   'GET /ipvsDirector/rips': [{ id: 'a', name: RED, state: RED }],
+  'GET /layer7proxy/frontends': [{ id: 'a', name: 'shop' }],
+  'GET /layer7proxy/backends': [],
+  'GET /services/apply': { nodes: [{ nodeId: 'n' }] },
+  'GET /n/layer7proxy/stats/frontends/a/history': { start: 0, resolution: 1, metrics: [RED], series: { [RED]: [1] } },
   'POST /cluster/tokens': { token: 'token', expiresAt: RED },
   'POST /cluster/join': { name: RED, nodes: [NODE], brings: [{ resource: RED, name: RED }], reachable: true },
   'POST /config/plan': { changes: [], warnings: [{ code: RED, message: RED }] },
@@ -108,6 +112,10 @@ t.test('what a daemon says colours nothing', async (test) => {
     if (path === '/events') {
       response.setHeader('content-type', 'text/event-stream')
       response.write(`event: ${RED}\nid: ${RED}\ndata: ${JSON.stringify({ kind: RED, [RED]: RED, at: RED })}\n\n`)
+      return
+    }
+    if (path === '/text' || path === '/backup') {
+      response.end(`${RED}\n`)
       return
     }
     const data = SAID[`${method} ${path}`]
@@ -126,6 +134,10 @@ t.test('what a daemon says colours nothing', async (test) => {
     'confirm',
     'get servers',
     'get addresses',
+    'get servers -o name',
+    'api /text',
+    'history shop --csv',
+    'backup create -',
     'cluster status',
     'cluster join-token',
     'cluster join token --address lb2 --yes',
@@ -137,6 +149,7 @@ t.test('what a daemon says colours nothing', async (test) => {
     const env = { FULCRUM_URL: `http://127.0.0.1:${port}` }
     const said = await run(args, {
       env,
+      columns: 80,
       interrupted: interrupt.signal,
       said: () => args === 'events' && interrupt.abort(),
     })

@@ -46,15 +46,20 @@ t.test('nothing that others have written steers a terminal, and what is no termi
   ] as const) {
     const made = streams(isTTY)
     const terminal = processTerminal(made, {}, ENDS)
-    terminal.out(hostile)
+    for (const write of ['out', 'data'] as const) {
+      terminal[write](hostile)
+      test.equal(String(made.stdout.read()), seen, write)
+    }
     terminal.err(hostile)
-    test.same([String(made.stdout.read()), String(made.stderr.read())], [seen, seen])
+    test.equal(String(made.stderr.read()), seen)
   }
   const made = streams(true)
   const terminal = processTerminal(made, {}, ENDS)
   const own = `${CLEAR}${coloured(terminal, 'red', 'x')}`
   terminal.out(own)
   test.equal(String(made.stdout.read()), own, 'colours and a blank screen are of this program')
+  terminal.data(`${own}\t\n`)
+  test.equal(String(made.stdout.read()), '\ufffd[H\ufffd[J\ufffd[31mx\ufffd[0m\t\n', 'and of nobody else')
   const asked = terminal.ask('Remove \u001b[2J? ')
   made.stdin.write('y\n')
   await asked
