@@ -71,9 +71,11 @@ export class Permissions {
     validity.endRights()
   }
 
-  /** Of one user, when nothing else has changed: what roles are made of stays compiled. */
+  /** Of one user: roles stay compiled. People without a record may have had its name. */
   forget(userId: string): void {
-    if (this.#rights.delete(userId)) validity.endRights()
+    this.#rights.delete(userId)
+    this.#ofIntroduced = new WeakMap()
+    validity.endRights()
   }
 
   /** undefined: the user is not in running, or disabled, and no session says that a provider has introduced him. */

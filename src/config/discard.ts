@@ -13,6 +13,9 @@ export type Discarded = 'all' | { readonly by: string } | { readonly id: string 
 
 const HOW_TO_GO_ON =
   'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
+/** Of a change of access, whoever named it. */
+const HOW_TO_LEAVE_ACCESS =
+  'those of users, roles and log-in settings go together; discard others with DELETE /services/pending/{changeId}, or ask somebody who may'
 
 interface Discarding {
   /** Of all changes to take back. */
@@ -36,7 +39,8 @@ export function discardable(store: ConfigStore, which: Discarded, may: May): Dis
   }
   const wanted = new Set(named)
   const gone = isOfAccess(named) ? changes.filter((change) => wanted.has(change) || isOfAccess([change])) : named
-  refuseForeign(gone.map(toJudged), may, HOW_TO_GO_ON, () => frozenView(store.agreed, changes))
+  const howToGoOn = which !== 'all' && isOfAccess(named) ? HOW_TO_LEAVE_ACCESS : HOW_TO_GO_ON
+  refuseForeign(gone.map(toJudged), may, howToGoOn, () => frozenView(store.agreed, changes))
   if (gone.some(({ id }) => store.isFrozen(id))) {
     throw new ApiError('APPLY_IN_PROGRESS', 'This is being applied right now; change it back afterwards', {
       headers: { 'Retry-After': '1' },

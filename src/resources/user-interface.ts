@@ -110,8 +110,12 @@ function consoleChange(sent: Update, isOn: boolean | undefined): ConsoleChange |
 
 const namesConsole = (sent: Update) => sent.consoleEnabled !== undefined || sent.consolePassword !== undefined
 
-async function update(ctx: ContextOf['stage-and-act'], sent: Update): Promise<Reply<undefined>> {
-  const isOn = namesConsole(sent) ? await ctx.machine.consoleEnabled() : undefined
+/** `isOn`: what the operating system said of the console before this began to change it. */
+async function update(
+  ctx: ContextOf['stage-and-act'],
+  sent: Update,
+  isOn: boolean | undefined,
+): Promise<Reply<undefined>> {
   // What was read may be sent back, also by who may not change it; who may not read it could find it out by guessing.
   const isAsRead = sent.consoleEnabled === isOn && ctx.may('userInterface.get')
   const isAboutConsole = sent.consolePassword !== undefined || (namesConsole(sent) && !isAsRead)
@@ -186,7 +190,8 @@ export const userInterface = [
     message: 'User interface settings stored; they take effect with apply',
     body: Update,
     whenNull: { ipId: '', SSLCertificate: '', sshPort: SSH_PORT },
-    handle: (ctx, { body }) => update(ctx, body),
+    prepare: async (ctx, { body }) => (namesConsole(body) ? await ctx.machine.consoleEnabled() : undefined),
+    handle: (ctx, { body }, isOn) => update(ctx, body, isOn),
   }),
   endpoint({
     name: 'console.update',

@@ -13,7 +13,10 @@ export interface ConfigStore {
   readonly runningVersion: number
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
-  /** Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it. */
+  /**
+   * Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it. More may follow
+   * in that turn: it is for whoever forgets what was made of the record, and not for whoever reads on.
+   */
   follow(tell: TellRecord): void
   /** What runs on that node when it has followed. */
   runningOn(nodeId: string): RecordReader

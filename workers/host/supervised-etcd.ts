@@ -11,8 +11,10 @@ import { findProgram, notInstalled } from './programs.ts'
 const POLL_MS = 20
 /** What is wrong with its arguments, its ports or its log it says at once. */
 const SETTLED_MS = 300
-/** A new member makes its log first. On a slow machine, one whose disk is full ends later than others have settled. */
+/** On a slow machine, a new member whose disk is full ends later than others have settled: it makes its log first. */
 const LOG_MADE_MS = 10_000
+/** One that joins asks its peers before that, which may take long; nothing else of this machine changes meanwhile. */
+const JOINED_MS = 3_000
 /** An orderly stop hands leadership over, which a partner that hangs may hold up. */
 const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
@@ -42,7 +44,7 @@ export class SupervisedEtcd implements ManagedProgram {
       const stopped = await this.#stop(timeout_ms)
       if (verb === 'stop' || stopped.exitCode !== 0) return stopped
     }
-    return (await this.#pids()).length > 0 ? DONE : await this.#start()
+    return (await this.#pids()).length > 0 ? DONE : await this.#start(timeout_ms)
   }
 
   async state(): Promise<UnitState> {
@@ -56,7 +58,7 @@ export class SupervisedEtcd implements ManagedProgram {
     return (await findProcesses((words) => words.includes(data))).map(({ pid }) => pid)
   }
 
-  async #start(): Promise<RunResult> {
+  async #start(timeout_ms: number): Promise<RunResult> {
     const { folder } = this.#settings
     const program = await findProgram(this.#settings.program)
     if (program === undefined) return notInstalled(this.#settings.program)
@@ -64,17 +66,22 @@ export class SupervisedEtcd implements ManagedProgram {
     if (text === undefined) return { exitCode: 1, output: 'this node is in no cluster' }
     if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
     const options = { folder, logFile: this.#logFile, environment: ETCD_ENVIRONMENT }
-    const started = await this.#startDetached([program, ...etcdArguments(text)], options)
-    const how = await Promise.race([started.ended, this.#settled()])
+    const words = etcdArguments(text)
+    const started = await this.#startDetached([program, ...words], options)
+    const patience_ms = words.includes('--initial-cluster-state=new') ? LOG_MADE_MS : JOINED_MS
+    const settling = new AbortController()
+    const settled = this.#settled(Math.min(timeout_ms, patience_ms), settling.signal)
+    const how = await Promise.race([started.ended, settled])
+    settling.abort()
     if (how === undefined) return DONE
     const said = (await readText(this.#logFile)) ?? ''
     return { exitCode: 1, output: `etcd did not start: ${how}\n${reasonIn(said) ?? said.slice(-LOG_TAIL)}`.trim() }
   }
 
-  async #settled(): Promise<undefined> {
-    const begun_ms = performance.now()
+  async #settled(patience_ms: number, signal: AbortSignal): Promise<undefined> {
+    const end_ms = performance.now() + patience_ms
     await wait(SETTLED_MS)
-    while (performance.now() < begun_ms + LOG_MADE_MS && !(await this.#hasLog())) await wait(POLL_MS)
+    while (performance.now() < end_ms && !signal.aborted && !(await this.#hasLog())) await wait(POLL_MS)
   }
 
   /** Whether there is a write-ahead log, which etcd makes under another name, and renames when it is whole. */

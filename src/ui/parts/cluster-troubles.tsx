@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { ask } from '../core/api.ts'
 import { type ClusterState, type Member, membersOf, useCluster } from '../core/cluster.ts'
+import { may } from '../core/rights.ts'
 import { moment, t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { Icon } from './icon.tsx'
@@ -55,7 +56,9 @@ export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
         cluster.quorum
           ? t('Look at the machine, the daemon there, and firewalls. Remove it only if it does not come back.')
           : isPair(cluster)
-            ? t('Bring it back. If it is off for certain, this node can go on alone.')
+            ? may('PUT /cluster/takeover')
+              ? t('Bring it back. If it is off for certain, this node can go on alone.')
+              : t('Bring it back. If it is off for certain, an administrator can let this node go on alone.')
             : t('Bring one of them back. If none is left, this node can become a single node.')
       }
     >

@@ -17,6 +17,8 @@ export const germanOfClusters: Readonly<Record<string, string>> = {
     'Sehen Sie nach der Maschine, dem Dienst dort und nach Firewalls. Entfernen Sie ihn nur, wenn er nicht wiederkommt.',
   'Bring it back. If it is off for certain, this node can go on alone.':
     'Bringen Sie ihn zurück. Ist er sicher aus, kann dieser Knoten allein weitermachen.',
+  'Bring it back. If it is off for certain, an administrator can let this node go on alone.':
+    'Bringen Sie ihn zurück. Ist er sicher aus, kann ein Administrator diesen Knoten allein weitermachen lassen.',
   'Bring one of them back. If none is left, this node can become a single node.':
     'Bringen Sie einen davon zurück. Gibt es keinen mehr, kann dieser Knoten ein Einzelknoten werden.',
   'Go on alone': 'Allein weitermachen',

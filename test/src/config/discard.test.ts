@@ -75,6 +75,13 @@ t.test('who could not have made a change cannot take it back', async (test) => {
     'PERMISSION_DENIED',
     edit((draft) => draft.discard({ id: person ?? '' }, may)),
   )
+  const mine = await refuses(
+    test,
+    'PERMISSION_DENIED',
+    edit((draft) => draft.discard({ by: store.changes()[0]?.actor ?? '' }, may)),
+  )
+  test.match(mine.message, /go together; discard others with DELETE .services.pending.\{changeId\}/)
+  test.notMatch(mine.message, /mine=true/, 'which was just refused')
   await edit((draft) => draft.discard({ id: server ?? '' }, may))
   test.match(store.changes(), [{ key: 'u' }])
 })
