@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs'
-import { type Database, open, type RangeOptions, type RootDatabase } from 'lmdb'
+import { type Database, type DatabaseOptions, type Key, open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { assertWholeFile } from './file-check.ts'
 import { makeLockFile } from './room.ts'
 
@@ -38,7 +38,35 @@ export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnviro
 }
 
 export function openBinaryDatabase(environment: BinaryEnvironment, name: string): BinaryDatabase {
-  return environment.openDB<Uint8Array, Uint8Array>({ name, keyEncoding: 'binary', encoding: 'binary' })
+  return openDatabase<Uint8Array>(environment, { name, keyEncoding: 'binary', encoding: 'binary' })
+}
+
+type Options = DatabaseOptions & { readonly name: string }
+type Environment = Pick<RootDatabase, 'openDB' | 'close'>
+
+/** Every database is opened by this, so that `closeEnvironment` knows it. */
+export function openDatabase<K extends Key>(environment: Environment, options: Options) {
+  const database = environment.openDB<Uint8Array, K>(options)
+  OPENED.set(environment, [...(OPENED.get(environment) ?? []), database])
+  return database
+}
+
+const OPENED = new WeakMap<object, readonly object[]>()
+
+/** Of lmdb-js, what begins a read transaction. */
+const READS = ['get', 'getBinary', 'getBinaryFast', 'getEntry', 'getRange', 'getKeys', 'getStats', 'doesExist'] as const
+
+/**
+ * Waits for what is being written. Whoever reads from now on is refused, as whoever writes is: to lmdb-js 3.5 a read
+ * between the beginning and the end of this is an error that nobody can catch, and that ends the process.
+ */
+export function closeEnvironment(environment: Environment): Promise<void> {
+  const value = () => {
+    throw new Error('the store is closed')
+  }
+  for (const database of [environment, ...(OPENED.get(environment) ?? [])])
+    for (const read of READS) Object.defineProperty(database, read, { value })
+  return environment.close()
 }
 
 /**

@@ -15,6 +15,7 @@ import { blockOf, decodeBaseline, decodeBlock } from './tail.ts'
 import { type FoundTail, NO_TAIL, readTail, type TailPart } from './tail-file.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
+import { closeEnvironment } from '../env.ts'
 
 /** Broken archives can break in thousands of places; the first ones tell enough. */
 const PROBLEMS_MAX = 100
@@ -233,6 +234,6 @@ export function checkArchive(databases: ArchiveDatabases): readonly string[] {
 export async function checkArchiveDirectory(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)
   const problems = checkArchive(databases)
-  await databases.environment.close()
+  await closeEnvironment(databases.environment)
   return problems
 }

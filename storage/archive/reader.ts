@@ -6,6 +6,7 @@ import { type ArchiveDatabases, chunkLookup, openArchiveDatabases } from './data
 import { RingReader } from './ring.ts'
 import { type ReadableObject, TierReader } from './tier-reader.ts'
 import type { Tier } from './tiers.ts'
+import { closeEnvironment } from '../env.ts'
 
 /**
  * Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare.
@@ -104,7 +105,7 @@ export class ArchiveReader {
   }
 
   async close(): Promise<void> {
-    await this.#databases.environment.close()
+    await closeEnvironment(this.#databases.environment)
   }
 }
 

@@ -13,6 +13,7 @@ import { readCatalog } from './reader.ts'
 import { damageOf, readProgress, writeTail } from './recover.ts'
 import { blockOf } from './tail.ts'
 import { NO_TAIL, readTail, removeTail } from './tail-file.ts'
+import { closeEnvironment } from '../env.ts'
 
 /**
  * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was,
@@ -37,7 +38,7 @@ export async function repairArchive(directory: string): Promise<readonly string[
     tell(mendTail(databases))
     return places
   } finally {
-    await environment.close()
+    await closeEnvironment(environment)
   }
 }
 

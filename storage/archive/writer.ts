@@ -7,7 +7,7 @@ import {
   SECONDS_PER_COMMIT,
 } from '../limits.ts'
 import { TAIL_KEPT_S } from '../limits.ts'
-import { usedBytes } from '../env.ts'
+import { closeEnvironment, usedBytes } from '../env.ts'
 import { FileRoom, NoRoomError } from '../room.ts'
 import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
@@ -364,7 +364,7 @@ export class ArchiveWriter {
 
   async close(): Promise<void> {
     this.#tailFile.close()
-    await this.databases.environment.close()
+    await closeEnvironment(this.databases.environment)
   }
 }
 

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { usedBytes } from '../env.ts'
+import { closeEnvironment, openDatabase, usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD, ROOM_BYTES_RESERVED } from '../limits.ts'
 import { FileRoom, makeLockFile } from '../room.ts'
@@ -85,7 +85,7 @@ export class ConfigTables {
 
   #open() {
     const table = <V, K extends RowKey = string>(name: string, foreign?: K) =>
-      new CheckedTable<V, K>(name, this.#root.openDB<Uint8Array, K>({ name, encoding: 'binary' }), foreign)
+      new CheckedTable<V, K>(name, openDatabase<K>(this.#root, { name, encoding: 'binary' }), foreign)
     const sideTables = SIDE_TABLES.map((name) => [name, table<unknown>(name)] as const)
     return {
       running: table<StoredRecord, StoreKey>('running'),
@@ -133,7 +133,7 @@ export class ConfigTables {
   }
 
   close(): Promise<void> {
-    return this.#root.close()
+    return closeEnvironment(this.#root)
   }
 
   /** A new store gets its layout; that of an earlier version is rewritten, in one transaction. */

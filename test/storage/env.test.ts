@@ -1,7 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { openBinaryDatabase, openBinaryEnvironment, removeRange, usedBytes } from '../../storage/env.ts'
+import {
+  closeEnvironment,
+  openBinaryDatabase,
+  openBinaryEnvironment,
+  removeRange,
+  usedBytes,
+} from '../../storage/env.ts'
 import { keySecond, makeKey } from '../../storage/archive/layout.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 
@@ -21,6 +28,28 @@ t.test('bytes in, bytes out; ranges are removed up to a limit; a failed transact
   t.throws(() => environment.transactionSync(fail))
   t.equal(database.get(makeKey(1, 1)), undefined)
   await environment.close()
+})
+
+t.test('whoever reads while it is closed is refused, and nothing else comes of it', async (t) => {
+  const environment = openBinaryEnvironment({ directory: temporaryFolder(t), databases_max: 4, map_bytes: 1 << 20 })
+  const database = openBinaryDatabase(environment, 'a')
+  const key = makeKey(0, 1)
+  await database.put(key, new Uint8Array([1]))
+  const written = database.put(key, new Uint8Array([2]))
+  const closed = closeEnvironment(environment)
+  const reads = [
+    () => database.get(key),
+    () => [...database.getKeys()],
+    () => [...database.getRange({})],
+    () => usedBytes(environment),
+  ]
+  const refused = () => reads.forEach((read) => t.throws(read, { message: 'the store is closed' }))
+  refused()
+  // Otherwise the library throws here, where nobody can catch it.
+  await sleep(1)
+  refused()
+  await Promise.all([written, closed])
+  refused()
 })
 
 t.test(
