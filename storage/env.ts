@@ -44,7 +44,7 @@ export function openBinaryDatabase(environment: BinaryEnvironment, name: string)
 type Options = DatabaseOptions & { readonly name: string }
 type Environment = Pick<RootDatabase, 'openDB' | 'close'>
 
-/** Every database is opened by this, so that `closeEnvironment` knows it. */
+/** What is read for as long as the environment is open is opened by this, so that `closeEnvironment` knows it. */
 export function openDatabase<K extends Key>(environment: Environment, options: Options) {
   const database = environment.openDB<Uint8Array, K>(options)
   OPENED.set(environment, [...(OPENED.get(environment) ?? []), database])
