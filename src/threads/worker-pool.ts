@@ -104,7 +104,7 @@ export class WorkerPool<T> implements Pool<T> {
       return (await this.#pool.run(input, { name, transferList: [...transfer], signal })) as Output<T, K>
     } catch (error) {
       if (!signal.aborted) throw error
-      throw new Error(`no thread could be started: ${String(signal.reason)}`, { cause: signal.reason })
+      throw new Error(`no thread could be started: ${String(signal.reason)}`, { cause: error })
     } finally {
       this.#given.delete(task)
       const next = this.#next(name)
