@@ -52,6 +52,8 @@ export class Sessions {
   readonly #known = new Map<string, KnownToken>()
   /** Ids of those that were opened without a quorum: no store has them. */
   readonly #unkept = new Set<string>()
+  /** Ids of those that have ended here and could not be removed: the store, and other nodes, have them yet. */
+  readonly #owed = new Set<string>()
 
   constructor(table: SharedTable, tokens: Tokens, clock: Clock) {
     this.#table = table
@@ -70,8 +72,8 @@ export class Sessions {
     userId: string,
     how: Opening,
   ): Promise<{ readonly session: Session; readonly token: string; readonly ended: readonly string[] }> {
-    await this.#prune()
     const now_ms = this.#clock.now_ms()
+    await this.#endToOpen([...this.#live.values()].filter((session) => session.expiresAt_ms <= now_ms))
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#keep(session)
@@ -82,9 +84,9 @@ export class Sessions {
     const place = all.findIndex(({ id }) => id === session.id)
     const isOverruled = (one: Session, at: number) =>
       at < place && !isSameIntroduction(one.introduction, session.introduction)
-    const ended = all.filter((one, at) => surplus.has(one) || isOverruled(one, at)).map(({ id }) => id)
-    await this.#end(ended)
-    return { session, token, ended }
+    const ended = all.filter((one, at) => surplus.has(one) || isOverruled(one, at))
+    await this.#endToOpen(ended)
+    return { session, token, ended: ended.map(({ id }) => id) }
   }
 
   /** Live ones of one user, or of all, oldest first. */
@@ -106,9 +108,21 @@ export class Sessions {
 
   /** The second factor is there: the session may do what its user may. */
   async lift(id: string): Promise<void> {
-    const session = this.#live.get(id)
-    if (session?.isLimited !== true) return
-    await this.#keep({ ...session, isLimited: false })
+    const lifted = (): RowChanges | undefined => {
+      const session = this.#live.get(id)
+      // One that has ended meanwhile, at whichever node, must not come back.
+      if (session?.isLimited !== true) return undefined
+      return { puts: [{ key: id, value: { ...session, isLimited: false } }], removed: [] }
+    }
+    try {
+      if (await this.#table.update(lifted)) this.#unkept.delete(id)
+    } catch (error) {
+      if (!isNoQuorum(error)) throw error
+      const changes = lifted()
+      if (changes === undefined) return
+      this.#unkept.add(id)
+      this.#take(changes)
+    }
   }
 
   /** A fresh token of a live session; it never outlives the session. */
@@ -157,15 +171,32 @@ export class Sessions {
     validity.endRights()
   }
 
-  /** Answers how many have ended. */
+  /** Answers how many have ended; those that could not be removed at an earlier call are removed with them. */
   async end(gone: (session: Session) => boolean): Promise<number> {
-    return this.#end([...this.#live.values()].filter(gone).map((session) => session.id))
+    const ended = [...this.#live.values()].filter(gone).map((session) => session.id)
+    const isOfOthers = ended.some((id) => !this.#unkept.has(id))
+    for (const id of ended) {
+      this.#forget(id)
+      this.#owed.add(id)
+    }
+    const owed = [...this.#owed]
+    if (owed.length === 0) return 0
+    try {
+      await this.#table.remove(owed)
+      for (const id of owed) this.#owed.delete(id)
+    } catch (error) {
+      if (isOfOthers || !isNoQuorum(error)) throw error
+    }
+    return ended.length
   }
 
-  async #end(ended: readonly string[]): Promise<number> {
-    for (const id of ended) this.#forget(id)
-    if (ended.length > 0) await this.#table.remove(ended)
-    return ended.length
+  /** Where somebody logs in, what has to end for it keeps nobody out. */
+  async #endToOpen(ended: readonly Session[]): Promise<void> {
+    if (ended.length === 0) return
+    const gone = new Set(ended)
+    await this.end((session) => gone.has(session)).catch((error: unknown) => {
+      if (!isNoQuorum(error)) throw error
+    })
   }
 
   /** People get in without a quorum as well: the session is then one of this node and this run of its daemon. */
@@ -174,7 +205,7 @@ export class Sessions {
       await this.#table.put(session.id, session)
       this.#unkept.delete(session.id)
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
+      if (!isNoQuorum(error)) throw error
       this.#unkept.add(session.id)
       this.#take({ puts: [{ key: session.id, value: session }], removed: [] })
     }
@@ -191,8 +222,10 @@ export class Sessions {
   #take({ puts, removed }: RowChanges): void {
     // Tokens that were verified hold the session as it was.
     if (puts.some(({ key }) => this.#live.has(key))) this.verifyAnew()
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` only
-    for (const { value } of puts) this.#learnSession(value as Session)
+    for (const { key, value } of puts) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` and `lift` only
+      if (!this.#owed.has(key)) this.#learnSession(value as Session)
+    }
     for (const key of removed) this.#forget(key)
   }
 
@@ -228,9 +261,6 @@ export class Sessions {
     this.#known.set(token, known)
     return known
   }
-
-  #prune(): Promise<number> {
-    const now_ms = this.#clock.now_ms()
-    return this.end((session) => session.expiresAt_ms <= now_ms)
-  }
 }
+
+const isNoQuorum = (error: unknown) => error instanceof ApiError && error.code === 'NO_QUORUM'

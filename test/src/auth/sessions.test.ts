@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createSigner } from 'fast-jwt'
 import t, { type Test } from 'tap'
 import { Sessions, SESSION_LIFE_MS, SESSIONS_PER_USER_MAX } from '../../../src/auth/sessions.ts'
-import type { RowChanges } from '../../../storage/config/config-store.ts'
+import type { RowChanges, SharedTable } from '../../../storage/config/config-store.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { validity } from '../../../src/base/validity.ts'
 import { TOKEN_LIFE_MS, Tokens } from '../../../src/auth/token.ts'
@@ -13,6 +13,14 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 const LOGIN = { via: 'password', address: '' } as const
+
+/** The table, written by way of `update` whatever is written. */
+const tableBy = (table: SharedTable, update: SharedTable['update']): SharedTable => ({
+  ...table,
+  update,
+  put: async (key, value) => void (await update(() => ({ puts: [{ key, value }], removed: [] }))),
+  remove: async (removed) => void (await update(() => ({ puts: [], removed }))),
+})
 
 function fixture(test: Test) {
   const folder = temporaryFolder(test, 'tokens')
@@ -52,6 +60,48 @@ t.test('one that was opened without a quorum is of this run, until it is kept', 
     store.sessions.entries().map(({ key }) => key),
     [kept.session.id],
   )
+})
+
+t.test(
+  'without a quorum people get in and out, and who was logged out is out everywhere when it is back',
+  async (test) => {
+    const { store, keyFile, clock, open } = fixture(test)
+    const elsewhere = open()
+    let hasQuorum = true
+    const update: SharedTable['update'] = (build) =>
+      hasQuorum ? store.sessions.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+    const sessions = new Sessions(tableBy(store.sessions, update), new Tokens(keyFile), clock)
+    await sessions.create('user-1', LOGIN)
+    clock.advance(SESSION_LIFE_MS - 1)
+    await sessions.create('user-2', LOGIN)
+    hasQuorum = false
+    const out = sessions.end(({ userId }) => userId === 'user-2')
+    await test.rejects(out, { code: 'NO_QUORUM' }, 'the other nodes do not know of it yet')
+    test.same([sessions.list('user-2').length, elsewhere.list('user-2').length], [0, 1])
+    clock.advance(1)
+    for (let n = 0; n <= SESSIONS_PER_USER_MAX; n++) {
+      const { token } = await sessions.create('user-3', LOGIN)
+      test.match(sessions.authenticate(token), { userId: 'user-3' })
+    }
+    test.equal(await sessions.end(({ userId }) => userId === 'user-3'), SESSIONS_PER_USER_MAX, 'nobody else has them')
+    hasQuorum = true
+    await sessions.end(() => false)
+    test.same([...store.sessions.entries()], [])
+  },
+)
+
+t.test('a session that ends elsewhere while its second factor is set up does not come back', async (test) => {
+  const { store, keyFile, clock, open } = fixture(test)
+  const elsewhere = open()
+  const update: SharedTable['update'] = async (build) => {
+    if (sessions.isLimited(made.session.id)) await elsewhere.end(() => true)
+    return store.sessions.update(build)
+  }
+  const sessions = new Sessions(tableBy(store.sessions, update), new Tokens(keyFile), clock)
+  const made = await elsewhere.create('user-1', { ...LOGIN, isLimited: true })
+  await sessions.lift(made.session.id)
+  test.equal(sessions.authenticate(made.token), 'expired')
+  test.same([...store.sessions.entries()], [])
 })
 
 t.test('ending a session revokes its tokens at once, also those already verified', async (test) => {
