@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import type { ConfigStore, RecordKey } from '../../storage/config/config-store.ts'
+import type { ConfigStore, RecordKey, Revision } from '../../storage/config/config-store.ts'
 import type { Actor } from '../context/actor.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { type Log, strangersLog } from '../base/log.ts'
 import type { ConfigView, RecordChange, Touched } from '../model/sections.ts'
+import { recordChanges } from '../config/views.ts'
 import { confinable } from '../model/confined.ts'
 import { Account } from './account.ts'
 import { ApiTokens, isOfToken, TOKEN_SESSION } from './api-tokens.ts'
@@ -67,6 +68,8 @@ export class AccessControl {
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
   /** Place of each endpoint in the table. */
   readonly #places: ReadonlyMap<string, number>
+  /** The newest revision as this start has found it, until what it ends has ended: a crash may have come first. */
+  #found: Revision | undefined
 
   private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
     const { store, running, endpoints, stateFolder, clock, log, amend } = parts
@@ -94,6 +97,7 @@ export class AccessControl {
     this.#permissions = new Permissions(endpoints, running, principals)
     store.follow((key) => this.#onChanged(key))
     this.#places = new Map(endpoints.map(({ name }, place) => [name, place]))
+    this.#found = store.revisions(1)[0]
   }
 
   static async open(parts: AccessParts): Promise<AccessControl> {
@@ -107,7 +111,14 @@ export class AccessControl {
    * alone the others would not have.
    */
   async endNobodys(): Promise<void> {
-    await this.sessions.end((session) => this.#isNobody(session))
+    const changes = this.#found === undefined ? [] : recordChanges(this.#found)
+    const at_ms = Date.parse(this.#found?.at ?? '')
+    const ended = new Set(changes.filter(endsSessions).map(({ id }) => id))
+    // Who has logged in since then has done so with the new password.
+    const isOlder = ({ userId, createdAt_ms }: Session) => ended.has(userId) && createdAt_ms < at_ms
+    await this.sessions.end((session) => this.#isNobody(session) || isOlder(session))
+    await this.#revokeOf(changes)
+    this.#found = undefined
   }
 
   #isNobody({ userId, introduction }: Session): boolean {
@@ -250,11 +261,15 @@ export class AccessControl {
     if (ended.size > 0) {
       await this.sessions.end((session) => ended.has(session.userId) && !this.account.isSpared(session.id))
     }
+    await this.#revokeOf(changes)
+  }
+
+  /** A user who comes back with a restore brings no token back. */
+  async #revokeOf(changes: readonly RecordChange[]): Promise<void> {
     const gone = changes
       .filter(({ section, after }) => OF_USERS.has(section) && after === undefined)
       .map(({ id }) => id)
-    if (gone.length === 0) return
-    await this.#apiTokens.revoke(({ userId }) => gone.includes(userId))
+    if (gone.length > 0) await this.#apiTokens.revoke(({ userId }) => gone.includes(userId))
   }
 }
 

@@ -162,3 +162,12 @@ export function recordChange(change: Change): RecordChange {
   const { section, key: id, before, after } = change
   return { section, id, before: before?.value, after: after?.value } as RecordChange
 }
+
+/** Of what is kept of an apply. */
+export function recordChanges({ changes }: Revision): readonly RecordChange[] {
+  return changes.map(
+    ({ section, key: id, before, after }) =>
+      // Sound: what revisions hold was a record of its section.
+      ({ section, id, before: before ?? undefined, after: after ?? undefined }) as RecordChange,
+  )
+}

@@ -1,12 +1,11 @@
-import type { Frozen, Revision, RevisionHeader } from '../../../storage/config/config-store.ts'
+import type { Frozen, RevisionHeader } from '../../../storage/config/config-store.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { RecordChange } from '../../model/sections.ts'
 import type { ApplyParts } from '../apply-parts.ts'
 import type { Enacted, Enactor } from '../enactor.ts'
 import type { Exclusive } from '../exclusive.ts'
 import { prepare } from '../turns.ts'
 import { verifyAll } from '../verify-all.ts'
-import { configView, frozenView, sideOf } from '../views.ts'
+import { configView, frozenView, recordChanges, sideOf } from '../views.ts'
 import { arm } from '../waiting.ts'
 import { decisionOn, refuseUnderWay, thaw } from './decision.ts'
 import type { OtherNodes, RolloutAnswer, RolloutQuestion } from './other-nodes.ts'
@@ -277,12 +276,4 @@ export class Participant {
   #failed(error: unknown): void {
     this.#parts.log.error('this node could not follow the others yet; it is tried again', { reason: String(error) })
   }
-}
-
-function recordChanges({ changes }: Revision): readonly RecordChange[] {
-  return changes.map(
-    ({ section, key: id, before, after }) =>
-      // Sound: what revisions hold was a record of its section.
-      ({ section, id, before: before ?? undefined, after: after ?? undefined }) as RecordChange,
-  )
 }

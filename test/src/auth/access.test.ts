@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../fixtures/folder.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { validity } from '../../../src/base/validity.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
-import { amendIn } from '../../fixtures/entries.ts'
+import { amendIn, promoteIn } from '../../fixtures/entries.ts'
 
 const PASSWORD = 'correct horse'
 const common = { effect: 'read', staged: false, summary: 's', message: 'm', handle: () => undefined } as const
@@ -295,4 +295,45 @@ t.test('a start writes nothing by itself; what a crash has left is ended when it
   test.same(left(), ['gone', 'here'])
   await access.endNobodys()
   test.same(left(), ['here'])
+})
+
+t.test('what an apply ends is ended after a crash that came right behind its promotion', async (test) => {
+  const { access, addUser, edit, store, clock, open } = await fixture(test)
+  const tokenOf = (userId: string) =>
+    access.account.createToken(askedBy({ userId, email: '', sessionId: access.sessions.list(userId)[0]?.id ?? '' }), {
+      name: 'backup',
+      endpoints: undefined,
+      expiresInDays: null,
+    })
+  for (const id of ['gone', 'renewed', 'here']) {
+    await addUser(id)
+    await tokenOf(id)
+  }
+  clock.advance(1000)
+  const passwordHash = await access.passwords.hash('another horse')
+  await edit((draft) => {
+    draft.section('users').remove('gone')
+    draft.section('users').merge('renewed', { passwordHash })
+  })
+  const at = new Date(clock.now_ms()).toISOString()
+  const header = { applyId: 'a', revision: store.revision + 1, by: 'tester', at, comment: '' }
+  await promoteIn(store, store.changes(), header)
+  clock.advance(1000)
+  // By who knows the new password already.
+  const { session } = await access.sessions.create('renewed', { via: 'password', address: '' })
+  const started = await open()
+  await started.endNobodys()
+  test.same(
+    started.sessions.list().map(({ userId }) => userId),
+    ['here', 'renewed'],
+  )
+  test.same([started.sessions.list('renewed')[0]?.id], [session.id])
+  test.same(
+    started.account
+      .tokens()
+      .map(({ userId }) => userId)
+      .toSorted(),
+    ['here', 'renewed'],
+    'a user that is restored brings no token back',
+  )
 })
