@@ -247,6 +247,9 @@ export class AccessControl {
   #onChanged(key: RecordKey | undefined): void {
     if (key !== undefined && OF_USERS.has(key.section)) this.#permissions.forget(key.key)
     else if (key === undefined || OF_RIGHTS.has(key.section)) this.#permissions.invalidate()
+    if (key !== undefined && key.section !== 'users') return
+    const hashOf = (userId: string) => this.#running.get('users', userId)?.passwordHash
+    this.sessions.endOutdated(hashOf, (id) => this.account.isSpared(id))
   }
 
   /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */

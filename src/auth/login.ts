@@ -147,7 +147,8 @@ export class Login implements LoginActor {
     how: Opening,
     isStillRight: () => boolean,
   ): Promise<SessionData> {
-    const { session, token, ended } = await this.#parts.sessions.create(id, how)
+    const passwordHash = this.#parts.running.get('users', id)?.passwordHash
+    const { session, token, ended } = await this.#parts.sessions.create(id, how, passwordHash)
     // What ends the sessions of a user has not seen one that was being written.
     if (!isStillRight()) {
       await this.#parts.sessions.end((other) => other.id === session.id)

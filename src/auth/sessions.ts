@@ -50,8 +50,11 @@ export class Sessions {
   /** By user, of people without a record: the newest session. */
   readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
-  /** Ids of those that were opened without a quorum: no store has them. */
-  readonly #unkept = new Set<string>()
+  /**
+   * Ids of those that were opened without a quorum: no store has them. With the hash of the password that counted then;
+   * '' for who has none here.
+   */
+  readonly #unkept = new Map<string, string>()
   /** Ids of those that have ended here and could not be removed: the store, and other nodes, have them yet. */
   readonly #owed = new Set<string>()
 
@@ -66,17 +69,18 @@ export class Sessions {
 
   /**
    * `ended` are the oldest of the user, where there are as many as there may be, and those that were opened when the
-   * identity provider said something else of the same person.
+   * identity provider said something else of the same person. `passwordHash` is the one of now, of local users.
    */
   async create(
     userId: string,
     how: Opening,
+    passwordHash = '',
   ): Promise<{ readonly session: Session; readonly token: string; readonly ended: readonly string[] }> {
     const now_ms = this.#clock.now_ms()
     await this.#endToOpen([...this.#live.values()].filter((session) => session.expiresAt_ms <= now_ms))
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
-    await this.#keep(session)
+    await this.#keep(session, passwordHash)
     // At once: who logs in again may end this one as soon as anything is waited for.
     const token = this.token(session.id)
     const all = this.list(userId)
@@ -120,7 +124,7 @@ export class Sessions {
       if (!isNoQuorum(error)) throw error
       const changes = lifted()
       if (changes === undefined) return
-      this.#unkept.add(id)
+      this.#unkept.set(id, this.#unkept.get(id) ?? '')
       this.#take(changes)
     }
   }
@@ -200,22 +204,39 @@ export class Sessions {
   }
 
   /** People get in without a quorum as well: the session is then one of this node and this run of its daemon. */
-  async #keep(session: Session): Promise<void> {
+  async #keep(session: Session, passwordHash: string): Promise<void> {
     try {
       await this.#table.put(session.id, session)
       this.#unkept.delete(session.id)
     } catch (error) {
       if (!isNoQuorum(error)) throw error
-      this.#unkept.add(session.id)
+      this.#unkept.set(session.id, passwordHash)
       this.#take({ puts: [{ key: session.id, value: session }], removed: [] })
     }
   }
 
   /** Keeps those that were opened without a quorum: since this node needs none, whoever has one stays logged in. */
   async keepAll(): Promise<void> {
-    for (const id of this.#unkept) {
+    for (const [id, passwordHash] of this.#unkept) {
       const session = this.#live.get(id)
-      if (session !== undefined) await this.#keep(session)
+      if (session !== undefined) await this.#keep(session, passwordHash)
+    }
+  }
+
+  /**
+   * Ends those that no store has and that were opened with another password than `hashOf` answers: whoever has changed
+   * it at another node, and ended all sessions of its user, has not seen them.
+   */
+  endOutdated(hashOf: (userId: string) => string | undefined, isSpared: (id: string) => boolean): void {
+    for (const [id, before] of this.#unkept) {
+      const now = hashOf(this.#live.get(id)?.userId ?? '')
+      if (before === '' || now === before) continue
+      if (now !== undefined && isSpared(id)) {
+        this.#unkept.set(id, now)
+        continue
+      }
+      this.#forget(id)
+      this.#owed.add(id)
     }
   }
 

@@ -337,3 +337,35 @@ t.test('what an apply ends is ended after a crash that came right behind its pro
     'a user that is restored brings no token back',
   )
 })
+
+t.test('a password that is changed at another node ends what this one has opened without a quorum', async (test) => {
+  const { access, addUser, store } = await fixture(test)
+  await addUser('ann')
+  await addUser('bob')
+  await access.sessions.end(() => true)
+  const logIn = async (id: string) => {
+    const { token } = await access.login.login({ email: `${id}@localhost`, password: PASSWORD }, '192.0.2.1')
+    return token
+  }
+  store.sessions.put = () => Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+  const [ann, bob] = [await logIn('ann'), await logIn('bob')]
+  test.same([...store.sessions.entries()], [])
+  // As it comes by the log, when there is a quorum again.
+  const renew = async (id: string, password: string) =>
+    amendIn(store, { section: 'users', scope: '', key: id }, { passwordHash: await access.passwords.hash(password) })
+  await amendIn(store, { section: 'users', scope: '', key: 'ann' }, { secondFactor: undefined })
+  test.match(access.authenticate(ann), { rights: { userId: 'ann' } }, 'anything else ends nothing')
+  await renew('ann', 'another horse')
+  test.match(access.authenticate(ann), { code: 'TOKEN_EXPIRED' })
+  test.match(access.authenticate(bob), { rights: { userId: 'bob' } })
+  await access.account.changePassword(
+    askedBy({ userId: 'bob', email: '', sessionId: access.sessions.list('bob')[0]?.id ?? '' }),
+    PASSWORD,
+    'another horse',
+  )
+  test.match(access.authenticate(bob), { rights: { userId: 'bob' } }, 'who changes it stays')
+  await amendIn(store, { section: 'users', scope: '', key: 'bob' }, { secondFactor: undefined })
+  test.match(access.authenticate(bob), { rights: { userId: 'bob' } })
+  await renew('bob', 'a third horse')
+  test.match(access.authenticate(bob), { code: 'TOKEN_EXPIRED' })
+})
