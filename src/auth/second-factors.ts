@@ -30,8 +30,13 @@ export class SecondFactors {
   constructor(table: SharedTable, clock: Clock) {
     this.#table = table
     this.#clock = clock
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` only
-    const learn = ({ key, value }: Put) => void this.#used.set(key, value as Used)
+    const learn = ({ key, value }: Put) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` only
+      const told = value as Used
+      // Nothing is used less than before: another node does not know what was used here without a quorum.
+      const { step, codes } = this.#used.get(key) ?? NOTHING
+      this.#used.set(key, { step: Math.max(told.step, step), codes: [...new Set([...told.codes, ...codes])] })
+    }
     for (const row of table.entries()) learn(row)
     table.follow(({ puts }) => puts.forEach(learn))
   }
@@ -47,7 +52,7 @@ export class SecondFactors {
       return await this.#table.update(spend)
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
-      // People get in without a quorum as well; then the other nodes do not learn that the code is used.
+      // People get in without a quorum as well; the other nodes learn that the code is used with the next one.
       const [row] = spend()?.puts ?? []
       if (row !== undefined) this.#used.set(row.key, row.value)
       return row !== undefined

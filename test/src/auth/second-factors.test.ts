@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
+import type { SharedTable } from '../../../storage/config/config-store.ts'
 import { newRecoveryCodes, recoveryHash } from '../../../src/auth/recovery-codes.ts'
 import { SecondFactors } from '../../../src/auth/second-factors.ts'
 import { hotp, newSecret } from '../../../src/auth/totp.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
@@ -11,7 +13,7 @@ function fixture(test: Test) {
   const codes = newRecoveryCodes()
   const factor = { secret: newSecret(), recoveryCodes: codes.map(recoveryHash), since: '' }
   const code = () => hotp(factor.secret, Math.floor(clock.now_ms() / 30_000))
-  return { clock, codes, factor, code, open: () => new SecondFactors(store.signIns, clock) }
+  return { store, clock, codes, factor, code, open: () => new SecondFactors(store.signIns, clock) }
 }
 
 t.test('a code is accepted once, also over a restart, and the next one again', async (test) => {
@@ -50,4 +52,22 @@ t.test('each recovery code is good for one login', async (test) => {
   for (const wrong of ['', 'AAAAA-AAAAA', '123456 ', 'x'.repeat(10_000)]) {
     test.notOk(await factors.accepts(factor, wrong))
   }
+})
+
+t.test('what was used without a quorum stays used, and the others learn of it with the next code', async (test) => {
+  const { store, open, clock, factor, codes } = fixture(test)
+  let hasQuorum = false
+  const update: SharedTable['update'] = (build) =>
+    hasQuorum ? store.signIns.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+  const cutOff = new SecondFactors({ ...store.signIns, update }, clock)
+  const [one = '', two = '', three = ''] = codes
+  test.ok(await cutOff.accepts(factor, one))
+  hasQuorum = true
+  const elsewhere = open()
+  test.ok(await elsewhere.accepts(factor, two))
+  test.notOk(await cutOff.accepts(factor, one))
+  test.equal(cutOff.recoveryCodesLeft(factor), 8)
+  test.ok(await cutOff.accepts(factor, three))
+  test.notOk(await elsewhere.accepts(factor, one))
+  test.notOk(await open().accepts(factor, one))
 })
