@@ -14,5 +14,6 @@ export type Verdict =
 
 /** Somebody else who knows users: the RADIUS servers of running. Never throws for what a server does. */
 export interface ExternalLogin {
-  authenticate(name: string, password: string): Promise<Verdict>
+  /** `place` is where the attempt comes from. */
+  authenticate(name: string, password: string, place: string): Promise<Verdict>
 }

@@ -162,7 +162,7 @@ export class Login implements LoginActor {
     const known = localUser(this.#parts.running, email)
     if (known !== undefined) return this.#judged(known, password, place)
     const [verdict] = await Promise.all([
-      external.authenticate(email, password),
+      external.authenticate(email, password, place),
       // The same work as for a local user.
       passwords.verify(undefined, password, place),
     ])

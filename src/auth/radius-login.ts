@@ -1,5 +1,5 @@
 import type { ExternalLogin, Verdict } from './external-login.ts'
-import { ApiError } from '../base/errors.ts'
+import { FairTurns } from '../base/fair-turns.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { RadiusConfig } from '../model/sign-in.ts'
@@ -10,31 +10,27 @@ import { groupValues, mappedGroups } from '../radius/group-attribute.ts'
 
 /** Each holds a socket, for as long as servers are silent. */
 export const LOGINS_MAX = 64
+export const WAITING_EACH_MAX = 16
+const WAITING_MAX = 256
 
 export interface RadiusLoginParts extends ClientParts {
   readonly running: ConfigView
 }
 
 /**
- * The RADIUS servers of running, as somebody who knows users. Refuses with RATE_LIMITED what would be too many at once.
+ * The RADIUS servers of running, as somebody who knows users. Refuses with RATE_LIMITED what would be too many at once:
+ * anybody may ask, and servers that are slow, or take their time to refuse, must not be kept busy from one place.
  */
 export function radiusLogin(parts: RadiusLoginParts): ExternalLogin {
   const client = new RadiusClient(parts)
-  let underWay = 0
+  const turns = new FairTurns({
+    concurrent: LOGINS_MAX,
+    waitingEach_max: WAITING_EACH_MAX,
+    waiting_max: WAITING_MAX,
+    busy: 'Too many logins at once; try again in a few seconds',
+  })
   return {
-    async authenticate(name, password) {
-      if (underWay >= LOGINS_MAX) {
-        throw new ApiError('RATE_LIMITED', 'Too many logins at once; try again in a few seconds', {
-          headers: { 'Retry-After': '2' },
-        })
-      }
-      underWay += 1
-      try {
-        return await judged(parts, client, name, password)
-      } finally {
-        underWay -= 1
-      }
-    },
+    authenticate: (name, password, place) => turns.run(place, () => judged(parts, client, name, password)),
   }
 }
 

@@ -2,8 +2,8 @@ import t, { type Test } from 'tap'
 import { silentLog } from '../../../src/base/log.ts'
 import type { ConfigView } from '../../../src/model/sections.ts'
 import type { RadiusConfig } from '../../../src/model/sign-in.ts'
-import { LOGINS_MAX, radiusLogin } from '../../../src/auth/radius-login.ts'
-import { CODE } from '../../../src/radius/packet.ts'
+import { LOGINS_MAX, radiusLogin, WAITING_EACH_MAX } from '../../../src/auth/radius-login.ts'
+import { CODE, decodePacket, TYPE, valuesOf } from '../../../src/radius/packet.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { answerTo, type Handler, radiusConfig, radiusServer, silentHost } from '../../simulators/radius-server.ts'
 import { viewOf } from '../../fixtures/view.ts'
@@ -13,7 +13,7 @@ const loginAt = (...configs: readonly RadiusConfig[]) =>
 
 async function verdictOf(test: Test, handle: Handler, more: Partial<RadiusConfig> = {}) {
   const { host } = await radiusServer(test, handle)
-  return loginAt(radiusConfig([host], more)).authenticate('nemo', 'arctangent')
+  return loginAt(radiusConfig([host], more)).authenticate('nemo', 'arctangent', '')
 }
 const says =
   (...groups: readonly string[]): Handler =>
@@ -23,7 +23,7 @@ const says =
 t.test('off: nothing stored, not enabled, or no servers', async (test) => {
   const host = await silentHost(test)
   for (const config of [[], [radiusConfig([host], { enabled: false })], [radiusConfig([])]]) {
-    test.same(await loginAt(...config).authenticate('nemo', 'arctangent'), { outcome: 'off' })
+    test.same(await loginAt(...config).authenticate('nemo', 'arctangent', ''), { outcome: 'off' })
   }
 })
 
@@ -52,7 +52,7 @@ t.test('what is applied while a server is asked counts', async (test) => {
   let next = before
   const running = { get: () => stored, list: () => [] } as unknown as ConfigView
   const login = radiusLogin({ running, log: silentLog })
-  const authenticate = (name: string, password: string) => login.authenticate(name, password)
+  const authenticate = (name: string, password: string) => login.authenticate(name, password, '')
   next = { ...before, groupMappings: [{ value: 'ops', groupId: 'g2' }] }
   test.same(await authenticate('nemo', 'arctangent'), { outcome: 'accepted', groups: ['g2'] })
   next = { ...before, enabled: false }
@@ -63,23 +63,35 @@ t.test('refused, and unreachable', async (test) => {
   const rejects: Handler = (request, reply) => reply(answerTo(request, { code: CODE.accessReject }))
   test.same(await verdictOf(test, rejects), { outcome: 'refused' })
   const config = radiusConfig([await silentHost(test)])
-  test.same(await loginAt(config).authenticate('nemo', 'arctangent'), { outcome: 'unreachable' })
+  test.same(await loginAt(config).authenticate('nemo', 'arctangent', ''), { outcome: 'unreachable' })
 })
 
-t.test('RATE_LIMITED: more logins at once than may wait', async (test) => {
-  const waiting: (() => void)[] = []
-  const { host } = await radiusServer(test, (request, reply) => waiting.push(() => reply(answerTo(request))))
-  const login = loginAt(radiusConfig([host], { timeout: 60 }))
-  const authenticate = (name: string, password: string) => login.authenticate(name, password)
-  const first = Array.from({ length: LOGINS_MAX }, () => authenticate('nemo', 'arctangent'))
-  const error = await refuses(test, 'RATE_LIMITED', authenticate('nemo', 'arctangent'))
-  test.match(error.details.headers, { 'Retry-After': /^\d+$/ })
-  while (waiting.length < LOGINS_MAX) await new Promise((resolve) => setTimeout(resolve, 10))
-  waiting.forEach((answer) => answer())
-  for (const verdict of await Promise.all(first)) test.equal(verdict.outcome, 'accepted')
-  waiting.length = 0
-  const next = authenticate('nemo', 'arctangent')
-  while (waiting.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
-  waiting.forEach((answer) => answer())
-  test.match(await next, { outcome: 'accepted' })
-})
+t.test(
+  'RATE_LIMITED: more logins at once from one place than may wait; who comes from another has a turn',
+  async (test) => {
+    const waiting: { name: string; answer: () => void }[] = []
+    const { host } = await radiusServer(test, (request, reply) => {
+      const name = String(valuesOf(decodePacket(request)?.attributes ?? [], TYPE.userName)[0])
+      waiting.push({ name, answer: () => reply(answerTo(request)) })
+    })
+    const login = loginAt(radiusConfig([host], { timeout: 60 }))
+    const authenticate = (name: string, place: string) => login.authenticate(name, 'arctangent', place)
+    const asked = async (count: number) => {
+      while (waiting.length < count) await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    const flood = Array.from({ length: LOGINS_MAX + WAITING_EACH_MAX }, () => authenticate('nemo', 'one place'))
+    const error = await refuses(test, 'RATE_LIMITED', authenticate('nemo', 'one place'))
+    test.match(error.details.headers, { 'Retry-After': /^\d+$/ })
+    const other = authenticate('ned', 'another place')
+    await asked(LOGINS_MAX)
+    waiting[0]?.answer()
+    waiting[1]?.answer()
+    await asked(LOGINS_MAX + 2)
+    test.ok(waiting.slice(LOGINS_MAX).some(({ name }) => name === 'ned'))
+    for (let n = 2; n < LOGINS_MAX + WAITING_EACH_MAX + 1; n++) {
+      await asked(n + 1)
+      waiting[n]?.answer()
+    }
+    for (const verdict of await Promise.all([...flood, other])) test.equal(verdict.outcome, 'accepted')
+  },
+)
