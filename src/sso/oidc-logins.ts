@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { cookieValue } from '../base/cookies.ts'
 import { ApiError } from '../base/errors.ts'
 import { FairTurns } from '../base/fair-turns.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, strangersLog } from '../base/log.ts'
 import { sameText } from '../base/same-text.ts'
 import type { SessionData } from '../context/actor.ts'
 import type { Asking } from '../context/asking.ts'
@@ -41,6 +41,7 @@ export interface OidcParts {
  */
 export class OidcLogins implements Oidc {
   readonly #parts: OidcParts
+  readonly #log: Log
   readonly #tickets: Tickets
   /** Each asks the provider, which may be slow. */
   readonly #turns = new FairTurns({
@@ -55,6 +56,8 @@ export class OidcLogins implements Oidc {
 
   constructor(parts: OidcParts) {
     this.#parts = parts
+    // Anybody may begin logins, and send answers.
+    this.#log = strangersLog(parts.log, parts.clock)
     this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
     this.#codes = new LoginCodes(parts.clock)
   }
@@ -76,7 +79,7 @@ export class OidcLogins implements Oidc {
       const cookie = `${COOKIE}=${ticket}; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=${LOGIN_MS / 1000}`
       return { location, cookie }
     } catch (error) {
-      this.#parts.log.error('the OpenID provider cannot be asked', { reason: reasonOf(error) })
+      this.#log.error('the OpenID provider cannot be asked', { reason: reasonOf(error) })
       throw new ApiError('INVALID_CREDENTIALS', 'The identity provider does not answer as it should; the log says why')
     }
   }
@@ -103,7 +106,7 @@ export class OidcLogins implements Oidc {
       return await provider.loggedIn(answer, this.#marksOf(requestId))
     } catch (error) {
       this.#tickets.failed(requestId)
-      this.#parts.log.warn('answer of the OpenID provider refused', { address, reason: reasonOf(error) })
+      this.#log.warn('answer of the OpenID provider refused', { address, reason: reasonOf(error) })
       throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
     }
   }

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import { cookieValue } from '../base/cookies.ts'
 import { ApiError } from '../base/errors.ts'
 import { FairTurns } from '../base/fair-turns.ts'
-import type { Log } from '../base/log.ts'
+import { type Log, strangersLog } from '../base/log.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { SamlConfig } from '../model/sign-in.ts'
@@ -37,6 +37,7 @@ export interface SamlParts {
  */
 export class SamlLogins implements Sso {
   readonly #parts: SamlParts
+  readonly #log: Log
   readonly #tickets: Tickets
   /** XML takes its time, and anybody may send some. */
   readonly #turns = new FairTurns({
@@ -51,6 +52,8 @@ export class SamlLogins implements Sso {
 
   constructor(parts: SamlParts) {
     this.#parts = parts
+    // Anybody may begin logins, and send answers.
+    this.#log = strangersLog(parts.log, parts.clock)
     this.#tickets = new Tickets(parts.clock, LOGIN_MS, FAILURES_MAX)
     this.#codes = new LoginCodes(parts.clock)
   }
@@ -93,7 +96,7 @@ export class SamlLogins implements Sso {
     )
     if ('problem' in verdict) {
       this.#tickets.failed(requestId)
-      this.#parts.log.warn('answer of the identity provider refused', {
+      this.#log.warn('answer of the identity provider refused', {
         address,
         reason: verdict.problem.slice(0, 200),
       })

@@ -3,6 +3,7 @@ import type { SessionData } from '../../../src/context/actor.ts'
 import { OidcLogins } from '../../../src/sso/oidc-logins.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
 import { oidcProvider } from '../../simulators/oidc-provider.ts'
 
@@ -46,4 +47,18 @@ t.test('five answers of one login may be wrong', async (test) => {
   const right = new URL(provider.authorize(location)).searchParams
   await test.rejects(logins.finish(asking, right, cookie), /has begun no such login/)
   test.equal(provider.asked.filter((path) => path === '/token').length, 5)
+})
+
+t.test('a provider that is down does not fill the log, however many logins are begun', async (test) => {
+  const provider = await oidcProvider(test)
+  const lines: unknown[] = []
+  const logins = new OidcLogins({
+    running: viewOf({ oidcConfigs: [{ id: 'cluster', ...provider.config, issuer: 'https://127.0.0.1:9' }] }),
+    clock: manualClock(),
+    log: { ...silentLog, error: (...said: unknown[]) => void lines.push(said) },
+    allowsLoopback: true,
+    login: { admitted: () => Promise.reject<SessionData>(new Error('nobody is let in')) },
+  })
+  for (let n = 0; n < 150; n++) await test.rejects(logins.begin(false), { code: 'INVALID_CREDENTIALS' })
+  test.equal(lines.length, 100, 'the others are counted')
 })
