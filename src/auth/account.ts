@@ -210,8 +210,13 @@ export class Account implements Accounts {
     if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
       throw new ApiError('NOT_FOUND', 'No second factor is being set up; begin with POST /localUsers/me/2fa')
     }
-    // Guessing gains nothing here: the secret was answered to whoever guesses.
-    if (stepOfCode(enrolment.secret, code, clock.now_ms(), 0) === undefined) {
+    // The secret was answered to who knows the password: another session must not guess its way to the recovery codes.
+    const isRight = await this.#proof.counted(
+      user.id,
+      'second factor',
+      async () => stepOfCode(enrolment.secret, code, clock.now_ms(), 0) !== undefined,
+    )
+    if (!isRight) {
       throw new ApiError(
         'TWO_FACTOR_INVALID',
         'The code is wrong: look at the clock of the device, and at the account it shows',

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { hotp } from '../../../src/auth/totp.ts'
 import { applianceFixture, ADMIN } from '../../fixtures/appliance.ts'
 
 /** What one does to the own account is tested through the API: test/src/resources/account.test.ts. */
@@ -21,3 +22,15 @@ t.test('an enrolment that was not confirmed leaves no second factor', async (tes
   })
   test.equal((await anonymous('POST', '/token', { body: ADMIN })).status, 200)
 })
+
+t.test(
+  'whoever has a session without its password does not guess the code that answers the recovery codes',
+  async (test) => {
+    const { call } = await applianceFixture(test)
+    const { json } = await call('POST', '/localUsers/me/2fa', { body: { password: ADMIN.password } })
+    const confirm = (code: string) => call('POST', '/localUsers/me/2fa/confirm', { body: { code } })
+    for (let n = 0; n < 5; n += 1) test.equal((await confirm('000000')).json.code, 'TWO_FACTOR_INVALID')
+    const right = hotp(json.data.secret, Math.floor(Date.now() / 30_000))
+    test.equal((await confirm(right)).json.code, 'RATE_LIMITED')
+  },
+)
