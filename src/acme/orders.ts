@@ -20,6 +20,7 @@ import type {
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { DnsRecords } from './dns-records.ts'
+import { LeftRecords } from './left-records.ts'
 import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
 
 const LOOK_EVERY_MS = 2_000
@@ -83,13 +84,11 @@ export class AcmeOrders {
   #restsUntil_ms = Number.NEGATIVE_INFINITY
   /** Orders that wait for DNS, on the monotonic clock. */
   readonly #waitsUntil_ms = new Map<string, number>()
-  /** When records that could not be removed are tried again, and after how many failures. */
-  readonly #tidies = new Map<string, { readonly failures: number; readonly at_ms: number }>()
-  /** Orders that had records made here: one that is deleted cannot say any more what there is to remove. */
-  readonly #presented = new Map<string, AcmeOrder>()
+  readonly #leftRecords: LeftRecords
 
   constructor(parts: AcmeOrdersParts) {
     this.#parts = parts
+    this.#leftRecords = new LeftRecords(parts)
     this.#looks = new Repeated('orders of certificates', () => this.look(), LOOK_EVERY_MS, parts.log)
   }
 
@@ -229,7 +228,7 @@ export class AcmeOrders {
     const now_ms = clock.now_ms()
     const { presentedAt_ms } = progress
     if (presentedAt_ms === undefined || presentedAt_ms > now_ms) {
-      this.#presented.set(order.id, { ...order, progress: { ...progress, answers: [...answers] } })
+      this.#leftRecords.note(order, [...(progress.leftovers ?? []), ...answers])
       const why = await this.#unlessClosed(records.present(order, answers).then((reason) => ({ reason })))
       if (why === undefined) return false
       if (why.reason === undefined) await this.#keep(order, { ...progress, presentedAt_ms: clock.now_ms() })
@@ -257,7 +256,7 @@ export class AcmeOrders {
   }
 
   #isTidyDue({ order, progress: { leftovers = [] } }: Found): boolean {
-    return leftovers.length > 0 && this.#parts.clock.monotonic_ms() >= (this.#tidies.get(order.id)?.at_ms ?? 0)
+    return leftovers.length > 0 && this.#leftRecords.isDue(order.id)
   }
 
   /** Removes the records of orders that are over, whatever became of them. */
@@ -266,36 +265,16 @@ export class AcmeOrders {
     if (found === undefined || !this.#isTidyDue(found)) return
     const { order, progress } = found
     const { leftovers = [], ...rest } = progress
-    const removed = await this.#unlessClosed(this.#removed(order, leftovers))
+    const removed = await this.#unlessClosed(this.#leftRecords.removed(order, leftovers))
     if (removed === undefined) return
-    this.#presented.delete(id)
     await this.#keep(order, removed.length === 0 ? rest : { ...rest, leftovers: [...removed] })
   }
 
-  /** Answers what is left, which is tried again later and later. */
-  async #removed(order: AcmeOrder, answers: readonly AcmeAnswer[]): Promise<readonly AcmeAnswer[]> {
-    const { clock, log, records } = this.#parts
-    const { left, why } = await records.remove(order, answers)
-    if (why === undefined) {
-      this.#tidies.delete(order.id)
-      return left
-    }
-    const failures = (this.#tidies.get(order.id)?.failures ?? 0) + 1
-    this.#tidies.set(order.id, { failures, at_ms: clock.monotonic_ms() + waitAfter_s(failures) * 1_000 })
-    log.warn('a record of DNS could not be removed; it is tried again', { order: order.name, reason: why })
-    return left
-  }
-
   async #tidyDeleted(): Promise<void> {
-    const isGone = (id: string) => this.#parts.agreed.get('acmeOrders', id) === undefined
-    for (const [id, order] of this.#presented) {
-      if (this.#end.signal.aborted) return
-      if (!isGone(id)) continue
-      this.#presented.delete(id)
-      await this.#unlessClosed(this.#removed(order, order.progress?.answers ?? []))
-    }
-    for (const waiting of [this.#waitsUntil_ms, this.#tidies])
-      for (const id of waiting.keys()) if (isGone(id)) waiting.delete(id)
+    await this.#unlessClosed(this.#leftRecords.removeOfDeleted(this.#end.signal))
+    const { agreed } = this.#parts
+    for (const id of this.#waitsUntil_ms.keys())
+      if (agreed.get('acmeOrders', id) === undefined) this.#waitsUntil_ms.delete(id)
   }
 
   async #install(found: Found, chain: string): Promise<void> {
@@ -311,7 +290,7 @@ export class AcmeOrders {
       if (refused !== undefined) return this.#fail(found, { reason: refused, isOver: false })
     }
     const left = leftoversOf(order, progress)
-    this.#tidies.delete(order.id)
+    this.#leftRecords.hurry(order.id)
     await this.#keep(order, { of: progress.of, issued: fingerprint, issuedAt_ms: clock.now_ms(), ...left })
     const { name } = order
     events.publish('certificate', { state: 'renewed', name: old.name, order: name, notAfter: validTo, fingerprint })
@@ -344,7 +323,7 @@ export class AcmeOrders {
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
     const wait_s = waitAfter_s(failures, retryAfter_s)
-    if (isOver) this.#tidies.delete(order.id)
+    if (isOver) this.#leftRecords.hurry(order.id)
     const kept = isOver ? { ...withoutTry(progress), ...leftoversOf(order, progress) } : progress
     await this.#keep(order, { ...kept, failures, failedAt_ms, wait_s, lastError: reason })
     const nextTry = new Date(failedAt_ms + wait_s * 1_000).toISOString()

@@ -73,6 +73,17 @@ t.test('without a script there is nothing to call', async (test) => {
   test.match(await records.present(order, ANSWERS), /there is no script any more/)
 })
 
+t.test('a script that nobody has time to start is a reason like any other', async (test) => {
+  const records = new DnsRecords({
+    agreed: viewOf({ healthChecks: [script] }),
+    clock: manualClock(0),
+    run: () => Promise.reject(new Error('too many wait')),
+  })
+  const why = /^The script \S+ was not started at (?:present|cleanup) _acme-challenge\.a\.test: .*too many wait/
+  test.match(await records.present(order, ANSWERS), why)
+  test.match(await records.remove(order, ANSWERS), { left: ANSWERS, why })
+})
+
 t.test('a slow script, and a provider that is down, hold up no turn', async (test) => {
   const many = Array.from({ length: 9 }, (_, at) => ({ name: `_acme-challenge.a.test`, value: `value ${at}` }))
   const slow = fixture()

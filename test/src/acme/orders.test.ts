@@ -403,6 +403,20 @@ t.test('an order that is deleted has its records removed by who made them', asyn
   test.same(made.calls.slice(2), ['present 2'], 'nothing is left of how long the one before it waited')
 })
 
+t.test('what an order that is deleted has left behind is tried again as well', async (test) => {
+  const made = dnsFixture(test, [ORDERED, { is: 'promised', answers: PROMISED }], { delay: 60 })
+  made.said.remove = 'it is down'
+  await made.orders.look()
+  made.stored.order = { ...made.stored.order, id: 'another' }
+  made.kept({ failures: 1, failedAt_ms: made.clock.now_ms(), wait_s: DAY_S })
+  await made.orders.look()
+  test.same(made.calls, ['present 2', 'remove 2'])
+  delete made.said.remove
+  made.clock.advance(300_000)
+  await made.orders.look()
+  test.same(made.calls.slice(2), ['remove 2'])
+})
+
 t.test('an order with nothing to do is found once in a look', async (test) => {
   let found = 0
   const made = fixture(test, [], {
