@@ -35,6 +35,8 @@ const APPLY_AGAIN_MS = 1_000
 const VISIBLE_WITHIN_S = 120
 const LOOK_FOR_RECORDS_MS = 5_000
 const LEFTOVERS_MAX = 1_000
+/** Half a day: a CA that does not say that it has lost an order, or decides nothing, is asked for another one. */
+const TRIES_OF_AN_ORDER = 8
 
 export interface AcmeOrdersParts {
   readonly store: Pick<ConfigStore, 'agreed'>
@@ -151,7 +153,7 @@ export class AcmeOrders {
       if (found === undefined || (!this.#isDue(found) && !this.#isTidyDue(found))) continue
       try {
         await inTurn(async () => {
-          await this.#work(id)
+          await this.#worked(id)
           await this.#tidy(id)
         })
       } catch (error) {
@@ -161,6 +163,17 @@ export class AcmeOrders {
       }
     }
     await this.#tidyDeleted()
+  }
+
+  /** What goes wrong with one order is a failure of that one: others have their turn, and the CA its rest. */
+  async #worked(id: string): Promise<void> {
+    try {
+      await this.#work(id)
+    } catch (error) {
+      const found = this.#due(id)
+      if (error instanceof Superseded || this.#end.signal.aborted || found === undefined) throw error
+      await this.#fail(found, { reason: String(error), isOver: false })
+    }
   }
 
   async #work(id: string): Promise<void> {
@@ -316,13 +329,14 @@ export class AcmeOrders {
 
   async #fail(
     { order, progress, certificate }: Found,
-    { reason: why, retryAfter_s, isOver }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
+    { reason: why, retryAfter_s, ...asked }: Pick<AcmeFailed, 'reason' | 'isOver'> & Partial<AcmeFailed>,
   ): Promise<void> {
     const { clock, events, log } = this.#parts
     const reason = why.slice(0, REASON_LENGTH_MAX)
     const failures = (progress.failures ?? 0) + 1
     const failedAt_ms = clock.now_ms()
     const wait_s = waitAfter_s(failures, retryAfter_s)
+    const isOver = asked.isOver || failures % TRIES_OF_AN_ORDER === 0
     if (isOver) this.#leftRecords.hurry(order.id)
     const kept = isOver ? { ...withoutTry(progress), ...leftoversOf(order, progress) } : progress
     await this.#keep(order, { ...kept, failures, failedAt_ms, wait_s, lastError: reason })

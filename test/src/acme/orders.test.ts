@@ -265,6 +265,44 @@ t.test('a CA is not asked for what could not be kept, and is left alone after a 
   test.equal(full.progress()?.lastError?.length, 2_000)
 })
 
+t.test(
+  'what goes wrong with one order is a failure of it: others have their turn, and the CA is not asked again at once',
+  async (test) => {
+    const long = fixture(test, [{ ...ORDERED, orderUrl: `https://ca.test/${'x'.repeat(5_000)}` }], {
+      async amend(_, change) {
+        const { progress } = change(long.stored.order)
+        if ((progress?.orderUrl?.length ?? 0) > 4_096) throw new Error('it does not fit its schema')
+        long.stored.order = { ...long.stored.order, ...(progress === undefined ? {} : { progress }) }
+      },
+    })
+    await long.orders.look()
+    test.match(long.progress(), { failures: 1, wait_s: 300, lastError: /does not fit/ })
+    test.match(long.events, [{ state: 'renewal failed' }])
+    long.clock.advance(60_000)
+    await long.orders.look()
+    test.equal(long.asked.length, 1)
+    long.clock.advance(240_000)
+    long.says.push(failed())
+    await long.orders.look()
+    test.match(long.progress(), { failures: 2 }, 'a failure of one gives no rest to all')
+  },
+)
+
+t.test('an order that fails again and again is given up for another one', async (test) => {
+  const { orders, says, asked, clock, kept, progress } = fixture(test, [])
+  kept({ orderUrl: ORDERED.orderUrl, accountUrl: ORDERED.accountUrl })
+  for (let tries = 1; tries <= 8; tries += 1) {
+    says.push(failed({ reason: 'serverInternal', isOver: false }))
+    await orders.look()
+    test.equal(progress()?.failures, tries)
+    test.equal(progress()?.orderUrl, tries < 8 ? ORDERED.orderUrl : undefined)
+    clock.advance(DAY_S * 1_000)
+  }
+  says.push(failed())
+  await orders.look()
+  test.equal(asked.at(-1)?.progress.orderUrl, undefined)
+})
+
 t.test('an end does not wait for a CA that does not answer', async (test) => {
   const asked = defer()
   const { orders, progress } = fixture(test, [], {
