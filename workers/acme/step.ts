@@ -84,12 +84,17 @@ interface Asked {
 
 /** Has the CA look at each name that it has not looked at. */
 async function answered(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
-  const { challenge: type, progress } = step
+  const { challenge: type, names, progress } = step
+  // A CA names a wildcard without its star.
+  const wanted = new Set(names.map((name) => name.replace(/^\*\./, '')))
   const asked: Asked[] = []
   for (const authorization of await client.getAuthorizations(order)) {
     const { status, identifier, challenges } = authorization
     if (status === 'invalid') return failed(refusalIn(authorization), true)
     if (status !== 'pending') continue
+    // What is shown of a name goes to a script as well.
+    if (!wanted.has(identifier.value.toLowerCase()))
+      return failed(`The CA asks for ${identifier.value}, which was not ordered`, true)
     const challenge = challenges.find((one) => one.type === type)
     if (challenge === undefined) return failed(`The CA offers no ${type} for ${identifier.value}`, true)
     asked.push({ name: identifier.value, challenge })

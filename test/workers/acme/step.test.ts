@@ -1,4 +1,6 @@
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { X509Certificate } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +9,7 @@ import type { AcmeStep, AcmeStepped } from '../../../src/model/acme.ts'
 import { thumbprintOf } from '../../../src/rules/acme.ts'
 import { stepOf } from '../../../workers/acme/step.ts'
 import { acmeAccount } from '../../fixtures/acme.ts'
+import { certificateMaker } from '../../fixtures/certificate-maker.ts'
 import { freePort } from '../../fixtures/traffic.ts'
 import { pebbleFixture, type PebbleOptions } from '../../system/pebble.ts'
 
@@ -123,4 +126,44 @@ t.test('what the CA will find is told before it is asked to look', async (test) 
   }
   const told = await step({ ...order, answers: [] }, { challenge: 'tls-alpn-01' })
   test.match(told, { is: 'waiting' }, 'now it looks')
+})
+
+t.test('a CA is shown nothing of names that were not ordered', async (test) => {
+  const { pair } = certificateMaker(test)
+  const root = pair({ name: 'root.test', isCa: true })
+  const { cert, key } = pair({ name: 'ca.test', issuer: root, names: 'IP:127.0.0.1' })
+  const asked: string[] = []
+  const server = createTlsServer({ cert, key }, ({ url = '' }, answer) => {
+    const { port } = server.address() as AddressInfo
+    const at = (path: string) => `https://127.0.0.1:${port}/${path}`
+    const said: Record<string, object> = {
+      '/directory': { newNonce: at('nonce'), newAccount: at('account'), newOrder: at('new-order') },
+      '/order': { status: 'pending', identifiers: [], authorizations: [at('authorization')], finalize: at('finalize') },
+      '/authorization': {
+        status: 'pending',
+        identifier: { type: 'dns', value: 'bank.test; reboot' },
+        challenges: [{ type: 'dns-01', url: at('challenge'), status: 'pending', token: 'token' }],
+      },
+    }
+    asked.push(url)
+    answer.writeHead(200, { 'replay-nonce': 'nonce', 'content-type': 'application/json' })
+    answer.end(JSON.stringify(said[url] ?? {}))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const at = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const account = acmeAccount('a', { directoryUrl: `${at}/directory`, caCertificate: root.cert })
+  const kind = { challenge: 'dns-01', keyType: 'ec256', allowsLoopback: true } as const
+  const names = ['*.site.test']
+  const progress = { orderUrl: `${at}/order`, accountUrl: `${at}/account/1` }
+  test.match(await stepOf({ account, names, ...kind, progress }), {
+    is: 'failed',
+    isOver: true,
+    reason: 'The CA asks for bank.test; reboot, which was not ordered',
+  })
+  test.match(await stepOf({ account, names, ...kind, progress: { ...progress, answers: [] } }), { is: 'failed' })
+  test.notOk(asked.includes('/challenge'))
 })
