@@ -57,7 +57,7 @@ export class Alerts implements AlertsActor {
   readonly #silences: Silences
   readonly #looks: Repeated
   #compiled: Compiled
-  #stopEvents: () => void = () => undefined
+  readonly #stopEvents: () => void
   #looking: Promise<void> | undefined
   /** What is to be written, by its keys: undefined removes. It stays here while the disk is full. */
   readonly #unwritten = new Map<string, Put | undefined>()
@@ -89,11 +89,12 @@ export class Alerts implements AlertsActor {
       log,
     })
     this.#compiled = this.#compile()
+    // At once: what a start takes back, or finds, happens before anything is looked at.
+    this.#stopEvents = parts.events.subscribe((event) => this.#compiled.events.take(event))
     this.#looks = new Repeated('alerts', () => this.look(), LOOK_EVERY_MS, log)
   }
 
   start(): void {
-    this.#stopEvents = this.#parts.events.subscribe((event) => this.#compiled.events.take(event))
     this.#outbox.wake()
     this.#looks.start()
   }

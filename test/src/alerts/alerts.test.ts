@@ -138,6 +138,16 @@ t.test('events are told by rules for them', async (test) => {
   await alerts.close()
 })
 
+t.test('what happens before it is looked for the first time is told', async (test) => {
+  const rules = [alertRule({ type: 'event', events: ['apply'] })]
+  const { alerts, state } = fixture(test, { running: viewOf({ alertTargets: [chat()], alertRules: rules }) })
+  state.publish({ id: 1, at: '', kind: 'apply', data: { state: 'reverted', by: 'ann', revision: 7 } })
+  alerts.start()
+  await alerts.look()
+  test.match(alerts.list(), [{ text: /reverted/ }])
+  await alerts.close()
+})
+
 t.test('what is the cluster’s is told by one node; that it has no majority, by each itself', async (test) => {
   const { alerts, state, settled, sent } = fixture(test, { isSpeaker: () => false })
   state.trouble = [TROUBLE, { object: { type: 'quorum', id: 'n1', name: 'lb-1' }, text: 'no majority' }]
