@@ -75,7 +75,12 @@ export class Outbox {
   readonly #underway = new Set<Promise<void>>()
   #next: number
   #settling: Promise<void> = Promise.resolve()
+  /** Since when each message waits, on the monotonic clock: one that is set makes nothing older. */
+  readonly #since_ms = new WeakMap<AlertMessage, number>()
+  /** Nothing is begun any more. */
   #isClosed = false
+  /** Nothing is noted any more. */
+  #isOver = false
 
   constructor(kept: readonly Kept[], dropped: ReadonlyMap<string, number>, parts: OutboxParts) {
     this.#parts = parts
@@ -86,7 +91,10 @@ export class Outbox {
   }
 
   #take(kept: Kept): void {
-    this.#kept.set(kept.message.id, kept)
+    const { message } = kept
+    const { clock } = this.#parts
+    this.#kept.set(message.id, kept)
+    this.#since_ms.set(message, clock.monotonic_ms() - Math.max(0, clock.now_ms() - Date.parse(message.at)))
     for (const [targetId, { outcome }] of Object.entries(kept.targets))
       if (outcome === 'waiting') this.#queueOf(targetId).waiting.push(kept)
   }
@@ -165,7 +173,7 @@ export class Outbox {
         targetId,
         batch.map(({ message }) => message),
       )
-      if (this.#isClosed) return
+      if (this.#isOver) return
       if (sent === undefined)
         return await this.#drop(targetId, queue, queue.waiting.length, 'the target is off or gone')
       const { taken, failure } = sent
@@ -188,6 +196,7 @@ export class Outbox {
   }
 
   #rest(targetId: string, queue: Queue, retryAfter_s: number | undefined): void {
+    if (this.#isClosed) return
     const doubled_ms = Math.min(WAIT_MS_MAX, WAIT_FIRST_MS * 2 ** Math.min(20, queue.failures - 1))
     const wait_ms = Math.max(doubled_ms, Math.min(retryAfter_s ?? 0, RETRY_AFTER_S_MAX) * 1_000)
     queue.nextTry_ms = this.#parts.clock.now_ms() + wait_ms
@@ -209,8 +218,8 @@ export class Outbox {
 
   /** The oldest go first: who comes back wants to hear what is so now. */
   async #dropSurplus(targetId: string, queue: Queue): Promise<void> {
-    const oldest = new Date(this.#parts.clock.now_ms() - AGE_MS_MAX).toISOString()
-    const old = queue.waiting.findIndex(({ message }) => message.at >= oldest)
+    const oldest_ms = this.#parts.clock.monotonic_ms() - AGE_MS_MAX
+    const old = queue.waiting.findIndex(({ message }) => (this.#since_ms.get(message) ?? oldest_ms) >= oldest_ms)
     if (old !== 0 && queue.waiting.length > 0)
       await this.#drop(targetId, queue, old < 0 ? queue.waiting.length : old, 'it waited for a day')
     const surplus = queue.waiting.length - WAITING_MAX
@@ -274,5 +283,6 @@ export class Outbox {
     this.#isClosed = true
     for (const queue of this.#queues.values()) clearTimeout(queue.timer)
     await Promise.race([Promise.all(this.#underway), patience])
+    this.#isOver = true
   }
 }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Kept, Outbox } from '../../../src/alerts/outbox.ts'
 import type { Put } from '../../../storage/config/config-store.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { AlertMessage, Sent } from '../../../src/model/alerts.ts'
 import { alertMessage } from '../../fixtures/alert-targets.ts'
@@ -131,6 +132,37 @@ t.test('what waits is bounded in number and age, and nothing is lost in silence'
   outbox.wake()
   await until(() => outbox.queue('a')?.delivered === 1)
   test.equal(outbox.queue('a')?.dropped, 1_500)
+})
+
+t.test('a clock that is set ahead makes nothing older', async (test) => {
+  let [isRefused, ahead_ms] = [true, 0]
+  const clock = manualClock()
+  const { outbox, add } = fixture(
+    async (targetId, messages) => (isRefused ? REFUSED : TAKEN(targetId, messages)),
+    undefined,
+    { ...clock, now_ms: () => clock.now_ms() + ahead_ms },
+  )
+  await add(3)
+  await until(() => outbox.queue('a')?.nextTry_ms !== undefined)
+  ahead_ms = 5 * 365 * 86_400_000
+  isRefused = false
+  outbox.wake()
+  await until(() => outbox.queue('a')?.waiting.length === 0)
+  test.match(outbox.queue('a'), { delivered: 3, dropped: 0 })
+})
+
+t.test('what a target has taken while the daemon ends is not sent again', async (test) => {
+  const taken = defer<Sent>()
+  const { outbox, add, rows } = fixture(() => taken.promise)
+  await add(2)
+  const closed = outbox.close(new Promise(() => undefined))
+  taken.resolve({ taken: 1, failure: { stage: 'send', reason: 'no' } })
+  await closed
+  test.match(
+    [...rows.values()],
+    [{ targets: { a: { outcome: 'delivered' } } }, { targets: { a: { outcome: 'waiting' } } }],
+  )
+  test.equal(outbox.queue('a')?.timer, undefined, 'nothing is tried again')
 })
 
 t.test('for a target that is off or gone nothing waits', async (test) => {
