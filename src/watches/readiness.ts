@@ -49,11 +49,13 @@ export class Readiness {
   #instances: { readonly of: string; readonly all: readonly Instance[] } | undefined
   #why: string | undefined = 'it has not looked yet'
   #turn: Promise<void> = Promise.resolve()
+  /** Looks that are under way or wait for their turn. */
+  #looking = 0
   #hasStarted = false
 
   constructor(parts: ReadinessParts) {
     this.#parts = parts
-    this.#looks = new Repeated('whether this node is ready', () => this.look(), LOOK_EVERY_MS, parts.log)
+    this.#looks = new Repeated('whether this node is ready', () => this.#lookUnlessBusy(), LOOK_EVERY_MS, parts.log)
   }
 
   async start(): Promise<void> {
@@ -86,9 +88,15 @@ export class Readiness {
 
   /** One after the other, so that what was told last is what was seen last. */
   look(): Promise<void> {
-    const looked = this.#turn.then(() => this.#look())
+    this.#looking += 1
+    const looked = this.#turn.then(() => this.#look()).finally(() => (this.#looking -= 1))
     this.#turn = looked.catch(() => undefined)
     return looked
+  }
+
+  /** Another node may take longer to answer than it is until the next look: then there is a next one. */
+  async #lookUnlessBusy(): Promise<void> {
+    if (this.#looking === 0) await this.look()
   }
 
   async #look(): Promise<void> {

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { PlanResult, Step } from '../../../src/drivers/driver.ts'
-import { Readiness } from '../../../src/watches/readiness.ts'
+import { Readiness, type ReadinessParts } from '../../../src/watches/readiness.ts'
 import { frontend, l4Frontend } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 import { viewOf } from '../../fixtures/view.ts'
@@ -9,11 +11,13 @@ import { pair, PAIR } from '../drivers/vrrp/vrrp-records.ts'
 
 const DONE: PlanResult = { ok: true, done: 1, recorded: 0, warnings: [] }
 
+interface Given extends Partial<Pick<ReadinessParts, 'hasReadyOther'>> {
+  readonly nodeIds?: readonly string[]
+  readonly layer4?: boolean
+}
+
 /** The first of a pair that serves on a floating IP. */
-function fixture({
-  nodeIds = PAIR,
-  layer4 = false,
-}: { readonly nodeIds?: readonly string[]; readonly layer4?: boolean } = {}) {
+function fixture({ nodeIds = PAIR, layer4 = false, ...more }: Given = {}) {
   const files = new Map<string, string>()
   const state = { haproxy: true, keepalived: true, isLeaving: false, hasReadyOther: true, result: DONE }
   const clock = manualClock()
@@ -40,6 +44,7 @@ function fixture({
     keepalivedRuns: () => state.keepalived,
     isLeaving: () => state.isLeaving,
     hasReadyOther: async () => state.hasReadyOther,
+    ...more,
     clock,
     log: silentLog,
   })
@@ -87,6 +92,27 @@ t.test('in maintenance addresses go to another node, and stay where there is non
   test.equal(readiness.why, 'it is in maintenance')
   state.hasReadyOther = false
   test.same(await told(), READY)
+})
+
+t.test('looks do not wait for each other while another node takes its time to answer', async (test) => {
+  let asked = 0
+  const [isAsked, answer] = [defer(), defer()]
+  const { readiness, state } = fixture({
+    async hasReadyOther() {
+      asked += 1
+      isAsked.resolve()
+      await answer.promise
+      return true
+    },
+  })
+  await readiness.start()
+  test.teardown(() => readiness.close())
+  state.isLeaving = true
+  await isAsked.promise
+  await sleep(1_000)
+  answer.resolve()
+  await readiness.yield('all')
+  test.equal(asked, 2, 'what is given away is told at once')
 })
 
 t.test('what is given away is given away for three seconds', async (test) => {
