@@ -38,7 +38,8 @@ export interface TableSharingParts {
   readonly files: Pick<ClusterFiles, 'haproxy'>
   readonly members: Pick<Members, 'all' | 'get'>
   readonly clock: Pick<Clock, 'monotonic_ms'>
-  readonly lookUp?: (host: string) => Promise<string | undefined>
+  /** All addresses; none of a name that nobody knows just now. */
+  readonly lookUp?: (host: string) => Promise<readonly string[]>
 }
 
 /** Whom this node shares stick tables with, as its files and the log say it. */
@@ -80,8 +81,10 @@ export class TableSharing {
     const known = this.#known.get(host)
     const now_ms = this.#parts.clock.monotonic_ms()
     if (known !== undefined && now_ms - known.at_ms < LOOKED_UP_EVERY_MS) return known.ip
-    // Where nobody knows it just now, it is where it was.
-    const ip = (await (this.#parts.lookUp ?? addressOf)(host)) ?? known?.ip
+    const found = await (this.#parts.lookUp ?? addressesOf)(host)
+    // It is where it was also where nobody knows it just now: resolvers turn lists around, and each change is a reload.
+    const isThere = known?.ip !== undefined && (found.length === 0 || found.includes(known.ip))
+    const ip = isThere ? known.ip : found[0]
     this.#known.set(host, { ip, at_ms: now_ms })
     return ip
   }
@@ -94,6 +97,7 @@ const isSharing = (member: Member): member is SharingMember =>
   member.haproxy !== undefined && haproxyPort(member) <= PORT_MAX
 
 /** Nodes that are reached by a name listen at IPv4. */
-async function addressOf(host: string): Promise<string | undefined> {
-  return (await lookup(host, { family: 4 }).catch(() => undefined))?.address
+async function addressesOf(host: string): Promise<readonly string[]> {
+  const found = await lookup(host, { family: 4, all: true }).catch(() => [])
+  return found.map(({ address }) => address)
 }

@@ -38,14 +38,28 @@ t.test('a node makes a key once, and tells the others what it shows', async (t) 
   t.equal(members.get('a')?.haproxy, certificate, 'the one that it has, where the others have lost it')
 })
 
+t.test('a node whose name has several addresses stays at the one it was found at', async (t) => {
+  const { members, files, clock, add, show } = await fixture(t)
+  const answers = [['192.0.2.3', '192.0.2.4'], ['192.0.2.4', '192.0.2.3'], ['192.0.2.4']]
+  const lookUp = async () => answers.shift() ?? []
+  const sharing = new TableSharing({ own: () => OWN, files, members, clock, lookUp })
+  await add('a', '1', { host: '192.0.2.1' })
+  await show()
+  await add('c', '3', { host: 'lb3.test', haproxy: 'certificate of c\n' })
+  for (const ip of ['192.0.2.3', '192.0.2.3', '192.0.2.4']) {
+    t.match(await sharing.now(), { others: [{ id: 'c', ip }] }, 'each other one would be a reload of HAProxy')
+    clock.advance(60_000)
+  }
+})
+
 t.test('tables are shared with those that have told what they show', async (t) => {
   const { members, files, clock, add, show } = await fixture(t)
   const looked: string[] = []
   const lookUp = async (host: string) => {
     looked.push(host)
-    return answers.shift()
+    return answers.shift() ?? []
   }
-  const answers: (string | undefined)[] = [undefined, '192.0.2.3', undefined, '192.0.2.33']
+  const answers = [[], ['192.0.2.3'], [], ['192.0.2.33']]
   const state: { own: OwnMembership | undefined } = { own: OWN }
   const sharing = new TableSharing({ own: () => state.own, files, members, clock, lookUp })
   await add('a', '1', { host: '192.0.2.1' })
