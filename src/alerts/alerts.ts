@@ -102,8 +102,22 @@ export class Alerts implements AlertsActor {
   async close(): Promise<void> {
     this.#looks.stop()
     this.#stopEvents()
-    await this.#looking
+    // What failed is told by who looked.
+    await this.#looking?.catch(() => undefined)
+    await this.#lookAtLastEvents()
     await this.#outbox.close(new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref()))
+  }
+
+  /** Events are heard of once. Everything else is so at the next start as well; by now much of this node has ended. */
+  async #lookAtLastEvents(): Promise<void> {
+    const { events, rules } = this.#compiled
+    const others = [...rules.values()].filter(({ when }) => when.type !== 'event')
+    try {
+      this.#decide([events], new Set(others.map(({ id }) => id)))
+      await this.#write()
+    } catch (error) {
+      this.#parts.log.warn('the last events before the end are not told', { reason: String(error) })
+    }
   }
 
   look(): Promise<void> {
@@ -119,17 +133,17 @@ export class Alerts implements AlertsActor {
       for (const key of gone) this.#unwritten.set(key, undefined)
       this.#outbox.wake()
     }
-    this.#lookAt()
+    this.#decide(this.#compiled.conditions)
     const left = this.#compiled.events.takeLeft() + this.#book.takeLeft()
     if (left > 0) log.warn('there is more than can be alerted of', { count: left })
     await this.#write()
   }
 
-  #lookAt(): void {
-    const { conditions, rules } = this.#compiled
+  /** `unlooked`: keys of what these conditions do not look at. */
+  #decide(conditions: readonly Conditions[], unlooked: ReadonlySet<string> = new Set()): void {
     this.#book.begin()
     const unknown = conditions.flatMap((one) => one.look(this.#book.met))
-    this.#book.end(rules, new Set(unknown.map(unknownKey)))
+    this.#book.end(this.#compiled.rules, new Set([...unlooked, ...unknown.map(unknownKey)]))
     for (const group of this.#book.takeToTell()) this.#tell(group)
     const { puts, removed } = this.#book.takeChanges()
     for (const put of puts) this.#unwritten.set(put.key, put)

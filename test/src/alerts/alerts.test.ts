@@ -148,6 +148,38 @@ t.test('what happens before it is looked for the first time is told', async (tes
   await alerts.close()
 })
 
+t.test('what happens after the last look is told all the same, and nothing else is decided then', async (test) => {
+  const store = openStore(test)
+  const rules = [alertRule({ type: 'event', events: ['node'] }, { id: 'events' }), RULE]
+  const running = viewOf({ alertTargets: [chat()], alertRules: rules })
+  const { alerts, state } = fixture(test, { running }, store)
+  state.trouble = [TROUBLE]
+  await alerts.look()
+  state.publish({ id: 1, at: '', kind: 'node', data: { state: 'haproxy down', reason: 'gone' } })
+  state.trouble = []
+  await alerts.close()
+  const next = fixture(test, { running }, store).alerts
+  test.match(next.list(), [
+    { kind: 'event', state: 'firing', deliveries: [{ phase: 'firing' }] },
+    { kind: 'cluster', state: 'firing', deliveries: [{ phase: 'firing' }] },
+  ])
+})
+
+t.test('an end on a full disk is an end', async (test) => {
+  const { alerts: table, silences } = openStore(test)
+  const write = () => Promise.reject(new Error('disk full'))
+  const rules = [alertRule({ type: 'event', events: ['node'] })]
+  const running = viewOf({ alertTargets: [chat()], alertRules: rules })
+  const { alerts, state } = fixture(test, {
+    running,
+    store: { alerts: { ...table, write }, silences, runningVersion: 1 },
+  })
+  state.publish({ id: 1, at: '', kind: 'node', data: { state: 'haproxy down', reason: 'gone' } })
+  const looked = test.rejects(alerts.look(), /disk full/)
+  await alerts.close()
+  await looked
+})
+
 t.test('what is the cluster’s is told by one node; that it has no majority, by each itself', async (test) => {
   const { alerts, state, settled, sent } = fixture(test, { isSpeaker: () => false })
   state.trouble = [TROUBLE, { object: { type: 'quorum', id: 'n1', name: 'lb-1' }, text: 'no majority' }]
