@@ -65,7 +65,7 @@ export function closeEnvironment(environment: Environment): Promise<void> {
     throw new Error('the store is closed')
   }
   for (const database of [environment, ...(OPENED.get(environment) ?? [])])
-    for (const read of READS) Object.defineProperty(database, read, { value })
+    for (const read of READS) Object.defineProperty(database, read, { value, configurable: true })
   return environment.close()
 }
 

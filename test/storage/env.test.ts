@@ -50,6 +50,7 @@ t.test('whoever reads while it is closed is refused, and nothing else comes of i
   refused()
   await Promise.all([written, closed])
   refused()
+  await closeEnvironment(environment)
 })
 
 t.test(
