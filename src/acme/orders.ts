@@ -112,10 +112,21 @@ export class AcmeOrders {
   }
 
   async renew(id: string): Promise<void> {
-    const { order, progress } = this.#require(id)
-    const { failures: _, failedAt_ms: __, wait_s: ___, lastError: ____, ...kept } = progress
-    await this.#keep(order, { ...kept, asked: true })
+    // A step of the order may be kept in the same moment: what is asked for is asked of what there is behind it.
+    while (!(await this.#ask(this.#require(id))));
     void this.#looks.now()
+  }
+
+  /** Answers whether it is kept. */
+  async #ask({ order, progress }: Found): Promise<boolean> {
+    const { failures: _, failedAt_ms: __, wait_s: ___, lastError: ____, ...kept } = progress
+    try {
+      await this.#keep(order, { ...kept, asked: true })
+      return true
+    } catch (error) {
+      if (error instanceof Superseded) return false
+      throw error
+    }
   }
 
   #require(id: string): Found {

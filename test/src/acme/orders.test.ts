@@ -124,6 +124,22 @@ t.test('it is renewed at two thirds of the life, once', async (test) => {
   test.equal(progress()?.issuedAt_ms, clock.now_ms())
 })
 
+t.test('a renewal may be asked for in the moment in which a step is kept', async (test) => {
+  let faster = (): unknown => undefined
+  const parts = fixture(test, [], {
+    amend: async (_, change) => {
+      faster()
+      faster = () => undefined
+      parts.stored.order = { ...parts.stored.order, ...change(parts.stored.order) }
+    },
+  })
+  const { orders, kept, progress } = parts
+  kept({ failures: 3, lastError: 'no' })
+  faster = () => kept({ orderUrl: ORDERED.orderUrl })
+  await orders.renew('o')
+  test.match(progress(), { asked: true, orderUrl: ORDERED.orderUrl, failures: undefined })
+})
+
 t.test('failures wait longer and longer, as the CA says, and keep what may still come', async (test) => {
   const { orders, says, asked, events, clock, progress } = fixture(test, [ORDERED, failed({ isOver: false })])
   await orders.look()
