@@ -115,9 +115,4 @@ export class Editing {
   between<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T> {
     return this.#store.edit(build)
   }
-
-  /** Resolves when every edit that was begun is written, or has failed. */
-  settled(): Promise<void> {
-    return this.#store.edit(() => ({ result: undefined }))
-  }
 }
