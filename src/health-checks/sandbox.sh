@@ -83,8 +83,9 @@ boxed() {
   set -- bwrap --unshare-user --unshare-pid --unshare-ipc --unshare-uts --die-with-parent --new-session \
     --hostname check --chdir / --clearenv --setenv PATH "$PATH" --setenv LC_ALL C \
     --dev /dev --ro-bind /usr /usr --size 16777216 --tmpfs /tmp "$@"
-  if [ "$(id -u)" = 0 ]; then
-    account=$(id -u fulcrum-check 2>/dev/null || echo 65534)
+  if [ "$EUID" = 0 ]; then
+    account=65534
+    while IFS=: read -r name _ id _; do [ "$name" != fulcrum-check ] || account=$id; done </etc/passwd
     set -- setpriv --reuid="$account" --regid="$account" --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs "$@"
   fi
   # In place of the shell: it ends with the process that waits for it. What the caller wants read comes by standard input.
@@ -108,9 +109,16 @@ for word; do
   --*=/*) [ ! -f "${word#*=}" ] || set -- --ro-bind-try "${word#*=}" "${word#*=}" "$@" ;;
   esac
 done
-boxed "$@"
+# bubblewrap says on descriptor 6 how the check ended, if there was a sandbox for it: in a pipe that is opened for both, so
+# that bubblewrap stays a child of this process and ends with it.
+exec 6<> <(:)
+boxed --json-status-fd 6 "$@"
 status=$?
 [ "$status" -ne 0 ] || exit 0
+while read -r -t 0 -u 6; do
+  read -r said <&6
+  case $said in *'"exit-code"'*) exit "$status" ;; esac
+done
 if possible 2>/dev/null; then exit "$status"; fi
 problem='There can be no sandbox on this machine, so nothing was checked'
 echo "$problem" >&2

@@ -215,6 +215,31 @@ t.test('a script that is no program fails', { skip }, async (test) => {
   test.not((await run(test, '#!/no/such/interpreter\n')).status, 0)
 })
 
+t.test('what fails is run once, and no second sandbox is made to tell why', { skip }, (test) => {
+  const folder = temporaryFolder(test, 'one-sandbox')
+  const text = readFileSync(SANDBOX, 'utf8').replace('export PATH=', `export PATH=${folder}:`)
+  writeFileSync(join(folder, 'sandbox'), text, { mode: 0o755 })
+  const counts = `#!/bin/sh\nPATH=/usr/bin:/bin\necho made >>${folder}/made\nexec bwrap "$@"\n`
+  writeFileSync(join(folder, 'bwrap'), counts, { mode: 0o755 })
+  spawnSync('chmod', ['777', folder])
+  const ended = (script: string) => {
+    writeFileSync(join(folder, 'script'), script)
+    writeFileSync(join(folder, 'made'), '', { mode: 0o666 })
+    spawnSync('chmod', ['666', join(folder, 'made')])
+    const words = ['check', '5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
+    const { status, stdout, stderr } = spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
+    return { status, output: stdout + stderr, made: readFileSync(join(folder, 'made'), 'utf8') }
+  }
+  test.strictSame(ended('#!/bin/sh\necho no >&2\nexit 7\n'), { status: 7, output: 'no\n', made: 'made\n' })
+  test.strictSame(ended('#!/bin/sh\nkill -9 $$\n'), { status: 137, output: '', made: 'made\n' })
+  test.match(
+    ended('#!/bin/sh\nls -l /proc/self/fd\nexit 1\n').output.match(/ -> /g)?.length,
+    4,
+    'its own three, and the folder',
+  )
+  test.end()
+})
+
 t.test(
   'where there can be no sandbox, nothing is run: probe and test say so, a check keeps servers as they are',
   (test) => {

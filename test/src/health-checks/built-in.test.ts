@@ -27,7 +27,7 @@ t.test('all of them are there, and the sandbox', async (test) => {
     builtInChecks().map(({ id }) => id),
     BUILT_IN_CHECKS,
   )
-  test.strictSame(isSyntax('sh', SANDBOX).stderr, '')
+  test.strictSame(isSyntax('bash', SANDBOX).stderr, '')
 })
 
 t.test('an id names a built-in check first', async (test) => {
