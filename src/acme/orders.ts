@@ -163,10 +163,12 @@ export class AcmeOrders {
       const found = this.#find(id)
       if (found === undefined || (!this.#isDue(found) && !this.#isTidyDue(found))) continue
       try {
-        await inTurn(async () => {
+        const isOurs = await inTurn(async () => {
           await this.#worked(id)
           await this.#tidy(id)
         })
+        // There is one turn for all orders.
+        if (!isOurs) break
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
         this.#restsUntil_ms = clock.monotonic_ms() + REST_MS

@@ -249,6 +249,28 @@ t.test('nothing is asked of a CA that would get no answer, nor while another nod
   test.same([waiting.asked, waiting.progress()], [[], undefined])
 })
 
+t.test('a node that does not get the turn of all orders asks for it once in a look', async (test) => {
+  let asked = 0
+  const { orders, stored } = fixture(test, [], {
+    agreed: {
+      get: (section, id) => view().get(section, id),
+      list: (section) => view().list(section),
+    },
+    inTurn: async () => {
+      asked += 1
+      return false
+    },
+  })
+  const view = (): ConfigView =>
+    viewOf({
+      acmeAccounts: [ACCOUNT],
+      acmeOrders: ['one', 'two', 'three'].map((id) => ({ ...stored.order, id })),
+      certificates: [stored.certificate],
+    })
+  await orders.look()
+  test.equal(asked, 1)
+})
+
 t.test('what somebody else has changed meanwhile is not written over', async (test) => {
   const made = fixture(test, [], {
     async step() {
