@@ -50,6 +50,9 @@ export function responseAround(assertion: string, claims: Claims): string {
   return `<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_response" Version="2.0" IssueInstant="${at(0)}" Destination="${acsUrlOf(baseUrl)}" InResponseTo="${inResponseTo}"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">${issuer}</saml:Issuer><samlp:Status><samlp:StatusCode Value="${status}"/></samlp:Status>${assertion}</samlp:Response>`
 }
 
+const RSA_SHA256 = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'
+const SHA256 = 'http://www.w3.org/2001/04/xmlenc#sha256'
+
 /** An identity provider of the test: it says whatever the test wants, and signs it. */
 export async function samlProvider(test: Test) {
   const folder = temporaryFolder(test, 'idp')
@@ -65,16 +68,16 @@ export async function samlProvider(test: Test) {
   const privateKey = readFileSync(keyFile, 'utf8')
   const certificate = readFileSync(certificateFile, 'utf8')
 
-  const signed = (xml: string, element = 'Assertion') => {
+  const signed = (xml: string, element = 'Assertion', { algorithm = RSA_SHA256, digest = SHA256 } = {}) => {
     const signer = new SignedXml({
       privateKey,
-      signatureAlgorithm: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+      signatureAlgorithm: algorithm,
       canonicalizationAlgorithm: 'http://www.w3.org/2001/10/xml-exc-c14n#',
     })
     const path = `//*[local-name(.)='${element}']`
     signer.addReference({
       xpath: path,
-      digestAlgorithm: 'http://www.w3.org/2001/04/xmlenc#sha256',
+      digestAlgorithm: digest,
       transforms: ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', 'http://www.w3.org/2001/10/xml-exc-c14n#'],
     })
     signer.computeSignature(xml, { location: { reference: `${path}/*[local-name(.)='Issuer']`, action: 'after' } })

@@ -19,6 +19,8 @@ export interface SamlOutline {
   readonly destination: string | undefined
   /** Codes of the top level; one in an answer that keeps to the standard. */
   readonly statusCodes: readonly (string | undefined)[]
+  /** What signatures say that they are made with, wherever they are; '' for one that says nothing. */
+  readonly algorithms: readonly string[]
 }
 
 /**
@@ -29,13 +31,14 @@ export function samlOutline(xml: string): SamlOutline | { readonly problem: stri
   const scan = new Scan(xml)
   const problem = scan.run()
   if (problem !== undefined) return { problem }
-  const { destination, statusCodes } = scan
-  return { destination, statusCodes }
+  const { destination, statusCodes, algorithms } = scan
+  return { destination, statusCodes, algorithms }
 }
 
 class Scan {
   destination: string | undefined
   readonly statusCodes: (string | undefined)[] = []
+  readonly algorithms: string[] = []
   readonly #xml: string
   /** Names without prefixes. */
   readonly #path: string[] = []
@@ -97,6 +100,7 @@ class Scan {
     const place = this.#path.join(' ')
     if (place === 'Response') this.destination = attributes.get('Destination')
     if (place === 'Response Status StatusCode') this.statusCodes.push(attributes.get('Value'))
+    if (/(?:^| )(?:Signature|Digest)Method$/.test(place)) this.algorithms.push(attributes.get('Algorithm') ?? '')
   }
 }
 

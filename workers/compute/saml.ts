@@ -24,6 +24,14 @@ const AGE_MS_MAX = 5 * 60_000
 const RESPONSE_LENGTH_MAX = 200_000
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
+/** With SHA-1, a signature may fit something else as well (NIST SP 800-131A: disallowed since 2013). */
+const ALGORITHMS = new Set([
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+  'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1',
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+])
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,189}$/
 
 async function provider(parties: SamlParties, requestId: string): Promise<SAML> {
@@ -70,6 +78,8 @@ export async function judgeSamlResponse(
   const problem = 'problem' in outline ? outline.problem : whyNotMeant(outline, parties)
   if (problem !== undefined) return { problem }
   if (!xml.includes('SignatureValue>')) return { problem: 'it has no signature' }
+  if ('algorithms' in outline && !outline.algorithms.every((algorithm) => ALGORITHMS.has(algorithm)))
+    return { problem: 'the identity provider has to sign it with RSA and SHA-256 or SHA-512' }
   try {
     const judge = await provider(parties, requestId)
     const { profile } = await judge.validatePostResponseAsync({ SAMLResponse: response })

@@ -7,12 +7,21 @@ const RESPONSE = `<?xml version="1.0"?>
 `
 
 t.test('what an answer says around its assertion', async (test) => {
-  const outline = { destination: 'https://a/?b=c&d', statusCodes: ['Success'] }
+  const outline = { destination: 'https://a/?b=c&d', statusCodes: ['Success'], algorithms: [] }
   test.same(samlOutline(RESPONSE), outline)
   test.same(samlOutline(`\uFEFF${RESPONSE}`), outline)
-  test.same(samlOutline('<Response/>'), { destination: undefined, statusCodes: [] })
+  test.same(samlOutline('<Response/>'), { destination: undefined, statusCodes: [], algorithms: [] })
   const inside = '<Response><Assertion><Status><StatusCode Value="Success"/></Status></Assertion></Response>'
-  test.same(samlOutline(inside), { destination: undefined, statusCodes: [] }, 'elsewhere it does not count')
+  test.same(
+    samlOutline(inside),
+    { destination: undefined, statusCodes: [], algorithms: [] },
+    'elsewhere it does not count',
+  )
+})
+
+t.test('what signatures are made with, by whatever prefix and wherever', async (test) => {
+  const methods = '<d:SignatureMethod Algorithm="a"/><x><DigestMethod Algorithm="b"></DigestMethod></x><DigestMethod/>'
+  test.match(samlOutline(`<r>${methods}<SignatureMethods Algorithm="c"/></r>`), { algorithms: ['a', 'b', ''] })
 })
 
 t.test('what no answer needs is refused before a library reads it', async (test) => {

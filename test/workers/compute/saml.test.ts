@@ -60,6 +60,20 @@ t.test('what is not signed by the provider, or not for us, or not now, is refuse
   await refused('a refusal', encoded(responseAround('', { ...GOOD, status: denied })))
 })
 
+t.test('what is signed with SHA-1 is refused, and what is signed with SHA-512 is not', async (test) => {
+  const { refused, judge, signed } = await fixture(test)
+  const said = (algorithm: string, digest: string) =>
+    encoded(responseAround(signed(assertionOf(GOOD), 'Assertion', { algorithm, digest }), GOOD))
+  const [old, more, encryption] = ['2000/09/xmldsig#', '2001/04/xmldsig-more#', '2001/04/xmlenc#'].map(
+    (place) => `http://www.w3.org/${place}`,
+  )
+  await refused('its signature', said(`${old}rsa-sha1`, `${encryption}sha256`), /has to sign it with RSA and SHA-256/)
+  await refused('its digest', said(`${more}rsa-sha256`, `${old}sha1`), /has to sign it with RSA and SHA-256/)
+  const disguised = Buffer.from(said(`${old}rsa-sha1`, `${encryption}sha256`), 'base64').toString()
+  await refused('disguised', encoded(disguised.replace('rsa-sha1', 'rsa&#45;sha1')), /has to sign it/)
+  test.same(await judge(said(`${more}rsa-sha512`, `${encryption}sha512`)), { email: 'jane@example.org' })
+})
+
 t.test('an answer that is no success, or sent elsewhere, is refused though its assertion is good', async (test) => {
   const { refused, judge, response, signed } = await fixture(test)
   const good = signed(assertionOf(GOOD))
