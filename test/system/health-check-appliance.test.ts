@@ -1,17 +1,9 @@
 import t from 'tap'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../fixtures/daemon.ts'
 import { startAppliance } from './appliance-container.ts'
 import { containerObstacle } from './container.ts'
 
 const skip = containerObstacle() ?? false
-
-async function eventually<T>(read: () => Promise<T>, isIt: (value: T) => boolean): Promise<T> {
-  for (let round = 0; ; round++) {
-    const value = await read()
-    if (isIt(value) || round > 300) return value
-    await sleep(100)
-  }
-}
 
 const SCRIPT = `#!/bin/bash
 # @param {"name":"word","type":"string","default":"a default"}
@@ -51,11 +43,11 @@ t.test(
     test.equal(applied.status, 200, JSON.stringify(applied))
     const health = async () =>
       ((await api.request('GET', `/ipvsDirector/rips/${rip}`)).data as { health: string }).health
-    test.equal(await eventually(health, (now) => now === 'up'), 'up', await journal())
+    test.equal(await until('the result', health, (now) => now === 'up'), 'up', await journal())
     await machine.run('systemctl', 'stop', 'ssh')
-    test.equal(await eventually(health, (now) => now === 'down'), 'down')
+    test.equal(await until('the result', health, (now) => now === 'down'), 'down')
     await machine.run('systemctl', 'start', 'ssh')
-    test.equal(await eventually(health, (now) => now === 'up'), 'up')
+    test.equal(await until('the result', health, (now) => now === 'up'), 'up')
     test.equal(await output('stat', '-c', '%a', '/etc/haproxy/fulcrum-checks'), '755')
   },
 )

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { HealthCheckSetting } from '../../src/model/health-check.ts'
 import type { ConfigView } from '../../src/model/sections.ts'
 import { backend, frontend, realServer } from '../fixtures/config.ts'
+import { until } from '../fixtures/daemon.ts'
 import { ownCheck } from '../fixtures/health-check.ts'
 import { sandboxProblem } from '../fixtures/sandbox.ts'
 import { viewOf } from '../src/drivers/haproxy/records.ts'
@@ -37,14 +37,6 @@ async function origin(test: Test, port = 0) {
   }
   test.teardown(stop)
   return { told, stop, port: (server.address() as AddressInfo).port }
-}
-
-async function until<T>(read: () => T | Promise<T>, isIt: (value: T) => boolean): Promise<T> {
-  for (let round = 0; ; round++) {
-    const value = await read()
-    if (isIt(value) || round > 600) return value
-    await sleep(50)
-  }
 }
 
 const TELLS = '#!/bin/bash\n(exec 3<>"/dev/tcp/$3/$4" && printf "%s\\n" "$@" >&3) 2>/dev/null || exit 7\n'
@@ -93,6 +85,7 @@ t.test(
     test.match(await apply(undefined, configuration(port, unhurried({ parameters: { word } }))), { ok: true })
     test.match(
       await until(
+        'the result',
         () => row(ask),
         ({ check }) => check.includes('PROCOK'),
       ),
@@ -102,16 +95,17 @@ t.test(
     const whole = `${words.join('\n')}\n`
     test.equal(
       await until(
+        'the words',
         () => told.find((text) => text.length === whole.length),
         (text) => text !== undefined,
       ),
       whole,
     )
     stop()
-    const down = await until(() => row(ask), isDownFor(/PROCERR 7/))
+    const down = await until('the result', () => row(ask), isDownFor(/PROCERR 7/))
     test.match(down, { status: 'DOWN', check: /PROCERR 7/ })
     await origin(test, port)
-    test.match(await until(() => row(ask), isUp), { status: 'UP' })
+    test.match(await until('the result', () => row(ask), isUp), { status: 'UP' })
   },
 )
 
@@ -121,6 +115,7 @@ t.test('another text and other values are used without a reload', { skip }, asyn
   const first = configuration(port, unhurried())
   test.match(await apply(undefined, first), { ok: true })
   await until(
+    'the words',
     () => told,
     (all) => all.join('').includes('--word=a default'),
   )
@@ -129,19 +124,20 @@ t.test('another text and other values are used without a reload', { skip }, asyn
   const second = configuration(port, unhurried({ parameters: { word: 'other' } }))
   test.match(await apply(first, second), { ok: true })
   await until(
+    'the words',
     () => told,
     (all) => all.join('').includes('--word=other'),
   )
   const third = configuration(port, unhurried({ parameters: { word: 'other' } }), '#!/bin/sh\nexit 9\n')
   test.match(await apply(second, third), { ok: true })
-  test.match(await until(() => row(ask), isDownFor(/PROCERR 9/)), { status: 'DOWN', check: /PROCERR 9/ })
+  test.match(await until('the result', () => row(ask), isDownFor(/PROCERR 9/)), { status: 'DOWN', check: /PROCERR 9/ })
   test.match(await ask('show proc'), /master +0 \[failed: 0\]/, 'no reload at all')
 })
 
 t.test('a script that hangs fails, and holds up nothing', { skip }, async (test) => {
   const { apply, ask } = haproxyFixture(test)
   test.match(await apply(undefined, configuration(await freePort(), own(), '#!/bin/sh\nsleep 3600\n')), { ok: true })
-  test.match(await until(() => row(ask), isDownFor(/PROCTOUT/)), { status: 'DOWN', check: /PROCTOUT/ })
+  test.match(await until('the result', () => row(ask), isDownFor(/PROCTOUT/)), { status: 'DOWN', check: /PROCTOUT/ })
 })
 
 t.test('a reload in the middle of a check keeps the server as it was', { skip }, async (test) => {
@@ -150,12 +146,14 @@ t.test('a reload in the middle of a check keeps the server as it was', { skip },
   const first = configuration(port, own())
   test.match(await apply(undefined, first), { ok: true })
   await until(
+    'the result',
     () => row(ask),
     ({ check }) => check.includes('PROCOK'),
   )
   test.match(await apply(first, first, 'reload'), { ok: true })
   test.match(
     await until(
+      'the result',
       () => row(ask),
       ({ check }) => check.includes('PROCOK'),
     ),
@@ -174,6 +172,7 @@ t.test(
     const second = configuration(there.port, own())
     test.match(await apply(first, second), { ok: true })
     await until(
+      'the words',
       () => there.told,
       (all) => all.length > 0,
     )
@@ -187,6 +186,7 @@ t.test(
     })
     test.match(await apply(second, third), { ok: true })
     const stat = await until(
+      'the result',
       () => ask('@1 show stat'),
       (text) => /^b,r2,.*PROCOK/m.test(text),
     )
@@ -223,12 +223,13 @@ for (const [id, { answers }] of Object.entries(GREETINGS)) {
     test.match(await apply(undefined, configuration(port, setting)), { ok: true })
     test.match(
       await until(
+        'the result',
         () => row(ask),
         ({ check }) => check.startsWith('L7OK'),
       ),
       { status: 'UP' },
     )
     stop()
-    test.match(await until(() => row(ask), isDownFor(/L4CON/)), { status: 'DOWN', check: /L4CON/ })
+    test.match(await until('the result', () => row(ask), isDownFor(/L4CON/)), { status: 'DOWN', check: /L4CON/ })
   })
 }

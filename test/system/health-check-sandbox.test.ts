@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { until } from '../fixtures/daemon.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { SANDBOX, sandboxProblem } from '../fixtures/sandbox.ts'
 
@@ -48,12 +49,12 @@ function processes(mark: string): readonly string[] {
     }
   })
 }
-async function gone(mark: string): Promise<boolean> {
-  for (let round = 0; round < 100; round++) {
-    if (processes(mark).length === 0) return true
-    await sleep(50)
-  }
-  return false
+async function gone(mark: string): Promise<void> {
+  await until(
+    'their end',
+    () => processes(mark),
+    ({ length }) => length === 0,
+  )
 }
 let count = 0
 /** A number of seconds that no other process here sleeps. */
@@ -63,14 +64,14 @@ t.test('a script that hangs is killed in time', { skip }, async (test) => {
   const mark = unlike()
   const { status } = await run(test, `#!/bin/sh\ntrap "" TERM INT HUP\nsleep ${mark}\n`, { seconds: 1 })
   test.equal(status, 137)
-  test.ok(await gone(mark))
+  await gone(mark)
 })
 
 t.test('what a script leaves running, in a session of its own as well, ends with it', { skip }, async (test) => {
   const mark = unlike()
   const script = `#!/bin/bash\nsetsid -f sleep ${mark}\n(trap "" HUP TERM; sleep ${mark}) & disown\nexit 0\n`
   test.equal((await run(test, script)).status, 0)
-  test.ok(await gone(mark))
+  await gone(mark)
 })
 
 t.test('one signal to the process that was started ends all of it', { skip }, async (test) => {
@@ -80,7 +81,7 @@ t.test('one signal to the process that was started ends all of it', { skip }, as
   const child = spawn(SANDBOX, ['check', '60', join(folder, 'script'), '0', '0', '127.0.0.1', '80'])
   while (processes(mark).length < 2) await sleep(20)
   child.kill('SIGTERM')
-  test.ok(await gone(mark))
+  await gone(mark)
 })
 
 t.test('a fork bomb stays in its box', { skip }, async (test) => {
@@ -89,7 +90,7 @@ t.test('a fork bomb stays in its box', { skip }, async (test) => {
   const { output, status } = await run(test, script, { seconds: 2 })
   test.ok(Number(output.trim() === '' ? 0 : output.trim().split('\n').at(-1)) <= 64, output.slice(-80))
   test.not(status, 0)
-  test.ok(await gone(mark))
+  await gone(mark)
   test.equal(spawnSync('true').status, 0, 'others start programs as before')
 })
 

@@ -2,10 +2,9 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import { daemonFixture } from '../fixtures/daemon.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort, httpServer } from '../fixtures/traffic.ts'
 
 /** A haproxy.cfg, and what Fulcrum makes of it: two HAProxys that are asked the same. */
@@ -130,17 +129,7 @@ t.test('what is imported answers as the file did', async (test) => {
   test.same([notUnderstood, certificates], [[], []])
   const { planId } = await daemon.data('POST', '/config/plan', { document })
   await daemon.data('PUT', `/config/plans/${planId}/apply`)
-  for (const port of ports)
-    for (let tries = 0; tries < 100; tries++) {
-      if (
-        await ask(port, { path: '/' }).then(
-          () => true,
-          () => false,
-        )
-      )
-        break
-      await wait(50)
-    }
+  for (const port of ports) await until('an answer', () => ask(port, { path: '/' }).catch(() => undefined), Boolean)
   for (const asked of REQUESTS) test.same(await ask(ports[2], asked), await ask(ports[0], asked), JSON.stringify(asked))
   test.same(await ask(ports[3], { path: '/x' }), await ask(ports[1], { path: '/x' }))
   test.match(await ask(ports[2], { path: '/api' }), { status: 200, body: { name: 'api', site: 'shop' } })

@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, get } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { daemonFixture } from '../fixtures/daemon.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
@@ -53,13 +52,13 @@ const asked = (port: number) =>
   })
 
 /** Until the leader alone is asked, several times in a row. */
-async function follows(port: number, leader: string): Promise<boolean> {
-  for (let [tries, row] = [0, 0]; tries < 400; tries++) {
-    row = (await asked(port)) === leader ? row + 1 : 0
-    if (row === 10) return true
-    await wait(25)
-  }
-  return false
+async function follows(port: number, leader: string): Promise<void> {
+  let row = 0
+  await until(
+    `only ${leader} to be asked`,
+    async () => (row = (await asked(port)) === leader ? row + 1 : 0),
+    (now) => now === 10,
+  )
 }
 
 t.test('whoever leads gets the writes, as in the file, and so it stays when another one joins', async (test) => {
@@ -77,8 +76,8 @@ t.test('whoever leads gets the writes, as in the file, and so it stays when anot
   await daemon.data('PUT', `/config/plans/${planId}/apply`)
   for (const leader of ['127.0.0.1', '127.0.0.2']) {
     state.leader = leader
-    test.ok(await follows(theirs, leader), `the file: ${leader}`)
-    test.ok(await follows(ours, leader), `imported: ${leader}`)
+    await follows(theirs, leader)
+    await follows(ours, leader)
   }
 
   const [backend] = await daemon.data('GET', '/layer7proxy/backends')
@@ -87,7 +86,8 @@ t.test('whoever leads gets the writes, as in the file, and so it stays when anot
   const { changes } = await daemon.data('GET', '/services/pending')
   test.same(new Set(changes.map(({ effect }: { effect: string }) => effect)), new Set(['reload']))
   await daemon.data('PUT', '/services/apply')
-  test.ok(await follows(ours, '127.0.0.2'), 'one that joins is asked at that port as well')
+  // One that joins is asked at that port as well.
+  await follows(ours, '127.0.0.2')
   state.leader = '127.0.0.3'
-  test.ok(await follows(ours, '127.0.0.3'))
+  await follows(ours, '127.0.0.3')
 })

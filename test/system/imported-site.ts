@@ -2,12 +2,11 @@ import { execFile, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { linesOf } from '../../src/haproxy-cfg/lines.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
-import type { Daemon } from '../fixtures/daemon.ts'
+import { type Daemon, until } from '../fixtures/daemon.ts'
 import { freePort, httpServer, isListening } from '../fixtures/traffic.ts'
 
 /** A haproxy.cfg on this machine: its own addresses and origins in the place of those that it was written for. */
@@ -226,5 +225,5 @@ async function become(daemon: Daemon, document: Readonly<Record<string, unknown>
 }
 
 async function listens(port: number): Promise<void> {
-  for (let tries = 0; tries < 200 && !(await isListening(port)); tries++) await wait(50)
+  await until('a listener', () => isListening(port), Boolean)
 }

@@ -6,7 +6,7 @@ import { createServer, get, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../../fixtures/daemon.ts'
 
 export interface HaproxyFixture {
   readonly directory: string
@@ -55,14 +55,6 @@ function ask(path: string, text: string): Promise<string> {
     socket.on('error', reject)
     socket.end(`${text}\n`)
   })
-}
-
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await condition()) return
-    await sleep(25)
-  }
-  throw new Error('the condition did not come true in ten seconds')
 }
 
 function fetchOnce(port: number): Promise<number> {
@@ -133,11 +125,9 @@ export async function createHaproxy(): Promise<HaproxyFixture> {
     statsSocket,
     async start() {
       child = spawn('haproxy', ['-W', '-S', `${masterSocket},mode,600`, '-f', config], { stdio: 'ignore' })
-      await until(() => existsSync(masterSocket) && existsSync(statsSocket))
-      await until(async () => {
-        const text = await ask(masterSocket, 'show proc').catch(() => '')
-        return /^\d+\s+worker/m.test(text)
-      })
+      await until('its sockets', () => existsSync(masterSocket) && existsSync(statsSocket), Boolean)
+      const processes = () => ask(masterSocket, 'show proc').catch(() => '')
+      await until('a worker', processes, (text) => /^\d+\s+worker/m.test(text))
       await notePids()
     },
     kill,
