@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
@@ -76,8 +77,16 @@ export class Demo {
     const frontendPort = known?.frontendPort ?? apart?.frontend ?? (await freePort(PREFERRED_PORT))
     const url = `http://127.0.0.1:${frontendPort}/`
     const originPorts = apart?.origins ?? (await this.#startOrigins(known?.originPorts ?? [0, 0], url))
-    if (known === undefined) await this.#create(originPorts, frontendPort)
-    return url
+    if (known !== undefined) return url
+    try {
+      await this.#create(originPorts, frontendPort)
+      return url
+    } catch (error) {
+      // Somebody else may have been faster to take the port, such as another daemon that is tried out.
+      if (apart !== undefined || (await isFree(frontendPort))) throw error
+      this.close()
+      return await this.#start()
+    }
   }
 
   async #startOrigins(ports: readonly [number, number], url: string): Promise<readonly [number, number]> {
@@ -189,16 +198,20 @@ function stage(draft: Draft, record: DemoRecord): void {
 }
 
 /** The preferred port when nobody has it, else one the system chooses. */
-function freePort(preferred: number): Promise<number> {
-  const attempt = (port: number) =>
-    new Promise<number>((resolve, reject) => {
-      const server = createServer()
-      server.once('error', reject)
-      server.listen(port, '127.0.0.1', () => {
-        const address = server.address()
-        const bound = typeof address === 'object' && address !== null ? address.port : port
-        server.close(() => resolve(bound))
-      })
-    })
-  return attempt(preferred).catch(() => attempt(0))
+const freePort = (preferred: number): Promise<number> => bound(preferred).catch(() => bound(0))
+
+const isFree = (port: number): Promise<boolean> =>
+  bound(port).then(
+    () => true,
+    () => false,
+  )
+
+/** Listens there for a moment; 0 has the system choose. */
+async function bound(port: number): Promise<number> {
+  const server = createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : port
 }

@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import t from 'tap'
+import { Demo } from '../../../src/appliance/demo.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { Editing } from '../../../src/config/editing.ts'
+import { configView } from '../../../src/config/views.ts'
+import { openStore } from '../../fixtures/config.ts'
+import { silentLog } from '../../../src/base/log.ts'
+import { manualClock } from '../../fixtures/manual-clock.ts'
+
+t.test('a demonstration whose port somebody takes meanwhile has another one', async (test) => {
+  const store = openStore(test)
+  const tried: number[] = []
+  const demo = new Demo({
+    settings: { beside: undefined },
+    store,
+    editing: new Editing(store),
+    engine: {
+      async apply() {
+        const port = Number(configView(store.candidate).list('l7Frontends')[0]?.ports)
+        tried.push(port)
+        if (tried.length > 1) return undefined as never
+        const other = createServer().listen(port, '127.0.0.1')
+        test.teardown(() => other.close())
+        await once(other, 'listening')
+        throw new ApiError('CONFIG_INVALID', 'cannot bind socket')
+      },
+    } as never,
+    membership: { hasOthers: false },
+    clock: manualClock(),
+    log: silentLog,
+  })
+  test.teardown(() => demo.close())
+  const url = await demo.start()
+  const [first, second] = tried
+  test.equal(tried.length, 2)
+  test.not(first, second)
+  test.equal(url, `http://127.0.0.1:${second}/`)
+  test.equal(store.candidate.list('l7Frontends', '').length, 1, 'what was refused is taken back')
+})
+
+t.test('what is refused for another reason is tried again by the next start', async (test) => {
+  const store = openStore(test)
+  let tried = 0
+  const demo = new Demo({
+    settings: { beside: undefined },
+    store,
+    editing: new Editing(store),
+    engine: {
+      async apply() {
+        tried += 1
+        throw new ApiError('CONFIG_INVALID', 'no')
+      },
+    } as never,
+    membership: { hasOthers: false },
+    clock: manualClock(),
+    log: silentLog,
+  })
+  test.equal(await demo.start(), undefined)
+  test.same([tried, demo.exists, store.candidate.list('l7Frontends', '').length], [1, true, 0])
+})
