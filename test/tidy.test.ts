@@ -12,14 +12,13 @@ import t from 'tap'
 const UNTESTED: readonly string[] = [
   'src/appliance/appliance.ts',
   'src/daemon/daemon.ts',
-  'src/appliance/demo.ts',
   'src/main.ts',
   'src/resources/demo.ts',
   'src/resources/documents.ts',
   'src/resources/index.ts',
   'src/resources/statistics/l7-stats.ts',
 ]
-const UNTESTED_MAX = 8
+const UNTESTED_MAX = 7
 const IN_BROWSER = /^src\/ui\//
 /** Smaller ones are tested where they are used. */
 const LINES_TESTED_MIN = 40
