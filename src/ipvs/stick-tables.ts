@@ -151,8 +151,9 @@ function moveSteps(table: Table, moves: readonly Move[]): readonly RunStep[] {
     ].join('; ')
   })
   const steps: RunStep[] = []
-  for (let at = 0; at < commands.length; at += ELEMENTS_MAX) {
-    const part = [...commands.slice(at, at + ELEMENTS_MAX), ...(at === 0 ? forgotten(table, element) : [])]
+  const all = [...commands, ...forgotten(table, element)]
+  for (let at = 0; at < all.length; at += ELEMENTS_MAX) {
+    const part = all.slice(at, at + ELEMENTS_MAX)
     steps.push({
       kind: 'run',
       why: 'have clients be balanced afresh',

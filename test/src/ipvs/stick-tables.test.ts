@@ -26,12 +26,14 @@ const template = (clientIp: string, mark: number, expires_s = 60) => ({ clientIp
 
 function fixture(facts: Persistence | undefined) {
   const commands: string[] = []
+  const words: string[] = []
   const run = async (steps: readonly Step[]) => {
+    for (const step of steps) if (step.kind === 'run') words.push(...step.argv)
     for (const step of steps) if (step.kind === 'run') commands.push(...(step.argv[1] ?? '').split('; '))
     return { isDryRun: false }
   }
   const tables = createStickTables({ running, facts: { persistence: async () => facts }, engine: { run } })
-  return { tables, commands }
+  return { tables, commands, words }
 }
 
 t.test('an entry names the client, the service and when it ends', async (test) => {
@@ -103,6 +105,19 @@ t.test('many clients go in several calls', async (test) => {
   const { tables, commands } = fixture({ templates, moved: [] })
   await tables.clear('fe', undefined)
   test.equal(commands.length, 1_200)
+})
+
+t.test('no call is longer than Linux takes, however many clients are forgotten meanwhile', async (test) => {
+  const moved = Array.from({ length: 3_000 }, (_, at) => ({
+    client: `10.9.${at >> 8}.${at & 255}/32`,
+    from: M0,
+    to: M1,
+  }))
+  const { tables, commands, words } = fixture({ templates: [template('198.51.100.7', M0)], moved })
+  await tables.clear('fe', '198.51.100.7')
+  test.equal(commands.length, 3_001)
+  // MAX_ARG_STRLEN of the kernel.
+  test.ok(words.every((word) => Buffer.byteLength(word) < 131_072))
 })
 
 t.test('NOT_FOUND, NOT_SUPPORTED and IN_USE', async (test) => {
