@@ -98,6 +98,19 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
     [{ path: '/?x=1&q=a%20b' }, { path: '/?q=a+b' }],
     [{ path: '/?q=a' }, { path: '/q=a%20b' }],
   ],
+  [
+    'header is empty, or something that stands behind that',
+    on('header', ['', 'b'], { name: 'X-A' }),
+    [{ headers: { 'X-A': '' } }, { headers: { 'X-A': 'b' } }],
+    [{}, { headers: { 'X-A': 'c' } }],
+  ],
+  [
+    'cookie is empty',
+    on('cookie', [''], { name: 'c' }),
+    [{ headers: { Cookie: 'c=; d=1' } }],
+    [{ headers: { Cookie: 'c=1' } }],
+  ],
+  ['query is empty', on('query', [''], { name: 'q' }), [{ path: '/?q=' }], [{ path: '/?q=1' }, {}]],
   ['source in', on('source', ['10.0.0.0/8', '127.0.0.0/8'], { match: 'in' }), [{}], []],
   ['source is not in', on('source', ['127.0.0.0/8', '::1'], { match: 'in', negate: true }), [], [{}]],
   [

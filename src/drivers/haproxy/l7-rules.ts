@@ -72,9 +72,11 @@ function aclLines(name: string, condition: Condition, fetches: Fetches, addresse
   const fetch = fetches.of[condition.type](condition.name ?? '')
   if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`]
   if (addresses !== undefined) return [`acl ${name} ${fetch} ${operatorOf(condition)} -f ${quote(addresses)}`]
-  const words = condition.values.map((value) => wordOf(condition, value))
+  const words = condition.values.flatMap((value) => (value === '' ? [] : [wordOf(condition, value)]))
   const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
-  return inLines(words, (some) => `${head} ${some}`)
+  // A word without a character is the end of the line for HAProxy.
+  const empty = words.length < condition.values.length ? [`acl ${name} ${fetch} -m len 0`] : []
+  return [...inLines(words, (some) => `${head} ${some}`), ...empty]
 }
 
 function wordOf({ type }: Condition, value: string): string {
