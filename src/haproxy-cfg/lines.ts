@@ -17,7 +17,9 @@ export function faultOf({ text, words }: Line): string | undefined {
   if (text.length > LINE_MAX || words.length > WORDS_MAX) return 'HAProxy takes 2,048 characters and 64 words in a line'
   // What was no UTF-8 came as this character.
   if (words.some((word) => word.includes('\ufffd'))) return 'it is not UTF-8'
-  return /"[^"]*\$\{?\w[^"]*"/.test(text) ? 'it takes something from the environment' : undefined
+  return /"[^"]*\$\{?[\w.][^"]*"/.test(text.replaceAll(/\\./g, ''))
+    ? 'it takes something from the environment'
+    : undefined
 }
 
 export function linesOf(text: string): readonly Line[] {
@@ -27,10 +29,18 @@ export function linesOf(text: string): readonly Line[] {
   })
 }
 
-/** A character behind a backslash, a text in quotes, a comment, space, or a piece of a word. */
-const PIECE = /\\(.?)|"((?:\\.|[^"\\])*)"?|'([^']*)'?|(#.*)|(\s+)|([^\s"'\\#]+)/gs
+/** What a backslash begins, a text in quotes, a comment, space, or a piece of a word. */
+const PIECE = /\\(x[\da-fA-F]{2}|.?)|"((?:\\.|[^"\\])*)"?|'([^']*)'?|(#.*)|(\s+)|([^\s"'\\#]+)/gs
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
-const unescaped = (character: string): string => ESCAPED[character] ?? character
+
+/** HAProxy leaves every other backslash as it is: regular expressions are full of them. */
+function unescaped(after: string): string {
+  const code = /^x(..)$/s.exec(after)?.[1]
+  // One byte of several is no character, and zero ends a text.
+  if (code !== undefined)
+    return /^(?:0[1-9a-f]|[1-7])/i.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : '\ufffd'
+  return ESCAPED[after] ?? (/^[ \\#"']$/.test(after) ? after : `\\${after}`)
+}
 
 function wordsOf(line: string): readonly string[] {
   const words: string[] = []
@@ -39,7 +49,9 @@ function wordsOf(line: string): readonly string[] {
     if (comment !== undefined) break
     if (space !== undefined) isInside = false
     else {
-      const inWeak = weak?.replace(/\\(.)/gs, (_, character: string) => unescaped(character))
+      const inWeak = weak?.replace(/\\(x[\da-fA-F]{2}|.)/gs, (_, after: string) =>
+        after === '$' ? '$' : unescaped(after),
+      )
       const piece = plain ?? inWeak ?? strong ?? unescaped(escaped ?? '')
       const before = isInside ? (words.pop() ?? '') : ''
       words.push(`${before}${piece}`)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { linesOf, secondsOf } from '../../../src/haproxy-cfg/lines.ts'
+import { faultOf, linesOf, secondsOf } from '../../../src/haproxy-cfg/lines.ts'
 
 t.test('words, quotes, backslashes and comments are those of HAProxy', (test) => {
   const words = (line: string) => linesOf(line)[0]?.words
@@ -14,6 +14,16 @@ t.test('words, quotes, backslashes and comments are those of HAProxy', (test) =>
   ])
   test.same(words('a ""'), ['a', ''])
   test.same(words("a 'b#c' \\#d #e"), ['a', 'b#c', '#d'])
+  // Regular expressions keep what is no escape of HAProxy.
+  test.same(words('path_reg \\.(png|jpg)$ ^/\\d+\\\\x "\\.a\\"\\$" \'\\.b\\\\\' \\x41\\x2e \\'), [
+    'path_reg',
+    '\\.(png|jpg)$',
+    '^/\\d+\\x',
+    '\\.a"$',
+    '\\.b\\\\',
+    'A.',
+    '\\',
+  ])
   test.same(words('# nothing'), undefined)
   test.same(
     linesOf('a\r\n\n b \n').map(({ number, text }) => [number, text]),
@@ -37,5 +47,13 @@ t.test('times', (test) => {
     undefined,
     undefined,
   ])
+  test.end()
+})
+
+t.test('what comes from the environment is told, and a dollar sign that is none of it is not', (test) => {
+  const fault = (text: string) => linesOf(text).map(faultOf)[0]
+  for (const text of ['a "$X"', 'a "${X-1}"', 'a "$.FILE"', 'a "b\\"$X"', 'a "\\\\$X"'])
+    test.match(fault(text), /from the environment/, text)
+  for (const text of ['a $X', "a '$X'", 'a "\\$X"', 'a "x$"']) test.equal(fault(text), undefined, text)
   test.end()
 })
