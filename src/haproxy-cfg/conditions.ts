@@ -62,14 +62,16 @@ export function conditionOf(words: readonly string[]): Condition {
   const isThere = match === 'there'
   if (values.length === 0 && !isThere) refuse('it has no value to compare with')
   if (isThere && name === undefined) refuse(`whether there is a ${type} has no counterpart`)
-  const isRegex = isCaseless && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
-  const compared = isRegex ? values.map((value) => inAnyCase(value, match)) : values
-  return tidy({
-    type,
-    ...(name === undefined ? {} : { name }),
-    match: isRegex ? 'regex' : match,
-    values: isThere ? [] : compared,
-  })
+  const compared = comparisonOf(type, name, { match, isCaseless, values: isThere ? [] : values })
+  return tidy({ type, ...(name === undefined ? {} : { name }), ...compared })
+}
+
+function comparisonOf(type: string, name: string | undefined, { match, isCaseless, values }: Required<Flags>) {
+  const isAnyCase = isCaseless && !CASELESS.has(type) && values.some((value) => /[a-z]/i.test(value))
+  const isOfList = type === 'header' && isList(name) && entryOf(OF_LISTS, match) !== undefined
+  if (!isAnyCase && !isOfList) return { match, values }
+  const [flag, anchors] = [isAnyCase ? '(?i)' : '', isOfList ? OF_LISTS : ANCHORS]
+  return { match: 'regex', values: values.map((value) => `${flag}${patternOf(value, match, anchors)}`) }
 }
 
 interface Flags {
@@ -98,18 +100,48 @@ function flagsOf(words: readonly string[]): Flags {
 /** Rules compare these without regard to case, or there is none. */
 const CASELESS: ReadonlySet<string> = new Set(['host', 'sni', 'method', 'source'])
 
-const ANCHORS: Readonly<Record<string, readonly [string, string]>> = {
+type Anchors = Readonly<Record<string, readonly [string, string]>>
+
+const ANCHORS: Anchors = {
   is: ['^', '$'],
   begins: ['^', ''],
   ends: ['', '$'],
   contains: ['', ''],
 }
+/** HAProxy looks at each value of a list (manual, req.hdr), and rules look at the whole header. */
+const OF_LISTS: Anchors = {
+  is: ['(?:^|,)\\s*', '\\s*(?:,|$)'],
+  begins: ['(?:^|,)\\s*', ''],
+  ends: ['', '\\s*(?:,|$)'],
+}
+/** Headers that are lists: browsers send `Connection: keep-alive, Upgrade`. */
+const LISTS: ReadonlySet<string> = new Set([
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'access-control-request-headers',
+  'cache-control',
+  'connection',
+  'expect',
+  'forwarded',
+  'if-match',
+  'if-none-match',
+  'pragma',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+])
+const isList = (name = ''): boolean => LISTS.has(name.toLowerCase())
 
-/** Rules compare with regard to case, but for regular expressions that say otherwise. */
-function inAnyCase(value: string, match: string): string {
-  const [before, after] = entryOf(ANCHORS, match) ?? ['', '']
-  const pattern = match === 'regex' ? value : `${before}${value.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}${after}`
-  return `(?i)${pattern}`
+/** Rules compare with regard to case and as a whole, but for regular expressions that say otherwise. */
+function patternOf(value: string, match: string, anchors: Anchors): string {
+  const [before, after] = entryOf(anchors, match) ?? ['', '']
+  return match === 'regex' ? value : `${before}${value.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}${after}`
 }
 
 function fetchOf(fetch: string): { readonly type: string; readonly name?: string; readonly match: string } {

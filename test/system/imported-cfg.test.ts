@@ -69,6 +69,9 @@ frontend www
     use_backend api if api !static
     use_backend files if static
     use_backend api if beta
+    use_backend files if { path_reg \\.(png|jpg)$ }
+    use_backend files if { path_reg -i "^/v\\d+/\\"x" }
+    use_backend api if { hdr(Accept) application/json } || { hdr_end(Accept) -i Xml }
     default_backend shop
 backend shop
     balance roundrobin
@@ -96,6 +99,15 @@ const REQUESTS: readonly Asked[] = [
   { path: '/a.CSS' },
   { path: '/', headers: { host: 'static.shop.test' } },
   { path: '/', headers: { host: 'STATIC.shop.test:8080' } },
+  ...['/x.png', '/xpng', '/V12/"x', '/vd/"x', '/v1/x'].map((path) => ({ path })),
+  ...[
+    'application/json',
+    'text/html, application/json',
+    'text/html,application/json ,a/b',
+    'a/jsonb',
+    'a/XML, b/c',
+    'a/b',
+  ].map((accept) => ({ path: '/', headers: { accept } })),
   { path: '/readonly', method: 'POST' },
   { path: '/readonly' },
   { path: '/admin/x' },

@@ -17,7 +17,19 @@ t.test('fetches become conditions', (test) => {
       { type: 'host', match: 'regex', values: ['^\\S+\\.A\\.org(:\\d+)?$'] },
     ],
     ['req.hdr(X-A) b', { type: 'header', name: 'X-A', values: ['b'] }],
+    // One of several values, as browsers send it: "keep-alive, Upgrade".
+    [
+      'hdr(Connection) -i upgrade',
+      { type: 'header', name: 'Connection', match: 'regex', values: ['(?i)(?:^|,)\\s*upgrade\\s*(?:,|$)'] },
+    ],
+    [
+      'hdr_beg(X-Forwarded-For) 10.',
+      { type: 'header', name: 'X-Forwarded-For', match: 'regex', values: ['(?:^|,)\\s*10\\.'] },
+    ],
+    ['hdr_end(Accept) json', { type: 'header', name: 'Accept', match: 'regex', values: ['json\\s*(?:,|$)'] }],
+    ['hdr_sub(Accept) json', { type: 'header', name: 'Accept', match: 'contains', values: ['json'] }],
     ['hdr(Upgrade) -m found', { type: 'header', name: 'Upgrade', values: [] }],
+    ['cook(connection) b', { type: 'cookie', name: 'connection', values: ['b'] }],
     ['cook(sid) -m beg x', { type: 'cookie', name: 'sid', match: 'begins', values: ['x'] }],
     ['url_param(q) 1', { type: 'query', name: 'q', values: ['1'] }],
     ['src 10.0.0.0/8 ::1', { type: 'source', match: 'in', values: ['10.0.0.0/8', '::1'] }],
