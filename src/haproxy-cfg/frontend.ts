@@ -46,6 +46,12 @@ export class FrontendDraft {
   /** Paths of files with certificates, by the name that they are given. */
   readonly certificates = new Map<string, string>()
   mode = 'tcp'
+  /** The same of all frontends: two of them may have files of one name. */
+  readonly known: Map<string, string>
+
+  constructor(known: Map<string, string> = new Map()) {
+    this.known = known
+  }
 
   get unasked(): readonly Line[] {
     return this.#aclLines.flatMap(([name, line]) => (this.#asked.has(name) ? [] : [line]))
@@ -159,7 +165,8 @@ function bindsOf(
   const empty: BindDraft = { fields: {}, crts: [], remark, isTls: false, isNewerOnly: false }
   const { fields, crts, isTls, isNewerOnly } = takeOptions<BindDraft>(BIND, options, empty)
   if (isTls && crts.length === 0) refuse('it names no certificate')
-  const certificates = crts.map((path) => certificateName(draft.certificates, path))
+  // HAProxy looks at no certificate where it does not speak TLS.
+  const certificates = (isTls ? crts : []).map((path) => certificateName(draft, path))
   const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
   // Linux lets this address take both, and Fulcrum's frontends of it take IPv6 alone.
   if (listen.ip !== '::' || isNewerOnly) return [bind]
@@ -168,7 +175,7 @@ function bindsOf(
 }
 
 /** That of its file; files of one name get the folder's in front. */
-function certificateName(known: Map<string, string>, path: string): string {
+function certificateName({ known, certificates }: FrontendDraft, path: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   for (let length = 1; length <= parts.length; length++) {
     const name = parts
@@ -177,6 +184,7 @@ function certificateName(known: Map<string, string>, path: string): string {
       .replace(/\.(pem|crt|cer)$/, '')
     if ((known.get(name) ?? path) !== path) continue
     known.set(name, path)
+    certificates.set(name, path)
     return name
   }
   return refuse(`there is another certificate at a place like ${path}`)

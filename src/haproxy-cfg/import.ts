@@ -46,6 +46,9 @@ class Importer {
   readonly #backends = new Map<string, Json>()
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
+  readonly #certificateNames = new Map<string, string>()
+  /** Folder of files that have none. */
+  #crtBase = ''
   #frontendsSize = 0
   /** Of those that add X-Forwarded-For themselves. */
   readonly #forwarding = new Map<unknown, Line>()
@@ -127,7 +130,7 @@ class Importer {
   async #proxy({ kind, name, lines, defaults }: Proxy): Promise<void> {
     const sides = { isFront: kind !== 'backend', isBack: kind !== 'frontend' }
     const made: Made = {
-      front: new FrontendDraft(),
+      front: new FrontendDraft(this.#certificateNames),
       back: new BackendDraft(),
       rawFront: [],
       rawBack: [],
@@ -189,6 +192,7 @@ class Importer {
 
   #global(line: Line): void {
     const [word, count = ''] = line.words
+    if (word === 'crt-base') this.#crtBase = count
     if (word === 'maxconn' && /^\d+$/.test(count)) this.#raw.global.push(`maxconn ${count}`)
     else this.#otherwise(line, this.#raw.global)
   }
@@ -243,7 +247,7 @@ class Importer {
     this.#frontendsSize += records.length * JSON.stringify([records[0], raw]).length
     if (this.#frontendsSize > FRONTENDS_MAX)
       return this.#leaveFront(lines, isBack, 'it has too much for so many addresses')
-    for (const [record, path] of front.certificates) this.#certificates.set(record, path)
+    for (const [record, path] of front.certificates) this.#certificates.set(record, this.#pathOf(path))
     let number = 1
     for (const [at, fields] of records.entries()) {
       if (at > 0) number = this.#freeNumber(name, number + 1)
@@ -268,6 +272,10 @@ class Importer {
   #leaveFront(lines: readonly Line[], isBack: boolean, why: string): false {
     this.#leaveAll(isBack ? lines.filter(({ words: [word = ''] }) => !BACKEND.has(word)) : lines, why)
     return false
+  }
+
+  #pathOf(path: string): string {
+    return this.#crtBase === '' || path.startsWith('/') ? path : `${this.#crtBase}/${path}`
   }
 
   #freeNumber(name: string, from: number): number {

@@ -38,6 +38,7 @@ t.test('ports that differ in more than their certificates are apart, and so are 
     ['f', { ports: '1', minTls: '1.3', certificates: ['x'] }],
     ['f-2', { ports: '2', minTls: '1.0', certificates: ['b-x'] }],
   ])
+  test.notMatch(read('bind *:80 crt /a/x.pem'), [['f', { certificates: ['x'] }]], 'nobody speaks TLS there')
   test.match(read('mode http\nbind *:80\ncompression type text/html'), [['f', { compression: { enabled: false } }]])
   test.end()
 })

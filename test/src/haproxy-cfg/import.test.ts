@@ -340,3 +340,27 @@ backend web
     ])
   },
 )
+
+t.test(
+  'files of one name are certificates of their own, in whichever frontends, and where crt-base says',
+  async (test) => {
+    const live = (site: string, port: number) =>
+      `frontend ${site}\n mode http\n bind *:${port} ssl crt /etc/letsencrypt/live/${site}/fullchain.pem\n`
+    const { document, certificates } = await importHaproxyCfg(`${live('a.test', 443)}${live('b.test', 444)}`)
+    test.same(certificates, [
+      { name: 'fullchain', path: '/etc/letsencrypt/live/a.test/fullchain.pem' },
+      { name: 'b.test-fullchain', path: '/etc/letsencrypt/live/b.test/fullchain.pem' },
+    ])
+    test.match(document['l7Frontends'], {
+      'a.test': { certificates: ['fullchain'] },
+      'b.test': { certificates: ['b.test-fullchain'] },
+    })
+    const based = await importHaproxyCfg(
+      'global\n crt-base /etc/ssl\nfrontend f\n bind *:443 ssl crt a.pem crt /b.pem\n',
+    )
+    test.same(based.certificates, [
+      { name: 'a', path: '/etc/ssl/a.pem' },
+      { name: 'b', path: '/b.pem' },
+    ])
+  },
+)
