@@ -4,7 +4,7 @@ import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
-import { leave, rawOf } from './taken.ts'
+import { leave, rawOf, sidesOf } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -152,7 +152,7 @@ class Importer {
     const raw = why === undefined ? undefined : rawOf(line)
     // What defaults say for the other kind of proxy is no matter here.
     if (why !== undefined && raw === undefined && !isOwn && isOfOther(line, made)) return
-    if (raw !== undefined) (made.isFront ? made.rawFront : made.rawBack).push(raw)
+    if (raw !== undefined) addRaw(raw, made)
     if (why === undefined || raw !== undefined) made.taken.add(line)
     else {
       this.#used.add(line)
@@ -308,6 +308,12 @@ interface Made extends Record<'isFront' | 'isBack', boolean> {
   readonly rawBack: string[]
   /** Lines that are in it. */
   readonly taken: Set<Line>
+}
+
+function addRaw(raw: string, { isFront, isBack, rawFront, rawBack }: Made): void {
+  const { front, back } = isFront && isBack ? sidesOf(raw) : { front: isFront, back: isBack }
+  if (front) rawFront.push(raw)
+  if (back) rawBack.push(raw)
 }
 
 /** Why none of them has taken the line; undefined when one has. */

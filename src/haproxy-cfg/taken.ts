@@ -36,11 +36,26 @@ const RAW: readonly RegExp[] = [
 ]
 
 /** The line as it can stand in a section of raw lines; undefined: it cannot. */
-export function rawOf(line: Line): string | undefined {
-  const { words, text } = line
-  if (/[^\u0020-\u007e]/.test(text)) return undefined
-  const isPlain = RAW.some((form) => form.test(words.join(' '))) && !/\b(if|unless)\b|%\[|[{}"'\\]/.test(text)
-  return isPlain ? words.join(' ') : rawHeader(words)
+export function rawOf({ words, text }: Line): string | undefined {
+  const plain = words.join(' ')
+  if (/[^\u0020-\u007e]/.test(plain)) return undefined
+  // Without the comment behind it, and with one space for many.
+  const hasQuotes = text.replace(/#.*/s, '').trim().split(/\s+/).join(' ') !== plain
+  const isPlain = !hasQuotes && RAW.some((form) => form.test(plain)) && !/\b(if|unless)\b|%\[|[{}"'\\]/.test(plain)
+  return isPlain ? plain : rawHeader(words)
+}
+
+/** Raw lines that HAProxy heeds in a backend only, and those that are for both of its sides. */
+const OF_BACK =
+  /^(no )?option (abortonclose|accept-invalid-http-response|allbackups|h1-case-adjust-bogus-server|http-pretend-keepalive|persist|prefer-last-server|redispatch|srvtcpka|tcp-smart-connect)\b|^(retries|retry-on|fullconn|hash-type|max-keep-alive-queue|tcp-response) /
+const OF_BOTH =
+  /^(no )?option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|independent-streams|nolinger|splice-\w+|tcpka)\b/
+
+/** Which halves of a section `listen` have to have a raw line, so that it means the same. */
+export function sidesOf(raw: string): Readonly<Record<'front' | 'back', boolean>> {
+  const isBoth = OF_BOTH.test(raw)
+  const isBack = OF_BACK.test(raw)
+  return { front: isBoth || !isBack, back: isBoth || isBack }
 }
 
 /** A header of all requests or answers of a proxy, with nothing computed in it. */

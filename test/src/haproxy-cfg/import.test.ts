@@ -103,7 +103,7 @@ t.test('a site is read', async (test) => {
     l7Raw: {
       global: ['nbthread 2'],
       defaults: ['option http-server-close'],
-      frontends: [{ id: 'db', lines: ['fullconn 100'] }],
+      backends: [{ id: 'db', lines: ['fullconn 100'] }],
     },
   })
   test.same(certificates, [{ name: 'shop', path: '/etc/ssl/shop.pem' }])
@@ -364,3 +364,22 @@ t.test(
     ])
   },
 )
+
+t.test('raw lines of listen are where HAProxy heeds them', async (test) => {
+  const { document } = await importHaproxyCfg(
+    `listen db
+ bind *:1
+ retries 5
+ option allbackups
+ no option redispatch
+ option tcp-smart-accept
+ option tcpka
+ backlog 10
+ server s 10.0.0.1:80
+`,
+  )
+  test.same(document['l7Raw'], {
+    frontends: [{ id: 'db', lines: ['option tcp-smart-accept', 'option tcpka', 'backlog 10'] }],
+    backends: [{ id: 'db', lines: ['retries 5', 'option allbackups', 'no option redispatch', 'option tcpka'] }],
+  })
+})

@@ -63,6 +63,8 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     test.equal(rawOf(line(not)), undefined, not)
   const reading = new Reading()
   for (const text of ['option httplog', 'balance source', 'balance source']) leave(line(text), 'no', reading)
+  test.equal(rawOf(line('option\thttp-server-close   # "quick" if asked')), 'option http-server-close')
+  test.equal(rawOf(line('http-response set-header X-A a\\nb')), undefined, 'a line break')
   test.match(reading.remarks, [{ text: 'option httplog', why: /access logs/ }])
   test.same(reading.left, [{ line: 1, text: 'balance source', why: 'no' }])
   test.end()
