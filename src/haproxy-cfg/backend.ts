@@ -69,10 +69,11 @@ const TAKEN: Readonly<Record<string, Take>> = {
     draft.fields['persistence'] = { type: 'cookie', cookieName: name }
     reading.remark(line, 'servers get cookie values of their own: clients are balanced anew, once')
   },
-  'stick-table': (draft, words, line) => {
+  'stick-table': (draft, words, line, reading) => {
     if (words[0] !== 'type' || !/^(ip|ipv6)$/.test(words[1] ?? '')) refuse('only addresses are tracked')
     const at = words.indexOf('expire')
     draft.stickFor = Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) || STICK_S)
+    if (at < 0) reading.remark(line, `addresses are forgotten after ${STICK_S} seconds, for want of expire`)
     draft.stickTable = line
   },
   stick: (draft, words) => {

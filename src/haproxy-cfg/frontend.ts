@@ -266,7 +266,8 @@ function request(draft: FrontendDraft, words: readonly string[], remark: Told): 
   const [name = '', value = ''] = args
   const actions: Readonly<Record<string, () => Rule['do']>> = {
     deny: () => ({ type: 'deny', ...statusIn(args) }),
-    tarpit: () => ({ type: 'tarpit', ...statusIn(args) }),
+    // HAProxy answers 500 unless it is told, and a rule of Fulcrum 403.
+    tarpit: () => ({ type: 'tarpit', status: 500, ...statusIn(args) }),
     'set-header': () => ({ type: 'setHeader', name: headerName(name), value: plainText(value) }),
     'add-header': () => ({ type: 'addHeader', name: headerName(name), value: plainText(value) }),
     'del-header': () => ({ type: 'removeHeader', name: headerName(name) }),

@@ -242,7 +242,7 @@ class Importer {
   #frontend(name: string, lines: readonly Line[], made: Made): boolean {
     const { front, back, isBack, rawFront: raw, taken } = made
     if (front.binds.length === 0) return this.#leaveFront(lines, isBack, 'it listens at no address that is understood')
-    if (isBack && back.servers.length > 0) front.fields['defaultBackendId'] = name
+    if (isBack && back.servers.length > 0) front.fields['defaultBackendId'] ??= name
     const records = frontendsOf(front)
     this.#frontendsSize += records.length * JSON.stringify([records[0], raw]).length
     if (this.#frontendsSize > FRONTENDS_MAX)

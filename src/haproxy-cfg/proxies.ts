@@ -35,6 +35,9 @@ const OTHERS: ReadonlySet<string> = new Set([
   'fcgi-app',
   'crt-store',
   'traces',
+  'acme',
+  'log-profile',
+  'namespace_list',
 ])
 
 /** Characters of defaults, each counted for every section that takes it over; a line costs something by itself. */

@@ -106,9 +106,10 @@ export function wholeNumber(text: string | undefined): number {
 
 /** An address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
 export function listenOf(text: string): { readonly ip: string; readonly ports: string } {
-  const form = /^(?:ipv[46]@)?(\*|\[[\da-fA-F:.]+\]|[\d.]*|[\da-fA-F:]+):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
-  const [, address = '', ports] = form.exec(text) ?? []
-  const ip = address === '' || address === '*' ? '0.0.0.0' : address.replace(/^\[|\]$/g, '')
+  const form = /^(ipv[46]@)?(\*|\[[\da-fA-F:.]+\]|[\d.]*|[\da-fA-F:]+):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
+  const [, family, address = '', ports] = form.exec(text) ?? []
+  const all = family === 'ipv6@' ? '::' : '0.0.0.0'
+  const ip = address === '' || address === '*' ? all : address.replace(/^\[|\]$/g, '')
   return ports === undefined || isIP(ip) === 0 ? refuse('Fulcrum listens on one address and ports') : { ip, ports }
 }
 
@@ -127,6 +128,7 @@ export const headerName = (name: string): string =>
 
 /** Header values with nothing computed in them. */
 export function plainText(text: string): string {
+  if (/\{[a-zA-Z]+(\.[\w-]{1,64})?\}/.test(text)) refuse('a word in braces is filled in by rules of Fulcrum')
   return /%\[|%[a-zA-Z{+]/.test(text)
     ? refuse('a value that is computed has no counterpart')
     : text.replaceAll('%%', '%')

@@ -87,11 +87,20 @@ t.test('what has no counterpart says so', (test) => {
     `use_backend b if ${'{ path /a } or '.repeat(20)}{ path /b }`,
     'redirect scheme https if { path /a }',
     'http-request set-header X %[src]',
+    'http-request set-header X a{source}b',
+    'redirect location /{header.X}',
     'http-request lua.x',
     'http-request add-header X 1 if { path /a } or { path /b }',
     'compression algo raw-deflate',
   ])
     test.throws(() => read(line), line)
+  test.end()
+})
+
+t.test('a tarpit answers what HAProxy answers', (test) => {
+  const rule = (text: string) => read(`mode http\nbind *:80\nhttp-request tarpit ${text}`)
+  test.match(rule(''), [['f', { rules: [{ do: { type: 'tarpit', status: 500 } }] }]])
+  test.match(rule('deny_status 429'), [['f', { rules: [{ do: { type: 'tarpit', status: 429 } }] }]])
   test.end()
 })
 

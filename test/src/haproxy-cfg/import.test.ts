@@ -383,3 +383,11 @@ t.test('raw lines of listen are where HAProxy heeds them', async (test) => {
     backends: [{ id: 'db', lines: ['retries 5', 'option allbackups', 'no option redispatch', 'option tcpka'] }],
   })
 })
+
+t.test('a table without expire is told of, and default_backend comes before servers of one’s own', async (test) => {
+  const { document, remarks } = await importHaproxyCfg(
+    'listen l\n bind *:1\n stick-table type ip size 1m\n stick on src\n default_backend b\n server s 10.0.0.1:80\nbackend b\n server s 10.0.0.1:80\n',
+  )
+  test.match(remarks, [{ line: 3, why: /forgotten after 1800 seconds/ }])
+  test.match(document['l7Frontends'], { l: { defaultBackendId: 'b' } })
+})

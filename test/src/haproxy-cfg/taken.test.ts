@@ -16,11 +16,13 @@ const line = (text: string) => linesOf(text)[0] ?? { number: 1, text, words: [] 
 
 t.test('addresses, numbers, times and texts', (test) => {
   test.same(
-    ['*:80', ':80,443', '192.0.2.1:8000-8010', '[::]:443', 'ipv4@10.0.0.1:1'].map((text) => {
-      const { ip, ports } = listenOf(text)
-      return `${ip} ${ports}`
-    }),
-    ['0.0.0.0 80', '0.0.0.0 80,443', '192.0.2.1 8000-8010', ':: 443', '10.0.0.1 1'],
+    ['*:80', ':80,443', '192.0.2.1:8000-8010', '[::]:443', 'ipv4@10.0.0.1:1', 'ipv6@*:80', 'ipv6@:80', 'ipv4@*:80'].map(
+      (text) => {
+        const { ip, ports } = listenOf(text)
+        return `${ip} ${ports}`
+      },
+    ),
+    ['0.0.0.0 80', '0.0.0.0 80,443', '192.0.2.1 8000-8010', ':: 443', '10.0.0.1 1', ':: 80', ':: 80', '0.0.0.0 80'],
   )
   for (const wrong of ['/run/x.sock', 'abns@x', '10.0.0.1', 'fd@3', '${IP}:80'])
     test.throws(() => listenOf(wrong), wrong)
@@ -61,10 +63,10 @@ t.test('raw lines name nothing else, and depend on nothing', (test) => {
     'retries é',
   ])
     test.equal(rawOf(line(not)), undefined, not)
-  const reading = new Reading()
-  for (const text of ['option httplog', 'balance source', 'balance source']) leave(line(text), 'no', reading)
   test.equal(rawOf(line('option\thttp-server-close   # "quick" if asked')), 'option http-server-close')
   test.equal(rawOf(line('http-response set-header X-A a\\nb')), undefined, 'a line break')
+  const reading = new Reading()
+  for (const text of ['option httplog', 'balance source', 'balance source']) leave(line(text), 'no', reading)
   test.match(reading.remarks, [{ text: 'option httplog', why: /access logs/ }])
   test.same(reading.left, [{ line: 1, text: 'balance source', why: 'no' }])
   test.end()
