@@ -109,9 +109,16 @@ const ofVariable = (action: Action) => [
 function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
   const isPath = /^[/{\\][!-~]*$/.test(to)
+  // HAProxy would read \x20 as a space, and what is filled in behind a backslash with it.
+  const isEscape = match === 'regex' && /\\(?:$|x|\{)/.test(to.replaceAll(String.raw`\\`, ''))
   return [
     ...faultIf(fault !== undefined, 'value', fault ?? ''),
     ...faultIf(!isPath, 'to', 'must begin with /, without spaces'),
+    ...faultIf(
+      isEscape,
+      'to',
+      'has a \\ that stands for nothing: \\1 to \\9 are what was found, and \\\\ is the character',
+    ),
   ]
 }
 

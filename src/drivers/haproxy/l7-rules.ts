@@ -101,9 +101,14 @@ function formatOf(text: string, { filled }: Pick<Fetches, 'filled'>): string {
   return quoted(parts.join(''))
 }
 
+/** HAProxy reads escapes such as \x0a in the text for a path when it has been filled: of a client there are none. */
+const withoutEscapes = (fetch: string) => String.raw`${fetch},regsub("\\\\",%5C,g)`
+
 /** In a path nothing that a client has sent may end it. */
 const IN_PATH: Fetches['filled'] = {
   ...OF_REQUESTS.filled,
+  path: () => withoutEscapes('path'),
+  query: () => withoutEscapes('query'),
   host: () => 'req.hdr(host),url_enc',
   header: (name) => `req.fhdr(${name}),url_enc`,
   cookie: (name) => `req.cook(${name}),url_enc`,

@@ -81,6 +81,12 @@ t.test('actions', (test) => {
     [{ type: 'rewritePath', value: '/a', to: '/b' }, []],
     [{ type: 'rewritePath', value: 'a', to: 'b c' }, 2],
     [{ type: 'rewritePath', match: 'regex', value: '(a*)*', to: '/' }, [/must not repeat/]],
+    [{ type: 'rewritePath', match: 'regex', value: 'a', to: '/\\1\\\\{query}\\.' }, []],
+    [{ type: 'rewritePath', value: '/a', to: '/\\x20\\' }, []],
+    ...['/\\', '/\\\\\\x0a', '/\\{query}'].map((to): [Action, RegExp[]] => [
+      { type: 'rewritePath', match: 'regex', value: 'a', to },
+      [/stands for nothing/],
+    ]),
     [{ type: 'limit', per: 'source', rate: 5, over: 60, burst: 2, answer: 503 }, []],
     [{ type: 'limit', per: 'source', rate: 5, name: 'x' }, ['name is nothing that limit per source has']],
     [{ type: 'limit', per: 'header', rate: 5 }, ['name is needed by limit per header']],
