@@ -110,7 +110,11 @@ function clashes(desired: ConfigView, all: readonly Served[]): readonly Problem[
   const claims: Claim[] = [
     ...[...desired.list('l7Frontends')]
       .filter(({ enabled }) => enabled)
-      .map((frontend): Claim => ({ frontend, layer: 7, protocol: 'tcp' })),
+      .flatMap((frontend): readonly Claim[] => {
+        const claim: Claim = { frontend, layer: 7, protocol: 'tcp' }
+        // HTTP/3 comes over UDP.
+        return frontend.http3 === true ? [claim, { ...claim, protocol: 'udp' }] : [claim]
+      }),
     ...[...desired.list('l4Frontends')]
       .filter(({ enabled }) => enabled)
       .map((frontend): Claim => ({ frontend, layer: 4, protocol: frontend.protocol })),

@@ -94,5 +94,13 @@ t.test('two frontends cannot have one port of one address, in whichever layer', 
     }),
     [/fe ports: .*Layer 7 frontend seven/],
   )
+  const udpBeside = (http3: boolean) =>
+    problems({
+      l7Frontends: [frontend('seven', null, { ip: '192.0.2.10', ports: '80', http3 })],
+      l4Backends: [l4Backend('be', ['web'])],
+      l4Frontends: [l4Frontend('fe', 'be', { protocol: 'udp' })],
+    })
+  test.match(udpBeside(true), [/fe ports: .*Layer 7 frontend seven/], 'HTTP/3 would get no packet')
+  test.same(udpBeside(false), [])
   test.end()
 })
