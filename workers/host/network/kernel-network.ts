@@ -17,8 +17,25 @@ const ROUNDS_MAX = 4
 const DONE = { exitCode: 0, output: '', undo: undefined, warnings: [] } as const
 
 interface Settled extends RunResult {
-  readonly hasChanged: boolean
   readonly warnings: readonly string[]
+}
+
+/** Whether there is something to take back, whatever comes of the rest. */
+interface Told {
+  hasChanged: boolean
+}
+
+interface Making {
+  readonly desired: DesiredNetwork
+  readonly isSettling: boolean
+  readonly isTrusted: boolean
+  readonly memory: Memory
+  /** Our part of the kernel. */
+  readonly before: Target
+  readonly kernel: KernelState
+  /** Interfaces that were brought up since the kernel was read. */
+  readonly raised: readonly string[]
+  readonly left_ms: () => number
 }
 
 interface Work {
@@ -73,43 +90,53 @@ export class KernelNetwork {
     isTrusted: boolean,
   ): Promise<NetworkOutcome> {
     const left_ms = deadline(timeout_ms)
-    const memory = await this.#memory.load()
-    if (memory === undefined && isNothing(desired)) return DONE
-    const { addresses: owned, displaced, wanted } = memory ?? { addresses: [], displaced: [], wanted: NOTHING }
-    let kernel = await readKernel(this.#run, left_ms())
+    const stored = await this.#memory.load()
+    if (stored === undefined && isNothing(desired)) return DONE
+    const memory = stored ?? { addresses: [], displaced: [], wanted: NOTHING }
+    const kernel = await readKernel(this.#run, left_ms())
+    const before = ourPart(kernel, memory.addresses)
     const raised = await raiseLinks(desired, kernel, this.#run, left_ms())
-    if (raised.length > 0) kernel = await readKernel(this.#run, left_ms())
-    const { target, warnings } = resolve(desired, kernel, owned)
-    const before = ourPart(kernel, owned)
+    const undo = async () => {
+      const undone = await this.#undo(before, memory.wanted, timeout_ms)
+      await setLinks(raised, 'down', this.#run, timeout_ms)
+      return undone
+    }
+    const told = { hasChanged: raised.length > 0 }
+    const isSettling = phase === 'settle'
+    try {
+      const made = await this.#change({ desired, isSettling, isTrusted, memory, before, kernel, raised, left_ms }, told)
+      return { ...made, undo: told.hasChanged ? undo : undefined }
+    } catch (error) {
+      return { ...failed(error), undo: told.hasChanged ? undo : undefined, warnings: [] }
+    }
+  }
+
+  /** `told` that something is changed, also where it throws. */
+  async #change(making: Making, told: Told): Promise<Omit<NetworkOutcome, 'undo'>> {
+    const { desired, isSettling, isTrusted, memory, before, raised, left_ms } = making
+    const kernel = raised.length > 0 ? await readKernel(this.#run, left_ms()) : making.kernel
+    const { target, warnings } = resolve(desired, kernel, memory.addresses)
     const missing = isTrusted ? [] : unseen(target.addresses, kernel)
     const taken = await takenAddresses(missing, this.#run)
     if (taken.length > 0) {
       await setLinks(raised, 'down', this.#run, left_ms())
-      return { exitCode: 1, output: taken.join('\n'), undo: undefined, warnings: [] }
+      told.hasChanged = false
+      return { exitCode: 1, output: taken.join('\n'), warnings: [] }
     }
     this.#fresh = [...this.#fresh, ...missing]
-    const isSettling = phase === 'settle'
-    const result = await this.#turn({
+    const work = {
       kernel,
-      memory: { addresses: owned, displaced, wanted },
+      memory,
       target: isSettling ? target : together(before, target),
-      wanted: isSettling ? desired : wanted,
+      wanted: isSettling ? desired : memory.wanted,
       isOrdered: isSettling,
       left_ms,
-    })
-    const undo = async () => {
-      const undone = await this.#undo(before, memory?.wanted, timeout_ms)
-      await setLinks(raised, 'down', this.#run, timeout_ms)
-      return undone
     }
+    const result = await this.#turn(work, told)
+    // What is remembered is taken back as well: that is only worth it when something settled.
+    told.hasChanged ||= isSettling
     const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
-    return {
-      exitCode: result.exitCode,
-      output: result.output,
-      // Nothing to take back but what is remembered: that is only worth it when something settled.
-      undo: result.hasChanged || isSettling ? undo : undefined,
-      warnings: [...warnings, ...result.warnings, ...silent],
-    }
+    return { ...result, warnings: [...warnings, ...result.warnings, ...silent] }
   }
 
   async #silentGateways({ addresses }: Target): Promise<readonly string[]> {
@@ -119,21 +146,21 @@ export class KernelNetwork {
     return silentGateways(asked, this.#run)
   }
 
-  async #undo(before: Target, wanted: DesiredNetwork | undefined, timeout_ms: number): Promise<RunResult> {
+  async #undo(before: Target, wanted: DesiredNetwork, timeout_ms: number): Promise<RunResult> {
     this.#fresh = []
     try {
       const left_ms = deadline(timeout_ms)
       const kernel = await readKernel(this.#run, left_ms())
       const memory = (await this.#memory.load()) ?? { addresses: [], displaced: [], wanted: NOTHING }
-      const target = before
-      return await this.#turn({ kernel, memory, target, wanted: wanted ?? NOTHING, isOrdered: true, left_ms })
+      const work = { kernel, memory, target: before, wanted, isOrdered: true, left_ms }
+      return await this.#turn(work, { hasChanged: false })
     } catch (error) {
       return failed(error)
     }
   }
 
   /** Turns the kernel into the target, round by round; what it is to be is remembered before it is. */
-  async #turn(work: Work): Promise<Settled> {
+  async #turn(work: Work, told: Told): Promise<Settled> {
     const { target, left_ms, isOrdered, memory } = work
     const refused = new Set<string>()
     let { kernel } = work
@@ -141,7 +168,6 @@ export class KernelNetwork {
     let { displaced } = memory
     let output = ''
     let difference: Difference
-    let hasChanged = false
     for (let round = 0; ; round += 1) {
       difference = differenceOf({ kernel, target, owned, displaced, refused, isOrdered })
       if (isSame(difference) || round === ROUNDS_MAX || left_ms() <= 1) break
@@ -149,7 +175,7 @@ export class KernelNetwork {
       displaced = [...displaced.filter(({ key }) => !found.some((other) => other.key === key)), ...found]
       owned = distinct([...owned, ...difference.adds.map(({ linkId, ip, prefix }) => ({ linkId, ip, prefix }))])
       await this.#memory.save({ addresses: owned, displaced, wanted: memory.wanted })
-      hasChanged = true
+      told.hasChanged = true
       output = await this.#carryOut(difference, left_ms)
       kernel = await readKernel(this.#run, left_ms())
       owned = present(owned, kernel)
@@ -164,9 +190,9 @@ export class KernelNetwork {
       ...[...refused].map((key) => `the route that was found at ${key} could not be given back`),
       ...waits.map(({ destination }) => `the route to ${destination} waits: that network is connected`),
     ]
-    if (isSame(difference)) return { exitCode: 0, output: '', hasChanged, warnings }
+    if (isSame(difference)) return { exitCode: 0, output: '', warnings }
     const open = [...difference.lines[4], ...difference.lines[6]].join('; ')
-    return { exitCode: 1, output: `the kernel does not take: ${open}\n${output}`.trim(), hasChanged, warnings }
+    return { exitCode: 1, output: `the kernel does not take: ${open}\n${output}`.trim(), warnings }
   }
 
   async #carryOut({ lines, promotes }: Difference, left_ms: () => number): Promise<string> {

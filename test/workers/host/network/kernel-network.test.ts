@@ -69,3 +69,63 @@ t.test('what was settled last is wanted', async (test) => {
   const { network } = deafKernel(test)
   test.same(await network.wanted(), NOTHING)
 })
+
+/**
+ * A kernel that takes addresses but the one that is `refused`, and links; what is `spoiled` fails: reading it once
+ * after its first change, or the file that remembers from then on.
+ */
+function takingKernel(
+  test: Test,
+  { addresses = [] as readonly string[], isUp = true, spoiled = '', refused = '' } = {},
+) {
+  const file = join(temporaryFolder(test, 'kernel'), 'network.json')
+  const state = { addresses: new Set(addresses), isUp, unread: 0 }
+  const change = (line: string) => {
+    const [, verb, address = ''] = /^address (add|del) (\S+)/.exec(line) ?? []
+    if (verb === 'add' && address !== refused) state.addresses.add(address)
+    if (verb === 'del') state.addresses.delete(address)
+    const [, link] = /^link set dev eth0 (up|down)$/.exec(line) ?? []
+    if (link !== undefined) state.isUp = link === 'up'
+  }
+  const shown = () => {
+    const addr_info = [...state.addresses].map((text) => {
+      const [local = '', prefix] = text.split('/')
+      return { family: 'inet', local, prefixlen: Number(prefix) }
+    })
+    return JSON.stringify([{ ...LINK, flags: state.isUp ? ['UP'] : [], addr_info }])
+  }
+  const network = new KernelNetwork(file, async (argv, _timeout_ms, { input } = {}) => {
+    if (input?.includes('address') === true) {
+      if (spoiled === 'read' && state.unread === 0) state.unread = 1
+      if (spoiled === 'file') mkdirSync(`${file}.new/in-the-way`, { recursive: true })
+    }
+    input?.split('\n').forEach(change)
+    if (!argv.includes('address')) return { exitCode: 0, output: '' }
+    if (state.unread !== 1) return { exitCode: 0, output: shown() }
+    state.unread = 2
+    return { exitCode: 124, output: 'ip did not end within 1 ms and was killed' }
+  })
+  return { file, network, state }
+}
+
+for (const spoiled of ['read', 'file'] as const) {
+  t.test(`what was changed is taken back where the ${spoiled} fails afterwards`, async (test) => {
+    const { network, state, file } = takingKernel(test, { spoiled })
+    const { exitCode, undo } = await network.make(ONE, 'settle', 5000)
+    test.not(exitCode, 0)
+    test.same([...state.addresses], ['10.0.0.5/24'], 'the kernel has it')
+    test.match(await undo?.(), { exitCode: 0, output: '' })
+    test.same([...state.addresses], [])
+    test.notOk(existsSync(file))
+  })
+}
+
+t.test('an interface that was brought up goes down again, also where nothing else had to be changed', async (test) => {
+  const { network, state } = takingKernel(test, { addresses: ['10.0.0.5/24'], isUp: false })
+  const { exitCode, undo } = await network.make(ONE, 'add', 5000)
+  test.equal(exitCode, 0)
+  test.equal(state.isUp, true)
+  test.match(await undo?.(), { exitCode: 0 })
+  test.equal(state.isUp, false)
+  test.same([...state.addresses], ['10.0.0.5/24'], 'the address of somebody else stays')
+})
