@@ -123,7 +123,8 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
 export async function network({ host, undos, warnings }: Run, step: NetworkStep): Promise<Failure | undefined> {
   const outcome = await host.network(step.desired, step.phase, step.timeout_ms)
   const { undo } = outcome
-  if (undo !== undefined) undos.push({ order: 'file', run: async () => problemOf(await undo()) })
+  if (undo !== undefined && step.keepsPart !== true)
+    undos.push({ order: 'file', run: async () => problemOf(await undo()) })
   warnings.push(...outcome.warnings)
   return failureOf(outcome)
 }

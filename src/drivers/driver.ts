@@ -177,6 +177,8 @@ export interface NetworkStep extends StepBase {
   readonly kind: 'network'
   readonly desired: DesiredNetwork
   readonly phase: NetworkPhase
+  /** What could be made stays when something else could not: what was there before is wanted by nobody. */
+  readonly keepsPart?: true
 }
 /** Irreversible: nobody knows the password that was there. */
 export interface AccountStep extends StepBase {

@@ -133,6 +133,9 @@ t.test('a network is taken back by what it answered; its warnings come with the 
   t.match(whole, { ok: true, warnings: ['add: eth9 is not there', 'settle: eth9 is not there'] })
   await executePlan(new Networked(), [...steps, broken])
   t.strictSame(calls.slice(2), ['add', 'settle', 'undo settle', 'undo add'])
+  const settle: Step = { ...basics, kind: 'network', desired, phase: 'settle', keepsPart: true }
+  await executePlan(new Networked(), [settle, broken])
+  t.strictSame(calls.slice(6), ['settle'], 'the way back has none itself')
 })
 
 t.test('an account is changed; the password is in no journal and no result', async (t) => {

@@ -44,10 +44,13 @@ function planFor(
 ): readonly Step[] {
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
-  const network = before === undefined || isReturn === true ? unasked(wanted) : wanted
-  const add = step(network, 'add', 'add what is missing of addresses and routes')
-  const settle = step(network, 'settle', 'make addresses and routes as configured')
-  return isMade || isNothing(network) ? [settle] : [add, settle]
+  const settling = 'make addresses and routes as configured'
+  // One address that the kernel does not take any more must not cost all the others.
+  if (before === undefined || isReturn === true)
+    return [{ ...step(unasked(wanted), 'settle', settling), keepsPart: true }]
+  const add = step(wanted, 'add', 'add what is missing of addresses and routes')
+  const settle = step(wanted, 'settle', settling)
+  return isMade || isNothing(wanted) ? [settle] : [add, settle]
 }
 
 /** What is left out was said when it was applied. */

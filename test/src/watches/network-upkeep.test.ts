@@ -63,12 +63,7 @@ t.test('the network alone is made as running says, and nobody is asked about add
   test.same(plans, [], 'where nothing is configured nothing is looked at')
   await apply()
   await upkeep.look()
-  test.match(plans, [
-    [
-      { kind: 'network', phase: 'add' },
-      { kind: 'network', phase: 'settle' },
-    ],
-  ])
+  test.match(plans, [[{ kind: 'network', phase: 'settle', keepsPart: true }]])
   test.equal(machine.settled, 2, 'the API as well')
   test.notOk(JSON.stringify(plans).includes('"pingCheck":true'))
 })

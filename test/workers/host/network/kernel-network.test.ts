@@ -3,8 +3,14 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KernelNetwork } from '../../../../workers/host/network/kernel-network.ts'
 import { NOTHING } from '../../../../workers/host/network/memory.ts'
+import { executePlan } from '../../../../workers/executor.ts'
+import { RecordingHost } from '../../../../workers/host/recording-host.ts'
 import { nameBasedId } from '../../../../src/base/ids.ts'
+import type { Host } from '../../../../src/drivers/host.ts'
+import { networkDriver } from '../../../../src/drivers/iproute2/driver.ts'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
+import { viewOf } from '../../../fixtures/view.ts'
+import { ipGroup, NODE, staticIp } from '../../../src/drivers/iproute2/network-records.ts'
 
 /** What needs no kernel; with one: test/system/network.test.ts. */
 
@@ -128,4 +134,20 @@ t.test('an interface that was brought up goes down again, also where nothing els
   test.match(await undo?.(), { exitCode: 0 })
   test.equal(state.isUp, false)
   test.same([...state.addresses], ['10.0.0.5/24'], 'the address of somebody else stays')
+})
+
+t.test('one address that the kernel does not take any more does not cost the others at each upkeep', async (test) => {
+  const { network, state } = takingKernel(test, { refused: '10.0.0.6/24' })
+  const make: Host['network'] = (...input) => network.make(...input)
+  const host = Object.assign(new RecordingHost(), { network: make })
+  const running = viewOf({
+    ipGroups: [ipGroup('a', { assignedInterfaces: [{ nodeId: NODE, interfaceId: ETH0 }] })],
+    staticIps: [staticIp('1', 'a', '10.0.0.5'), staticIp('2', 'a', '10.0.0.6'), staticIp('3', 'a', '10.0.0.7')],
+  })
+  const upkeep = networkDriver(NODE).plan(undefined, running, { atLeast: 'runtime' })
+  const result = await executePlan(host, upkeep)
+  test.match(result, { ok: false, output: /does not take: address add 10\.0\.0\.6/ }, 'it is told')
+  test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'])
+  test.match(await executePlan(host, upkeep), { ok: false })
+  test.same([...state.addresses], ['10.0.0.5/24', '10.0.0.7/24'], 'nor at the next one')
 })
