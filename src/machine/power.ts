@@ -140,7 +140,9 @@ export class Power implements PowerActor {
     this.#underWay = change
     this.#parts.log.info('power', { change, by: request.by })
     this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
-    void this.#go(change, request).catch((error: unknown) => this.#failed(change, reasonOf(error)))
+    // What was begun is remembered: when the daemon ends, its next start goes on with it.
+    const failed = (error: unknown) => (this.#isClosing ? undefined : this.#failed(change, reasonOf(error)))
+    void this.#go(change, request).catch(failed)
   }
 
   async #go(change: PowerChange, { drain_s, isForced, by, author }: PowerRequest): Promise<void> {
@@ -153,7 +155,6 @@ export class Power implements PowerActor {
       // New connections go to another node where there is one.
       await departure.begin(change, isForced)
       await this.#drain(deadline_ms)
-      // What was begun is remembered: the next start of the daemon goes on with it.
       if (this.#isClosing) return
     }
     if (author !== undefined) access.assertStill(author, [`power.${change}`])
@@ -212,8 +213,14 @@ export class Power implements PowerActor {
   async #failed(change: PowerChange, reason: string): Promise<void> {
     this.#parts.log.error('the machine did not go down', { change, reason })
     this.#parts.events.publish('node', { state: `${change} failed`, reason })
-    await this.#command('enable', 'take connections again')
-    await this.#remember(undefined)
-    this.#underWay = undefined
+    try {
+      await this.#command('enable', 'take connections again')
+      await this.#remember(undefined)
+    } catch (error) {
+      // Nobody waits for this, so that it would end the daemon, as where the disk is full.
+      this.#parts.log.error('what was begun could not be taken back', { change, reason: reasonOf(error) })
+    } finally {
+      this.#underWay = undefined
+    }
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { Job } from '../../../src/model/job.ts'
 import { Power } from '../../../src/machine/power.ts'
@@ -26,6 +27,8 @@ function fixture(
     lost = false,
     stuck = '',
     begun = undefined as object | undefined,
+    isFull = false,
+    away = Promise.resolve(),
   } = {},
 ) {
   const memory: { power: unknown } = { power: begun ?? null }
@@ -37,7 +40,13 @@ function fixture(
   const open = [...sessions]
   const old = [...oldSessions]
   const power = new Power({
-    store: { getMeta: () => memory.power, putMeta: async (_, value) => void (memory.power = value) },
+    store: {
+      getMeta: () => memory.power,
+      putMeta: async (_, value) => {
+        if (isFull) throw new Error('no space is left')
+        memory.power = value
+      },
+    },
     clock,
     jobs: { running: () => job as Job | undefined },
     machine: {
@@ -75,6 +84,7 @@ function fixture(
       },
       begin: async (reason, isForced) => {
         departed.push([reason, isForced, done.length])
+        await away
         if (stuck === 'later' && !isForced) throw new ApiError('IN_USE', 'no other node has taken it')
       },
     },
@@ -130,6 +140,18 @@ t.test('a daemon that ends waits for no connections, and leaves the rest to its 
   test.match(memory.power, { change: 'halt' }, 'it is remembered')
 })
 
+t.test('what fails because the daemon ends is no failure of going down', async (test) => {
+  const away = defer()
+  const { power, done, told, departed, memory } = fixture(test, { away: away.promise })
+  await power.request('halt', REQUEST)
+  await until('departs', async () => departed.length === 1)
+  power.close()
+  away.reject(new Error('the cluster is closed'))
+  await sleep(0)
+  test.same([done, told.length], [[], 1])
+  test.match(memory.power, { change: 'halt' }, 'the next start goes on')
+})
+
 t.test('packages that are being changed come first, unless it is forced', async (test) => {
   const { power } = fixture(test, { job: { id: 'job-1', title: 'Software update' } })
   const error = await refuses(test, 'JOB_IN_PROGRESS', power.request('halt', REQUEST))
@@ -163,6 +185,15 @@ t.test('a machine that stays up takes connections again, and can be asked again'
       return false
     }
   })
+})
+
+t.test('a disk that takes nothing ends neither the daemon nor what comes next', async (test) => {
+  const { power, done, told } = fixture(test, { isFull: true })
+  await power.request('reboot', REQUEST)
+  await until('told', async () => told.length === 2)
+  test.match(told[1], { state: 'reboot failed', reason: 'no space is left' })
+  await until('over', async () => !power.isGoingDown)
+  test.same(done, ['enable frontend a', 'enable frontend b'])
 })
 
 t.test('in trial it is recorded, and HAProxy is left alone', async (test) => {
