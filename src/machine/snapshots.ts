@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SnapshotsActor, SnapshotStatus, Started } from '../context/machine-care.ts'
 import type { MachineClock } from '../base/clock.ts'
 import { createArgv, mebibytes, mergeArgv, pollArgv, removeArgv, snapshotSize } from '../drivers/lvm/commands.ts'
+import { SNAPSHOT_NAME } from '../drivers/lvm/parse.ts'
 import { ApiError } from '../base/errors.ts'
 import { excludedBy, type JobHandle, type JobKind, type Jobs } from '../jobs/jobs.ts'
 import type { Log } from '../base/log.ts'
@@ -9,7 +10,7 @@ import type { PlanExecutor } from '../config/enactor.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { Machine } from './machine.ts'
 import type { Power } from './power.ts'
-import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../model/software.ts'
+import type { VolumeFacts, VolumeSnapshot } from '../model/software.ts'
 
 /** Jobs that make, restore or delete the snapshot. */
 export const SNAPSHOT_GROUP = 'snapshot'
@@ -38,10 +39,7 @@ interface RestoreMemory {
   readonly by: string
 }
 
-interface Supported {
-  readonly volume: LogicalVolume
-  readonly snapshot: VolumeSnapshot | undefined
-}
+type Supported = Extract<VolumeFacts, { readonly isSupported: true }>
 
 /** The snapshot of the root file system: one, by LVM. */
 export class Snapshots implements SnapshotsActor {
@@ -94,8 +92,12 @@ export class Snapshots implements SnapshotsActor {
   /** The program that makes a snapshot now; refuses when none can be made. */
   async createArgv(): Promise<readonly string[]> {
     this.#parts.power.refuseGoingDown()
-    const { volume, snapshot } = await this.#supported()
+    const { volume, snapshot, isNameTaken } = await this.#supported()
     if (snapshot?.state === 'merging') throw merging()
+    if (isNameTaken) {
+      const message = `The volume group ${volume.group} has another volume with the name of the snapshot, ${SNAPSHOT_NAME}; rename it with lvrename`
+      throw new ApiError('NAME_NOT_UNIQUE', message)
+    }
     if (snapshot !== undefined) {
       const message = `There is a snapshot of ${snapshot.created} already; delete it first`
       throw new ApiError('NAME_NOT_UNIQUE', message)

@@ -55,4 +55,10 @@ export interface VolumeSnapshot {
 /** The volume of the root file system and this daemon's snapshot of it. */
 export type VolumeFacts =
   | { readonly isSupported: false; readonly reason: string }
-  | { readonly isSupported: true; readonly volume: LogicalVolume; readonly snapshot: VolumeSnapshot | undefined }
+  | {
+      readonly isSupported: true
+      readonly volume: LogicalVolume
+      readonly snapshot: VolumeSnapshot | undefined
+      /** Another volume of the group has the name that the snapshot would have. */
+      readonly isNameTaken: boolean
+    }

@@ -167,7 +167,7 @@ export const updates = [
     staged: true,
     status: 202,
     managedOnly: true,
-    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE'],
+    refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE', 'NAME_NOT_UNIQUE'],
     summary: 'Change to another major version; with LVM, after a snapshot of the root file system',
     about: 'A job that outlives a restart of the daemon; it installs what the repositories of that version have',
     message: 'The change to the major version has begun',

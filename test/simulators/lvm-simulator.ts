@@ -22,11 +22,19 @@ export class LvmSimulator {
   readonly #group_bytes: number
   /** Programs that are not installed. */
   readonly #missing: readonly string[]
+  /** Names of other volumes of the group. */
+  readonly #others: readonly string[]
 
-  constructor({ root_mib = 8192, free_mib = 2048, missing = [] as readonly string[] } = {}) {
+  constructor({
+    root_mib = 8192,
+    free_mib = 2048,
+    missing = [] as readonly string[],
+    others = [] as readonly string[],
+  } = {}) {
     this.#root_bytes = root_mib * MEBIBYTE
     this.#group_bytes = (root_mib + free_mib) * MEBIBYTE
     this.#missing = missing
+    this.#others = others
   }
 
   readonly run = async (argv: readonly string[]): Promise<RunResult> => {
@@ -87,6 +95,8 @@ export class LvmSimulator {
       lv_dm_path: '/dev/mapper/vg0-root',
     }
     const rows: Record<string, string>[] = [root]
+    for (const name of this.#others)
+      rows.push({ ...root, lv_name: name, lv_attr: '-wi-ao----', lv_dm_path: `/dev/mapper/vg0-${name}` })
     if (snapshot !== undefined) rows.push({ ...group, ...rowOf(snapshot) })
     const wanted = columns.split(',')
     const lv = rows.map((row) => Object.fromEntries(wanted.map((column) => [column, row[column] ?? '?'])))
@@ -98,7 +108,7 @@ export class LvmSimulator {
     if (typeof size !== 'string') return size
     if (this.#snapshot?.isMerging === true)
       return fail(5, 'Snapshots of an origin that has a merging snapshot is not supported')
-    if (this.#snapshot !== undefined) {
+    if (this.#snapshot !== undefined || this.#others.includes('fulcrum')) {
       return fail(5, 'Logical Volume "fulcrum" already exists in volume group "vg0"')
     }
     const bytes = Number(/^(\d+)b$/.exec(size)?.[1])

@@ -31,11 +31,14 @@ export function parseLvs(output: string, source: string): VolumeFacts {
   if (rows === undefined || row === undefined) {
     return { isSupported: false, reason: `the root file system is on ${source}, which is no logical volume` }
   }
-  const found = rows.find(
-    ({ vg_name, lv_name, origin }) =>
-      vg_name === row['vg_name'] && plainName(lv_name) === SNAPSHOT_NAME && plainName(origin) === row['lv_name'],
-  )
-  return { isSupported: true, volume: volumeOf(row), snapshot: snapshotOf(row, found) }
+  const named = rows.find(({ vg_name, lv_name }) => vg_name === row['vg_name'] && plainName(lv_name) === SNAPSHOT_NAME)
+  const isOurs = named !== undefined && plainName(named['origin']) === row['lv_name']
+  return {
+    isSupported: true,
+    volume: volumeOf(row),
+    snapshot: snapshotOf(row, isOurs ? named : undefined),
+    isNameTaken: named !== undefined && !isOurs,
+  }
 }
 
 /** Warnings may stand before the report. */

@@ -95,6 +95,17 @@ t.test('a full snapshot is invalid: it can be deleted only', async (test) => {
   test.match((await request('GET', '/lvmsnapshots')).data, { status: 'none' })
 })
 
+t.test('the name of the snapshot may be that of another volume: nothing begins that needs one', async (test) => {
+  const lvm = new LvmSimulator({ others: ['fulcrum'] })
+  const { request } = await fixture(test, lvm)
+  test.match((await request('GET', '/lvmsnapshots')).data, { status: 'none' })
+  const refused = await request('POST', '/lvmsnapshots')
+  test.equal(refused.status, 409)
+  test.match(refused.text, /vg0 has another volume.*fulcrum; rename it.*"NAME_NOT_UNIQUE"/s)
+  test.equal((await request('DELETE', '/lvmsnapshots')).status, 404)
+  test.same(lvm.calls, [], 'and it stays')
+})
+
 t.test('no LVM, or none under the root file system: 501 with the reason, before a job', async (test) => {
   const bare = await fixture(test, new LvmSimulator({ missing: ['lvs'] }))
   for (const method of ['GET', 'POST', 'DELETE'] as const) {

@@ -53,6 +53,18 @@ t.test('states: overfull is invalid, a waiting or running restore is merging', a
   test.equal(stateOf(root, { ...snapshot, origin: 'data' }), undefined, 'of another volume')
 })
 
+t.test('a volume of the same name that is no snapshot of this one', async (test) => {
+  const isTaken = (...rows: object[]) => {
+    const facts = parseLvs(report(...rows), ROOT)
+    return facts.isSupported && facts.isNameTaken
+  }
+  test.equal(isTaken(root, snapshot), false, 'our own')
+  test.equal(isTaken(root, { ...snapshot, lv_name: 'other' }), false)
+  test.equal(isTaken(root, { ...snapshot, vg_name: 'vg1' }), false, 'of another group')
+  test.equal(isTaken(root, { ...snapshot, origin: 'data' }), true)
+  test.equal(isTaken(root, { ...snapshot, lv_attr: '-wi-ao----', origin: '' }), true)
+})
+
 t.test('a root file system elsewhere is no logical volume', async (test) => {
   for (const text of [report(root), report(), '', 'no json {', readFileSync(import.meta.filename, 'utf8')]) {
     test.match(parseLvs(text, '/dev/mapper/crypt'), { isSupported: false, reason: /crypt, which is no logical volume/ })
