@@ -13,8 +13,9 @@ const DONE: RunResult = { exitCode: 0, output: '' }
 type Account = AccountChange['account']
 
 /**
- * Password before shell on the way in, shell before password on the way out: at no moment does a shell stand open with
- * a password that was not wanted. An account that is to be off and does not exist is not made.
+ * The password comes before the shell: at no moment does a shell stand open with a password that was not wanted. On the
+ * way out the shell goes last, as it is what tells that access is off: what ends half-way still seems to be on, and is
+ * done again. An account that is to be off and does not exist is not made.
  */
 export async function changeAccount(
   change: AccountChange,
@@ -28,17 +29,21 @@ export async function changeAccount(
   const outside = { isUnconfined: true }
   const steps: (() => Promise<RunResult>)[] = []
   if (!exists) steps.push(() => run(creation(account), timeout_ms, outside))
-  if (shell === false) steps.push(() => run(['usermod', '--shell', NO_LOGIN, account], timeout_ms, outside))
   if (password !== undefined) {
     const secret = password === 'random' ? randomBytes(RANDOM_BYTES).toString('base64') : password.secret
     steps.push(() => setPassword(account, secret, run, timeout_ms))
   }
-  if (shell === true) steps.push(() => run(['usermod', '--shell', LOGIN_SHELL, account], timeout_ms, outside))
+  if (shell === false) steps.push(() => endSessions(account, run, timeout_ms))
+  if (shell !== undefined) {
+    const program = shell ? LOGIN_SHELL : NO_LOGIN
+    steps.push(() => run(['usermod', '--shell', program, account], timeout_ms, outside))
+  }
+  // Those that a key has opened meanwhile.
+  if (shell === false) steps.push(() => endSessions(account, run, timeout_ms))
   for (const step of steps) {
     const result = await step()
     if (result.exitCode !== 0) return result
   }
-  if (shell === false) await endSessions(account, run, timeout_ms)
   return DONE
 }
 
@@ -72,7 +77,8 @@ async function setPassword(account: Account, secret: string, run: Run, timeout_m
 }
 
 /** Who is logged in would keep the shell. Nobody may be: that is no failure. */
-async function endSessions(account: Account, run: Run, timeout_ms: number): Promise<void> {
+async function endSessions(account: Account, run: Run, timeout_ms: number): Promise<RunResult> {
   await run(['loginctl', 'terminate-user', account], timeout_ms, { isUnconfined: true })
   await run(['pkill', '--signal', 'KILL', '--uid', account], timeout_ms, { isUnconfined: true })
+  return DONE
 }

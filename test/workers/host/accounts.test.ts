@@ -42,13 +42,20 @@ t.test('an account that is there is kept', async (t) => {
   t.strictSame(programs(), ['chpasswd', 'usermod'])
 })
 
-t.test('off: the shell goes first, then the password, then who is logged in', async (t) => {
+t.test('off: the password goes first, then who is logged in, then the shell', async (t) => {
   const { file, calls, run, programs } = fixture(t, ON)
   await changeAccount({ account: 'console', shell: false, password: 'random' }, run, 1000, file)
-  t.strictSame(programs(), ['usermod', 'chpasswd', 'loginctl', 'pkill'])
-  t.strictSame(calls[0]?.argv, ['usermod', '--shell', '/usr/sbin/nologin', 'console'])
-  const [, password = ''] = /^console:(.*)\n$/.exec(calls[1]?.options?.input ?? '') ?? []
+  t.strictSame(programs(), ['chpasswd', 'loginctl', 'pkill', 'usermod', 'loginctl', 'pkill'])
+  t.strictSame(calls[3]?.argv, ['usermod', '--shell', '/usr/sbin/nologin', 'console'])
+  const [, password = ''] = /^console:(.*)\n$/.exec(calls[0]?.options?.input ?? '') ?? []
   t.equal(Buffer.from(password, 'base64').length, 48, '48 random bytes')
+})
+
+t.test('what cannot be switched off whole is still on, so that the next try does all of it', async (t) => {
+  const { file, run, programs } = fixture(t, ON, 'chpasswd')
+  const result = await changeAccount({ account: 'console', shell: false, password: 'random' }, run, 1000, file)
+  t.equal(result.exitCode, 1)
+  t.notOk(programs().includes('usermod'), 'the password would stay, and access seem to be off')
 })
 
 t.test('off: another time, another password', async (t) => {
