@@ -57,8 +57,9 @@ export function parseTracking(tracking: string, sources: string): ClockTracking 
     // Printed as what would correct the clock: a fast one has a negative figure.
     offset_s: 0 - Number(offset),
     servers: sources.split('\n').flatMap((line) => {
-      const [, state = '', server, , , reach] = line.split(',')
-      if (server === undefined) return []
+      const [mode, state = '', server, , , reach] = line.split(',')
+      // A clock of the machine's own, such as PHC0, is no server: nobody could ask it by that name.
+      if (server === undefined || mode === '#') return []
       return [{ name: server, state: STATES[state] ?? 'unknown', reachable: Number.parseInt(reach ?? '0', 8) > 0 }]
     }),
   }

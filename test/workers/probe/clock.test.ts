@@ -34,6 +34,11 @@ t.test('tracking and sources as chronyc prints them', async (test) => {
     { synchronised: true, reference: null, stratum: 8 },
     'its own clock is no server',
   )
+  test.match(
+    parseTracking(FOLLOWING, `#,*,PHC0,0,4,377,11,0.0,0.0,0.0\n${SOURCES}`)?.servers.map(({ name }) => name),
+    ['ntp.example.test', '192.0.2.77', 'liar.example.test'],
+    'a clock of the machine is none either',
+  )
   for (const text of ['', '506 Cannot talk to daemon', 'a,b,c']) test.equal(parseTracking(text, ''), undefined, text)
 })
 
