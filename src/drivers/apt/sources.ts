@@ -7,43 +7,45 @@ export interface SuiteChange {
 
 /** The same sources with other suites; whatever else stands there stays, what is commented out as well. */
 export function withSuites(text: string, file: string, suites: readonly SuiteChange[]): string {
-  const changed = (suite: string) => suites.find(({ from }) => from === suite)?.to ?? suite
-  return text
-    .split('\n')
-    .map((line) => (file.endsWith('.sources') ? paragraphLine(line, changed) : oneLine(line, changed)))
-    .join('\n')
+  return changedLines(text, file, (suite) => suites.find(({ from }) => from === suite)?.to ?? suite)
 }
 
 /** The suites that are used. */
 export function suitesOf(text: string, file: string): readonly string[] {
-  const found: string[] = []
-  withSuitesSeen(text, file, (suite) => void found.push(suite))
-  return [...new Set(found)]
+  const found = new Set<string>()
+  changedLines(text, file, (suite) => {
+    found.add(suite)
+    return suite
+  })
+  return [...found]
 }
 
-function withSuitesSeen(text: string, file: string, see: (suite: string) => void): void {
-  const seen = (suite: string) => {
-    see(suite)
-    return suite
-  }
-  for (const line of text.split('\n')) {
-    if (file.endsWith('.sources')) paragraphLine(line, seen)
-    else oneLine(line, seen)
-  }
+type Change = (suite: string) => string
+
+function changedLines(text: string, file: string, changed: Change): string {
+  const lines = text.split('\n')
+  return (file.endsWith('.sources') ? paragraphs(lines, changed) : lines.map((line) => oneLine(line, changed))).join(
+    '\n',
+  )
 }
 
 /** `deb [options] uri suite components…`. */
-function oneLine(line: string, changed: (suite: string) => string): string {
+function oneLine(line: string, changed: Change): string {
   const match = /^(\s*deb(?:-src)?\s+(?:\[[^\]]*\]\s+)?\S+\s+)(\S+)(.*)$/.exec(line)
   if (match === null) return line
   const [, before = '', suite = '', after = ''] = match
   return `${before}${changed(suite)}${after}`
 }
 
-/** `Suites: one two`. */
-function paragraphLine(line: string, changed: (suite: string) => string): string {
-  const match = /^(suites:)(.*)$/i.exec(line)
-  if (match === null) return line
-  const [, name = '', suites = ''] = match
-  return `${name}${suites.replaceAll(/\S+/g, changed)}`
+/** `Suites: one two`; the field goes on in lines that begin with a blank, and comments may stand between them. */
+function paragraphs(lines: readonly string[], changed: Change): readonly string[] {
+  let isOfSuites = false
+  return lines.map((line) => {
+    if (line.startsWith('#')) return line
+    const goesOn = /^[ \t]/.test(line)
+    if (!goesOn) isOfSuites = /^suites:/i.test(line)
+    if (!isOfSuites) return line
+    const at = goesOn ? 0 : line.indexOf(':') + 1
+    return `${line.slice(0, at)}${line.slice(at).replaceAll(/\S+/g, changed)}`
+  })
 }

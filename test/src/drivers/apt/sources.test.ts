@@ -34,3 +34,21 @@ t.test('paragraphs name several suites', async (test) => {
   )
   test.same(suitesOf(text, 'debian.sources'), ['bookworm', 'bookworm-security', 'bookworm-backports'])
 })
+
+t.test('they may stand in several lines', async (test) => {
+  const text = `Types: deb
+Suites:
+ bookworm
+# bookworm
+\tbookworm-security
+Signed-By:
+ bookworm
+Components: main
+
+Types: deb
+ bookworm
+`
+  const changed = text.replace(' bookworm\n#', ' trixie\n#').replace('\tbookworm-security', '\ttrixie-security')
+  test.equal(withSuites(text, 'debian.sources', SUITES), changed)
+  test.same(suitesOf(text, 'debian.sources'), ['bookworm', 'bookworm-security'])
+})
