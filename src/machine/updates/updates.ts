@@ -72,6 +72,8 @@ export class Updates implements UpdatesActor {
   #known: { readonly stamp: string; readonly facts: PackageFacts } | undefined
   #refreshing: Promise<string | undefined> | undefined
   readonly #waiting = new Map<string, (end: Promise<unknown>) => void>()
+  /** How many packages are on their way in. */
+  #uploads = 0
 
   constructor(parts: UpdatesParts) {
     const { machine, stateFolder } = parts
@@ -119,13 +121,18 @@ export class Updates implements UpdatesActor {
     // It would take away, or be taken away with, the file that is being installed.
     const busy = this.#parts.jobs.running(PACKAGES_GROUP)
     if (busy !== undefined) throw excludedBy(busy, 10)
-    const kept = await this.#parts.machine.keepPackage(text)
+    this.#uploads += 1
+    const kept = await this.#parts.machine.keepPackage(text).finally(() => (this.#uploads -= 1))
     if (!('problem' in kept)) return kept
     throw invalid('packages', kept.problem)
   }
 
   async start(isForced: boolean, by: string): Promise<Started> {
     await this.#refuse({ isForced })
+    if (this.#uploads > 0) {
+      const message = 'A package is being uploaded; try again when it is here'
+      throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
+    }
     const files = uploadedFiles(this.#parts.stateFolder)
     return this.#started(await this.#parts.jobs.start(this.#update, { files, isForced }, by))
   }

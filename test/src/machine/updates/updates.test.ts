@@ -219,8 +219,14 @@ t.test('while the configuration is being applied, or waits for its confirmation,
   )
 })
 
+interface OnAppliance {
+  readonly stuck?: boolean
+  readonly changed?: string
+  readonly keepPackage?: Machine['keepPackage']
+}
+
 /** The updates of an appliance, whose packages are changed by somebody else; `done` is what was done, in order. */
-function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
+function onAppliance(test: Test, { stuck = false, changed = '', keepPackage }: OnAppliance = {}) {
   const stateFolder = temporaryFolder(test, 'updates')
   const done: string[] = []
   const jobs = new Map<string, Job>()
@@ -244,7 +250,7 @@ function onAppliance(test: Test, { stuck = false, changed = '' } = {}) {
       list: () => [...jobs.values()],
       find: (id) => jobs.get(id),
     },
-    machine: { ...machine, executor, touchesPackages: true },
+    machine: { ...machine, executor, touchesPackages: true, ...(keepPackage && { keepPackage }) },
     power: { refuseGoingDown: () => undefined },
     departure: {
       refuse: async (isForced) => {
@@ -290,6 +296,22 @@ t.test('what a node gives away is gone before its packages change', async (test)
   await refuses(test, 'IN_USE', work({ files: [] }) ?? Promise.resolve())
   test.same(done, ['departs for update'], 'and nothing else happens')
 })
+
+t.test(
+  'an update waits for a package that is being uploaded: it may take the place of one that would be installed',
+  async (test) => {
+    const kept = defer<{ readonly problem: string }>()
+    const { updates, done } = onAppliance(test, { keepPackage: () => kept.promise })
+    const upload = updates.upload('AAAA')
+    const error = await refuses(test, 'JOB_IN_PROGRESS', updates.start(false, 'ann'))
+    test.match(error.message, /being uploaded/)
+    test.same(done, [])
+    kept.resolve({ problem: 'is no Debian package' })
+    await refuses(test, 'INVALID_BODY', upload)
+    await updates.start(false, 'ann')
+    test.match(done, [/^update /])
+  },
+)
 
 t.test('units of ours that run a changed package start anew, and no others', async (test) => {
   for (const [changed, restarts] of [
