@@ -137,8 +137,9 @@ export async function removeFile(
   { path, givesBack, foundMode = FOUND_MODE }: RemoveFileStep,
 ): Promise<undefined> {
   const { host } = run
-  // Left by a check that was killed.
-  if ((await host.readFile(`${path}.candidate`)) !== undefined) await host.removeFile(`${path}.candidate`)
+  // Left by a kill while it was checked or written: it may hold a secret that nobody wants any more.
+  for (const left of [`${path}.candidate`, `${path}.candidate.new`, `${path}.new`])
+    if ((await host.readFile(left)) !== undefined) await host.removeFile(left)
   const previous = await host.readFile(path)
   if (previous === undefined || (givesBack === true && !isOurs(previous))) {
     if (givesBack === true) await forgetFound(run, foundFile(path))

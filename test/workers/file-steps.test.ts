@@ -56,6 +56,17 @@ t.test('where there was none, ours goes', async (t) => {
   t.equal(await host.readFile(path), undefined)
 })
 
+t.test('what a kill has left half written goes with the file, also where there is none', async (t) => {
+  for (const isThere of [true, false]) {
+    const host = new RecordingHost()
+    if (isThere) await host.replaceFile(path, ours, 0o644)
+    const left = ['.new', '.candidate', '.candidate.new'].map((end) => `${path}${end}`)
+    for (const name of left) await host.replaceFile(name, 'a secret', 0o600)
+    await executePlan(host, [{ ...basics, kind: 'removeFile', path }])
+    for (const name of [path, ...left]) t.equal(await host.readFile(name), undefined, name)
+  }
+})
+
 t.test('a later failure brings back what was there', async (t) => {
   const host = new RecordingHost({ answerRun: () => ({ exitCode: 1, output: 'no' }) })
   await host.replaceFile(path, ours, 0o644)

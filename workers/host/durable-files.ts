@@ -35,13 +35,14 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
  */
 export async function replaceFileDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const folder = dirname(path)
+  const temporary = `${path}.new`
+  // Left by a kill: it may hold a secret that nobody wants any more.
+  await rm(temporary, { force: true })
   // What is there already needs no room on a full disk.
   if (await isThere(path, content, mode)) return syncFolder(folder)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   // A program that everybody may run is of no use where nobody may look.
   if (made !== undefined && (mode & EXECUTABLE_BY_ALL) !== 0) await chmod(folder, 0o755)
-  const temporary = `${path}.new`
-  await rm(temporary, { force: true })
   try {
     await writeDurably(temporary, content, mode)
     await rename(temporary, path)

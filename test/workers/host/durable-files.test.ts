@@ -31,6 +31,12 @@ t.test('what a crash left behind is no obstacle', async (t) => {
   t.equal(await readText(join(folder, 'c.new')), undefined)
 })
 
+t.test('what a crash left behind goes also where the file is as wanted', async (t) => {
+  writeFileSync(join(folder, 'c.new'), 'a secret')
+  await replaceFileDurably(join(folder, 'c'), 'whole', 0o600)
+  t.equal(await readText(join(folder, 'c.new')), undefined)
+})
+
 t.test('missing is not the same as unreadable', async (t) => {
   t.equal(await readText(join(folder, 'none')), undefined)
   t.equal(await readText(join(folder, 'c', 'below-a-file')), undefined)
