@@ -32,6 +32,8 @@ export class BackupFolder {
   readonly #known = new Map<string, Known>()
   #opened: Promise<void> | undefined
   #listing: Promise<readonly Kept[]> | undefined
+  /** A file came or went since the listing began: who asks now waits for it, and for another one. */
+  #isOutdated = false
   /** Something was found out that the folder does not keep yet. */
   #isNews = false
 
@@ -49,8 +51,16 @@ export class BackupFolder {
 
   /** Every file in which all is right, newest first. Who asks while it is found out shares the answer. */
   list(): Promise<readonly Kept[]> {
-    this.#listing ??= this.#list().finally(() => (this.#listing = undefined))
-    return this.#listing
+    if (this.#listing !== undefined && !this.#isOutdated) return this.#listing
+    this.#isOutdated = false
+    const begun = Promise.resolve(this.#listing).catch(() => undefined)
+    const listing: Promise<readonly Kept[]> = begun
+      .then(() => this.#list())
+      .finally(() => {
+        if (this.#listing === listing) this.#listing = undefined
+      })
+    this.#listing = listing
+    return listing
   }
 
   async #list(): Promise<readonly Kept[]> {
@@ -93,6 +103,7 @@ export class BackupFolder {
     const name = await createDurably(this.#folder, names, portions, rest)
     const { mtimeMs, size } = await stat(join(this.#folder, name))
     this.#known.set(name, { mtime_ms: mtimeMs, size, head })
+    this.#isOutdated = true
     return name
   }
 
@@ -101,7 +112,9 @@ export class BackupFolder {
     if (!isBackupName(name)) return false
     await this.#open()
     this.#known.delete(name)
-    return removeDurably(this.#folder, name)
+    const wasThere = await removeDurably(this.#folder, name)
+    this.#isOutdated = true
+    return wasThere
   }
 
   async #headOf(file: string): Promise<BackupHead | undefined> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { BackupFolder } from '../../../src/backup/folder.ts'
 import type { BackupHead } from '../../../src/backup-file/reading.ts'
+import { defer } from '../../../src/base/deferred.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
@@ -81,4 +82,29 @@ t.test('who asks together shares one reading, and the next daemon reads none aga
   writeFileSync(join(folder, '.heads.json'), '{"half')
   const careful = new BackupFolder(folder, async (raw) => head(Buffer.from(raw).toString()), silentLog)
   test.same(await careful.list(), first)
+})
+
+t.test('who asks after a file came or went does not share what was found before', async (test) => {
+  const folder = temporaryFolder(test, 'backups')
+  const [looks, goes] = [defer(), defer()]
+  const describe = async () => {
+    looks.resolve()
+    await goes.promise
+    return head('2026-01-01')
+  }
+  const backups = new BackupFolder(folder, describe, silentLog)
+  writeFileSync(join(folder, name(1)), '2026-01-01')
+  const early = backups.list()
+  await looks.promise
+  await backups.add(head('2026-01-02'), [name(2)], [Buffer.from('2026-01-02')])
+  const files = async (listing: ReturnType<typeof backups.list>) => (await listing).map(({ file }) => file)
+  const late = backups.list()
+  test.equal(backups.list(), late, 'who asks together shares it still')
+  goes.resolve()
+  test.same(await files(early), [name(1)])
+  test.same(await files(late), [name(2), name(1)])
+  const before = backups.list()
+  await backups.remove(name(1))
+  test.same(await files(backups.list()), [name(2)])
+  await before
 })
