@@ -13,6 +13,8 @@ const READ_TIMEOUT_S = 60
 const TIMED_OUT = 124
 const AR_MAGIC = '!<arch>\n'
 const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
+/** Of Linux, in bytes. */
+const FILE_NAME_MAX = 255
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
 const VERSION = /^[0-9][A-Za-z0-9.+:~-]*$/
 
@@ -47,12 +49,12 @@ export async function keepPackage(
     await writeWhole(temporary, bytes)
     const found = await fieldsOf(temporary, run)
     if ('problem' in found) return found
+    const file = fileNameOf(found)
     const others = (await readdir(folder)).filter((name) => /^[a-z0-9].*\.deb$/.test(name))
     const same = others.filter((name) => name.startsWith(`${found.name}_`))
     if (same.length === 0 && others.length >= files_max) {
       return { problem: `${others.length} uploaded packages wait already; install them first` }
     }
-    const file = `${found.name}_${found.version.replaceAll(':', '%3a')}_${found.arch}.deb`
     await renameDurably(temporary, join(folder, file))
     for (const name of same.filter((other) => other !== file)) await removeDurably(join(folder, name))
     return found
@@ -63,6 +65,8 @@ export async function keepPackage(
     await rm(temporary, { force: true })
   }
 }
+
+const fileNameOf = ({ name, version, arch }: UploadedPackage) => `${name}_${version.replaceAll(':', '%3a')}_${arch}.deb`
 
 function decoded(sent: string): Buffer | string {
   // Most come in one piece, and a copy of a hundred megabytes is dear.
@@ -89,6 +93,8 @@ async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { rea
   const found = debFields(fields.output)
   if (!NAME.test(found.name)) return { problem: 'has no valid package name' }
   if (!VERSION.test(found.version)) return { problem: `has no valid version: ${found.version}` }
+  if (fileNameOf(found).length > FILE_NAME_MAX)
+    return { problem: 'has a name and a version that are too long for a file' }
   const { output } = await run(['dpkg', '--print-architecture'], QUERY_TIMEOUT_MS)
   if (found.arch !== 'all' && found.arch !== output.trim()) {
     return { problem: `is for the architecture ${found.arch}, and this machine is ${output.trim()}` }

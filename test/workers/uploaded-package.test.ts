@@ -38,6 +38,7 @@ t.test('an uploaded package', async (t) => {
       [Buffer.from('!<arch>\nnothing more').toString('base64'), /no Debian package/],
       [bytes.subarray(0, bytes.length - 100).toString('base64'), /damaged|no Debian package/],
       [await base64({ name: 'five', version: '1', arch: 'mips' }), /architecture mips/],
+      [await base64({ name: 'six', version: `1:1${'.0'.repeat(120)}` }), /too long/],
     ]
     for (const [text, problem] of cases) t.match(await keep(text), { problem })
     t.same(readdirSync(folder), before)
