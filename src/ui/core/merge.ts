@@ -30,7 +30,8 @@ export function merge(base: Values, mine: Values, theirs: Values): Merged {
   return { value, conflicts }
 }
 
-/** The fields of `after` that are others than in `before`. */
-export function changedFields(before: Values, after: Values): Values {
-  return Object.fromEntries(Object.entries(after).filter(([field, value]) => !isSame(value, before[field])))
+/** The fields of `after` that are others than in `before`, and those that every change has to name. */
+export function changedFields(before: Values, after: Values, required: readonly string[] = []): Values {
+  const isSent = ([field, value]: [string, unknown]) => required.includes(field) || !isSame(value, before[field])
+  return Object.fromEntries(Object.entries(after).filter(isSent))
 }

@@ -133,6 +133,10 @@ function apiOf({ paths, components }: Document): Api {
   return { operations, whole }
 }
 
+/** Fields that its body is never without. */
+export const requiredOf = ({ body }: Operation): readonly string[] =>
+  (body === undefined ? undefined : api.value?.whole(body).required) ?? []
+
 /** How a value is asked for. */
 export type Kind =
   | { readonly kind: 'text' | 'long' | 'secret' | 'number' | 'switch' | 'json' | 'fixed' }

@@ -5,7 +5,7 @@ import { changed } from '../core/live.ts'
 import { changedFields, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
 import { mayById } from '../core/rights.ts'
-import { api, loadApi, type Operation } from '../core/schema.ts'
+import { api, loadApi, type Operation, requiredOf } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button, Loading, Problem } from './basic.tsx'
 import { Dialog } from './dialog.tsx'
@@ -91,12 +91,13 @@ function Asking({
       const value = parameters.value[name]
       return value === undefined || value === null ? [] : [[name, shownValue(value)] as const]
     })
+    const values = body.value
     const sent =
       operation.body === undefined
         ? operation.method === 'GET'
           ? {}
           : { body: {} }
-        : { body: changedFields(base.value ?? {}, body.value) }
+        : { body: changedFields(base.value ?? {}, values, requiredOf(operation)) }
     const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
     answer.value = { message, data }
     if (operation.effect !== 'read') await changed()

@@ -6,7 +6,7 @@ import { changed } from '../core/live.ts'
 import { changedFields, merge, type Merged, type Values } from '../core/merge.ts'
 import { sectionOf } from '../core/record-document.ts'
 import { here } from '../core/records.ts'
-import { api, loadApi, type Operation, type Schema } from '../core/schema.ts'
+import { api, loadApi, type Operation, requiredOf, type Schema } from '../core/schema.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Choice, Loading, Problem } from './basic.tsx'
 import { Dialog } from './dialog.tsx'
@@ -70,7 +70,7 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
 
   async function send(of: Operation, { base, value, etag }: Draft) {
     try {
-      const body = id === undefined ? value : changedFields(base, value)
+      const body = id === undefined ? value : changedFields(base, value, requiredOf(of))
       const { message } = await ask(of.method, pathOf(of, id), { body, ifMatch: etag })
       say(message)
       onClose()

@@ -26,3 +26,9 @@ t.test('the same change twice is no conflict; what was taken out stays out', asy
 t.test('fields that are as they were are not sent', async (test) => {
   test.same(changedFields(BASE, { ...BASE, owner: 'team', reals: [{ id: 'a' }] }), { owner: 'team' })
 })
+
+t.test('what every change has to name is sent as it was', async (test) => {
+  test.same(changedFields(BASE, { ...BASE, weight: 7 }, ['name']), { name: 'shop', weight: 7 })
+  const { name: _, ...without } = BASE
+  test.same(changedFields(BASE, without, ['name']), {}, 'what was taken out is not made up')
+})
