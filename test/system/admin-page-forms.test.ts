@@ -1,6 +1,6 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture } from '../fixtures/daemon.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 /** What becomes of what somebody has typed: it is sent, as a whole, to what it is about. */
 
@@ -16,5 +16,27 @@ t.test('a server is edited, and keeps what every change of it has to name', { sk
   await page.click('.dialog-foot .main')
   await page.waitForSelector('.dialog', { state: 'detached' })
   test.match(await daemon.data('GET', `/ipvsDirector/rips/${id}`), { weight: 7, port: 8080 })
+  test.same(faults, [])
+})
+
+t.test('settings are changed, and changed back while their form is open', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/node'`)
+  await page.click('.chip:has-text("Connection tracking")')
+  const timeout = page.locator('.dialog .field:has(> label:text-is("Tcp timeout")) input')
+  const before = await until(
+    'the settings as they are',
+    () => timeout.inputValue(),
+    (value) => value !== '',
+  )
+  for (const value of ['15m', before]) {
+    await timeout.fill(value)
+    await page.click('.dialog-foot button:has-text("Send")')
+    await page.waitForSelector(`.dialog [aria-live] pre:has-text('"tcpTimeout": "${value}"')`)
+    test.match(await daemon.data('GET', `/${daemon.node}/system/conntrack`), { tcpTimeout: value })
+  }
   test.same(faults, [])
 })

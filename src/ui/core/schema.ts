@@ -162,7 +162,7 @@ const typeOf = ({ type }: Schema): string => (typeof type === 'string' ? type : 
 /** What is asked for, of the whole schema behind references and null. */
 export function askedOf(raw: Schema, name: string, { whole }: Api): Asked {
   const outer = whole(raw)
-  const forms = (outer.anyOf ?? []).map(whole)
+  const forms = (outer.anyOf ?? []).map(whole).flatMap((form) => textAndNumber(form) ?? [form])
   const isNullable = forms.some(isNull)
   const { anyOf: _, ...beside } = outer
   const some = forms.filter((form) => !isNull(form) && form.title !== 'ByName' && !isByName(form))
@@ -170,6 +170,10 @@ export function askedOf(raw: Schema, name: string, { whole }: Api): Asked {
   const schema = forms.length === 0 ? outer : some.length === 1 && only !== undefined ? { ...only, ...beside } : outer
   return { schema, how: kindOf(schema, name, some), isNullable }
 }
+
+/** What may be left out stands around what may be either. */
+const textAndNumber = ({ anyOf }: Schema): readonly Schema[] | undefined =>
+  anyOf?.every(({ type }) => type === 'string' || type === 'integer') === true ? anyOf : undefined
 
 /** A record may be named by `{name}` in place of its id; the page knows ids. */
 const isByName = ({ properties, required }: Schema) =>
@@ -194,11 +198,12 @@ const OF_TYPE: Readonly<Record<string, (schema: Schema, name: string) => Kind>> 
   object: ({ properties }) => ({ kind: properties === undefined ? 'json' : 'fields' }),
 }
 
-/** A port that may be left empty is a number; objects of several shapes are chosen from. */
+/** A port that may be left empty is a number, and `15m` or 900 a text; objects of several shapes are chosen from. */
 function ofForms(forms: readonly Schema[]): Kind {
   if (forms.every(({ properties }) => properties !== undefined)) return { kind: 'forms', forms }
   const types = new Set(forms.map(typeOf))
   if (types.has('integer') && forms.some((form) => form.enum !== undefined)) return { kind: 'number' }
+  if ([...types].toSorted().join() === 'integer,string') return { kind: 'text' }
   if (forms.every((form) => form.const !== undefined))
     return { kind: 'choice', values: forms.map((form) => form.const) }
   return { kind: 'json' }

@@ -100,6 +100,8 @@ function Asking({
         : { body: changedFields(base.value ?? {}, values, requiredOf(operation)) }
     const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
     answer.value = { message, data }
+    // From here on what was sent is what there is: to take it back is a change again.
+    if (base.value !== undefined) base.value = values
     if (operation.effect !== 'read') await changed()
   }
   const sendIfWhole = () => (isAllowed && form.current?.reportValidity() !== false ? run(send) : undefined)
