@@ -40,3 +40,27 @@ t.test('settings are changed, and changed back while their form is open', { skip
   }
   test.same(faults, [])
 })
+
+t.test('an operation on one record is not sent without saying which', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/operations?q=delete /services/pending/{changeid}'`)
+  await page.click('main .card li button')
+  const field = page.locator('.dialog .field:has(> label:has-text("Change")) input')
+  for (const nothing of ['', ' ', '.']) {
+    await field.fill(nothing)
+    await page.click('.dialog-foot button:has-text("Send")')
+    await page.waitForSelector('.dialog .problem:has-text("Say first which one is meant.")')
+    await page.waitForSelector('.dialog .field .error:has-text("required")')
+  }
+  test.equal((await daemon.data('GET', '/services/pending')).count, 1, 'what waits is still there')
+  const [{ id }] = (await daemon.data('GET', '/services/pending')).changes
+  await field.fill(id)
+  await page.click('.dialog-foot button:has-text("Send")')
+  await page.waitForSelector('.dialog .good-text')
+  test.equal((await daemon.data('GET', '/services/pending')).count, 0)
+  test.same(faults, [])
+})

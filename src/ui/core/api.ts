@@ -15,7 +15,7 @@ export { type FieldError, Refused } from '../../client/refused.ts'
 
 /** Where the API is, seen from the page. */
 export const BASE = 'api/v1'
-const UNPROCESSABLE = 422
+export const UNPROCESSABLE = 422
 /** What ends a session. A wrong password or code in a form is refused with 401 as well, and ends nothing. */
 const ENDED: ReadonlySet<unknown> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 /** Somebody sits before it: who is to come back later than this in all is told so. A daemon begins anew in less. */

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { ask } from '../core/api.ts'
+import { ask, Refused, UNPROCESSABLE } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { changedFields, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
@@ -36,6 +36,15 @@ export function OperationDialog({ id, begin = {}, onClose }: OperationDialogProp
 }
 
 const ofPath = ({ path, inPath }: Operation) => inPath.filter(({ name }) => here(path).includes(`{${name}}`))
+
+/** With nothing in their place, or a dot, a path is that of all: who names no backup would delete every one. */
+const NOTHING = /^\s*\.{0,2}\s*$/
+function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
+  const unsaid = parameters.filter(({ name }) => NOTHING.test(shownValue(values[name])))
+  if (unsaid.length === 0) return
+  const errors = unsaid.map(({ name }) => ({ field: name, code: 'REQUIRED', message: t('required') }))
+  throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Say first which one is meant.'), errors })
+}
 
 function Asking({
   operation,
@@ -83,6 +92,7 @@ function Asking({
   const isAllowed = operation.right === undefined || mayById(operation.right)
 
   async function send() {
+    refuseUnsaid(ofPath(operation), parameters.value)
     const path = ofPath(operation).reduce(
       (text, { name }) => text.replace(`{${name}}`, encodeURIComponent(shownValue(parameters.value[name]))),
       here(operation.path),

@@ -195,6 +195,7 @@ export const german: Readonly<Record<string, string>> = {
   Save: 'Speichern',
   'Saved. The file holds private keys: keep it where nobody else reads it.':
     'Gesichert. Die Datei enthält private Schlüssel: Bewahren Sie sie auf, wo sie niemand sonst liest.',
+  'Say first which one is meant.': 'Zuerst ist zu sagen, was gemeint ist.',
   'Scan it with an app for one-time codes, or type this:': 'Mit einer App für Einmal-Codes lesen oder dies eintippen:',
   Search: 'Suchen',
   'Second factor': 'Zweiter Faktor',
