@@ -41,6 +41,24 @@ t.test('settings are changed, and changed back while their form is open', { skip
   test.same(faults, [])
 })
 
+t.test('an operation on a node asks which one, and takes no other', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/operations?q=cluster.removenode'`)
+  await page.click('main .card li button')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'DELETE') asked.push(new URL(request.url()).pathname)
+  })
+  await page.fill('.dialog .field:has(> label:has-text("Appliance")) input', 'of-another')
+  await page.click('.dialog-foot button:has-text("Send")')
+  await page.waitForSelector('.dialog .problem')
+  test.same(asked, ['/api/v1/cluster/nodes/of-another'])
+  test.same(faults, [])
+})
+
 t.test('an operation on one record is not sent without saying which', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })

@@ -165,5 +165,5 @@ const PLACES: Readonly<Record<string, string>> = {
 }
 export const placeOf = (section: string): string => PLACES[section] ?? ''
 
-/** `/{applianceId}/sips` of the node that served the page. */
-export const here = (path: string): string => path.replace(/\{applianceI[dD]\}/, self())
+/** `/{applianceId}/sips` of the node that served the page. Elsewhere in a path a node is whom it is about. */
+export const here = (path: string): string => path.replace(/^\/\{applianceI[dD]\}\//, () => `/${self()}/`)
