@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { hang } from '../fixtures/hang.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
 /** What the page looks like when something around it is not as usual. */
@@ -54,6 +57,31 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   )
   test.same(faults, [])
 })
+
+t.test(
+  'a HAProxy that does not answer: what it serves is not known, and not down',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test, ['--demo'])
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page)
+    const row = 'main tr:has-text("demo-frontend")'
+    await page.waitForSelector(`${row} .badge:has-text("serves")`)
+    await page.evaluate(`location.hash = '#/servers'`)
+    const sessions = 'main tbody tr:first-child td[data-title="Sessions"]'
+    await page.waitForSelector(`${sessions}:has-text("0")`)
+    const master = Number(readFileSync(join(daemon.state, 'haproxy', 'haproxy.pid'), 'utf8'))
+    await hang(master)
+    test.teardown(() => process.kill(master, 'SIGCONT'))
+    await page.waitForSelector(`${sessions}:has-text("–")`)
+    await page.evaluate(`location.hash = '#/services'`)
+    await page.waitForSelector(`${row} .badge.idle:has-text("unknown")`)
+    test.match(await page.innerText(`${row} td[data-title="Servers"]`), /^–\/\d+$/)
+    process.kill(master, 'SIGCONT')
+    await page.waitForSelector(`${row} .badge:has-text("serves")`)
+    test.same(faults, [])
+  },
+)
 
 t.test('services that run until the next apply', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])

@@ -1,6 +1,7 @@
 import { computed, effect, signal } from '@preact/signals'
 import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
+import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
@@ -110,7 +111,6 @@ const AGAIN_MS = 5_000
 const RING = 60
 
 type Row = Record<string, unknown>
-export type Figure = Readonly<Record<string, number | string | null | undefined>>
 const LAYERS = ['layer7', 'layer4'] as const
 const KINDS = ['frontends', 'backends', 'reals'] as const
 export type LayerName = (typeof LAYERS)[number]
@@ -136,9 +136,6 @@ export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly
 export const figuresOfServer = (id: string): readonly Figure[] =>
   [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
 
-const rateOf = (row: Row): number =>
-  Number(row['requestRate'] ?? row['sessionRate'] ?? row['connectionsPerSecond'] ?? 0)
-
 function take(data: unknown, isWhole: boolean): void {
   if (isWhole) {
     figures.clear()
@@ -150,12 +147,14 @@ function take(data: unknown, isWhole: boolean): void {
   }
   for (const [key, ring] of rings) {
     const row = figures.get(key)
-    // A line with seconds that nobody followed would show what was not.
+    // A line with seconds that nobody followed, or that nothing is known of, would show what was not.
     if (row === undefined) {
       rings.delete(key)
       continue
     }
-    ring.push(rateOf(row))
+    const rate = rateOf(row as Figure)
+    if (rate === undefined) ring.length = 0
+    else ring.push(rate)
     if (ring.length > RING) ring.shift()
   }
   hasFigures.value = true

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
+import { failedIn, type Figure, newIn, openIn } from '../core/figures.ts'
 import { changed, figuresOfServer, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
@@ -150,16 +151,12 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
       <div class="tiles">
         {(
           [
-            [t('Sessions'), 'currentSessions'],
-            [t('Per second'), 'sessionRate'],
-            [t('Answers 5xx'), 'responses5xx'],
+            [t('Sessions'), openIn(figures)],
+            [t('Per second'), newIn(figures)],
+            [t('Answers 5xx'), failedIn(figures)],
           ] as const
-        ).map(([title, field]) => (
-          <Tile
-            key={field}
-            title={title}
-            value={figures.length === 0 ? '–' : short(figures.reduce((sum, one) => sum + Number(one[field] ?? 0), 0))}
-          />
+        ).map(([title, value]) => (
+          <Tile key={title} title={title} value={short(value)} />
         ))}
         <Tile title={t('Weight')} value={weight} />
       </div>
@@ -167,8 +164,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         <ul class="plain">
           {figures.map((one) => (
             <li key={String(one['backendId'])}>
-              {String(one['backendName'])}{' '}
-              <Badge tone={one['status'] === 'UP' ? 'good' : 'idle'}>{String(one['status'])}</Badge>{' '}
+              {String(one['backendName'])} <Standing figure={one} />{' '}
               <span class="hint">{String(one['checkStatus'] ?? '')}</span>
             </li>
           ))}
@@ -179,6 +175,11 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
     </>
   )
 }
+
+/** HAProxy has words of its own; of Layer 4 only health is known. */
+const Standing = ({ figure: { status, health } }: { readonly figure: Figure }) => (
+  <Badge tone={status === 'UP' || health === 'up' ? 'good' : 'idle'}>{status ?? t(String(health))}</Badge>
+)
 
 function tellEnd({ title, state, problem }: Job): void {
   if (state === 'succeeded') say(t('{title}: done', { title }))

@@ -215,17 +215,22 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
         <a href={hrefOf('services')}>{t('All services')}</a>
       </p>
       <div class="tiles">
-        {(layer === 'layer7'
+        {(kind === 'tcp' && layer === 'layer7'
           ? ([
-              [t('Requests per second'), 'requestRate'],
+              [t('New sessions per second'), 'sessionRate'],
               [t('Open sessions'), 'currentSessions'],
-              [t('Answers 5xx'), 'responses5xx'],
-              [t('Refused'), 'requestsDenied'],
             ] as const)
-          : ([
-              [t('Connections per second'), 'connectionsPerSecond'],
-              [t('Connections'), 'connections'],
-            ] as const)
+          : layer === 'layer7'
+            ? ([
+                [t('Requests per second'), 'requestRate'],
+                [t('Open sessions'), 'currentSessions'],
+                [t('Answers 5xx'), 'responses5xx'],
+                [t('Refused'), 'requestsDenied'],
+              ] as const)
+            : ([
+                [t('Connections per second'), 'connectionsPerSecond'],
+                [t('Connections'), 'connections'],
+              ] as const)
         ).map(([title, field]) => (
           <Tile key={field} title={title} value={short(figure?.[field])} />
         ))}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
+import { newIn, openIn } from '../core/figures.ts'
 import { changed, figuresOfServer, tick } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
@@ -24,11 +25,6 @@ const HEALTH: Readonly<Record<ServerRecord['health'], Tone>> = {
   down: 'bad',
   checking: 'info',
   unknown: 'idle',
-}
-
-const total = (id: string, field: string): number | undefined => {
-  const known = figuresOfServer(id)
-  return known.length === 0 ? undefined : known.reduce((sum, one) => sum + Number(one[field] ?? 0), 0)
 }
 
 const columns = (): readonly Column<ServerRecord>[] => [
@@ -76,14 +72,14 @@ const columns = (): readonly Column<ServerRecord>[] => [
     title: t('Sessions'),
     isNumber: true,
     isMinor: true,
-    cell: ({ id }: ServerRecord) => short(total(id, 'currentSessions')),
+    cell: ({ id }: ServerRecord) => short(openIn(figuresOfServer(id))),
   },
   {
     id: 'rate',
     title: t('Per second'),
     isNumber: true,
     isMinor: true,
-    cell: ({ id }: ServerRecord) => short(total(id, 'sessionRate')),
+    cell: ({ id }: ServerRecord) => short(newIn(figuresOfServer(id))),
   },
 ]
 

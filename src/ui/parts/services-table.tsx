@@ -1,7 +1,8 @@
 import { effect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
-import { type Figure, figureOf, frontendsOf, hasFigures, type LayerName, overview, ringOf, tick } from '../core/live.ts'
+import { rateOf, serversUp } from '../core/figures.ts'
+import { figureOf, frontendsOf, hasFigures, type LayerName, overview, ringOf, tick } from '../core/live.ts'
 import { foresee, type Listed, useRecords } from '../core/records.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { isEntering } from '../core/session.ts'
@@ -124,33 +125,24 @@ export const idsOf = ({ id, backend }: Service): readonly string[] => (backend =
 export interface Standing {
   readonly tone: Tone
   readonly word: string
-  readonly up: number
+  /** Undefined while nobody knows. */
+  readonly up: number | undefined
   readonly total: number
-}
-
-/** Of a backend: how many of its servers take new connections. */
-const serversUp = (figure: Figure | undefined): number | undefined => {
-  if (figure === undefined) return undefined
-  if (figure['activeServers'] === undefined) return Number(figure['realsUp'] ?? 0)
-  return Number(figure['activeServers'] ?? 0) + Number(figure['backupServers'] ?? 0)
 }
 
 /** What a service is doing, as its backend tells. */
 export function standingOf({ layer, id, enabled, isPaused, backend }: Service): Standing {
   const total = backend?.reals.length ?? 0
-  const known = serversUp(figureOf(layer, 'backends', backend?.id ?? ''))
-  const up = known ?? 0
+  const up = serversUp(figureOf(layer, 'backends', backend?.id ?? ''))
   if (!enabled) return { tone: 'idle', word: t('off'), up, total }
   if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
   if (figureOf(layer, 'frontends', id) === undefined)
     return { tone: 'idle', word: hasFigures.value ? t('not live') : '…', up, total }
-  if (total > 0 && known === 0) return { tone: 'bad', word: t('down'), up, total }
-  if (up < total) return { tone: 'warn', word: t('degraded'), up, total }
+  if (total > 0 && up === undefined) return { tone: 'idle', word: t('unknown'), up, total }
+  if (total > 0 && up === 0) return { tone: 'bad', word: t('down'), up, total }
+  if ((up ?? 0) < total) return { tone: 'warn', word: t('degraded'), up, total }
   return { tone: 'good', word: t('serves'), up, total }
 }
-
-const rateOf = (figure: Figure | undefined): unknown =>
-  figure?.['requestRate'] ?? figure?.['sessionRate'] ?? figure?.['connectionsPerSecond']
 
 const COLUMNS = (): readonly Column<Service>[] => [
   { id: 'name', title: t('Name'), isWide: true, by: ({ name }) => name, cell: ({ name }) => <bdi>{name}</bdi> },
@@ -174,7 +166,7 @@ const COLUMNS = (): readonly Column<Service>[] => [
     id: 'rate',
     title: t('Per second'),
     isNumber: true,
-    by: ({ layer, id }) => Number(rateOf(figureOf(layer, 'frontends', id)) ?? -1),
+    by: ({ layer, id }) => rateOf(figureOf(layer, 'frontends', id)) ?? -1,
     cell: ({ layer, id, name }) => (
       <span class="with-line">
         <Sparkline values={ringOf(layer, 'frontends', id)} label={t('Last minute of {name}', { name })} />
@@ -186,10 +178,10 @@ const COLUMNS = (): readonly Column<Service>[] => [
     id: 'servers',
     title: t('Servers'),
     isNumber: true,
-    by: (one) => standingOf(one).up,
+    by: (one) => standingOf(one).up ?? -1,
     cell: (one) => {
       const { up, total } = standingOf(one)
-      return `${up}/${total}`
+      return `${up ?? '–'}/${total}`
     },
   },
 ]

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { failedIn, newIn, openIn, rateOf, serversUp } from '../../../../src/ui/core/figures.ts'
+
+t.test('what nobody knows is not 0', async (test) => {
+  const silent = { currentSessions: null, sessionRate: null, requestRate: null, responses5xx: null, mode: null }
+  for (const sum of [openIn, newIn, failedIn]) {
+    test.equal(sum([]), undefined)
+    test.equal(sum([silent, silent]), undefined)
+  }
+  test.equal(openIn([silent, { currentSessions: 0 }]), 0)
+  test.equal(rateOf(silent), undefined)
+  test.equal(rateOf(undefined), undefined)
+  test.equal(serversUp({ activeServers: null, backupServers: null }), undefined, 'HAProxy does not answer')
+  test.equal(serversUp({ realsUp: null }), undefined, 'the kernel’s table is not read')
+  test.equal(serversUp(undefined), undefined)
+})
+
+t.test('figures of both layers, and of a server in several backends', async (test) => {
+  test.equal(openIn([{ currentSessions: 2 }, { activeConnections: 3 }]), 5)
+  test.equal(newIn([{ sessionRate: 2 }, { connectionsPerSecond: 1.5 }]), 3.5)
+  test.equal(failedIn([{ responses5xx: 1 }, { activeConnections: 3 }]), 1)
+  test.equal(serversUp({ activeServers: 2, backupServers: 1 }), 3)
+  test.equal(serversUp({ realsUp: 0 }), 0)
+})
+
+t.test('what comes in each second: requests, and in tcp mode sessions', async (test) => {
+  test.equal(rateOf({ mode: 'http', requestRate: 7, sessionRate: 2 }), 7)
+  test.equal(rateOf({ mode: 'tcp', requestRate: 0, sessionRate: 2 }), 2)
+  test.equal(rateOf({ connectionsPerSecond: 4 }), 4)
+})
