@@ -19,3 +19,20 @@ export const valuesBefore = (
   { start, resolution }: Steps,
   values: readonly (number | null)[],
 ): readonly (number | null)[] => times.map((time) => values[Math.floor((time - before_s - start) / resolution)] ?? null)
+
+export type Series = Readonly<Record<string, readonly (number | null)[]>>
+
+/** Of what is told apart for each backend, all together: what one of them knows counts. */
+export function sumOfSeries([first = {}, ...others]: readonly Series[]): Series {
+  const plus = (a: number | null, b: number | null | undefined) => (a === null ? (b ?? null) : a + (b ?? 0))
+  return others.reduce(
+    (sum: Series, one) =>
+      Object.fromEntries(
+        Object.entries(sum).map(([metric, values]) => [
+          metric,
+          values.map((value, at) => plus(value, one[metric]?.[at])),
+        ]),
+      ),
+    first,
+  )
+}

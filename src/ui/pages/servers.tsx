@@ -171,10 +171,14 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
           {figures.length === 0 ? <li class="hint">{t('In none that is live.')}</li> : null}
         </ul>
       </Card>
-      <History layer="layer7" kind="rips" id={id} name={name} />
+      <History layer={isOfLayer4(figures) ? 'layer4' : 'layer7'} kind="rips" id={id} name={name} />
     </>
   )
 }
+
+/** Only the kernel balances it. */
+const isOfLayer4 = (figures: readonly Figure[]): boolean =>
+  figures.length > 0 && figures.every((one) => 'activeConnections' in one)
 
 /** HAProxy has words of its own; of Layer 4 only health is known. */
 const Standing = ({ figure: { status, health } }: { readonly figure: Figure }) => (

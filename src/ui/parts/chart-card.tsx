@@ -5,13 +5,12 @@ import { read } from '../core/api.ts'
 import { daemonNow_ms } from '../core/clock.ts'
 import { type LayerName, type Revision, self } from '../core/live.ts'
 import { saveFile } from '../core/save-file.ts'
-import { type Steps, timesOf, valuesBefore } from '../core/series.ts'
+import { type Series, type Steps, sumOfSeries, timesOf, valuesBefore } from '../core/series.ts'
 import { moment, t } from '../core/text.ts'
 import { Button, Card, Choice, Loading, Problem } from './basic.tsx'
 import type { ChartProps, Line } from './chart.tsx'
 
 type Kind = 'frontends' | 'backends' | 'rips'
-type Series = Readonly<Record<string, readonly (number | null)[]>>
 interface Figures extends Steps {
   readonly times: readonly number[]
   readonly series: Series
@@ -69,9 +68,10 @@ interface Answered extends Steps {
 
 async function figuresOf(path: string, query: Readonly<Record<string, string | number>>): Promise<Figures> {
   const data = await read<Answered | readonly Answered[]>(path, query)
-  // A server has one answer for each backend: the first is shown.
-  const one = Array.isArray(data) ? (data as readonly Answered[])[0] : (data as Answered)
-  const { start = 0, resolution = 1, series = {} } = one ?? {}
+  // A server has one answer for each backend, all of the same window.
+  const all = Array.isArray(data) ? (data as readonly Answered[]) : [data as Answered]
+  const { start = 0, resolution = 1 } = all[0] ?? {}
+  const series = sumOfSeries(all.map((one) => one.series ?? {}))
   const [first = []] = Object.values(series)
   return { start, resolution, times: timesOf({ start, resolution }, first.length), series }
 }

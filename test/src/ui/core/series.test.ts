@@ -1,5 +1,5 @@
 import t from 'tap'
-import { timesOf, valuesBefore } from '../../../../src/ui/core/series.ts'
+import { sumOfSeries, timesOf, valuesBefore } from '../../../../src/ui/core/series.ts'
 
 t.test('steps of an answer begin at its start', async (test) => {
   test.same(timesOf({ start: 100, resolution: 5 }, 3), [100, 105, 110])
@@ -11,4 +11,12 @@ t.test('what was a week before stands at its time, however long the steps are th
   test.same(valuesBefore(times, 500, minutes, [7, null]), [7, 7, null, null, null, null, null, null])
   test.same(valuesBefore(times, 500, minutes, [7, 8]), [7, 7, 8, 8, 8, 8, 8, 8])
   test.same(valuesBefore(times, 500, { start: 510, resolution: 10 }, [1, 2]), [null, 1, 2, ...Array(5).fill(null)])
+})
+
+t.test('what several backends send to a server is added; what none knows stays unknown', async (test) => {
+  const one = { bytesIn: [1, null, null], bytesOut: [0, 1, 2] }
+  const two = { bytesIn: [2, 5, null], bytesOut: [1, null, 3] }
+  test.same(sumOfSeries([one, two]), { bytesIn: [3, 5, null], bytesOut: [1, 1, 5] })
+  test.same(sumOfSeries([one]), one)
+  test.same(sumOfSeries([]), {})
 })
