@@ -161,3 +161,47 @@ t.test('what is searched for is what is followed; a filter is for backends, too'
   await page.waitForSelector('button[aria-pressed=false]:has-text("Live")')
   test.same(faults, [])
 })
+
+t.test('answers that overtake each other: what was chosen last is shown', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/history?*', async (route) => {
+    if (route.request().url().includes('bytesIn')) await held
+    await route.continue()
+  })
+  const line = (path: string) => ({ id: path, time: new Date().toISOString(), source: '192.0.2.1', status: 200, path })
+  await page.route('**/layer7proxy/logs?*', async (route) => {
+    const asked = new URL(route.request().url()).searchParams
+    if (asked.get('status') === '5xx') await held
+    const path = `/${asked.get('status')}/${asked.get('after')}/${asked.get('path')}`
+    await route.fulfill({ json: { status: 'success', message: '', data: [line(path)], next: 'more' } })
+  })
+  const overtaken = [
+    page.waitForResponse((one) => one.url().includes('bytesIn')),
+    page.waitForResponse((one) => one.url().includes('status=5xx')),
+  ]
+  await page.evaluate(`location.hash = '#/traffic'`)
+  await page.click('.chart-bar button:has-text("Bytes")')
+  await page.click('.chart-bar button:has-text("Sessions")')
+  await page.waitForSelector('.u-legend:has-text("Open sessions")')
+  for (const status of ['5xx', '2xx']) {
+    await page.fill('[placeholder="5xx"]', status)
+    await page.click('.filters button')
+  }
+  await page.waitForSelector('main td:has-text("/2xx/null/null")')
+  answer()
+  await Promise.all(overtaken)
+  await page.fill('[placeholder="/login"]', '/typed-since')
+  await page.click('button:has-text("More")')
+  await page.waitForSelector('main td:has-text("/2xx/more/null")')
+  test.equal(await page.locator('main td:has-text("/5xx/")').count(), 0)
+  const download = page.waitForEvent('download')
+  await page.click('.card-actions button:has-text("CSV")')
+  const [titles] = readFileSync(await (await download).path(), 'utf8').split('\n')
+  test.equal(titles, '"time","currentSessions","sessionRate"')
+  test.same(faults, [])
+})

@@ -60,7 +60,7 @@ export function ServicesPage() {
           <Backends onEdit={(next) => (editing.value = next)} />
         </>
       ) : (
-        <OneService service={one} onEdit={(next) => (editing.value = next)} />
+        <OneService key={one.id} service={one} onEdit={(next) => (editing.value = next)} />
       )}
       {editing.value === undefined ? null : (
         <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />

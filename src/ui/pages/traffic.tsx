@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
 import { self } from '../core/live.ts'
 import { number, t } from '../core/text.ts'
@@ -92,6 +92,8 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   /** Rises with each search: what is live follows what was searched for last. */
   const searches = useSignal(0)
   const problem = useSignal<string | undefined>(undefined)
+  /** What was searched for last, whatever is typed since: more of it is more of the same. */
+  const asked = useRef<Query>({})
   const query = (): Query => ({
     frontendId,
     path: path.value || undefined,
@@ -101,21 +103,25 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   })
   async function search(after?: string) {
     problem.value = undefined
+    if (after === undefined) asked.current = query()
+    const own = asked.current
     try {
       const answer = await ask<readonly LogLine[]>('GET', `/${self()}/layer7proxy/logs`, {
-        query: { ...query(), limit: 100, after },
+        query: { ...own, limit: 100, after },
       })
+      // Answers may overtake each other.
+      if (own !== asked.current) return
       lines.value = after === undefined ? answer.data : [...(lines.value ?? []), ...answer.data]
       next.value = answer.next
     } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error)
+      if (own === asked.current) problem.value = error instanceof Error ? error.message : String(error)
     }
   }
   useEffect(() => {
     void search()
     if (!isLive.value) return undefined
     return follow(`/${self()}/layer7proxy/logs/stream`, {
-      query: query(),
+      query: asked.current,
       onEvent: ({ data }) => {
         const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
         lines.value = [

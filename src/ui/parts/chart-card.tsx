@@ -106,16 +106,21 @@ export function History({
       : `/ipvsDirector/stats/${kind}/${id}/history`
   useEffect(() => void import('./chart.tsx').then(({ Chart }) => (Drawing.value = Chart)), [])
   useEffect(() => {
+    // Answers may overtake each other: one for what was chosen before is nobody's.
+    let isOver = false
     const load = async () => {
       const end = Math.floor(daemonNow_ms() / 1000)
       const ask = (from: number, to: number) =>
         figuresOf(path, { start: from, end: to, points: POINTS, metrics: metrics.join(',') })
       try {
-        now.value = await ask(end - seconds, end)
-        before.value = compares.value ? await ask(end - seconds - WEEK_S, end - WEEK_S) : undefined
+        const come = await ask(end - seconds, end)
+        const earlier = compares.value ? await ask(end - seconds - WEEK_S, end - WEEK_S) : undefined
+        if (isOver) return
+        now.value = come
+        before.value = earlier
         problem.value = undefined
       } catch (error) {
-        problem.value = error instanceof Error ? error.message : String(error)
+        if (!isOver) problem.value = error instanceof Error ? error.message : String(error)
       }
     }
     void load()
@@ -124,7 +129,10 @@ export function History({
       () => undefined,
     )
     const timer = setInterval(() => void load(), seconds > 3600 ? 60_000 : 5_000)
-    return () => clearInterval(timer)
+    return () => {
+      isOver = true
+      clearInterval(timer)
+    }
   }, [path, chosen.value, range.value, compares.value])
   const lines = useMemo((): readonly Line[] => {
     const { times = [], series = {} } = now.value ?? {}

@@ -36,7 +36,15 @@ export function PendingDialog() {
   const { isBusy, refusal, run } = useDoing()
   const close = () => (isPendingOpen.value = false)
   useEffect(() => {
-    read<Pending>('/services/pending', { render: true }).then((now) => (pending.value = now), sayProblem)
+    let isOver = false
+    const take = (now: Pending) => {
+      if (!isOver) pending.value = now
+    }
+    read<Pending>('/services/pending', { render: true }).then(take, sayProblem)
+    // Answers may overtake each other: what is shown goes live.
+    return () => {
+      isOver = true
+    }
   }, [changes.value])
   const now = pending.value
   const accepting = useAccepting(now?.warnings ?? [])
