@@ -77,6 +77,32 @@ t.test('a second factor by the QR code, and a login with it', { skip: noBrowser 
   test.same(faults, [])
 })
 
+t.test('what one person saw is not shown to the next one', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  await page.click('text=Publish a service')
+  await page.waitForSelector('.dialog')
+  await page.evaluate("document.querySelector('.log-out').click()")
+  await page.waitForSelector('main.login')
+  // Until the next person is answered, there is nothing to be shown.
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route(/\/(overview|frontends|backends)(\?|$)/, async (route) => {
+    await held
+    await route.continue()
+  })
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.waitForSelector('main .loading')
+  test.equal(await page.locator('.dialog').count(), 0)
+  test.notMatch(await page.innerText('body'), /demo-frontend|HAProxy/)
+  answer()
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  test.same(faults, [])
+})
+
 t.test(
   'what the first screen shows is asked for while the page asks whose session it is',
   { skip: noBrowser },

@@ -1,6 +1,7 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, Refused } from './api.ts'
+import { forgotten } from './session.ts'
 
 /** The cluster of the node that served the page, as that node sees it. */
 
@@ -44,6 +45,10 @@ export interface ClusterState {
 /** `null`: in none; undefined until it is known. */
 export const cluster = signal<ClusterState | null | undefined>(undefined)
 export const clusterProblem = signal<string | undefined>(undefined)
+
+effect(() => {
+  if (forgotten.value > 0) cluster.value = undefined
+})
 
 const LOOK_MS = 2_000
 /** A node that has just joined puts itself together anew, and does not answer meanwhile. */

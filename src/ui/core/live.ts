@@ -5,7 +5,7 @@ import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
-import { account, isEntering, state } from './session.ts'
+import { account, forgotten, isEntering, state } from './session.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
@@ -182,8 +182,10 @@ let asked = 0
 export async function refreshOverview(): Promise<void> {
   asked += 1
   const late = AbortSignal.timeout(ANSWER_MS)
+  const whose = forgotten.peek()
   try {
     const { data: next } = await ask<Overview>('GET', '/overview', { signal: late })
+    if (forgotten.peek() !== whose) return
     ahead_ms.value = Date.now() - Date.parse(next.time)
     const before = overview.value
     overview.value = next
@@ -203,6 +205,12 @@ export async function changed(): Promise<void> {
   changes.value += 1
   await refreshOverview()
 }
+
+effect(() => {
+  if (forgotten.value === 0) return
+  overview.value = undefined
+  for (const all of [figures, ofServers, rings]) all.clear()
+})
 
 const looksOn = computed(
   () =>

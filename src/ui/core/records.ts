@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ask, changes, PAGE, type Query, read, readAll, Refused, underWay } from './api.ts'
 import { self } from './live.ts'
 import { movesOf } from './moves.ts'
+import { forgotten } from './session.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
 
@@ -93,6 +94,15 @@ function begin(path: string, one: Kept): void {
     if (changes.value + movesOf(path) >= 0) void load(path, one)
   })
 }
+
+effect(() => {
+  if (forgotten.value === 0) return
+  for (const one of kept.values()) {
+    one.stop?.()
+    one.stop = undefined
+  }
+  kept.clear()
+})
 
 /** Of what will be shown in a moment. */
 export const foresee = (path: string): void => begin(path, keptOf(path))

@@ -33,6 +33,9 @@ export const account = signal<Account | undefined>(undefined)
 /** There is a session, and whose it is is being asked: what the first screen shows can be asked for meanwhile. */
 export const isEntering = signal(false)
 
+/** Rises with each end of a session here: what its person saw is not for who logs in next. */
+export const forgotten = signal(0)
+
 export interface SsoRefusal {
   /** Name of the endpoint that has refused. */
   readonly by: string
@@ -118,4 +121,5 @@ export function forget(): void {
   account.value = undefined
   isLocked.value = false
   state.value = 'out'
+  forgotten.value += 1
 }
