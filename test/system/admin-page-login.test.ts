@@ -20,6 +20,8 @@ t.test(
     await page.waitForSelector('.locked input[name=password]')
     // Chromium closes a dialog at the second one, whatever the page says.
     for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    test.equal(await page.locator('dialog.search').count(), 0, 'nobody searches before a login')
     await page.fill('.locked input[name=password]', PASSWORD)
     await page.click('.locked button[type=submit]')
     await page.waitForSelector('.locked', { state: 'detached' })

@@ -1,7 +1,9 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
+import { isLocked } from '../core/api.ts'
 import { useRecords } from '../core/records.ts'
 import { goTo, hrefOf } from '../core/route.ts'
+import { state } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { isOpen, PAGES } from '../pages/pages.ts'
 import { type Service, useServices } from './services-table.tsx'
@@ -12,6 +14,8 @@ export const isSearchOpen = signal(false)
 addEventListener('keydown', (event) => {
   if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return
   event.preventDefault()
+  // Behind a login there is nothing to be found.
+  if (state.value !== 'in' || isLocked.value) return
   isSearchOpen.value = !isSearchOpen.value
 })
 
