@@ -83,6 +83,17 @@ t.test(
   },
 )
 
+t.test('an address that is no encoding is one of no page', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  await page.evaluate("location.hash = '#/%zz'")
+  await page.click('main .empty a:has-text("Overview")')
+  await page.waitForSelector('.tiles')
+  test.same(faults, [])
+})
+
 t.test('services that run until the next apply', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port)

@@ -49,9 +49,18 @@ export interface Route {
   readonly query: URLSearchParams
 }
 
+/** An address is whatever somebody types or follows: what is no encoding stands for itself. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
 export const route = computed((): Route => {
   const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?')
-  const [page = '', ...rest] = path.split('/').map(decodeURIComponent)
+  const [page = '', ...rest] = path.split('/').map(decoded)
   return { page: page === '' ? 'overview' : page, rest, query: new URLSearchParams(query) }
 })
 
