@@ -83,6 +83,18 @@ t.test(
   },
 )
 
+t.test('a browser whose language is none that it knows', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  await page.addInitScript("Object.defineProperty(navigator, 'languages', { value: ['en-US@posix', 'en'] })")
+  await page.evaluate("location.hash = '#/account'")
+  await page.reload()
+  await page.waitForSelector('.card:has(h2:has-text("Sessions")) li .hint')
+  test.same(faults, [])
+})
+
 t.test('an address that is no encoding is one of no page', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)

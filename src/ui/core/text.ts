@@ -26,8 +26,18 @@ export function t(english: string, values: Values = {}): string {
   })
 }
 
+/** Chromium takes `en-US@posix` from the surroundings of a kiosk, and throws where it is to write a date by it. */
+function isLocale(name: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(name).length === 1
+  } catch {
+    return false
+  }
+}
+
 /** British or American, Swiss or Austrian, as the browser says. */
-const locale = (): string => navigator.languages.find((one) => one.startsWith(language.value)) ?? language.value
+const locale = (): string =>
+  navigator.languages.find((one) => one.startsWith(language.value) && isLocale(one)) ?? language.value
 
 export const { number, short, bytes, moment, brief, day, clock, hour } = formatsOf(locale)
 
