@@ -53,12 +53,18 @@ interface LogLine {
 }
 
 const KEPT = 500
+/** HAProxy has -1 where no answer was sent. */
+const wasAnswered = (status: number | null): status is number => status !== null && status > 0
 const toneOf = (status: number | null): Tone =>
-  status === null ? 'idle' : status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
+  !wasAnswered(status) ? 'idle' : status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
 
 const COLUMNS = (): readonly Column<LogLine>[] => [
   { id: 'time', title: t('Time'), cell: ({ time }) => <When at={time} /> },
-  { id: 'status', title: t('Status'), cell: ({ status }) => <Badge tone={toneOf(status)}>{status ?? '–'}</Badge> },
+  {
+    id: 'status',
+    title: t('Status'),
+    cell: ({ status }) => <Badge tone={toneOf(status)}>{wasAnswered(status) ? status : '–'}</Badge>,
+  },
   {
     id: 'request',
     title: t('Request'),
