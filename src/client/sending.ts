@@ -11,6 +11,9 @@ export interface SendingOptions extends Bounds {
   readonly credentials?: (() => Credentials | Promise<Credentials>) | undefined
 }
 
+/** All requests wait for a token that is renewed: on a connection that was cut without a word, no longer than this. */
+const RENEW_MS_MAX = 10_000
+
 /** Sends requests with the token, again where that cannot do anything twice. */
 export class Sending {
   readonly #options: SendingOptions
@@ -62,7 +65,8 @@ export class Sending {
 
   async #renew(token: string): Promise<string | undefined> {
     const headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
-    const response = await this.#options.fetch(new Request(`${this.#options.base}/token`, { headers }))
+    const asked = new Request(`${this.#options.base}/token`, { headers, signal: AbortSignal.timeout(RENEW_MS_MAX) })
+    const response = await this.#options.fetch(asked)
     if (!response.ok) return undefined
     const { data } = (await response.json()) as { readonly data: { readonly token: string } }
     return data.token

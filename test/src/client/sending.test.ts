@@ -134,3 +134,19 @@ t.test('a wrong password of one’s own account is no session that has ended', a
     test.same(asked, ['PUT /things Bearer first {"current":"wrong"}'], code)
   }
 })
+
+t.test('a renewal that nobody answers does not hold up requests for ever', async (test) => {
+  const late = new AbortController()
+  test.intercept(AbortSignal, 'timeout', { value: () => late.signal })
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const token = new Token()
+  token.hold(`${part({})}.${part({ iat: 0, exp: 60 })}.signature`, false)
+  const fetch = ({ url, signal }: Request): Promise<Response> =>
+    url.endsWith('/token')
+      ? new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+      : Promise.resolve(done())
+  const sending = new Sending({ fetch, base: BASE }, token)
+  const sent = sending.send(new Request(`${BASE}/things`))
+  setImmediate(() => late.abort(new Error('late')))
+  test.equal((await sent).status, 200)
+})
