@@ -126,6 +126,8 @@ export class ObjectRegistry {
       if (object.slot < 0 && object.seen_s > to_s - open_s) this.ensure(object.kind, object.name, object.backend, to_s)
       object.seen_s = Math.min(object.seen_s, to_s)
     }
+    // What is after the step was thrown away, so chunks of who was gone for long before it are open again.
+    this.#activeSince_s = 0
     this.#active = undefined
   }
 

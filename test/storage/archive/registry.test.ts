@@ -59,6 +59,15 @@ t.test(
   },
 )
 
+t.test('a clock that is set back by days: who was gone by then has open chunks again', async (t) => {
+  const { registry } = begin()
+  const gone = registry.ensure('server', 'gone', 'b', S)
+  registry.retire(S + 3 * 86_400, 86_400)
+  t.strictSame(registry.active(), [])
+  registry.stepBack(S + 3_600, 130)
+  t.strictSame(registry.active(), [gone], 'also for the chunks that are due before anybody looks who is gone')
+})
+
 t.test('beyond the cap objects are refused, and it is said', async (t) => {
   const { ring } = begin()
   const full = new ObjectRegistry([], 1, ring)
