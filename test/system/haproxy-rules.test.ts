@@ -249,6 +249,21 @@ const ACTIONS: readonly (readonly [name: string, rules: readonly Rule[], asked: 
       },
     },
   ],
+  ...['/?%71z_1=a', '/?x=1&q%7a_1=a+b&y', '/?q%7A%5f1', '/?qz_1=b&qz%5F1=a'].map(
+    (asked) =>
+      [
+        `a query parameter in another spelling: ${asked}`,
+        [rule(on('query', ['a b'], { name: 'qz_1' }), { type: 'deny', status: 410 })],
+        { path: asked },
+        { status: 400, arrived: undefined },
+      ] as const,
+  ),
+  [
+    'query parameters that are others, or the same spelling several times',
+    [rule(on('query', ['a b'], { name: 'qz_1' }), { type: 'deny', status: 410 })],
+    { path: '/?qz_1=%71z_1=&qz_1&qz_1=%26%71z_1=1&z%71z_1=1&qz%2D1&%51z_1&qz_1[%5D=' },
+    { status: 200 },
+  ],
   [
     'later rules see the new path',
     [rule(undefined, { type: 'rewritePath', value: '/a', to: '/b' }), rule(on('path', ['/b']))],

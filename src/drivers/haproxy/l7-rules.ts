@@ -197,10 +197,26 @@ const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,ur
 const noQuery = (name: string) =>
   `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
 
+/** A name with encoded letters is the same to servers, and another one to HAProxy. */
+function noOtherSpelling(name: string): string {
+  const letters = Array.from(name, (letter) => {
+    const code = letter
+      .charCodeAt(0)
+      .toString(16)
+      .replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`)
+    return `(${literalRegex(letter)}|%${code})`
+  })
+  const end = '(=|&|$)'
+  return `deny deny_status 400 if { query -m reg ${quoted(`(^|&)(?!${literalRegex(name)}${end})${letters.join('')}${end}`)} }`
+}
+
 function malformed(rules: readonly Rule[]): readonly string[] {
   const conditions = rules.flatMap(conditionsOf)
   const names = new Set(conditions.flatMap(({ type, name }) => (type === 'query' && name !== undefined ? [name] : [])))
-  return [...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []), ...[...names].map(noQuery)]
+  return [
+    ...(conditions.some(({ type }) => type === 'path') ? [NO_PATH] : []),
+    ...[...names].flatMap((name) => [noQuery(name), noOtherSpelling(name)]),
+  ]
 }
 
 /**
