@@ -59,10 +59,26 @@ const CONDITIONS: readonly (readonly [name: string, when: When, fits: readonly A
   [
     'host is',
     on('host', ['API.example.org']),
-    [{ headers: { Host: 'api.example.org:8080' } }, { headers: { Host: 'Api.Example.ORG' } }],
+    [
+      { headers: { Host: 'api.example.org:8080' } },
+      { headers: { Host: 'Api.Example.ORG' } },
+      { headers: { Host: 'api.example.org.' } },
+      { headers: { Host: 'api.example.org.:8080' } },
+    ],
     [{ headers: { Host: 'x.api.example.org' } }],
   ],
-  ['host ends', on('host', ['.example.net'], { match: 'ends' }), [{ headers: { Host: 'a.EXAMPLE.net' } }], [{}]],
+  [
+    'host is, with a dot at its end',
+    all({ type: 'host', values: ['api.test.'] }, { type: 'method', values: ['GET'] }),
+    [{ headers: { Host: 'api.test' } }, { headers: { Host: 'api.test.' } }],
+    [{ headers: { Host: 'api.test.x' } }],
+  ],
+  [
+    'host ends',
+    on('host', ['.example.net'], { match: 'ends' }),
+    [{ headers: { Host: 'a.EXAMPLE.net' } }, { headers: { Host: 'a.example.net.' } }],
+    [{}],
+  ],
   ['host regex', on('host', ['^shop[0-9]+\\.'], { match: 'regex' }), [{ headers: { Host: 'SHOP12.x' } }], [{}]],
   [
     'host regex in any case',

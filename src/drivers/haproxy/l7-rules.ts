@@ -4,7 +4,7 @@ import { type Action, type Condition, conditionsOf, isCaseless, type Rule } from
 import type { ConfigView } from '../../model/sections.ts'
 import { partsOf, type Placeholder } from '../../rules/filled-text.ts'
 import { payloadOf } from './answers.ts'
-import { addressesName, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
+import { addressesName, comparedAs, mapName, NO_BACKEND, ruleGroups } from './maps.ts'
 import { PEERS } from './sharing.ts'
 import { commentText, type Line, quote, quoted, inLines } from './statement.ts'
 import { speaksTls } from './tls.ts'
@@ -33,7 +33,7 @@ const OF_REQUESTS: Fetches = {
   of: {
     // As servers read it: //%61dmin is /admin.
     path: () => 'path,url_dec,regsub(//+,/,g)',
-    host: () => 'req.hdr(host),host_only,lower',
+    host: () => 'req.hdr(host),host_only,lower,rtrim(.)',
     method: () => 'method',
     // With its commas: a list of values is one text here.
     header: (name) => `req.fhdr(${name})`,
@@ -79,10 +79,10 @@ function aclLines(name: string, condition: Condition, fetches: Fetches, addresse
   return [...inLines(words, (some) => `${head} ${some}`), ...empty]
 }
 
-function wordOf({ type }: Condition, value: string): string {
+function wordOf({ type, match = 'is' }: Condition, value: string): string {
   // Ranges of numbers have a colon.
   if (type === 'status') return value.replace('-', ':')
-  return quote(value)
+  return quote(match === 'is' || match === 'ends' ? comparedAs(type, value) : value)
 }
 
 /** The condition behind a line, with a space before it. */

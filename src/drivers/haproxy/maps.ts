@@ -74,6 +74,13 @@ interface LookedUpFile {
   readonly content: string
 }
 
+/** As they are looked for. The dot at the end of a host changes nothing: servers take both for one. */
+export function comparedAs(type: Condition['type'], value: string): string {
+  let { length } = value
+  if (type === 'host') while (length > 1 && value[length - 1] === '.') length -= 1
+  return value.slice(0, length)
+}
+
 /** The map of this group. Of two rules that have a key the first one counts, as in the list. */
 function mapOf(
   rules: readonly Rule[],
@@ -92,7 +99,8 @@ function mapOf(
     if (title !== '') content += `# ${commentText(title)}\n`
     const backend = isServed(action.backendId ?? '') ? (action.backendId ?? '') : NO_BACKEND
     for (const value of conditionsOf(rule)[0]?.values ?? []) {
-      const key = isCaseless(lookedUp.type) ? value.toLowerCase() : value
+      const known = comparedAs(lookedUp.type, value)
+      const key = isCaseless(lookedUp.type) ? known.toLowerCase() : known
       if (isTaken(key)) continue
       entries.set(key, backend)
       content += `${key} ${backend}\n`
