@@ -9,11 +9,13 @@ import type {
   SocketStep,
   UnitStep,
 } from '../src/drivers/driver.ts'
-import { type RunResult, settingKey } from '../src/drivers/host.ts'
+import { type RunResult, type Setting, settingKey, type UnitName } from '../src/drivers/host.ts'
 import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
 import { captureBefore, type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
+/** Of a unit, see the setting `unitEnabled`. */
+const RUNNING: ReadonlySet<string> = new Set(['enabled', 'disabled running'])
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
 /** For the undo of commands that were not answered in their time. */
@@ -103,6 +105,7 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
     return undefined
   }
   if (found === undefined) await host.found.set(key, before)
+  noteWhetherItRan(run, step.setting, before)
   undos.push({
     order: 'file',
     run: async () => {
@@ -119,6 +122,14 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
   if (givesBack) await forgetFound(run, key)
   return undefined
 }
+
+/** What is enabled now is started by that: to take the plan back is to stop it. */
+function noteWhetherItRan({ ran }: Run, changed: Setting, before: string): void {
+  if (changed.kind === 'unitEnabled' && !ran.has(changed.unit)) ran.set(changed.unit, RUNNING.has(before))
+}
+
+const ranFirst = async ({ ran, host }: Run, name: UnitName): Promise<boolean> =>
+  ran.get(name) ?? (await host.unitState(name)) === 'running'
 
 export async function network({ host, undos, warnings }: Run, step: NetworkStep): Promise<Failure | undefined> {
   const outcome = await host.network(step.desired, step.phase, step.timeout_ms)
@@ -138,7 +149,7 @@ export async function unit(run: Run, step: UnitStep): Promise<Failure | undefine
   const { unit: name, verb, undo, timeout_ms, unread } = step
   if (await isLeftAlone(run, step)) return undefined
   const isAsked = undo === 'asFound' || (verb === 'reload' && undo !== 'none')
-  const ranBefore = isAsked && (await host.unitState(name)) === 'running'
+  const ranBefore = isAsked && (await ranFirst(run, name))
   if (step.endsCounting === true) await captureBefore(run, verb)
   const outcome = await host.unit(name, verb, timeout_ms)
   const untouched = isRefusedReload(verb, outcome) && (!ranBefore || (await host.unitState(name)) === 'running')

@@ -1,5 +1,5 @@
 import type { Step, UnitStep } from '../src/drivers/driver.ts'
-import type { Host } from '../src/drivers/host.ts'
+import type { Host, UnitName } from '../src/drivers/host.ts'
 
 const UNREAD_MODE = 0o600
 
@@ -24,6 +24,8 @@ export interface Run {
   readonly undos: Undo[]
   readonly warnings: string[]
   filesChanged: boolean
+  /** Whether units ran before a setting of this plan has started or stopped them. */
+  readonly ran: Map<UnitName, boolean>
   /** See `UnitStep`. */
   readonly unread: string | undefined
   /** Candidates that were not written, each with the file in place, which is the same: later steps read that one. */
@@ -45,6 +47,7 @@ export const startRun = (
   undos: [],
   warnings: [],
   filesChanged: false,
+  ran: new Map(),
   unread: steps.find((step) => step.kind === 'unit')?.unread,
   inPlace: new Map(),
   capture,

@@ -147,8 +147,8 @@ t.test('snmpd', { skip }, async (t) => {
   const { machine, api, output, startDaemon, serviceIpId, ok, apply, idOf, ask, get } = it
   const found = await output('sh', '-c', `stat -c '%a %G' ${CONFIG}; cat ${CONFIG}`)
   const state = () => output('systemctl', 'show', '-P', 'ActiveState', '-P', 'UnitFileState', 'snmpd')
-  const foundState = await state()
   await machine.run('systemctl', 'stop', 'snmpd')
+  const foundState = await state()
   await machine.run('sh', '-c', 'printf "%s\\n" "$2" > "$1"', 'sh', FOUND_STATE, INJECTED)
 
   await t.test('is left as it was found until something about it is applied', async (t) => {

@@ -1,11 +1,16 @@
 import t from 'tap'
 import type { Expectation, Step } from '../../src/drivers/driver.ts'
 import type { DesiredNetwork, NetworkOutcome, RunResult, Setting } from '../../src/drivers/host.ts'
+import { chronyDriver } from '../../src/drivers/chrony/driver.ts'
+import { snmpdDriver } from '../../src/drivers/snmpd/driver.ts'
+import { sshdDriver } from '../../src/drivers/sshd/driver.ts'
 import { executePlan } from '../../workers/executor.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { KeyValueMemory } from '../../workers/host/key-value-file.ts'
 import { LinuxHost } from '../../workers/host/linux-host.ts'
 import { RecordingHost } from '../../workers/host/recording-host.ts'
+import { SNMP_OFF } from '../../src/model/snmp.ts'
+import { type Records, viewOf } from '../fixtures/view.ts'
 
 const basics = { why: 'test', timeout_ms: 1000 }
 const SIZE: Setting = { kind: 'sysctl', key: 'net.netfilter.nf_conntrack_max' }
@@ -247,3 +252,65 @@ t.test('what is judged is read to its end, however long it is', async (t) => {
   const missing = await executePlan(host, [counted({ begins: ['30001'], ends: [] })])
   t.match(missing, { ok: false, output: 'found no 30001' })
 })
+
+/** A service as systemd has it: what is enabled now is started, and what is disabled now is stopped. */
+class OneService extends RecordingHost {
+  state: string
+  constructor(state: string) {
+    super({
+      answerRun: ([program]) => ({ exitCode: program === 'broken' ? 1 : 0, output: '"sshd" "snmpd"\nport 2222' }),
+    })
+    this.state = state
+  }
+  get #isRunning() {
+    return this.state === 'enabled' || this.state === 'disabled running'
+  }
+  override async readSetting() {
+    return this.state
+  }
+  override async writeSetting(_setting: Setting, value: string): Promise<RunResult> {
+    this.state = value
+    return { exitCode: 0, output: '' }
+  }
+  override async unitState() {
+    return this.#isRunning ? 'running' : 'stopped'
+  }
+  override async unit(_name: string, verb: string): Promise<RunResult> {
+    const [word] = this.state.split(' ')
+    this.state =
+      (verb === 'stop') === (word === 'disabled') ? `${word}` : `${word} ${verb === 'stop' ? 'stopped' : 'running'}`
+    return { exitCode: 0, output: '' }
+  }
+}
+
+const NODE = 'node-1'
+const SERVICES: Readonly<Record<string, readonly [ReturnType<typeof sshdDriver>, Records]>> = {
+  sshd: [
+    sshdDriver(NODE),
+    { userInterfaces: [{ id: NODE, apiPort: 9443, ipId: '', SSLCertificate: '', sshEnabled: true, sshPort: 2222 }] },
+  ],
+  chrony: [chronyDriver(NODE), { clocks: [{ id: NODE, timezone: '', ntp: { enabled: true, servers: [] } }] }],
+  snmpd: [
+    snmpdDriver(NODE),
+    {
+      snmpSettings: [{ ...SNMP_OFF, engineId: '8000000001', serviceIpId: 's', enabledV3: true }],
+      staticIps: [{ id: 's', nodeId: NODE, groupId: 'g', ip: '192.0.2.9', externalPingCheck: false }],
+    },
+  ],
+}
+
+for (const [name, [driver, records]] of Object.entries(SERVICES)) {
+  for (const found of ['enabled', 'enabled stopped', 'disabled', 'disabled running']) {
+    t.test(`${name} that was found ${found} is that again, after a failure and when it is nobody's`, async (t) => {
+      const [none, on] = [viewOf({}), viewOf(records)]
+      const steps = driver.plan(none, on, { atLeast: 'runtime' })
+      const host = new OneService(found)
+      t.match(await executePlan(host, [...steps, broken]), { ok: false, output: /sshd/, undone: true })
+      t.equal(host.state, found, 'taken back')
+      t.match(await executePlan(host, steps), { ok: true })
+      t.equal(host.state, 'enabled')
+      t.match(await executePlan(host, driver.plan(on, none, { atLeast: 'runtime' })), { ok: true })
+      t.equal(host.state, found, 'given back')
+    })
+  }
+}

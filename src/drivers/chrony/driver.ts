@@ -61,7 +61,8 @@ function plan(running: Ntp | undefined, desired: Ntp, options: PlanOptions): rea
   // Its file goes as well, so that the machine does not depend on which servers there were before.
   if (!desired.enabled) return [serviceStep('disabled'), REMOVAL]
   const isAdoption = running === undefined && options.atLeast === 'runtime'
-  return [...fileSteps(renderChrony(desired.servers)), restartStep(isAdoption ? 'skip' : 'act'), serviceStep('enabled')]
+  // How the service was found is kept before it is started.
+  return [...fileSteps(renderChrony(desired.servers)), serviceStep('enabled'), restartStep(isAdoption ? 'skip' : 'act')]
 }
 
 function fileSteps(content: string): readonly Step[] {

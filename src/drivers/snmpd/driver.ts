@@ -97,8 +97,9 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
   return [
     ...fileSteps(renderSnmpd(desired)),
     FRESH,
-    restartStep(isAdoption ? 'skip' : 'act'),
+    // How the service was found is kept before it is started.
     serviceStep('enabled'),
+    restartStep(isAdoption ? 'skip' : 'act'),
     listens(desired),
   ]
 }

@@ -25,7 +25,7 @@ const kinds = (...args: Parameters<typeof steps>) =>
     if (step.kind === 'setting') return `${step.kind} ${step.value}`
     return step.kind === 'unit' ? `${step.kind} ${step.verb} ${step.whenUnchanged}` : step.kind
   })
-const ENABLED = ['check', 'replaceFile', 'unit restart act', 'setting enabled']
+const ENABLED = ['check', 'replaceFile', 'setting enabled', 'unit restart act']
 
 t.test('goldens', async (test) => goldenFiles(test, 'chrony', driver, (records) => driver.render(viewOf(records))))
 
@@ -47,7 +47,7 @@ t.test('chrony judges its file before it is put in place, and is restarted when 
 })
 
 t.test('a restarted daemon lets a chrony be that already does what it should', async (test) => {
-  test.same(kinds('unknown', on('a.test')), ['check', 'replaceFile', 'unit restart skip', 'setting enabled'])
+  test.same(kinds('unknown', on('a.test')), ['check', 'replaceFile', 'setting enabled', 'unit restart skip'])
   test.same(kinds('unknown', on('a.test'), 'reload'), ENABLED, 'after a crash it does not')
 })
 

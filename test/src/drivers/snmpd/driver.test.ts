@@ -27,7 +27,7 @@ const kinds = (...args: Parameters<typeof steps>) =>
     if (step.kind === 'run') return `${step.kind} ${step.argv[0]}`
     return step.kind === 'unit' ? `${step.kind} ${step.verb} ${step.whenUnchanged}` : step.kind
   })
-const STARTED = ['check', 'replaceFile', 'run chgrp', 'run systemctl', 'unit restart act', 'setting enabled', 'run ss']
+const STARTED = ['check', 'replaceFile', 'run chgrp', 'run systemctl', 'setting enabled', 'unit restart act', 'run ss']
 
 t.test('goldens', async (test) => goldenFiles(test, 'snmpd', driver, (records) => driver.render(viewOf(records))))
 
