@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import type { Worker } from 'node:worker_threads'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
@@ -9,6 +7,7 @@ import type { Draft } from '../config/draft.ts'
 import { type Editing, originOf } from '../config/editing.ts'
 import { newId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
+import { freePlace } from '../http/listening.ts'
 import type { L7Backend } from '../model/layer7.ts'
 import type { Settings } from '../settings.ts'
 import { endDemoThread, startDemoThread } from './demo-thread.ts'
@@ -197,21 +196,16 @@ function stage(draft: Draft, record: DemoRecord): void {
   })
 }
 
+const placeAt = (port: number) => freePlace({ host: '127.0.0.1', port })
+
 /** The preferred port when nobody has it, else one the system chooses. */
-const freePort = (preferred: number): Promise<number> => bound(preferred).catch(() => bound(0))
+async function freePort(preferred: number): Promise<number> {
+  const { port } = await placeAt(preferred).catch(() => placeAt(0))
+  return port
+}
 
 const isFree = (port: number): Promise<boolean> =>
-  bound(port).then(
+  placeAt(port).then(
     () => true,
     () => false,
   )
-
-/** Listens there for a moment; 0 has the system choose. */
-async function bound(port: number): Promise<number> {
-  const server = createServer().listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : port
-}

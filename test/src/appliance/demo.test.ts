@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Demo } from '../../../src/appliance/demo.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { Editing } from '../../../src/config/editing.ts'
@@ -9,54 +9,47 @@ import { openStore } from '../../fixtures/config.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
-t.test('a demonstration whose port somebody takes meanwhile has another one', async (test) => {
+/** A demonstration whose applies end as `apply` says; it is told the port. */
+function fixture(test: Test, apply: (port: number) => Promise<void>) {
   const store = openStore(test)
-  const tried: number[] = []
+  const frontends = () => configView(store.candidate).list('l7Frontends')
   const demo = new Demo({
     settings: { beside: undefined },
     store,
     editing: new Editing(store),
-    engine: {
-      async apply() {
-        const port = Number(configView(store.candidate).list('l7Frontends')[0]?.ports)
-        tried.push(port)
-        if (tried.length > 1) return undefined as never
-        const other = createServer().listen(port, '127.0.0.1')
-        test.teardown(() => other.close())
-        await once(other, 'listening')
-        throw new ApiError('CONFIG_INVALID', 'cannot bind socket')
-      },
-    } as never,
+    engine: { apply: () => apply(Number(frontends()[0]?.ports)) } as never,
     membership: { hasOthers: false },
     clock: manualClock(),
     log: silentLog,
   })
   test.teardown(() => demo.close())
+  return { demo, frontends }
+}
+
+t.test('a demonstration whose port somebody takes meanwhile has another one', async (test) => {
+  const tried: number[] = []
+  const { demo, frontends } = fixture(test, async (port) => {
+    tried.push(port)
+    if (tried.length > 1) return
+    const other = createServer().listen(port, '127.0.0.1')
+    test.teardown(() => other.close())
+    await once(other, 'listening')
+    throw new ApiError('CONFIG_INVALID', 'cannot bind socket')
+  })
   const url = await demo.start()
   const [first, second] = tried
   test.equal(tried.length, 2)
   test.not(first, second)
   test.equal(url, `http://127.0.0.1:${second}/`)
-  test.equal(store.candidate.list('l7Frontends', '').length, 1, 'what was refused is taken back')
+  test.equal(frontends().length, 1, 'what was refused is taken back')
 })
 
 t.test('what is refused for another reason is tried again by the next start', async (test) => {
-  const store = openStore(test)
   let tried = 0
-  const demo = new Demo({
-    settings: { beside: undefined },
-    store,
-    editing: new Editing(store),
-    engine: {
-      async apply() {
-        tried += 1
-        throw new ApiError('CONFIG_INVALID', 'no')
-      },
-    } as never,
-    membership: { hasOthers: false },
-    clock: manualClock(),
-    log: silentLog,
+  const { demo, frontends } = fixture(test, async () => {
+    tried += 1
+    throw new ApiError('CONFIG_INVALID', 'no')
   })
   test.equal(await demo.start(), undefined)
-  test.same([tried, demo.exists, store.candidate.list('l7Frontends', '').length], [1, true, 0])
+  test.same([tried, demo.exists, frontends().length], [1, true, 0])
 })
