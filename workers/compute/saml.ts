@@ -75,10 +75,11 @@ export async function judgeSamlResponse(
   const xml = Buffer.from(response, 'base64').toString('utf8')
   if (xml.length > RESPONSE_LENGTH_MAX) return { problem: 'it is too long' }
   const outline = samlOutline(xml)
-  const problem = 'problem' in outline ? outline.problem : whyNotMeant(outline, parties)
+  if ('problem' in outline) return outline
+  const problem = whyNotMeant(outline, parties)
   if (problem !== undefined) return { problem }
   if (!xml.includes('SignatureValue>')) return { problem: 'it has no signature' }
-  if ('algorithms' in outline && !outline.algorithms.every((algorithm) => ALGORITHMS.has(algorithm)))
+  if (!outline.algorithms.every((algorithm) => ALGORITHMS.has(algorithm)))
     return { problem: 'the identity provider has to sign it with RSA and SHA-256 or SHA-512' }
   try {
     const judge = await provider(parties, requestId)
