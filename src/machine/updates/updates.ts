@@ -129,10 +129,7 @@ export class Updates implements UpdatesActor {
 
   async start(isForced: boolean, by: string): Promise<Started> {
     await this.#refuse({ isForced })
-    if (this.#uploads > 0) {
-      const message = 'A package is being uploaded; try again when it is here'
-      throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
-    }
+    this.#refuseWhileUploading()
     const files = uploadedFiles(this.#parts.stateFolder)
     return this.#started(await this.#parts.jobs.start(this.#update, { files, isForced }, by))
   }
@@ -145,8 +142,7 @@ export class Updates implements UpdatesActor {
       const known = offered.map((one) => one.versionNumber).join(', ') || 'none'
       throw invalid('versionNumber', `is no major version that is offered; there are: ${known}`)
     }
-    const busy = this.#parts.jobs.list().find(({ state }) => state === 'running')
-    if (busy !== undefined) throw excludedBy(busy, 10)
+    this.#refuseAnyWork()
     const ground = await this.#refuse({ isRelease: version.osUpdate, isForced })
     const files = ground.sources
       .filter(({ suites }) => version.suites.some(({ from }) => suites.includes(from)))
@@ -156,6 +152,8 @@ export class Updates implements UpdatesActor {
       throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
     }
     const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
+    // That took seconds, in which others may have begun.
+    this.#refuseAnyWork()
     const memory = { version, files, snapshot: snapshot ?? null, isForced }
     const about = { title: `Change to major version ${versionNumber}` }
     return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
@@ -321,6 +319,20 @@ export class Updates implements UpdatesActor {
     this.#refuseWhileApplying()
     const running = jobs.running(PACKAGES_GROUP) ?? jobs.running(SNAPSHOT_GROUP)
     if (running !== undefined) throw excludedBy(running, 10)
+  }
+
+  /** A change to another release waits for whatever is at work. */
+  #refuseAnyWork(): void {
+    this.#refuseBusy()
+    this.#refuseWhileUploading()
+    const busy = this.#parts.jobs.list().find(({ state }) => state === 'running')
+    if (busy !== undefined) throw excludedBy(busy, 10)
+  }
+
+  #refuseWhileUploading(): void {
+    if (this.#uploads === 0) return
+    const message = 'A package is being uploaded; try again when it is here'
+    throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
   }
 
   /** Packages wait while the configuration is being applied, or waits for its confirmation. */

@@ -181,6 +181,26 @@ t.test('a major version changes the sources that have its suites', async (test) 
   test.ok(job.result.recorded.includes('change the package sources'))
 })
 
+t.test('what begins while packages are looked at excludes a change of release as well', async (test) => {
+  const [looks, goes] = [defer(), defer()]
+  const sources = [{ file: '/etc/apt/sources.list', suites: ['bookworm'] }]
+  const { call, path, state } = await fixture(test, {
+    updateGround: async () => {
+      looks.resolve()
+      await goes.promise
+      return { lockedFile: undefined, download_bytes: 0, free: [], sources }
+    },
+  })
+  writeFileSync(join(state, 'major-versions.json'), JSON.stringify([MAJOR]))
+  const { json } = await call('POST', '/ipvsDirector/rips', { body: { name: 'web', ip: '192.0.2.9', port: 80 } })
+  const change = call('PUT', `${path}/majorversion`, { body: { versionNumber: '9.0' } })
+  await looks.promise
+  const drain = await call('PUT', `/ipvsDirector/rips/${json.data.id}/drain?wait=60s`)
+  test.equal(drain.status, 202)
+  goes.resolve()
+  test.match(await change, { status: 409, json: { code: 'JOB_IN_PROGRESS', message: /Drain of/ } })
+})
+
 t.test('uploads are checked also in trial; what is wrong names the field', async (test) => {
   const { call, path, state } = await fixture(test)
   const { status, json } = await call('POST', path, { body: { packages: 'AAAA' } })
