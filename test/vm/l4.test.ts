@@ -254,6 +254,23 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     await held.end()
     await gone()
   })
+
+  await t.test('keepalived that was found disabled or stopped is so again', async (t) => {
+    await apply()
+    const [enabled, active] = ['is-enabled', 'is-active'].map(
+      (verb) => async () => (await guest.run('systemctl', verb, 'keepalived')).stdout.trim(),
+    )
+    for (const verb of ['disable', 'enable'] as const) {
+      await guest.run('systemctl', verb, 'keepalived')
+      await guest.run('systemctl', 'stop', 'keepalived')
+      const { gone } = await serve({})
+      t.equal(Object.keys(await lab.answers('cli1', 6, VIP[4], 80)).length, SERVERS.length)
+      t.same([await enabled?.(), await active?.()], ['enabled', 'active'])
+      await gone()
+      await apply()
+      t.same([await enabled?.(), await active?.()], [`${verb}d`, 'inactive'])
+    }
+  })
   t.notMatch(await journal(), /unhandled/i)
   t.equal((await guest.run('systemctl', 'is-active', 'fulcrum')).exitCode, 0)
 })

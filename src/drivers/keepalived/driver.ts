@@ -132,6 +132,8 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     valuesStep(wholeWeights(running?.served, desired.served)),
     { ...configStep(config), checked: true, keepsFound: true },
     ...goneFallbacks(running?.served, desired.served),
+    // How the service was found is kept before it is started.
+    setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [forgetLoaded(loaded)]),
     {
       kind: 'unit',
@@ -145,7 +147,6 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     ...goneMarks(marksBefore, marks),
     ...goneServices(running, desired),
     ...goneSync(running, desired),
-    setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [loadedFile(loaded, desired.served)]),
     readBack(desired.served, undefined),
     ...standIns(running?.served, desired.served),

@@ -35,6 +35,13 @@ t.test('without a frontend that serves, the machine is left as it was found', as
   }
 })
 
+t.test('how the service was found is kept before anything starts it', async (test) => {
+  const ofUnit = plan('unknown', SITE, 'reload').filter(
+    (step) => step.kind === 'unit' || (step.kind === 'setting' && step.setting.kind === 'unitEnabled'),
+  )
+  test.same(kinds(ofUnit), ['setting', 'unit'])
+})
+
 t.test('drain, halt, online and weights need no reload: small files that keepalived watches', async (test) => {
   const cases = [
     [web({ state: 'drained' }), { web: '-1\n', 'web.0': '0\n' }],
