@@ -59,12 +59,26 @@ export class Run {
     else this.terminal.out(`${printable(inOwnWords(sentence))}.\n`)
   }
 
-  /** A new secret, typed twice: what is mistyped once would be known to nobody. */
-  async newSecret(question: string): Promise<string> {
-    const secret = await this.terminal.ask(question, { isSecret: true })
-    const again = await this.terminal.ask('Once more: ', { isSecret: true })
-    if (secret !== again) throw new Failure('the two are not the same')
-    return secret
+  /** Where nobody can answer, the failure says what to do instead. */
+  ask(question: string, instead: string, options?: { readonly isSecret: boolean }): Promise<string> {
+    return this.terminal.ask(question, options).catch((error: unknown) => {
+      if (error instanceof Failure && error.exitCode !== 130) throw new Failure(`${instead} where nobody can be asked`)
+      throw error
+    })
+  }
+
+  /**
+   * It is typed, or comes from the environment, where a pipeline sets what it has no value for to nothing; never from
+   * the command line, which everybody on the machine can see. What is new is typed twice: what is mistyped once would
+   * be known to nobody.
+   */
+  async secret(question: string, variable: string, { isNew = false } = {}): Promise<string> {
+    const given = this.env[variable] ?? ''
+    if (given !== '') return given
+    const typed = await this.ask(question, `set ${variable}`, { isSecret: true })
+    if (isNew && typed !== (await this.terminal.ask('Once more: ', { isSecret: true })))
+      throw new Failure('the two are not the same')
+    return typed
   }
 
   /** Asks before something that is not easily taken back; `--yes` answers it, or what is said instead of it. */
@@ -74,10 +88,7 @@ export class Run {
     { answer = 'y', instead = 'say --yes' }: { readonly answer?: string; readonly instead?: string } = {},
   ): Promise<void> {
     if (isYes === true) return
-    const said = await this.terminal.ask(`${question} [${answer}/N] `).catch((error: unknown) => {
-      if (error instanceof Failure && error.exitCode !== 130) throw new Failure(`${instead} where nobody can be asked`)
-      throw error
-    })
+    const said = await this.ask(`${question} [${answer}/N] `, instead)
     if (said.trim().toLowerCase() !== answer) throw new Failure('nothing was done')
   }
 }

@@ -62,10 +62,7 @@ async function passphraseHeader(
   which: keyof typeof PASSPHRASES,
 ): Promise<Readonly<Record<string, string>>> {
   if (passphrase !== true) return {}
-  const typed = () =>
-    which === 'new' ? run.newSecret('Passphrase: ') : run.terminal.ask('Passphrase: ', { isSecret: true })
-  // A pipeline sets what it has no value for to nothing.
-  const given = run.env['FULCRUM_PASSPHRASE'] || (await typed())
+  const given = await run.secret('Passphrase: ', 'FULCRUM_PASSPHRASE', { isNew: which === 'new' })
   // A header has no space at its ends.
   const phrase = given.trim()
   const { form, why } = PASSPHRASES[which]

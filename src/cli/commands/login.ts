@@ -42,9 +42,8 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const name = options.name ?? placeOf(url).host
   const before = replaceable(run, name, url)
   const fingerprint = await accepted(run, url, options.fingerprint)
-  const user = options.user ?? (await terminal.ask('E-mail: '))
-  // A pipeline sets what it has no value for to nothing.
-  const password = run.env['FULCRUM_PASSWORD'] || (await terminal.ask('Password: ', { isSecret: true }))
+  const user = options.user ?? (await run.ask('E-mail: ', 'say --user'))
+  const password = await run.secret('Password: ', 'FULCRUM_PASSWORD')
   const stranger = new Connection({ url, fingerprint })
   const code = async () => (await terminal.ask('Code of the second factor: ')).trim()
   const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())

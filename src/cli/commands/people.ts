@@ -80,12 +80,7 @@ function addUsers(user: Command, run: Run): void {
     })
 }
 
-/**
- * It is typed, or comes from the environment, where a pipeline sets what it has no value for to nothing; never from the
- * command line, which everybody on the machine can see.
- */
-const newPassword = async (run: Run): Promise<string> =>
-  run.env['FULCRUM_NEW_PASSWORD'] || (await run.newSecret('New password: '))
+const newPassword = (run: Run): Promise<string> => run.secret('New password: ', 'FULCRUM_NEW_PASSWORD', { isNew: true })
 
 const userNamed = (connection: Connection, email: string) =>
   recordNamed<User>(connection, { path: USERS, what: 'user', list: 'users' }, email)

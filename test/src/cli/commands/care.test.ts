@@ -53,7 +53,7 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
     test.match(await create(undefined, [phrase, phrase]), { exit: 1, out: '', err }, phrase)
     if (phrase !== '') test.match(await create(phrase), { exit: 1, out: '', err: refusal }, phrase)
   }
-  test.match(await create(''), { exit: 1, err: /Passphrase: +has to be typed/ }, 'a variable without a value is none')
+  test.match(await create(''), { exit: 1, err: /: set FULCRUM_PASSPHRASE where/ }, 'a variable without a value is none')
   const mistyped = ['a long passphrase', 'a long pasphrase']
   test.match(await create(undefined, mistyped), { exit: 1, err: /the two are not the same/ })
   test.notOk(existsSync(file), 'nothing is written')

@@ -42,7 +42,7 @@ t.test('a password is typed twice, never said, and a weak one is refused with it
   const { run } = await fixture(test)
   test.match(await run(ADD, { answers: ['a-good-password', 'another'] }), { exit: 1, err: /not the same/ })
   test.match(await run(ADD, { answers: ['short', 'short'] }), { exit: 1, err: /PASSWORD_POLICY/ })
-  test.match(await run(ADD), { exit: 1, err: /has to be typed/ })
+  test.match(await run(ADD), { exit: 1, err: /: set FULCRUM_NEW_PASSWORD where nobody can be asked/ })
   test.match(await run('user add jane@test --first-name Jane', PASSWORDS), { exit: 1, err: /--last-name/ })
   test.match(await run(`${ADD} --group none`, PASSWORDS), { exit: 1, err: /there is no group none/ })
   test.match(await run(`${ADD} --role none`, PASSWORDS), { exit: 1, err: /there is no role none/ })
