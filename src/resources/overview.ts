@@ -111,7 +111,7 @@ const EXAMPLE: Static<typeof Data> = {
   apply: { state: 'idle', revision: 7, by: 'admin@localhost', startedAt: AT, secondsLeft: null },
   pending: { count: 3, mine: 2, changedAt: AT, warnings: [] },
   jobs: { running: 0, failed: 0 },
-  events: [{ id: 12, at: AT, kind: 'realServer', data: { realServer: 'web2', up: false } }],
+  events: [{ id: 12, at: AT, kind: 'realServer', data: { state: 'down', name: 'web2', backendName: 'shop' } }],
   revisions: [{ revision: 7, by: 'admin@localhost', at: AT, comment: '', count: 2 }],
 }
 

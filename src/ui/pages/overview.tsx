@@ -1,3 +1,4 @@
+import { eventLineOf } from '../core/event-line.ts'
 import { type Attention, frontendsOf, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
@@ -178,36 +179,27 @@ const Revisions = ({ revisions }: { readonly revisions: readonly Revision[] }) =
   </ol>
 )
 
-const KINDS: Readonly<Record<string, string>> = {
-  apply: 'Apply',
-  job: 'Job',
-  realServer: 'Server',
-  certificate: 'Certificate',
-  login: 'Login',
-  node: 'Node',
-  cluster: 'Cluster',
-  address: 'Address',
-  syslog: 'Syslog',
-}
-const toldOf = ({ kind, data }: Happened): string => {
-  const words = [
-    data['state'],
-    data['realServer'] ?? data['name'] ?? data['by'] ?? data['email'] ?? data['title'],
-    data['backend'],
-  ]
-  const state = data['up'] === true ? t('up') : data['up'] === false ? t('down') : undefined
-  return [t(KINDS[kind] ?? kind), ...words, state].filter((one) => typeof one === 'string' && one !== '').join(' · ')
+const EventItem = ({ event }: { readonly event: Happened }) => {
+  const { texts, names, reason } = eventLineOf(event)
+  return (
+    <li>
+      {[...texts.map((text) => t(text)), ...names].join(' · ')}{' '}
+      <time class="hint" dateTime={event.at}>
+        {ago(event.at)}
+      </time>
+      {reason === undefined ? null : (
+        <div class="hint reason" title={reason}>
+          {reason}
+        </div>
+      )}
+    </li>
+  )
 }
 
 const Events = ({ events }: { readonly events: readonly Happened[] }) => (
   <ol class="timeline">
     {events.map((event) => (
-      <li key={event.id}>
-        {toldOf(event)}{' '}
-        <time class="hint" dateTime={event.at}>
-          {ago(event.at)}
-        </time>
-      </li>
+      <EventItem key={event.id} event={event} />
     ))}
   </ol>
 )

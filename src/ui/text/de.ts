@@ -1,4 +1,5 @@
 import { germanOfClusters } from './de-cluster.ts'
+import { germanOfEvents } from './de-events.ts'
 import { germanOfTimes } from './de-times.ts'
 
 /** German texts by their English ones. `test/src/ui/text/de.test.ts` holds them against what the page says. */
@@ -366,6 +367,7 @@ export const german: Readonly<Record<string, string>> = {
     'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfClusters,
+  ...germanOfEvents,
   ...germanOfTimes,
   '10 min': '10 min',
   Drain: 'Leeren',

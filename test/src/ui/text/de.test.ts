@@ -2,19 +2,37 @@ import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { german } from '../../../../src/ui/text/de.ts'
+import { germanOfEvents } from '../../../../src/ui/text/de-events.ts'
 
 const root = fileURLToPath(new URL('../../../../src/ui/', import.meta.url))
 const sources = globSync('**/*.{ts,tsx}', { cwd: root }).filter((file) => !file.startsWith('text/'))
 const code = sources.map((file) => readFileSync(`${root}${file}`, 'utf8')).join('\n')
 const said = new Set([...code.matchAll(/(?<![\w.])t\(\s*'([^']+)'/g)].map(([, text = '']) => text))
-/** States that answers have, and no source names. */
-const FROM_THE_API = ['offline']
+/** States that answers have, and no source of the page names. */
+const FROM_THE_API = ['offline', ...Object.keys(germanOfEvents)]
 const places = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name).toSorted()
 
 t.test('German has every text of the page', async (test) => {
   test.ok(said.size > 200)
   test.same(
     [...said].filter((text) => !Object.hasOwn(german, text)),
+    [],
+  )
+})
+
+t.test('German has each state of an event that a source of the daemon names', async (test) => {
+  const daemon = fileURLToPath(new URL('../../../../src/', import.meta.url))
+  const others = globSync('**/*.ts', { cwd: daemon, exclude: ['ui/**', 'daemon/**'] })
+  const states = new Set(
+    others.flatMap((file) =>
+      [
+        ...readFileSync(`${daemon}${file}`, 'utf8').matchAll(/(?:tell|publish)\((?:'\w+', )?\{\s*state: ([^,}]*)/g),
+      ].flatMap(([, state = '']) => [...state.matchAll(/'([^']+)'/g)].map(([, text = '']) => text)),
+    ),
+  )
+  test.ok(states.size > 25, `${states.size} states`)
+  test.same(
+    [...states].filter((text) => !Object.hasOwn(german, text)),
     [],
   )
 })
