@@ -65,7 +65,9 @@ export function weights(layer: Layer, backend: Group, view: ConfigView): readonl
   const how = 'balance' in backend ? backend.balance : backend.scheduler
   const why = HEEDLESS[how]
   if (why === undefined || backend.enabled === false) return []
-  const shares = new Set(backend.reals.map((real) => shareOf(real, view)).filter((share) => share > 0))
+  // A backup takes traffic when no other does, and shares it with nobody.
+  const sharing = backend.reals.filter((real) => !('backup' in real && real.backup === true))
+  const shares = new Set(sharing.map((real) => shareOf(real, view)).filter((share) => share > 0))
   return shares.size < 2
     ? []
     : [about('WEIGHTS_MEAN_LITTLE', layer, backend, `gives its real servers weights, but ${why}`)]

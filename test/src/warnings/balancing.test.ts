@@ -80,6 +80,9 @@ t.test('WEIGHTS_MEAN_LITTLE: different weights where they count little or nothin
   test.same(of('leastconn', ['a', 'h']), [], 'only one of them takes traffic')
   const even = backend('be', [], { balance: 'leastconn', reals: ['a', 'b'].map((ripId) => ({ ripId, weight: 5 })) })
   test.same(weights('l7Backends', even, view), [], 'the weights of the backend are the same')
+  const spare = [{ ripId: 'a' }, { ripId: 'b', backup: true }]
+  const one = backend('be', [], { balance: 'leastconn', reals: spare })
+  test.same(weights('l7Backends', one, view), [], 'a backup shares with nobody')
   const layer4 = (scheduler: 'rr' | 'wrr') =>
     weights('l4Backends', l4Backend('be', ['a', 'b'], { scheduler }), view).map(({ message }) => message)
   test.match(layer4('rr'), [/Layer 4 backend be \(be\) .* rr heeds no weights/])
