@@ -1,11 +1,11 @@
-import { effect, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { isAway, isLocked } from './core/api.ts'
 import { ahead_ms } from './core/clock.ts'
 import { isFollowing, isOld, overview, seesFigures, stream } from './core/live.ts'
 import { hrefOf, route } from './core/route.ts'
-import { account, forgotten, logOut, state } from './core/session.ts'
+import { account, logOut, state, whenForgotten } from './core/session.ts'
 import { t } from './core/text.ts'
 import { Locked, Login, Logo } from './pages/login.tsx'
 import { OverviewPage } from './pages/overview.tsx'
@@ -37,8 +37,8 @@ const WRONG_MS = 60_000
 const pages = signal(FIRST)
 const isMenuOpen = signal(false)
 
-effect(() => {
-  if (forgotten.value > 0) for (const dialog of [isPendingOpen, isPublishOpen, isSearchOpen]) dialog.value = false
+whenForgotten(() => {
+  for (const dialog of [isPendingOpen, isPublishOpen, isSearchOpen]) dialog.value = false
 })
 
 function Page() {

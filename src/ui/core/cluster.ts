@@ -1,7 +1,7 @@
-import { effect, signal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, Refused } from './api.ts'
-import { forgotten } from './session.ts'
+import { whenForgotten } from './session.ts'
 
 /** The cluster of the node that served the page, as that node sees it. */
 
@@ -46,9 +46,7 @@ export interface ClusterState {
 export const cluster = signal<ClusterState | null | undefined>(undefined)
 export const clusterProblem = signal<string | undefined>(undefined)
 
-effect(() => {
-  if (forgotten.value > 0) cluster.value = undefined
-})
+whenForgotten(() => (cluster.value = undefined))
 
 const LOOK_MS = 2_000
 /** A node that has just joined puts itself together anew, and does not answer meanwhile. */

@@ -5,7 +5,7 @@ import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
-import { account, forgotten, isEntering, state } from './session.ts'
+import { account, forgotten, isEntering, state, whenForgotten } from './session.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
@@ -206,8 +206,7 @@ export async function changed(): Promise<void> {
   await refreshOverview()
 }
 
-effect(() => {
-  if (forgotten.value === 0) return
+whenForgotten(() => {
   overview.value = undefined
   for (const all of [figures, ofServers, rings]) all.clear()
 })

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ask, changes, PAGE, type Query, read, readAll, Refused, underWay } from './api.ts'
 import { self } from './live.ts'
 import { movesOf } from './moves.ts'
-import { forgotten } from './session.ts'
+import { whenForgotten } from './session.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
 
@@ -95,8 +95,7 @@ function begin(path: string, one: Kept): void {
   })
 }
 
-effect(() => {
-  if (forgotten.value === 0) return
+whenForgotten(() => {
   for (const one of kept.values()) {
     one.stop?.()
     one.stop = undefined

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { effect, signal, untracked } from '@preact/signals'
 import { ask, isLocked, read, Refused, openSession, textOf, token } from './api.ts'
 
 /** Who is logged in, and how that begins and ends. */
@@ -35,6 +35,13 @@ export const isEntering = signal(false)
 
 /** Rises with each end of a session here: what its person saw is not for who logs in next. */
 export const forgotten = signal(0)
+
+/** Runs `clear` at each end of a session here. */
+export function whenForgotten(clear: () => void): void {
+  effect(() => {
+    if (forgotten.value > 0) untracked(clear)
+  })
+}
 
 export interface SsoRefusal {
   /** Name of the endpoint that has refused. */

@@ -4,7 +4,7 @@ import { Button } from './basic.tsx'
 import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { rightsChanged } from '../core/rights.ts'
-import { forgotten } from '../core/session.ts'
+import { whenForgotten } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { problemIn } from './doing.ts'
 
@@ -31,9 +31,7 @@ export function say(text: string, tone: Toast['tone'] = 'good'): void {
 
 export const sayProblem = (error: unknown): void => say(problemIn(error), 'bad')
 
-effect(() => {
-  if (forgotten.value > 0) toasts.value = []
-})
+whenForgotten(() => (toasts.value = []))
 
 effect(() => {
   if (rightsChanged.value > 0) untracked(() => say(t('Your rights have changed.')))
