@@ -46,6 +46,7 @@ async function look(
   const { up, since_ms } = layer7.state()
   const noted = [
     ...ofHaproxy(node),
+    ...ofDirector(node),
     ...ofLayer(seven, 'l7Backends'),
     ...ofLayer(four, 'l4Backends'),
     ...ofApply(node),
@@ -107,6 +108,12 @@ function ofHaproxy({ layer7, running, observed }: Node): readonly Noted[] {
   const { up, reason } = layer7.state()
   const isNeeded = observed !== undefined || [...running.list('l7Frontends')].some(({ enabled }) => enabled)
   return up || !isNeeded ? [] : [note('haproxy', 'critical', `HAProxy does not answer: ${reason ?? 'unknown reason'}`)]
+}
+
+/** In trial nothing is balanced by the kernel. */
+function ofDirector({ layer4, settings }: Node): readonly Noted[] {
+  const fault = settings.profile === 'trial' ? undefined : layer4.fault()
+  return fault === undefined ? [] : [note('layer4', 'critical', fault)]
 }
 
 function ofLayer({ down }: Summary, resource: string): readonly Noted[] {

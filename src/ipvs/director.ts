@@ -42,6 +42,11 @@ export class Director {
     return true
   }
 
+  /** Whether it was missed twice. */
+  get isAway(): boolean {
+    return this.#misses >= MISSES_MAX
+  }
+
   /** Nobody needs it now. */
   rest(): void {
     this.#misses = 0

@@ -55,6 +55,7 @@ export type LayerOverview = Static<typeof LayerOverview>
 
 export const ATTENTION_KINDS = [
   'haproxy',
+  'layer4',
   'backendDown',
   'serverDown',
   'certificate',

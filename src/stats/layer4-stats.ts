@@ -32,7 +32,7 @@ export interface Layer4StatsOptions {
   /** Whether an apply is under way. */
   readonly isChanging: () => boolean
   /** Who checks real servers. */
-  readonly director: Pick<Director, 'look' | 'rest'>
+  readonly director: Pick<Director, 'look' | 'rest' | 'isAway'>
   /** Told which real servers went down or came back. */
   readonly onHealth: (changes: readonly HealthChange[]) => void
   readonly log: Log
@@ -49,6 +49,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
   #sent = -1
   #wasChanging = false
   #up: boolean | undefined
+  #reason: string | undefined
 
   constructor(options: Layer4StatsOptions) {
     const { running, revision, names } = options
@@ -70,6 +71,14 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
     return { type: 'plan', plan: this.#plan }
   }
 
+  /** Why nobody can tell how what is balanced fares; undefined while somebody can, or nothing is balanced. */
+  fault(): string | undefined {
+    if (this.#plan.frontends.length === 0) return undefined
+    if (this.#up === false) return `The kernel's balancing table cannot be read: ${this.#reason ?? 'unknown reason'}`
+    const { isAway } = this.#options.director
+    return isAway ? 'keepalived does not run: nobody checks the real servers of Layer 4' : undefined
+  }
+
   protected override take({ figures, plan, up, since_ms, reason }: TickMessage<IpvsTick>): void {
     const { log } = this.#options
     if (up !== this.#up) {
@@ -77,6 +86,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
       else log.warn("the kernel's balancing table cannot be read", { reason })
     }
     this.#up = up
+    this.#reason = reason
     // Of another configuration than the one that runs now: its rows would be those of others.
     const isCurrent = plan === this.#plan.version
     if (figures !== undefined && !isCurrent) return

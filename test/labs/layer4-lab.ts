@@ -6,6 +6,7 @@ import type { IpvsTable } from '../../src/ipvs/table.ts'
 import type { ConfigView, SectionContents } from '../../src/model/sections.ts'
 import { RunningNames } from '../../src/stats/running-names.ts'
 import { Layer4Stats } from '../../src/stats/layer4-stats.ts'
+import { Director } from '../../src/ipvs/director.ts'
 import { servedFrontends } from '../../src/drivers/keepalived/services.ts'
 import type { FromArchive, HealthChange, IpvsTick } from '../../workers/archive/messages.ts'
 import { ipvsRhythm } from '../../workers/archive/rhythms.ts'
@@ -76,7 +77,10 @@ export class Layer4Lab {
       names: new RunningNames(this.running, revision, 4),
       applianceId: 'node-1',
       isChanging: () => this.isChanging,
-      director: { look: () => this.isChecked, rest: () => undefined },
+      director: new Director(
+        () => this.isChecked,
+        () => undefined,
+      ),
       onHealth: (changes) => void this.changes.push(...changes),
       log: silentLog,
       clock: this.clock,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { applianceFixture } from '../../fixtures/appliance.ts'
 import { certificateMaker } from '../../fixtures/certificate-maker.ts'
+import { until } from '../../system/api-client.ts'
 
 t.test('certificates that end, and an apply that waits', async (test) => {
   const { call } = await applianceFixture(test)
@@ -20,4 +21,31 @@ t.test('certificates that end, and an apply that waits', async (test) => {
   test.equal(of('certificate').length, 1)
   test.match(of('apply'), [{ severity: 'critical', message: /taken back in \d+ s/ }])
   test.equal(attention[0].severity, 'critical', 'the most urgent first')
+})
+
+t.test('Layer 4 of which nobody can tell how it fares is critical, but not in trial', async (test) => {
+  for (const profile of ['appliance', 'trial'] as const) {
+    const { appliance, call } = await applianceFixture(test, { profile })
+    await appliance.run()
+    const create = async (path: string, body: object) =>
+      (await call('POST', `/ipvsDirector/${path}`, { body })).json.data
+    const { id: ripId } = await create('rips', { name: 'web', ip: '192.0.2.9', port: 80 })
+    const { id: backendId } = await create('backends', { name: 'shop', reals: [{ ripId }] })
+    await create('frontends', {
+      name: 'shop',
+      ip: '127.0.0.1',
+      ports: '80',
+      protocol: 'tcp',
+      forwarding: 'masq',
+      backendId,
+    })
+    test.equal((await call('PUT', '/services/apply')).status, 200)
+    const overview = async () => (await call('GET', '/overview')).json.data
+    const isRead = async () => /not been read since/.test((await overview()).layer4.problem)
+    await until('a look at the table', isRead)
+    const { attention } = await overview()
+    const found = attention.filter(({ kind }: { kind: string }) => kind === 'layer4')
+    test.match(found, profile === 'trial' ? [] : [{ severity: 'critical', message: /table cannot be read/ }])
+    test.equal(found.length, profile === 'trial' ? 0 : 1)
+  }
 })

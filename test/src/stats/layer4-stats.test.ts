@@ -67,6 +67,24 @@ t.test('without IPVS, and before it answers, figures are null and the message sa
   t.equal(lab.stats.live.health('r1'), 'up')
 })
 
+t.test('why nobody can tell how it fares: a table that cannot be read, or a keepalived that is away', async (t) => {
+  const lab = await layer4Lab(t, temporaryFolder(t), RECORDS)
+  await lab.tick()
+  t.equal(lab.stats.fault(), undefined)
+  lab.isChecked = false
+  await lab.tick()
+  t.equal(lab.stats.fault(), undefined, 'it may be restarting')
+  await lab.tick()
+  t.match(lab.stats.fault(), 'keepalived does not run')
+  lab.kernel.isLoaded = false
+  await lab.tick()
+  t.match(lab.stats.fault(), /cannot be read: this kernel has no IPVS/)
+  lab.configure({})
+  lab.enact()
+  await lab.tick()
+  t.equal(lab.stats.fault(), undefined, 'nothing is balanced')
+})
+
 t.test('nothing of Layer 4: the kernel is not even looked at', async (t) => {
   const lab = await layer4Lab(t, temporaryFolder(t), {})
   await lab.tick(3)
