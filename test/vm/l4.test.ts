@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Attention } from '../../src/model/overview.ts'
 import { guestObstacle } from './guest.ts'
 import { startLayer4 } from './l4-appliance.ts'
 import { CLIENTS, clientIp, HEALTH_PORT, serverIp, SERVERS, VIP } from './l4-lab.ts'
@@ -252,6 +253,20 @@ t.test('Layer 4 on a real kernel', { skip: guestObstacle() ?? false }, async (t)
     const held = await lab.hold('cli1', VIP[4], 80, 0)
     await soon('no entry', async () => !(await output('ipvsadm', '-Lcn')).includes('ESTABLISHED'))
     await held.end()
+    await gone()
+  })
+
+  await t.test('without keepalived nobody looks after it, and somebody is told', async (t) => {
+    const { gone } = await serve({})
+    const told = async () => {
+      const { attention } = (await send('GET', '/overview')) as { readonly attention: readonly Attention[] }
+      return attention.flatMap(({ kind, message }) => (kind === 'layer4' ? [message] : []))
+    }
+    t.same(await told(), [])
+    await guest.run('systemctl', 'stop', 'keepalived')
+    await soon('word of it', async () => /keepalived does not run/.test(String(await told())))
+    await guest.run('systemctl', 'start', 'keepalived')
+    await soon('an end of it', async () => (await told()).length === 0)
     await gone()
   })
 
