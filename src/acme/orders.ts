@@ -26,6 +26,8 @@ import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
 const LOOK_EVERY_MS = 2_000
 /** A turn of the cluster is longer. */
 const AT_WORK_MS_MAX = 120_000
+/** Each of the other nodes looks once in that time. */
+const OTHERS_FIRST_MS = 3 * LOOK_EVERY_MS
 const WAIT_MS_MAX = 30_000
 /** After a defect, a full disk, a cluster without a majority: whatever could not be kept was asked for in vain. */
 const REST_MS = 60_000
@@ -56,6 +58,8 @@ export interface AcmeOrdersParts {
   ) => Promise<string | undefined>
   /** Runs the work where no other node does its; answers whether it was this node's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
+  /** Whether there is a node that may reach what this one does not. */
+  readonly hasOthers: () => boolean
   readonly allowsLoopback: boolean
   readonly events: Pick<Events, 'publish'>
   readonly clock: MachineClock
@@ -86,6 +90,8 @@ export class AcmeOrders {
   #restsUntil_ms = Number.NEGATIVE_INFINITY
   /** Orders that wait for DNS, on the monotonic clock. */
   readonly #waitsUntil_ms = new Map<string, number>()
+  /** When this node itself has failed. */
+  readonly #failedAt_ms = new Map<string, number>()
   readonly #leftRecords: LeftRecords
 
   constructor(parts: AcmeOrdersParts) {
@@ -150,10 +156,12 @@ export class AcmeOrders {
   }
 
   #isDue({ order, progress, certificate }: Found): boolean {
-    const { clock } = this.#parts
+    const { clock, hasOthers } = this.#parts
     if (clock.monotonic_ms() < (this.#waitsUntil_ms.get(order.id) ?? 0)) return false
     const now_ms = clock.now_ms()
-    return nextTry_ms(progress, certificate, now_ms) <= now_ms
+    const hadLastTry = this.#failedAt_ms.get(order.id) === (progress.failedAt_ms ?? null)
+    const yields_ms = hadLastTry && hasOthers() ? OTHERS_FIRST_MS : 0
+    return nextTry_ms(progress, certificate, now_ms) + yields_ms <= now_ms
   }
 
   async #workAll(): Promise<void> {
@@ -299,8 +307,8 @@ export class AcmeOrders {
   async #tidyDeleted(): Promise<void> {
     await this.#unlessClosed(this.#leftRecords.removeOfDeleted(this.#end.signal))
     const { agreed } = this.#parts
-    for (const id of this.#waitsUntil_ms.keys())
-      if (agreed.get('acmeOrders', id) === undefined) this.#waitsUntil_ms.delete(id)
+    for (const known of [this.#waitsUntil_ms, this.#failedAt_ms])
+      for (const id of known.keys()) if (agreed.get('acmeOrders', id) === undefined) known.delete(id)
   }
 
   async #install(found: Found, chain: string): Promise<void> {
@@ -353,6 +361,7 @@ export class AcmeOrders {
     if (isOver) this.#leftRecords.hurry(order.id)
     const kept = isOver ? { ...withoutTry(progress), ...leftoversOf(order, progress) } : progress
     await this.#keep(order, { ...kept, failures, failedAt_ms, wait_s, lastError: reason })
+    this.#failedAt_ms.set(order.id, failedAt_ms)
     const nextTry = new Date(failedAt_ms + wait_s * 1_000).toISOString()
     const { name } = order
     events.publish('certificate', {

@@ -45,6 +45,7 @@ export function createAcme(node: Node): MadeAcme {
     }),
     whyInvisible,
     inTurn: (work) => inTurn(membership.cluster, work),
+    hasOthers: () => membership.members.all().length > 1,
     allowsLoopback,
     wait: (ms, signal) => sleep(ms, undefined, { signal }),
   })

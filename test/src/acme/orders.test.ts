@@ -60,6 +60,7 @@ function fixture(test: Tap, says: AcmeStepped[], more: Partial<AcmeOrdersParts> 
     records: { present: async () => undefined, remove: async () => ({ left: [], why: undefined }) },
     whyInvisible: async () => undefined,
     inTurn: async (work) => work().then(() => true),
+    hasOthers: () => false,
     allowsLoopback: false,
     events: { publish: (_, data) => void events.push(data) },
     clock,
@@ -139,6 +140,30 @@ t.test('a renewal may be asked for in the moment in which a step is kept', async
   await orders.renew('o')
   test.match(progress(), { asked: true, orderUrl: ORDERED.orderUrl, failures: undefined })
 })
+
+t.test(
+  'a node that has failed lets the others try first: it may be the only one that the CA is closed to',
+  async (test) => {
+    const { orders, says, asked, clock, kept } = fixture(test, [failed()], { hasOthers: () => true })
+    await orders.look()
+    clock.advance(300_000)
+    await orders.look()
+    test.equal(asked.length, 1, 'the turn of another one')
+    clock.advance(6_000)
+    says.push(failed())
+    await orders.look()
+    test.equal(asked.length, 2, 'where no other has tried')
+    kept({ failures: 3, failedAt_ms: clock.now_ms() - 1, wait_s: 300 })
+    clock.advance(300_000)
+    says.push(failed())
+    await orders.look()
+    test.equal(asked.length, 3, 'another one has failed since')
+    await orders.renew('o')
+    says.push(failed())
+    await orders.look()
+    test.equal(asked.length, 4, 'who is asked to does not wait')
+  },
+)
 
 t.test('failures wait longer and longer, as the CA says, and keep what may still come', async (test) => {
   const { orders, says, asked, events, clock, progress } = fixture(test, [ORDERED, failed({ isOver: false })])
