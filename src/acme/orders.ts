@@ -19,6 +19,7 @@ import type {
 } from '../model/acme.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
+import { DnsAnswers, type DnsAnswersParts } from './dns-answers.ts'
 import type { DnsRecords } from './dns-records.ts'
 import { LeftRecords } from './left-records.ts'
 import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
@@ -34,13 +35,11 @@ const REST_MS = 60_000
 const REASON_LENGTH_MAX = 2_000
 const APPLY_TRIES_MAX = 30
 const APPLY_AGAIN_MS = 1_000
-const VISIBLE_WITHIN_S = 120
-const LOOK_FOR_RECORDS_MS = 5_000
 const LEFTOVERS_MAX = 1_000
 /** Half a day: a CA that does not say that it has lost an order, or decides nothing, is asked for another one. */
 const TRIES_OF_AN_ORDER = 8
 
-export interface AcmeOrdersParts {
+export interface AcmeOrdersParts extends DnsAnswersParts {
   readonly store: Pick<ConfigStore, 'agreed'>
   /** What all nodes run: an order that one runs alone is not worked on. */
   readonly agreed: ConfigView
@@ -51,11 +50,6 @@ export interface AcmeOrdersParts {
   readonly read: (pem: string) => Promise<CertificateRead>
   readonly whyUnanswered: (view: ConfigView, account: AcmeAccount, order: AcmeOrder) => string | undefined
   readonly records: Pick<DnsRecords, 'present' | 'remove'>
-  /** Why a CA might not see records of DNS; undefined when it does. */
-  readonly whyInvisible: (
-    answers: readonly AcmeAnswer[],
-    nameServers?: readonly string[],
-  ) => Promise<string | undefined>
   /** Runs the work where no other node does its; answers whether it was this node's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
   /** Whether there is a node that may reach what this one does not. */
@@ -88,15 +82,15 @@ export class AcmeOrders {
   readonly #closed = defer()
   #looking: Promise<void> | undefined
   #restsUntil_ms = Number.NEGATIVE_INFINITY
-  /** Orders that wait for DNS, on the monotonic clock. */
-  readonly #waitsUntil_ms = new Map<string, number>()
   /** When this node itself has failed. */
   readonly #failedAt_ms = new Map<string, number>()
   readonly #leftRecords: LeftRecords
+  readonly #dnsAnswers: DnsAnswers
 
   constructor(parts: AcmeOrdersParts) {
     this.#parts = parts
     this.#leftRecords = new LeftRecords(parts)
+    this.#dnsAnswers = new DnsAnswers(parts, this.#leftRecords)
     this.#looks = new Repeated('orders of certificates', () => this.look(), LOOK_EVERY_MS, parts.log)
   }
 
@@ -157,7 +151,7 @@ export class AcmeOrders {
 
   #isDue({ order, progress, certificate }: Found): boolean {
     const { clock, hasOthers } = this.#parts
-    if (clock.monotonic_ms() < (this.#waitsUntil_ms.get(order.id) ?? 0)) return false
+    if (this.#dnsAnswers.isWaiting(order.id)) return false
     const now_ms = clock.now_ms()
     const hadLastTry = this.#failedAt_ms.get(order.id) === (progress.failedAt_ms ?? null)
     const yields_ms = hadLastTry && hasOthers() ? OTHERS_FIRST_MS : 0
@@ -256,37 +250,13 @@ export class AcmeOrders {
 
   /** Answers whether the order goes on now: the records are made, are seen, or neither is waited for any more. */
   async #madeVisible(found: Found, answers: readonly AcmeAnswer[]): Promise<boolean> {
-    const { clock, records, whyInvisible } = this.#parts
     const { order, progress } = found
-    const { delay = 0, visibleWithin = VISIBLE_WITHIN_S, nameServers } = order.dns ?? {}
-    const now_ms = clock.now_ms()
-    const { presentedAt_ms } = progress
-    if (presentedAt_ms === undefined || presentedAt_ms > now_ms) {
-      this.#leftRecords.note(order, [...(progress.leftovers ?? []), ...answers])
-      const why = await this.#unlessClosed(records.present(order, answers).then((reason) => ({ reason })))
-      if (why === undefined) return false
-      if (why.reason === undefined) await this.#keep(order, { ...progress, presentedAt_ms: clock.now_ms() })
-      else await this.#fail(found, { reason: why.reason, isOver: true })
-      return why.reason === undefined
-    }
-    const since_s = (now_ms - presentedAt_ms) / 1_000
-    if (since_s < delay) return this.#waits(order.id, (delay - since_s) * 1_000)
-    const seen = visibleWithin === 0 ? Promise.resolve(undefined) : whyInvisible(answers, nameServers)
-    const looked = await this.#unlessClosed(seen.then((why) => ({ why })))
-    if (looked === undefined) return false
-    const { why } = looked
-    if (why === undefined) {
-      await this.#keep(order, { ...progress, isVisible: true })
-      return true
-    }
-    if (since_s < delay + visibleWithin) return this.#waits(order.id, LOOK_FOR_RECORDS_MS)
-    await this.#fail(found, { reason: `After ${Math.round(since_s)} s, ${why}`, isOver: true })
-    return false
-  }
-
-  #waits(id: string, ms: number): false {
-    this.#waitsUntil_ms.set(id, this.#parts.clock.monotonic_ms() + Math.min(ms, LOOK_FOR_RECORDS_MS))
-    return false
+    const answered = await this.#unlessClosed(this.#dnsAnswers.look(order, progress, answers))
+    if (answered === undefined || answered === 'later') return false
+    const hasFailed = 'reason' in answered
+    if (hasFailed) await this.#fail(found, { reason: answered.reason, isOver: true })
+    else await this.#keep(order, { ...progress, ...answered })
+    return !hasFailed
   }
 
   #isTidyDue({ order, progress: { leftovers = [] } }: Found): boolean {
@@ -306,9 +276,9 @@ export class AcmeOrders {
 
   async #tidyDeleted(): Promise<void> {
     await this.#unlessClosed(this.#leftRecords.removeOfDeleted(this.#end.signal))
-    const { agreed } = this.#parts
-    for (const known of [this.#waitsUntil_ms, this.#failedAt_ms])
-      for (const id of known.keys()) if (agreed.get('acmeOrders', id) === undefined) known.delete(id)
+    const isGone = (id: string) => this.#parts.agreed.get('acmeOrders', id) === undefined
+    this.#dnsAnswers.forget(isGone)
+    for (const id of this.#failedAt_ms.keys()) if (isGone(id)) this.#failedAt_ms.delete(id)
   }
 
   async #install(found: Found, chain: string): Promise<void> {
