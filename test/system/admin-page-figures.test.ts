@@ -119,6 +119,46 @@ t.test(
   },
 )
 
+t.test(
+  'four windows and any number of tabs share what a browser opens of connections',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test, ['--demo'])
+    const { page, faults } = await openedPage(test, daemon.port)
+    const streams = { figures: 0, events: 0 }
+    page.context().on('request', (request) => {
+      if (request.url().includes('/stats/stream')) streams.figures += 1
+      if (request.url().endsWith('/events')) streams.events += 1
+    })
+    const isLive = (one: Page) => one.waitForSelector('.shell:not(.old) .live:has-text("live")')
+    const open = async () => {
+      const other = await page.context().newPage()
+      await other.goto(page.url())
+      await isLive(other)
+      return other
+    }
+    await logIn(page)
+    await isLive(page)
+    const windows = [page, await open(), await open(), await open()]
+    test.same(streams, { figures: 4, events: 1 }, 'each has its figures, and one tells the others of events')
+    await daemon.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 80 })
+    for (const one of windows) await one.waitForSelector('text=1 waiting')
+    for (const one of windows) await turn(one, true)
+    const tabs = [await open(), await open(), await open()]
+    for (const one of tabs.slice(0, 2)) await turn(one, true)
+    await turn(page, false)
+    await isLive(page)
+    await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 2', ip: '127.0.0.2', port: 80 })
+    for (const one of [page, ...tabs.slice(2)]) await one.waitForSelector('text=2 waiting')
+    test.same(faults, [])
+  },
+)
+
+/** As the browser does it when somebody goes to another tab, or comes back. */
+const turn = (page: Page, isHidden: boolean) =>
+  page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
+
 t.test('a page behind another tab asks for nothing after a minute', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
   const { page, faults } = await openedPage(test, daemon.port, {}, { hasClock: true })
@@ -128,10 +168,7 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
   await logIn(page)
   await page.waitForSelector('.live:has-text("live")')
   test.same(streams.opened, [0], 'of a small site everything')
-  const turnAway = (isHidden: boolean) =>
-    page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
-      document.dispatchEvent(new Event('visibilitychange'))`)
-  await turnAway(true)
+  await turn(page, true)
   await page.clock.runFor(UNSEEN_MS + 1_000)
   await until(
     'the stream is left',
@@ -141,7 +178,7 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
   const before = overviews
   await page.clock.runFor(30_000)
   test.equal(overviews, before)
-  await turnAway(false)
+  await turn(page, false)
   await until(
     'it is opened again',
     async () => streams.open(),

@@ -6,6 +6,7 @@ import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
 import { account, forgotten, isEntering, state, whenForgotten } from './session.ts'
+import { followEvents } from './shared-events.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
@@ -301,13 +302,11 @@ effect(() => {
 effect(() => {
   if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesEvents.value) return undefined
   const look = spaced(EVENTS_MS, () => void refreshOverview())
-  return follow('/events', {
-    onEvent: ({ event }) => {
-      look()
-      // Some events are not kept any more, of whatever kind.
-      if (event === 'reset') readAgain()
-      else happened(event)
-    },
+  return followEvents((kind) => {
+    look()
+    // Some events are not kept any more, of whatever kind.
+    if (kind === 'reset') readAgain()
+    else happened(kind)
   })
 })
 

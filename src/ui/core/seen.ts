@@ -3,12 +3,24 @@ import { signal } from '@preact/signals'
 /** Somebody who looks at another tab for a moment finds everything as it would be, the last minute's lines included. */
 const UNSEEN_MS = 60_000
 
-/** False for a page that nobody has looked at for a while: it asks for nothing that only somebody who looks needs. */
-export const isSeen = signal(true)
+/** False for a page that nobody looks at, or has for a while: it asks for nothing that only somebody who looks needs. */
+export const isSeen = signal(!document.hidden)
 
+const windows = new BroadcastChannel('fulcrum-seen')
 let leaving: ReturnType<typeof setTimeout> | undefined
-document.addEventListener('visibilitychange', () => {
+
+function look(): void {
   clearTimeout(leaving)
   if (document.hidden) leaving = setTimeout(() => (isSeen.value = false), UNSEEN_MS)
-  else isSeen.value = true
+  else {
+    isSeen.value = true
+    windows.postMessage('looked at')
+  }
+}
+
+document.addEventListener('visibilitychange', look)
+// Another page of this browser needs the connections: a browser opens six to a daemon, and keeps one for each stream.
+windows.addEventListener('message', () => {
+  if (document.hidden) isSeen.value = false
 })
+look()

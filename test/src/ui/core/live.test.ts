@@ -17,8 +17,14 @@ const OVERVIEW = {
 /** Made for browsers: its types are not those of the daemon. */
 const LIVE: string = new URL('../../../../src/ui/core/live.ts', import.meta.url).href
 
+/** There is no other window; one of Node would keep the process. */
+class AloneChannel extends EventTarget {
+  postMessage(): void {}
+}
+
 async function live(test: Test, shown: { overview: object }) {
   test.intercept(globalThis, 'document' as never, { value: { hidden: false, addEventListener: () => undefined } })
+  test.intercept(globalThis, 'BroadcastChannel', { value: AloneChannel })
   answeredPage(test, ({ url }) =>
     Response.json({ status: 'success', data: url.endsWith('/overview') ? shown.overview : [] }),
   )
