@@ -168,6 +168,8 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
   await logIn(page)
   await page.waitForSelector('.live:has-text("live")')
   test.same(streams.opened, [0], 'of a small site everything')
+  const pointsOfLine = async () => (await page.getAttribute('.sparkline polyline', 'points'))?.split(' ').length ?? 0
+  await until('a line of seconds', pointsOfLine, (points) => points >= 15)
   await turn(page, true)
   await page.clock.runFor(UNSEEN_MS + 1_000)
   await until(
@@ -185,6 +187,8 @@ t.test('a page behind another tab asks for nothing after a minute', { skip: noBr
     (count) => count === 1,
   )
   await page.waitForSelector('.shell:not(.old) .live:has-text("live")')
+  const points = await until('a line again', pointsOfLine, (count) => count >= 2)
+  test.ok(points < 15, `${points} seconds in the line, and none of before`)
   test.ok(overviews > before)
   test.same(faults, [])
 })

@@ -137,7 +137,15 @@ export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly
 export const figuresOfServer = (id: string): readonly Figure[] =>
   [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
 
+/** Figures come now, or are asked for. A line with seconds that nobody followed would show what was not. */
+function touch(): void {
+  const now_ms = performance.now()
+  if (now_ms - lastFigures_ms > OLD_MS) for (const ring of rings.values()) ring.length = 0
+  lastFigures_ms = now_ms
+}
+
 function take(data: unknown, isWhole: boolean): void {
+  touch()
   if (isWhole) {
     figures.clear()
     ofServers.clear()
@@ -148,11 +156,11 @@ function take(data: unknown, isWhole: boolean): void {
   }
   for (const [key, ring] of rings) {
     const row = figures.get(key)
-    // A line with seconds that nobody followed, or that nothing is known of, would show what was not.
     if (row === undefined) {
       rings.delete(key)
       continue
     }
+    // Seconds of which nothing is known would be missing in it just so.
     const rate = rateOf(row as Figure)
     if (rate === undefined) ring.length = 0
     else ring.push(rate)
@@ -160,7 +168,6 @@ function take(data: unknown, isWhole: boolean): void {
   }
   hasFigures.value = true
   tick.value += 1
-  lastFigures_ms = performance.now()
 }
 
 function keep(layer: LayerName, kind: FigureKind, row: Row): void {
@@ -282,7 +289,7 @@ effect(() => {
   if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesFigures.value) return undefined
   if (id === undefined || ids === undefined) return undefined
   hasFigures.value = false
-  lastFigures_ms = performance.now()
+  touch()
   const end = follow(`/${id}/stats/stream`, {
     query: ids === EVERYTHING ? {} : { ids },
     onEvent: ({ event, data }) => take(data, event === 'figures'),

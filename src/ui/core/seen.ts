@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 /** Somebody who looks at another tab for a moment finds everything as it would be, the last minute's lines included. */
 const UNSEEN_MS = 60_000
 
-/** False for a page that nobody looks at, or has for a while: it asks for nothing that only somebody who looks needs. */
+/** False for a page that nobody has looked at for a while: it asks for nothing that only somebody who looks needs. */
 export const isSeen = signal(!document.hidden)
 
 const windows = new BroadcastChannel('fulcrum-seen')
