@@ -95,7 +95,7 @@ class Followed {
     if (client.knows === NOTHING && !this.#frames.every(({ isFresh }) => isFresh)) this.look(true)
     const text = this.#textSince(client.knows)
     client.knows = this.#moment
-    if (text.length > 0) client.sink.write(text)
+    client.sink.write(text)
   }
 
   #textSince(moment: number): Buffer {
@@ -107,6 +107,7 @@ class Followed {
     return text
   }
 
+  /** Also where nothing has changed: who hears nothing takes what it knows for old. */
   #write(since: number): Buffer {
     const out = this.#out
     const [layer7, layer4] = this.#frames
@@ -128,11 +129,8 @@ class Followed {
       }
       out.text(',')
     }
-    if (!hasAny) out.clear()
-    else {
-      out.back()
-      out.text('}\n\n')
-    }
+    if (hasAny) out.back()
+    out.text('}\n\n')
     return out.take()
   }
 }

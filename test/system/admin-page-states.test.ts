@@ -228,3 +228,11 @@ t.test('answers that overtake each other: what was chosen last is shown', { skip
   test.equal(titles, '"time","currentSessions","sessionRate"')
   test.same(faults, [])
 })
+t.test('a site without traffic, whose figures do not change', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.live:has-text("live")')
+  await test.rejects(page.waitForSelector('.shell.old, .live.old', { timeout: 8_000 }), 'they are not old for that')
+  test.same(faults, [])
+})
