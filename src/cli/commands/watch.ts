@@ -100,10 +100,10 @@ export function screen(
   const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
   const rows = SORTED.flatMap((kind) => {
     const known = new Map((before?.live[kind] ?? []).map((one) => [one['id'], one]))
-    /** Bytes each second since the screen before. */
+    /** Bytes each second since the screen before. Where another process counts since then, nobody knows. */
     const rate = (one: Data, name: string) => {
-      const old = known.get(one['id'])
-      return old === undefined ? '-' : short((Number(one[name] ?? 0) - Number(old[name] ?? 0)) / elapsed_s)
+      const [now, old] = [one[name], known.get(one['id'])?.[name]]
+      return typeof now === 'number' && typeof old === 'number' && now >= old ? short((now - old) / elapsed_s) : '-'
     }
     return (live[kind] ?? []).map((one) => ({ kind, one, rate }))
   }).toSorted((a, b) => Number(b.one['sessionRate'] ?? 0) - Number(a.one['sessionRate'] ?? 0))
@@ -161,13 +161,13 @@ async function history(
   const path = await figuresOf(connection, name, kind)
   const end = Math.floor(Date.now() / 1000)
   const width = Math.max(10, Math.min(60, (run.terminal.columns ?? 80) - 40))
-  const query = {
-    start: end - seconds,
-    end,
-    metrics,
-    ...(csv === true || common.json === true ? {} : { points: width }),
-  }
-  const found = await connection.get<History>(path, query)
+  const isTable = csv !== true && common.json !== true
+  const query = { start: end - seconds, end, metrics, ...(isTable ? { points: width } : {}) }
+  const [found, highest] = await Promise.all([
+    connection.get<History>(path, query),
+    // The highest of averages is far below what there was.
+    isTable ? connection.get<History>(path, { ...query, consolidation: 'maximum' }) : undefined,
+  ])
   if (common.json === true) return run.json(found)
   const { start, resolution, series } = found
   if (csv === true) {
@@ -180,8 +180,13 @@ async function history(
   const rows = found.metrics.map((metric) => {
     const values = series[metric] ?? []
     const known = values.filter((value) => value !== null)
-    const mean = known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
-    return { metric, [`last ${since}`]: sparkline(values), mean: short(mean), most: short(Math.max(...known, 0)) }
+    const most = (highest?.series[metric] ?? []).filter((value) => value !== null)
+    return {
+      metric,
+      [`last ${since}`]: sparkline(values),
+      mean: short(known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length),
+      most: short(most.length === 0 ? null : Math.max(...most)),
+    }
   })
   run.terminal.out(table(rows, ['metric', `last ${since}`, 'mean', 'most'], undefined))
 }

@@ -92,6 +92,43 @@ t.test('a screen has the busiest, as many as fit, and bytes per second', async (
   test.match(later, /frontend +a +- +1 +- +2k +/, 'of three seconds')
 })
 
+t.test(
+  'what a screen does not know is no rate: counters that began anew, and a HAProxy that does not answer',
+  async (test) => {
+    const seen = (bytesIn: number | null, at_ms: number) => ({
+      live: { frontends: [{ id: 'a', name: 'a', status: 'OPEN', currentSessions: 1, sessionRate: 2, bytesIn }] },
+      at_ms,
+    })
+    const rate = (before: number | null, now: number | null) =>
+      screen(seen(now, 2000), seen(before, 1000), { columns: undefined, rows: undefined })
+        .split('\n')[1]
+        ?.split(/ +/)[6]
+    test.same([rate(6000, 10), rate(6000, null), rate(null, 6000), rate(6000, 6000)], ['-', '-', '-', '0'])
+  },
+)
+
+t.test('the most of a history is that of a second, and what nobody knows is not 0', async (test) => {
+  const { run } = await fixture(test)
+  const told: Readonly<Record<string, readonly (number | null)[]>> = { average: [1, null, 3], maximum: [50, null, 9] }
+  const port = await httpServer(test, ({ url = '' }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://localhost')
+    const values = told[searchParams.get('consolidation') ?? 'average']
+    const series = { bytesIn: values, bytesOut: [null, null, null] }
+    const data = pathname.endsWith('/history')
+      ? { start: 0, resolution: 3600, metrics: ['bytesIn', 'bytesOut'], series }
+      : pathname.endsWith('/services/apply')
+        ? { nodes: [{ nodeId: 'n1' }] }
+        : pathname.endsWith('/frontends')
+          ? [{ id: 'f', name: 'shop' }]
+          : []
+    response.end(JSON.stringify({ status: 'success', data }))
+  })
+  const { exit, out } = await run('history shop --since 3h', { env: { FULCRUM_URL: `http://127.0.0.1:${port}` } })
+  test.equal(exit, 0)
+  test.match(out, /^bytesIn +\S+ \S+ +2 +50$/m)
+  test.match(out, /^bytesOut +- +-$/m)
+})
+
 t.test('the figures of now and of then', async (test) => {
   const { run, call } = await fixture(test)
   await call('POST', '/layer7proxy/frontends', { body: { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '8097' } })
