@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { type Daemon, until } from '../fixtures/daemon.ts'
@@ -43,6 +44,58 @@ function queries(): readonly string[] {
 
 t.test('alert rules are as Prometheus wants them', { skip: noPrometheus }, async (test) => {
   test.equal(promtool(['check', 'rules', RULES]), '')
+})
+
+/** A series of one node, and what it told each minute. */
+const series = (name: string, labels: string, values: string) => ({ series: `${name}{${labels}}`, values })
+/** What a query of the dashboard's first row comes to. */
+const glance = (title: string, value: number | undefined) => {
+  const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8'))
+  const expr = panels.find((panel: { title: string }) => panel.title === title).targets[0].expr
+  const exp_samples = value === undefined ? [] : [{ labels: '{}', value }]
+  return { expr: expr.replaceAll('$instance', '.*'), eval_time: '5m', exp_samples }
+}
+
+t.test('what the dashboard and the alert rules make of series', { skip: noPrometheus }, (test) => {
+  const file = join(temporaryFolder(test, 'rules'), 'tests.yml')
+  const L4 = 'instance="a",backend_id="l4",backend="l4"'
+  const ofNode = (node: string) => [
+    series('fulcrum_layer7_backend_up', `instance="${node}",backend_id="x",backend="x"`, '0x5'),
+    series('fulcrum_layer7_backend_up', `instance="${node}",backend_id="y",backend="y"`, '1x5'),
+    series('fulcrum_layer7_server_up', `instance="${node}",backend_id="x",server_id="s"`, '0x5'),
+    series('fulcrum_layer7_server_up', `instance="${node}",backend_id="y",server_id="s"`, '1x5'),
+  ]
+  const forgotten = (eval_time: string, at: object[]) => ({
+    alertname: 'FulcrumChangesForgotten',
+    eval_time,
+    exp_alerts: at,
+  })
+  const fires = {
+    exp_labels: { severity: 'info' },
+    exp_annotations: { summary: 'Changes wait for an apply since yesterday' },
+  }
+  const tests = [
+    {
+      input_series: [
+        ...['a', 'b', 'c'].flatMap(ofNode),
+        series('fulcrum_layer4_backend_servers_up', L4, '0x5'),
+        series('fulcrum_layer4_server_up', `${L4},server_id="s"`, '0x5'),
+      ],
+      // Each node of a cluster tells of the same, and Layer 4 counts as well.
+      promql_expr_test: [glance('Backends down', 2), glance('Servers down', 2)],
+    },
+    {
+      input_series: [series('fulcrum_layer7_backend_up', 'backend_id="y"', '1x5')],
+      promql_expr_test: [glance('Backends down', 0), glance('Servers down', undefined)],
+    },
+    {
+      input_series: [series('fulcrum_pending_changes', '', '2x1500')],
+      alert_rule_test: [forgotten('30m', []), forgotten('1441m', [fires])],
+    },
+  ].map((one) => ({ interval: '1m', ...one }))
+  writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
+  test.notMatch(promtool(['test', 'rules', file]), /./)
+  test.end()
 })
 
 t.test('collected by a real Prometheus', { skip: noPrometheus, timeout: 120_000 }, async (test) => {
