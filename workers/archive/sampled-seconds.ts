@@ -21,6 +21,9 @@ export interface PollTime {
 /** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
 const JITTER_S = 0.5
 
+/** Of a second, what its increments have to be of: what they say of a shorter part is too little for the whole. */
+const WHOLE_S = 0.8
+
 /** A row that has the first of all gauges. */
 const ALONE = new Float64Array(METRIC_COUNT).fill(Number.NaN)
 
@@ -35,6 +38,8 @@ export class SampledSeconds {
   #sampled_s: number | undefined
   /** Since when, on the monotonic clock, this run's polls belong to seconds that an earlier run has written. */
   #waiting_s: number | undefined
+  /** The last close could tell no increments: what is counted now began in the middle of a second. */
+  #beginsAnew = false
   #poll = 0
 
   /** `counters`: how many the source has. */
@@ -84,7 +89,9 @@ export class SampledSeconds {
       this.#waiting_s ??= time.monotonic_s
       return
     }
-    const unknown = this.elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
+    const isTooLong = this.elapsed_s > ARCHIVE_HEARTBEAT_S + JITTER_S
+    const unknown = isTooLong || (this.#beginsAnew && this.elapsed_s < WHOLE_S)
+    this.#beginsAnew = isTooLong
     const wanted = unknown ? 1 : Math.max(1, Math.round(this.elapsed_s))
     const n = Math.min(tick_s - written, wanted)
     const first = tick_s - n

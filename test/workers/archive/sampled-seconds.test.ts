@@ -16,13 +16,13 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   const slot = writer.ensure('frontend', 'f', '')?.slot ?? 0
   const seconds = new SampledSeconds(writer)
   const time = (passed_s: number) => ({ archive_s: START_S + passed_s, monotonic_s: passed_s })
-  const poll = (passed_s: number, increment: number) => {
+  const poll = (passed_s: number, increment: number, tick = passed_s) => {
     seconds.beginPoll()
     seconds.elapsed_s = seconds.sinceSample_s(time(passed_s))
     seconds.room(writer.registry.slots)
     seconds.sessions(slot, 7)
     seconds.sums.add(slot, 0, increment)
-    seconds.close(START_S + passed_s, time(passed_s), 1, COUNTERS)
+    seconds.close(START_S + tick, time(passed_s), 1, COUNTERS)
   }
   const storedAt_s = () => {
     const { records } = readTail(writer.databases.directory, readTailPlace(writer.databases) ?? { mark: 0, pair: 0 })
@@ -47,5 +47,14 @@ t.test('a poll ends the seconds since the one before; what is counted is spread 
   poll(12, 90)
   t.ok(Number.isNaN(writer.ring.get(slot, START_S + 11, 1)), 'too long ago')
   t.equal(storedAt_s(), START_S + 12, 'the increments are unknown')
+  // A poll that ends a silence does so whenever it is answered.
+  poll(20.7, 90, 20)
+  poll(21.05, 3, 21)
+  poll(22.05, 9, 22)
+  poll(22.6, 4, 23)
+  const after = [19, 20, 21, 22].map((second) => writer.ring.get(slot, START_S + second, 1))
+  t.strictSame(after, [Number.NaN, Number.NaN, 9, 4], 'a third of a second is none')
+  t.equal(writer.ring.get(slot, START_S + 20, 0), 7)
+  t.equal(storedAt_s(), START_S + 21, 'with which what is counted begins')
   await writer.close()
 })
