@@ -102,6 +102,7 @@ class Tree {
     const data = at + NODE_BYTES + page.readUInt16LE(at + 6)
     const size = page.readUInt32LE(at)
     const held = (flags & IS_LARGE) === 0 ? size : LARGE_BYTES
+    assertPage((flags & ~(IS_LARGE | IS_DATABASE)) === 0, number, 'has a value of another kind')
     assertPage(data + held <= this.#pageSize, number, 'has a value that leaves it')
     if ((flags & IS_LARGE) !== 0) this.#large(page.readBigUInt64LE(data), size)
     else if ((flags & IS_DATABASE) !== 0) {

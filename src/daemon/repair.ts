@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { repairArchive } from '../../storage/archive/repair.ts'
 import { damageOf, repairConfig } from '../../storage/config/repair.ts'
+import { assertWholeFile } from '../../storage/file-check.ts'
 import { ConfigTables } from '../../storage/config/tables.ts'
 import { LAYER4_ARCHIVE } from '../stats/layer4-stats.ts'
 
@@ -18,6 +19,8 @@ export async function repairState(stateFolder: string): Promise<readonly string[
   for (const name of ['archive', LAYER4_ARCHIVE]) {
     const directory = join(stateFolder, name)
     if (!existsSync(join(directory, 'data.mdb'))) continue
+    // Whoever writes to a tree of pages that is broken breaks more of it, or ends with a signal.
+    assertWholeFile(directory, { everyPage: true })
     for (const place of await repairArchive(directory)) done.push(`${name}: ${place}: damaged, and unknown from now on`)
   }
   return done
