@@ -4,12 +4,14 @@ import { CONSOLIDATIONS, type Metric } from '../../model/metrics.ts'
 const AVERAGE =
   'ms, an average that HAProxy keeps itself of its last 1024 requests (of connections in tcp mode) and that was read once a second: not of the requests of that second. It stays what it was while there are none, and is 0 before the first one of a process. Of the process that serves now. See `show stat` in the management guide of HAProxy'
 
+const LASTING = '; of Layer 7, those of a connection that lasts come every five seconds, and when it ends.'
+
 /** What each metric is, with HAProxy’s column that it is made of. */
 const MEANINGS: Readonly<Record<Metric, string>> = {
   currentSessions: 'Sessions that are open (scur).',
   sessionRate: 'New sessions per second (stot).',
-  bytesIn: 'Bytes from clients per second (bin).',
-  bytesOut: 'Bytes to clients per second (bout).',
+  bytesIn: `Bytes from clients per second (bin)${LASTING}`,
+  bytesOut: `Bytes to clients per second (bout)${LASTING}`,
   requestRate: 'HTTP requests per second (req_tot).',
   responses1xx: 'HTTP answers 100 to 199 per second (hrsp_1xx).',
   responses2xx: 'HTTP answers 200 to 299 per second (hrsp_2xx).',
