@@ -21,6 +21,8 @@ export interface PlannedFrontend {
 export interface PlannedBackend {
   readonly id: string
   readonly isOutboundSeen: boolean
+  /** A frontend sends connections to it. */
+  readonly isUsed: boolean
   readonly members: readonly PlannedMember[]
 }
 
@@ -56,7 +58,12 @@ export function ipvsPlan(view: ConfigView, version: number): IpvsPlan {
       // What passes by in one of its frontends is missing in the sum: such a sum would only look like one.
       const isOutboundSeen = users.every(({ frontend }) => frontend.forwarding === 'masq')
       const members = users.map(membersOf)
-      return { id, isOutboundSeen, members: reals.map(({ ripId }) => memberOf(ripId, members)) }
+      return {
+        id,
+        isOutboundSeen,
+        isUsed: users.length > 0,
+        members: reals.map(({ ripId }) => memberOf(ripId, members)),
+      }
     }),
   }
 }

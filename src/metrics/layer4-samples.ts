@@ -46,7 +46,11 @@ const COLUMNS: ByKind<readonly ColumnFamily[]> = {
   backend: columnsOf('backend', TRAFFIC),
   server: columnsOf('server', [...TRAFFIC, ...OF_SERVERS]),
 }
-const SERVERS_UP = gauge('layer4_backend_servers_up', 'Servers that take new connections.', OBJECT_LABELS.backend)
+const SERVERS_UP = gauge(
+  'layer4_backend_servers_up',
+  'Servers that take new connections; absent of one that no frontend uses.',
+  OBJECT_LABELS.backend,
+)
 const UP = gauge(
   'layer4_server_up',
   'Whether its health check passes; absent while nobody can tell.',

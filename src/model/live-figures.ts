@@ -117,7 +117,7 @@ export const LAYER_4_FIGURES: Readonly<Record<FigureKind, Figures>> = {
     realsDrained: Type.Integer({ description: 'Real servers that are drained.' }),
     realsHalted: Type.Integer({ description: 'Real servers that are halted.' }),
     ...TRAFFIC_4,
-    realsUp: whole('Real servers that take new connections'),
+    realsUp: whole('Real servers that take new connections, of a backend that a frontend uses'),
   },
   server: {
     state: Type.Union([RealServerState, Type.Null()], { description: 'As it is applied.' }),

@@ -36,7 +36,10 @@ export const LayerOverview = Type.Object(
   {
     problem: perhaps('Why there are no figures; null when there are.'),
     frontends: Standing('Frontends.', 'those that are off are neither up nor down'),
-    backends: Standing('Backends.', 'those that nothing is known of are neither up nor down'),
+    backends: Standing(
+      'Backends.',
+      'those without servers, unused ones of Layer 4, and those that nothing is known of are neither up nor down',
+    ),
     reals: Servers,
     traffic: Type.Object(
       {

@@ -82,8 +82,10 @@ export class Layer4Live implements FrameSource {
     if (plan === undefined || plan.version === this.#plan) return
     this.#plan = plan.version
     this.#rows = rowsOf(plan, rowKey)
+    // Of a backend that no frontend uses the table has nothing: nobody knows who would take connections.
+    const used = plan.backends.filter(({ isUsed }) => isUsed)
     this.#members = new Map(
-      plan.backends.map(({ id, members }) => [
+      used.map(({ id, members }) => [
         rowKey('backend', id, ''),
         members.filter(({ share }) => share === 'some').map(({ ripId }) => rowKey('server', id, ripId)),
       ]),

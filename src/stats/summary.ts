@@ -108,7 +108,8 @@ async function countLayer7(
     const member = members[at]
     if (member === undefined) return
     const { backend, real } = member
-    const { text, health } = said.status(rows[at] ?? -1)
+    const row = rows[at] ?? -1
+    const { text, health } = said.status(row)
     if (real !== undefined)
       return judge(
         counts,
@@ -117,8 +118,10 @@ async function countLayer7(
         names.state?.(real.ripId) ?? (text.startsWith('MAINT') ? 'halted' : undefined),
         health,
       )
+    // HAProxy says UP of one without any server, and answers 503.
+    const takes = (said.number(row, 'act') ?? 1) + (said.number(row, 'bck') ?? 0) > 0
     const isUp = text === '' ? undefined : text.startsWith('UP')
-    return counts.backend(backend, isUp)
+    return counts.backend(backend, isUp === true && !takes ? undefined : isUp)
   })
   return counts
 }

@@ -40,6 +40,24 @@ t.test('the fields of the contract, each in its place', (t) => {
   t.end()
 })
 
+t.test('a backend that no frontend uses has no servers that are down', (t) => {
+  for (const [enabled, realsUp] of [
+    [true, 0],
+    [false, null],
+  ] as const) {
+    const view = viewOf({
+      realServers: [real('r1')],
+      l4Backends: [checked('b', ['r1'])],
+      l4Frontends: [l4Frontend('f', 'b', { enabled })],
+    })
+    const names = new RunningNames(view, revision, 4)
+    const of = new Layer4Live({ running: view, revision, names, health: new Layer4Health(view), nonce: 'n' })
+    of.update({ figures: new Float64Array(3 * COLUMNS), since_ms: 1, reason: undefined }, ipvsPlan(view, 3))
+    t.equal(parsed(of, 'backends').realsUp, realsUp)
+  }
+  t.end()
+})
+
 t.test('unknown is null, and large numbers stay whole', (t) => {
   const of = live()
   const figures = new Float64Array(3 * COLUMNS).fill(Number.NaN)

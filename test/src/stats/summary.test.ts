@@ -22,7 +22,7 @@ const names = {
   state: (id: string) => (id === 'drained' || id === 'halted' ? id : ('online' as const)),
 }
 
-const COLUMNS = ['pxname', 'svname', 'scur', 'stot', 'bin', 'bout', 'status', 'type', 'rate', 'req_rate']
+const COLUMNS = ['pxname', 'svname', 'scur', 'stot', 'bin', 'bout', 'status', 'type', 'rate', 'req_rate', 'act', 'bck']
 const row = (proxy: string, server: string, scur: string, status: string, type: number, rate = '', requests = '') =>
   [proxy, server, scur, 0, 0, 0, status, type, rate, requests].join(',')
 
@@ -59,6 +59,18 @@ t.test('layer 7: who is chosen to rest is not down, and a backend that nobody se
     { kind: 'backend', id: 'b2', name: 'blog' },
   ])
   test.same((await summarizeLayer7(live, placed)).layer, layer)
+})
+
+t.test('layer 7: a backend without servers serves nobody, whatever HAProxy calls it', async (test) => {
+  const empty = namesOf(
+    [],
+    ['a', 'b', 'c'].map((id) => ({ id, name: id, reals: [] })),
+  )
+  const said = (id: string, act: number, bck: number) => `${row(id, 'BACKEND', '0', 'UP', 1)},${act},${bck}`
+  const rows = [said('a', 0, 0), said('b', 1, 0), said('c', 0, 1)]
+  const { layer, down } = await summarizeLayer7(liveOf(rows, new LiveAnswers(empty, 'n')), new PlacedObjects(empty))
+  test.same(layer.backends, { total: 3, up: 2, down: 0 })
+  test.same(down, [])
 })
 
 t.test('layer 7: all of one answer, although another one comes meanwhile', async (test) => {

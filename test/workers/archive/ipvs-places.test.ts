@@ -10,10 +10,11 @@ const plan: IpvsPlan = {
   version: 1,
   frontends: [{ id: 'f', isOutboundSeen: true, services: [WEB] }],
   backends: [
-    { id: 'e', isOutboundSeen: true, members: [] },
+    { id: 'e', isOutboundSeen: true, isUsed: false, members: [] },
     {
       id: 'b',
       isOutboundSeen: false,
+      isUsed: true,
       members: [
         { ripId: 'r1', dests: [destinationKey(WEB, destKey('10.0.0.1', 80))], share: 'some' },
         { ripId: 'r2', dests: [destinationKey(WEB, destKey('10.0.0.2', 80))], share: 'some' },
