@@ -228,6 +228,29 @@ t.test('answers that overtake each other: what was chosen last is shown', { skip
   test.equal(titles, '"time","currentSessions","sessionRate"')
   test.same(faults, [])
 })
+t.test('a service whose backend has no server is down', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const backend = await daemon.data('POST', '/layer7proxy/backends', { name: 'empty', mode: 'http' })
+  for (const [name, defaultBackendId] of [
+    ['alone', backend.id],
+    ['without', undefined],
+  ]) {
+    const ports = String(await freePort())
+    await daemon.data('POST', '/layer7proxy/frontends', {
+      name,
+      mode: 'http',
+      ip: '127.0.0.1',
+      ports,
+      defaultBackendId,
+    })
+  }
+  await daemon.data('PUT', '/services/apply')
+  const { page } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main tr:has-text("without") .badge:has-text("serves")')
+  await page.waitForSelector('main tr:has-text("alone") .badge:has-text("down")', { timeout: 20_000 })
+})
+
 t.test('a site without traffic, whose figures do not change', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const { page, faults } = await openedPage(test, daemon.port)

@@ -138,8 +138,9 @@ export function standingOf({ layer, id, enabled, isPaused, backend }: Service): 
   if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
   if (figureOf(layer, 'frontends', id) === undefined)
     return { tone: 'idle', word: hasFigures.value ? t('not live') : '…', up, total }
-  if (total > 0 && up === undefined) return { tone: 'idle', word: t('unknown'), up, total }
-  if (total > 0 && up === 0) return { tone: 'bad', word: t('down'), up, total }
+  // Rules may answer everything where there is no backend.
+  if (backend !== undefined && up === undefined) return { tone: 'idle', word: t('unknown'), up, total }
+  if (up === 0) return { tone: 'bad', word: t('down'), up, total }
   if ((up ?? 0) < total) return { tone: 'warn', word: t('degraded'), up, total }
   return { tone: 'good', word: t('serves'), up, total }
 }
