@@ -16,7 +16,7 @@ interface Layer {
   readonly problem: string | null
   readonly frontends: Count
   readonly backends: Count
-  readonly reals: Count & { readonly drained: number; readonly halted: number }
+  readonly reals: Count & { readonly drained: number; readonly halted: number; readonly unknown: number }
   readonly traffic: Readonly<Record<'sessions' | 'newPerSecond' | 'requestsPerSecond', number | null>>
 }
 
@@ -64,7 +64,8 @@ function show({ terminal }: Run, seen: Overview): void {
     layer,
     frontends: of(frontends),
     backends: of(backends),
-    servers: of(reals),
+    // Nobody checks them, or nobody can tell: they are not up, and not down for that.
+    servers: `${of(reals)}${reals.unknown === 0 ? '' : `, ${reals.unknown} unknown`}`,
     drained: String(reals.drained),
     halted: String(reals.halted),
     sessions: short(traffic.sessions),

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { until } from '../../../fixtures/daemon.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -29,4 +30,25 @@ t.test('how it is, at a glance, and as an exit code', async (test) => {
   const away = await fulcrum(['status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
   test.match(away, { exit: 3, err: /nobody listens there/ })
   test.match(await fulcrum(['status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3, err: /UNAUTHENTICATED/ })
+})
+
+t.test('servers that nobody checks are not told as if they were down', async (test) => {
+  const { env } = await fixture(test)
+  const some = (total: number, up: number, unknown: number) => ({ total, up, down: 0, drained: 0, halted: 0, unknown })
+  const layer = (total: number, reals: object) => {
+    const one = { total, up: total, down: 0 }
+    return { problem: null, frontends: one, backends: one, reals, traffic: {} }
+  }
+  for (const [reals, told] of [
+    [some(3, 1, 2), '1/3 up, 2 unknown'],
+    [some(3, 3, 0), '3/3 up'],
+  ] as const) {
+    const data = { layer7: layer(1, reals), layer4: layer(0, some(0, 0, 0)), nodes: [], attention: [], more: 0 }
+    const seen = { ...data, apply: null, pending: null, revisions: null }
+    const port = await httpServer(test, (_request, response) => {
+      response.end(JSON.stringify({ status: 'success', data: seen }))
+    })
+    const { out } = await fulcrum(['status'], { ...env, FULCRUM_URL: `http://127.0.0.1:${port}` })
+    test.match(out, new RegExp(` ${told}  `))
+  }
 })
