@@ -12,13 +12,12 @@ export function worstHealth(each: readonly Health[]): Health {
 }
 
 /**
- * "DOWN 1/2" is on its way up, "UP 2/3" on its way down but serving; without checks, or in maintenance, nobody knows.
+ * "DOWN 1/2" is on its way up, "UP 2/3" on its way down but serving; "DOWN (agent)" stays so until the agent says
+ * otherwise. Without checks, or in maintenance, nobody knows.
  */
 function judge(status: string): Health {
-  if (status === 'DOWN') return 'down'
-  if (status.startsWith('DOWN ')) return 'checking'
-  if (status.startsWith('UP') || status === 'DRAIN' || status.startsWith('NOLB')) return 'up'
-  return 'unknown'
+  if (status.startsWith('DOWN')) return /^DOWN \d/.test(status) ? 'checking' : 'down'
+  return /^(?:UP|DRAIN|NOLB)/.test(status) ? 'up' : 'unknown'
 }
 
 /** What the health checks of all these layers say of a real server. */

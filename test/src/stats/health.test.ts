@@ -12,6 +12,8 @@ t.test('the worst known status decides', async (test) => {
     [['DRAIN'], 'up'],
     [['DOWN'], 'down'],
     [['DOWN 1/2'], 'checking'],
+    [['DOWN (agent)'], 'down'],
+    [['DRAIN (agent)'], 'up'],
     [['UP', 'DOWN'], 'down'],
     [['UP', 'DOWN 1/2'], 'checking'],
     [['no check', 'UP'], 'up'],
