@@ -83,7 +83,7 @@ async function top(run: Run, { number, ...common }: Common & { readonly number?:
   }
 }
 
-const TOP = ['kind', 'name', 'status', 'sessions', 'new/s', 'requests/s', 'in/s', 'out/s', '5xx', 'queue'] as const
+const TOP = ['kind', 'name', 'status', 'sessions', 'new/s', 'requests/s', 'in/s', 'out/s', '5xx/s', 'queue'] as const
 
 interface Seen {
   readonly live: Live
@@ -100,7 +100,7 @@ export function screen(
   const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
   const rows = SORTED.flatMap((kind) => {
     const known = new Map((before?.live[kind] ?? []).map((one) => [one['id'], one]))
-    /** Bytes each second since the screen before. Where another process counts since then, nobody knows. */
+    /** What a counter counts each second, since the screen before. Where another process counts since, nobody knows. */
     const rate = (one: Data, name: string) => {
       const [now, old] = [one[name], known.get(one['id'])?.[name]]
       return typeof now === 'number' && typeof old === 'number' && now >= old ? short((now - old) / elapsed_s) : '-'
@@ -118,7 +118,7 @@ export function screen(
     'requests/s': figure(one, 'requestRate'),
     'in/s': rate(one, 'bytesIn'),
     'out/s': rate(one, 'bytesOut'),
-    '5xx': figure(one, 'responses5xx'),
+    '5xx/s': rate(one, 'responses5xx'),
     queue: figure(one, 'currentQueue'),
   }))
   return `${table(told, TOP, columns)}${fitting < rows.length ? `and ${rows.length - fitting} more\n` : ''}`

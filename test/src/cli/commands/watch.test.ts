@@ -92,6 +92,16 @@ t.test('a screen has the busiest, as many as fit, and bytes per second', async (
   test.match(later, /frontend +a +- +1 +- +2k +/, 'of three seconds')
 })
 
+t.test('a screen is of now: answers 5xx of a second, and not all since a reload', (test) => {
+  const seen = (responses5xx: number, at_ms: number) => ({
+    live: { frontends: [{ id: 'a', name: 'a', status: 'OPEN', currentSessions: 1, sessionRate: 2, responses5xx }] },
+    at_ms,
+  })
+  const shown = screen(seen(9, 4000), seen(3, 1000), { columns: undefined, rows: undefined })
+  test.match(shown, /OUT\/S +5XX\/S +QUEUE\nfrontend +a .* - +2 +-\n$/)
+  test.end()
+})
+
 t.test(
   'what a screen does not know is no rate: counters that began anew, and a HAProxy that does not answer',
   async (test) => {
