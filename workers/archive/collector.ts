@@ -15,6 +15,7 @@ export interface Absorbed {
   readonly csv: Uint8Array<ArrayBuffer>
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
+  /** Another one where rows are others, or counters of theirs begin anew. */
   readonly layout: number
   /** Of each row but the header. */
   readonly kinds: Uint8Array<ArrayBuffer>
@@ -42,6 +43,8 @@ export class Collector {
   #polled: ReadonlySet<number> = new Set()
   readonly #seconds: SampledSeconds
   #layoutBase = 0
+  /** Somebody has cleared counters of the current process, or made an object anew, since the poll before. */
+  #isCleared = false
 
   constructor(writer: ArchiveWriter) {
     this.#writer = writer
@@ -72,6 +75,8 @@ export class Collector {
     // What was taken over is only known once the predecessor has been heard.
     if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
       this.#add(current, poll.current, 'current', inherited)
+    if (this.#isCleared) this.#layoutBase++
+    this.#isCleared = false
     const { layout, objects } = current.rows
     return { csv: poll.current.bytes, header, starts, kinds, statuses, layout: this.#layoutBase + layout, objects }
   }
@@ -191,6 +196,7 @@ export class Collector {
   #addIncrement(slot: number, counter: number, increment: number, current: boolean): void {
     const unknown = Number.isNaN(increment)
     if (unknown || !current) this.#seconds.changed.add(slot)
+    if (unknown && current) this.#isCleared = true
     // What an old worker cannot tell is left out: the current worker's figure still holds.
     if (current || !unknown) this.#seconds.sums.add(slot, counter, increment)
   }

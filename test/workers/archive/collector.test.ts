@@ -152,6 +152,26 @@ for (const held of [70, 250, 400]) {
   })
 }
 
+t.test(
+  'totals that begin anew have another layout: of another process, and of one whose counters were cleared',
+  (t) => {
+    const bench = new Bench(t)
+    const layoutOf = (tick: number, pid: number, sessions: number) => {
+      const current = answer(pid, tick + 90, [{ name: 'web', sessions }])
+      const time = bench.time(T + tick)
+      const absorbed = bench.collector.absorb({ ok: true, current, old: [], oldPids: [] }, time)
+      bench.collector.close(T + tick, time)
+      return absorbed?.layout
+    }
+    const layouts = [50, 60, 3, 9].map((sessions, tick) => layoutOf(tick + 1, 7, sessions))
+    t.equal(new Set(layouts).size, 2)
+    t.equal(layouts[0], layouts[1])
+    t.equal(layouts[2], layouts[3])
+    t.notOk(layouts.includes(layoutOf(5, 8, 10)))
+    t.end()
+  },
+)
+
 t.test('rule 3: cleared counters are unknown once, then a new baseline', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100 }]))
