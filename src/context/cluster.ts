@@ -143,8 +143,8 @@ export interface JoinPreview {
 export interface PairChange {
   /** null: neither node goes on by itself. */
   readonly preferredNode: string | null
-  /** Seconds. */
-  readonly takeoverAfter: number
+  /** Seconds; left out, they stay as they are; null: as if never chosen. */
+  readonly takeoverAfter?: number | null
 }
 
 export interface AskedTakeover {

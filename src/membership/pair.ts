@@ -4,10 +4,13 @@ import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { partnerIn } from './partner.ts'
 
+/** Until somebody chooses. */
+const AFTER_S = 30
+
 export interface PairParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterOfTwo | undefined
-  readonly members: Pick<Members, 'all' | 'get' | 'mayVote' | 'setPair'>
+  readonly members: Pick<Members, 'all' | 'get' | 'mayVote' | 'pair' | 'setPair'>
 }
 
 export type ClusterOfTwo = Pick<JoinedCluster, 'betweenLooks'> & {
@@ -39,7 +42,9 @@ export class Pair implements PairActor {
       const known = members.all().map(({ id, name }) => `${id} (${name})`)
       throw wrong('UNKNOWN_NODE', `the cluster has the nodes ${known.join(' and ')}`)
     }
-    await members.setPair({ preferredNode, takeoverAfter_s: takeoverAfter })
+    const kept = takeoverAfter === undefined ? members.pair?.takeoverAfter_s : takeoverAfter
+    const takeoverAfter_s = kept ?? AFTER_S
+    await members.setPair({ preferredNode, takeoverAfter_s })
   }
 
   async takeOver({ partnerIsOff, ...how }: AskedTakeover): Promise<void> {

@@ -2,8 +2,6 @@ import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
 import { closed } from '../model/fields.ts'
 
-const AFTER_S = 30
-
 const NodeId = (description: string) => Type.String({ pattern: '^[A-Za-z0-9-]{1,64}$', description })
 
 const Preferred = closed({
@@ -11,10 +9,9 @@ const Preferred = closed({
     description: 'Which of two nodes takes over by itself when the other one is gone; null: neither does.',
   }),
   takeoverAfter: Type.Optional(
-    Type.Integer({
-      minimum: 5,
-      maximum: 3600,
-      description: `Seconds for which the other node has to be gone, 5 to 3600; ${AFTER_S} unless told.`,
+    Type.Union([Type.Integer({ minimum: 5, maximum: 3600 }), Type.Null()], {
+      description:
+        'Seconds for which the other node has to be gone, 5 to 3600; 30 as long as none are chosen, or null.',
     }),
   ),
 })
@@ -45,8 +42,8 @@ export const clusterPair = [
     message: 'The preferred node is set',
     body: Preferred,
     data: NoData,
-    handle: async (ctx, { body: { preferredNode, takeoverAfter = AFTER_S } }) => {
-      await ctx.pair.prefer({ preferredNode, takeoverAfter })
+    handle: async (ctx, { body }) => {
+      await ctx.pair.prefer(body)
       return []
     },
   }),

@@ -14,7 +14,11 @@ function withOthers(ids: readonly string[], others: readonly string[]) {
     all: () => nodes,
     mayVote: () => new Set([...ids, ...others]),
     get: (id: string) => nodes.find((one) => one.id === id),
-    setPair: async (settings: PairSettings | undefined) => void done.push(settings),
+    pair: undefined as PairSettings | undefined,
+    setPair: async (settings: PairSettings | undefined) => {
+      members.pair = settings
+      done.push(settings)
+    },
   }
   const cluster = {
     own: { nodeId: 'a' },
@@ -37,6 +41,20 @@ t.test('one of two nodes is preferred, or neither', async (t) => {
   t.same(done, [{ preferredNode: 'b', takeoverAfter_s: 30 }, undefined])
   const error = await refuses(t, 'INVALID_BODY', pair.prefer({ preferredNode: 'c', takeoverAfter: 30 }))
   t.match(error.details.errors, [{ field: 'preferredNode', code: 'UNKNOWN_NODE' }])
+})
+
+t.test('how long the other node has to be gone stays as it was chosen where nothing is said of it', async (t) => {
+  const { pair, done } = pairOf('a', 'b')
+  await pair.prefer({ preferredNode: 'b' })
+  await pair.prefer({ preferredNode: 'b', takeoverAfter: 300 })
+  await pair.prefer({ preferredNode: 'a' })
+  await pair.prefer({ preferredNode: 'a', takeoverAfter: null })
+  t.same(done, [
+    { preferredNode: 'b', takeoverAfter_s: 30 },
+    { preferredNode: 'b', takeoverAfter_s: 300 },
+    { preferredNode: 'a', takeoverAfter_s: 300 },
+    { preferredNode: 'a', takeoverAfter_s: 30 },
+  ])
 })
 
 t.test('in another cluster none is, and without one there is nothing to do', async (t) => {

@@ -8,6 +8,7 @@ t.test('what people decide of two nodes is refused without a cluster, and wrong 
     return [status, json.code, json.errors?.[0]?.field]
   }
   t.same(await put('/cluster', { preferredNode: 'a', takeoverAfter: 1 }), [422, 'INVALID_BODY', 'takeoverAfter'])
+  t.same(await put('/cluster', { preferredNode: 'a', takeoverAfter: null }), [404, 'NOT_FOUND', undefined])
   t.same(await put('/cluster', { preferredNode: 'a' }), [404, 'NOT_FOUND', undefined])
   t.same(await put('/cluster/takeover', { partnerIsOff: 'a' }), [422, 'INVALID_BODY', 'reason'])
   t.same(await put('/cluster/takeover', { partnerIsOff: 'a', reason: 'x' }), [404, 'NOT_FOUND', undefined])
