@@ -102,7 +102,7 @@ export class Pipeline {
     this.#forwarding = new Forwarding(parts)
     this.#router = new Router(API_PREFIX, parts.endpoints)
     this.#compiled = parts.endpoints.map((endpoint) => ({
-      body: new Validation(endpoint.body, endpoint.rules, endpoint.method === 'PUT'),
+      body: new Validation(endpoint.body, endpoint, endpoint.method === 'PUT'),
       query: new Validation(endpoint.query),
       places: endpoint.atOnce && new Places({ ...endpoint.atOnce, retryAfter_s: 2 }),
     }))

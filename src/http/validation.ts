@@ -13,6 +13,12 @@ Settings.Set({ maxErrors: ERRORS_MAX })
 
 type SchemaError = ReturnType<Validator['Errors']>[number]
 
+/** What an endpoint asks of its body beside its schema; see EndpointSpec. */
+export interface BodyRules {
+  readonly rules?: ((value: never) => readonly FieldError[]) | undefined
+  readonly needsOneOf?: readonly (readonly string[])[]
+}
+
 /** Compiled on first use: start-up does not pay for endpoints nobody calls. */
 export class Validation {
   /** Nothing has to be given. */
@@ -22,11 +28,10 @@ export class Validation {
   readonly #holdsLists: boolean
   readonly #schema: TSchema
   readonly #isChange: boolean
-  readonly #rules: ((value: never) => readonly FieldError[]) | undefined
+  readonly #rules: BodyRules
   #validator: Validator | undefined
 
-  /** `rules` are about single fields; see EndpointSpec. */
-  constructor(schema: TSchema | undefined, rules?: (value: never) => readonly FieldError[], isChange = false) {
+  constructor(schema: TSchema | undefined, rules: BodyRules = {}, isChange = false) {
     this.#isChange = isChange
     this.#schema = schema ?? closed({})
     this.#rules = rules
@@ -47,20 +52,31 @@ export class Validation {
     const lists = this.#holdsLists ? longListProblems(this.#schema, value) : []
     if (lists.length > 0) return lists
     this.#validator ??= validatorOf(this.#schema)
-    if (this.#validator.Check(value)) return []
-    const errors = [...this.#validator.Errors(value)]
-    const problems = fieldErrors(errors)
+    const lacking = this.#lacking(value)
+    const isFitting = this.#validator.Check(value)
+    if (isFitting && lacking.length === 0) return []
+    const errors = isFitting ? [] : [...this.#validator.Errors(value)]
+    const problems = [...fieldErrors(errors), ...lacking]
     // Never empty when the check failed, whatever the library reports.
     if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
     // What else does not fit is not known then.
     return errors.length >= ERRORS_MAX ? problems : [...problems, ...this.#ruleProblems(value, problems)]
   }
 
+  /** Fields that are taken by several names, and are there by none. */
+  #lacking(value: unknown): readonly FieldError[] {
+    const { needsOneOf = [] } = this.#rules
+    if (needsOneOf.length === 0 || typeof value !== 'object' || value === null) return []
+    const isThere = (name: string) => Reflect.get(value, name) !== undefined
+    return needsOneOf.flatMap((names) => (names.some(isThere) ? [] : [required(String(names[0]))]))
+  }
+
   /** What the rules say of the fields that fit, and of those entries of a list that do. */
   #ruleProblems(value: unknown, known: readonly FieldError[]): readonly FieldError[] {
-    if (this.#rules === undefined || typeof value !== 'object' || value === null) return []
+    const { rules } = this.#rules
+    if (rules === undefined || typeof value !== 'object' || value === null) return []
     const { fitting, placesIn } = whatFits(value, known)
-    return this.#rules(fitting as never).flatMap((problem): FieldError[] => {
+    return rules(fitting as never).flatMap((problem): FieldError[] => {
       const [name = '', index, ...inside] = problem.field.split('.')
       const places = placesIn.get(name)
       if (places === undefined) return [problem]
@@ -122,11 +138,7 @@ function explain(error: SchemaError, all: readonly SchemaError[]): readonly Fiel
   if (error.keyword === 'propertyNames') return []
   if (error.keyword === 'anyOf') return explainUnion(error, all)
   if (error.keyword === 'required') {
-    return error.params.requiredProperties.map((name) => ({
-      field: at(error.instancePath, name),
-      code: 'REQUIRED',
-      message: 'is required',
-    }))
+    return error.params.requiredProperties.map((name) => required(at(error.instancePath, name)))
   }
   if (error.keyword === 'additionalProperties') {
     return error.params.additionalProperties.map((name) => unknown(at(error.instancePath, name)))
@@ -134,6 +146,8 @@ function explain(error: SchemaError, all: readonly SchemaError[]): readonly Fiel
   if (all.some((union) => union.keyword === 'anyOf' && branchOf(error, union))) return []
   return [{ field: at(error.instancePath), code: CODES[error.keyword] ?? 'INVALID', message: sentence(error) }]
 }
+
+const required = (field: string): FieldError => ({ field, code: 'REQUIRED', message: 'is required' })
 
 const unknown = (field: string): FieldError => ({ field, code: 'UNKNOWN', message: 'is not a field of this request' })
 

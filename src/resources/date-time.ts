@@ -214,11 +214,7 @@ export const dateTime = [
     body: closed({ zone: Type.Optional(Zone), timezone: Type.Optional(Zone) }),
     needsOneOf: [['zone', 'timezone']],
     spellings: { timezone: 'zone' },
-    handle: async (ctx, { params: { applianceId: id }, body: { zone } }) => {
-      if (zone === undefined) {
-        const errors = [{ field: 'zone', code: 'REQUIRED', message: 'is required' }]
-        throw new ApiError('INVALID_BODY', 'The body lacks zone', { errors })
-      }
+    handle: async (ctx, { params: { applianceId: id }, body: { zone = '' } }) => {
       const zones = await zonesOf(ctx.nodeFacts.of(id))
       if (!zones.includes(zone)) {
         refuseFields([problemIn('zone', 'is no time zone of the machine')])

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint } from '../api/endpoint.ts'
-import { ApiError, type FieldProblem, refuseFields } from '../base/errors.ts'
+import { type FieldProblem, refuseFields } from '../base/errors.ts'
 import { type Owner, policyProblems } from '../rules/password.ts'
 import { newId } from '../base/ids.ts'
 import { Email, Ids, PersonName, type User } from '../model/access.ts'
@@ -67,15 +67,6 @@ interface SentNames {
   readonly lastName?: string
 }
 
-/** A creation needs both names, in either spelling. */
-function requiredNames({ firstName, lastName }: SentNames): { readonly firstName: string; readonly lastName: string } {
-  if (firstName !== undefined && lastName !== undefined) return { firstName, lastName }
-  const missing = [...(firstName === undefined ? ['firstname'] : []), ...(lastName === undefined ? ['lastname'] : [])]
-  throw new ApiError('INVALID_BODY', `The body lacks ${missing.join(' and ')}`, {
-    errors: missing.map((field) => ({ field, code: 'REQUIRED', message: 'is required' })),
-  })
-}
-
 function passwordProblems(password: unknown, owner: Partial<Owner>): readonly FieldProblem[] {
   if (typeof password !== 'string') return []
   const problems = policyProblems(password, { ...owner, email: owner.email ?? '' })
@@ -124,15 +115,15 @@ export const localUsers = [
     rules: (body) => passwordProblems(body.password, ownerOf(body)),
     data: CreatedId,
     handle: async (ctx, { body }) => {
-      const named = requiredNames(body)
       refuseFields(passwordProblems(body.password, ownerOf(body)))
       const id = newId()
       const passwordHash = await ctx.passwords.hash(body.password)
-      const { email, groups = [], roles = [] } = body
+      const { email, firstName = '', lastName = '', groups = [], roles = [] } = body
       ctx.section('users').create({
         id,
         email,
-        ...named,
+        firstName,
+        lastName,
         disabled: isDisabled(body.disabled),
         passwordHash,
         groups,

@@ -62,13 +62,15 @@ t.test('two spellings of one field that say different things are refused by name
   const spelled = endpoints.filter(({ spellings }) => Object.keys(spellings).length > 0)
   test.ok(spelled.length > 3)
   for (const endpoint of spelled) {
-    const { name, method, path, spellings, body } = endpoint
+    const { name, method, path, spellings, body, needsOneOf } = endpoint
     for (const [other, own] of Object.entries(spellings)) {
       const [one, another] =
         Reflect.get(propertiesOf(endpoint)[own] ?? {}, 'type') === 'array' ? [['a'], ['b']] : ['a', 'b']
       const required: readonly string[] = Reflect.get(body ?? {}, 'required') ?? []
       const needed = Object.fromEntries(required.map((field) => [field, field === 'email' ? 'a@b.test' : 'password-x']))
-      const sent = { ...needed, ...('disabled' in needed ? { disabled: false } : {}), [other]: one, [own]: another }
+      const spelt = Object.fromEntries(needsOneOf.flatMap(([first]) => (first === undefined ? [] : [[first, 'a']])))
+      const told = { ...needed, ...spelt, ...('disabled' in needed ? { disabled: false } : {}) }
+      const sent = { ...told, [other]: one, [own]: another }
       const at = path.replace(/\{applianceI[dD]\}/, node).replace('{id}', 'x')
       const { json } = await call(method, at, { body: sent })
       const message = `says something else than ${own}, which is the same field: send one of them`

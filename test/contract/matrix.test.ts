@@ -71,7 +71,7 @@ t.test('an empty body is 422 naming every required field; an empty query likewis
   for (const endpoint of endpoints) {
     const title = `${endpoint.method} ${endpoint.path}`
     for (const [kind, required] of [
-      ['INVALID_BODY', requiredOf(endpoint.body)],
+      ['INVALID_BODY', [...requiredOf(endpoint.body), ...endpoint.needsOneOf.flatMap(([first = '']) => first)]],
       ['INVALID_QUERY', requiredOf(endpoint.query)],
     ] as const) {
       if (required.length === 0) continue

@@ -63,7 +63,7 @@ t.test('rules are asked about the fields and the entries that fit, wherever thes
     ...((ports ?? [80]).includes(80) ? [] : [{ field: 'ports', code: 'RULE', message: 'lacks 80' }]),
     ...(more === undefined ? [{ field: 'more', code: 'RULE', message: '' }] : []),
   ]
-  const ruled = new Validation(Listing, rules)
+  const ruled = new Validation(Listing, { rules })
   const said = (body: object) => fields(refusal(() => validBody(parseSmall(Buffer.from(JSON.stringify(body))), ruled)))
   test.same(said({ name: 'x', ports: ['80', 1, 'y', 70, 2], more: [] }), {
     name: 'RULE',
@@ -76,6 +76,21 @@ t.test('rules are asked about the fields and the entries that fit, wherever thes
   test.same(said({ name: 1, ports: [70], more: [] }), { name: 'TYPE', ports: 'RULE' })
   const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`u${index}`, 1]))
   test.notOk('more' in said({ ...unknown, name: 1, ports: [], more: [] }), 'none while not all problems are known')
+})
+
+t.test('what one of several names has to bring is missed together with everything else', async (test) => {
+  const Spelled = closed({
+    a: Type.Integer(),
+    name: Type.Optional(Type.String()),
+    names: Type.Optional(Type.String()),
+  })
+  const rules = ({ a }: { a?: number }): FieldError[] => (a === 1 ? [{ field: 'a', code: 'RULE', message: '' }] : [])
+  const needing = new Validation(Spelled, { rules, needsOneOf: [['name', 'names']] })
+  const said = (body: string) => fields(refusal(() => validBody(parseSmall(Buffer.from(body)), needing)))
+  test.same(said('{}'), { a: 'REQUIRED', name: 'REQUIRED' })
+  test.same(said('{"a":1,"name":null}'), { a: 'RULE', name: 'REQUIRED' })
+  test.same(said('{"a":2,"names":1}'), { names: 'TYPE' })
+  test.same(validBody(parseSmall(Buffer.from('{"a":1,"names":""}')), needing), { a: 1, names: '' })
 })
 
 t.test('half a character is refused wherever a text has one, and is not answered', async (test) => {
