@@ -89,7 +89,7 @@ function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings):
 }
 
 /** `isOn` is what the operating system says; when it says nothing, only switching on or off is sure to be right. */
-function consoleProblems({ consoleEnabled, consolePassword }: Update, isOn = false): readonly FieldProblem[] {
+function consoleProblems({ consoleEnabled, consolePassword }: Partial<Update>, isOn = false): readonly FieldProblem[] {
   const field = 'consolePassword'
   if (consolePassword === undefined) {
     if (consoleEnabled !== true || isOn) return []
@@ -190,6 +190,7 @@ export const userInterface = [
     message: 'User interface settings stored; they take effect with apply',
     body: Update,
     whenNull: { ipId: '', SSLCertificate: '', sshPort: SSH_PORT },
+    rules: (body) => (body.consoleEnabled === true ? consoleProblems(body, true) : []),
     prepare: async (ctx, { body }) => (namesConsole(body) ? await ctx.machine.consoleEnabled() : undefined),
     handle: (ctx, { body }, isOn) => update(ctx, body, isOn),
   }),

@@ -252,6 +252,14 @@ t.test('rule 3: switching off removes the shell and sets a random password', asy
   test.strictSame(accounts(), [], 'off stays off')
 })
 
+t.test('rule 4 is told together with what else is wrong', async (test) => {
+  const { put, accounts } = await lentFixture({ isOn: false })
+  const answer = await put({ apiPort: 0, consoleEnabled: true, consolePassword: 'Abcdefg1' })
+  test.equal(answer.status, 422)
+  test.strictSame(problems(answer), ['apiPort OUT_OF_RANGE', 'consolePassword PASSWORD_POLICY'])
+  test.strictSame(accounts(), [])
+})
+
 t.test('rule 4: a console password that breaks rules is refused with every one of them', async (test) => {
   const { put, accounts } = await lentFixture({ isOn: true })
   const answer = await put({ apiPort: port, consolePassword: 'a\n' })
