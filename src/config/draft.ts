@@ -22,6 +22,7 @@ import { assertRecord } from './record-schema.ts'
 import { refuseBroken } from './whole.ts'
 import type { TransactionWrite } from './transactions.ts'
 import { inTurns } from '../base/turns.ts'
+import { asUnset } from './unset.ts'
 import { usageOf } from './usage.ts'
 import { asRecord, CLUSTER, configView } from './views.ts'
 
@@ -199,7 +200,8 @@ export class Draft {
     const before = this.#get(section, id)
     const after: SectionRecords[N] = { ...before, ...defined(patch) }
     this.#checkName(section, after, before)
-    this.#write(section, after)
+    const known = this.#store.agreed.get(section, CLUSTER, id)?.value
+    this.#write(section, asUnset(section, after, known === undefined ? before : asRecord(section, known)))
   }
 
   #refuseInUse(section: SectionName, id: string): void {

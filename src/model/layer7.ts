@@ -154,3 +154,32 @@ export const L7Backend = closed({
   owner: Owner,
 })
 export type L7Backend = Static<typeof L7Backend>
+
+/** What a record without these fields means. */
+export const L7_FRONTEND_UNSET: Partial<L7Frontend> = {
+  certificates: [],
+  cipherListId: null,
+  minTls: DEFAULT_MIN_TLS,
+  httpRedirectToHttps: false,
+  hsts: false,
+  logs: { enabled: false },
+  rules: [],
+  maintenance: { enabled: false },
+  errorPages: [],
+  compression: { enabled: false },
+  timeouts: {},
+  alpn: [],
+  http3: false,
+  proxyProtocol: false,
+  clientCa: '',
+  clientVerify: 'none',
+}
+
+/** The same of a backend. */
+export const L7_BACKEND_UNSET: Partial<L7Backend> = {
+  rules: [],
+  maintenance: { enabled: false },
+  errorPages: [],
+  httpReuse: 'safe',
+  timeouts: {},
+}

@@ -7,7 +7,7 @@ import { Certificate, CipherList } from './certificates.ts'
 import { HealthCheck } from './health-check.ts'
 import { L4Backend, L4Frontend } from './layer4.ts'
 import { L7Raw } from './l7-raw.ts'
-import { L7Backend, L7Frontend } from './layer7.ts'
+import { L7_BACKEND_UNSET, L7_FRONTEND_UNSET, L7Backend, L7Frontend } from './layer7.ts'
 import { FloatingIp, IpGroup, IpRoute, StaticIp } from './network.ts'
 import {
   ClockSettings,
@@ -48,6 +48,8 @@ export interface SectionRules<N extends SectionName> {
   /** Sections whose records are part of what an answer about one record shows. */
   readonly shownWith: readonly SectionName[]
   readonly references: (record: SectionRecords[N]) => readonly Reference[]
+  /** What a record means without its fields that came later. */
+  readonly unset?: Partial<SectionRecords[N]>
   /** Addresses of this appliance that the record listens on: a static IP among them cannot be deleted. */
   readonly addresses?: (record: SectionRecords[N]) => readonly { readonly field: string; readonly ip: string }[]
 }
@@ -128,6 +130,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
       ...named('certificates', 'certificates', certificates ?? []),
       ...maybe('logs.target', 'syslogServers', isForwarded(logs) ? SHARED : null),
     ],
+    unset: L7_FRONTEND_UNSET,
     addresses: (frontend) => [{ field: 'ip', ip: frontend.ip }],
   },
   l7Backends: {
@@ -137,6 +140,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     secrets: [],
     shownWith: [],
     references: ofBackend,
+    unset: L7_BACKEND_UNSET,
   },
   l7Raw: {
     ...ofNode('raw lines', L7Raw),

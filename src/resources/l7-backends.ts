@@ -7,7 +7,7 @@ import { checkSettingProblems } from '../health-checks/rules.ts'
 import { newId } from '../base/ids.ts'
 import { closed, optional } from '../model/fields.ts'
 import type { HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
-import { L7Backend } from '../model/layer7.ts'
+import { L7_BACKEND_UNSET, L7Backend } from '../model/layer7.ts'
 import type { RealServer } from '../model/real-server.ts'
 import { memberPortProblems } from '../rules/host-names.ts'
 import { backendProblems } from '../rules/layer7.ts'
@@ -28,16 +28,7 @@ const DEFAULTS = {
   enabled: true,
 }
 
-/** What a record without these fields means. */
-const LATER_DEFAULTS: Partial<L7Backend> = {
-  rules: [],
-  maintenance: { enabled: false },
-  errorPages: [],
-  httpReuse: 'safe',
-  timeouts: {},
-}
-
-const shown = (backend: L7Backend) => ({ ...structuredClone(LATER_DEFAULTS), ...backend })
+const shown = (backend: L7Backend) => ({ ...structuredClone(L7_BACKEND_UNSET), ...backend })
 
 /** Rules about the backend as it becomes, and about its check when one is sent. */
 function refuseWrong(
@@ -106,7 +97,7 @@ export const l7Backends = [
     summary: 'Change a Layer 7 backend; omitted fields keep their value, a list sent replaces the stored one',
     message: 'Layer 7 backend stored',
     body: BackendUpdate,
-    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, owner: '' },
+    whenNull: { ...DEFAULTS, ...L7_BACKEND_UNSET, owner: '' },
     handle: (ctx, { params, body }) => {
       const stored = ctx.section('l7Backends').get(params.id)
       refuseWrong({ ...stored, ...body }, body.healthCheck, ctx.section('healthChecks'), ctx.section('realServers'))

@@ -5,7 +5,7 @@ import { ApiError, refuseFields } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { frontendProblems } from '../rules/layer7.ts'
 import { closed } from '../model/fields.ts'
-import { DEFAULT_MIN_TLS, L7Frontend } from '../model/layer7.ts'
+import { L7_FRONTEND_UNSET, L7Frontend } from '../model/layer7.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 
 const { id: _id, name, mode, ip, ports, ...settings } = L7Frontend.properties
@@ -47,28 +47,8 @@ const FrontendUpdate = closed({
 /** Of the words that are rendered for it. */
 const QUIC_SINCE = 2.9
 
-/** What a record without these fields means. */
-const LATER_DEFAULTS: Partial<L7Frontend> = {
-  certificates: [],
-  cipherListId: null,
-  minTls: DEFAULT_MIN_TLS,
-  httpRedirectToHttps: false,
-  hsts: false,
-  logs: { enabled: false },
-  rules: [],
-  maintenance: { enabled: false },
-  errorPages: [],
-  compression: { enabled: false },
-  timeouts: {},
-  alpn: [],
-  http3: false,
-  proxyProtocol: false,
-  clientCa: '',
-  clientVerify: 'none',
-}
-
 const shown = (frontend: L7Frontend): L7Frontend => ({
-  ...structuredClone(LATER_DEFAULTS),
+  ...structuredClone(L7_FRONTEND_UNSET),
   ...frontend,
 })
 
@@ -140,7 +120,7 @@ export const l7Frontends = [
     summary: 'Change a Layer 7 frontend; omitted fields keep their value',
     message: 'Layer 7 frontend stored',
     body: FrontendUpdate,
-    whenNull: { ...DEFAULTS, ...LATER_DEFAULTS, owner: '' },
+    whenNull: { ...DEFAULTS, ...L7_FRONTEND_UNSET, owner: '' },
     prepare: (ctx, { body }) => refuseUnsupported(body, ctx.machine),
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l7Frontends')

@@ -45,6 +45,14 @@ t.test('a change keeps what it leaves out, and replaces a health check as a whol
   test.same((await read(id)).healthCheck, { type: 'http', path: '/ok' })
 })
 
+t.test('sent back as it reads, what runs is no change', async (test) => {
+  const { call } = await borrow()
+  const { id } = (await call('POST', PATH, { body: { name: 'pool', mode: 'http' } })).json.data
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  await call('PUT', `${PATH}/${id}`, { body: (await call('GET', `${PATH}/${id}`)).json.data })
+  test.equal((await call('GET', '/services/pending')).json.data.count, 0)
+})
+
 t.test('null is nothing in a list of real servers, and in a creation', async (test) => {
   const { call, created, read, change } = await fixture()
   const { id: ripId } = (await call('POST', '/ipvsDirector/rips', { body: { name: 'w', ip: '192.0.2.1', port: 80 } }))

@@ -72,6 +72,33 @@ t.test('a change keeps what it leaves out; null takes the backend and the limit 
   test.equal((await change(id, {})).status, 200)
 })
 
+t.test('sent back as it reads, or set and set back, what runs is no change', async (test) => {
+  const { call, created, read, change } = await fixture()
+  const pending = async () => (await call('GET', '/services/pending')).json.data.changes
+  const id = await created(LEAST)
+  await change(id, await read(id))
+  test.same(Object.keys((await pending())[0].after).length, 10, 'what it means without a field is not written down')
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  await change(id, await read(id))
+  test.same(await pending(), [])
+  await change(id, { maintenance: { enabled: true }, hsts: null, owner: null, rules: null })
+  test.same((await pending())[0].after, { maintenance: { enabled: true } })
+  await change(id, { maintenance: { enabled: false } })
+  test.same(await pending(), [])
+})
+
+t.test('what is written down stays so, whatever it means without it', async (test) => {
+  const { call, created, read, change } = await fixture()
+  const pending = async () => (await call('GET', '/services/pending')).json.data.changes
+  const id = await created({ ...LEAST, minTls: '1.2' })
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  await change(id, await read(id))
+  test.same(await pending(), [])
+  await change(id, { minTls: '1.3' })
+  await change(id, { minTls: null })
+  test.same(await pending(), [])
+})
+
 t.test('a backend that does not exist is named, on creation and change', async (test) => {
   const { call, created, change, read } = await fixture()
   const answer = await call('POST', PATH, { body: { ...LEAST, defaultBackendId: 'nope' } })
