@@ -218,6 +218,7 @@ type Sent = string | { readonly path: string; readonly methods: readonly string[
 /** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
 function granting(sent: readonly Sent[], catalog: Catalog): Grants {
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
+  const places = new Map(catalog.list().map(({ id }, place) => [id, place]))
   const errors: FieldError[] = []
   const granted = new Set<string>()
   const confined: NonNullable<Role['confined']> = []
@@ -235,9 +236,11 @@ function granting(sent: readonly Sent[], catalog: Catalog): Grants {
     }
   }
   if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body grants what cannot be granted', { errors })
+  // Their order says nothing, and a read answers them in that of the table: sent back, they are no change.
+  const inOrder = (a: string, b: string) => (places.get(a) ?? 0) - (places.get(b) ?? 0)
   // What is granted for every record is granted for some.
-  const partly = confined.filter(({ endpoint: id }) => !granted.has(id))
-  return { endpoints: [...granted], ...(partly.length === 0 ? {} : { confined: partly }) }
+  const partly = confined.filter(({ endpoint: id }) => !granted.has(id)).sort((a, b) => inOrder(a.endpoint, b.endpoint))
+  return { endpoints: [...granted].sort(inOrder), ...(partly.length === 0 ? {} : { confined: partly }) }
 }
 
 const NO_ENDPOINT: FieldError = {

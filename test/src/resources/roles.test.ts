@@ -45,11 +45,20 @@ t.test('what a read answers can be sent back and changes nothing', async (test) 
   const user = await addUser('u@localhost')
   await call('POST', '/rbac/groups', { body: { id: 'g', name: 'g' } })
   const id = await addRole({ users: [user], groups: ['g'], endpoints: [READ, WRITE] })
+  const where = { names: ['app-*'] }
+  const endpoints = [
+    { path: '/services/apply', methods: ['PUT', 'GET'] },
+    { path: '/ipvsDirector/rips/{id}', methods: ['PUT', 'GET'], where },
+    { path: '/ipvsDirector/rips', methods: ['POST', 'GET'], where },
+  ]
+  const unsorted = await addRole({ name: 'in any order', endpoints })
   await call('PUT', '/services/apply')
-  const before = await role(id)
-  const { id: _id, ...sent } = before
-  test.equal((await change(id, sent)).status, 200)
-  test.same(await role(id), before)
+  for (const one of [id, unsorted]) {
+    const before = await role(one)
+    const { id: _id, ...sent } = before
+    test.equal((await change(one, sent)).status, 200)
+    test.same(await role(one), before)
+  }
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
 })
 
