@@ -62,7 +62,8 @@ async function provider(parties: SamlParties, requestId: string): Promise<SAML> 
 
 /** What the identity provider has to know of this service provider, XML. */
 export async function samlMetadataOf(parties: SamlParties): Promise<string> {
-  return (await provider(parties, '')).generateServiceProviderMetadata(null, null)
+  // The id of the document is of the type xs:ID: an empty one is refused by providers that validate what they read.
+  return (await provider(parties, '_metadata')).generateServiceProviderMetadata(null, null)
 }
 
 /** Whom an answer vouches for; it must be an answer to this very request. */

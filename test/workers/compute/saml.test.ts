@@ -23,6 +23,7 @@ t.test('metadata say who this service is, and where it takes answers', async (te
   test.ok(metadata.includes(`entityID="${parties.entityId}"`))
   test.ok(metadata.includes(`Location="${parties.acsUrl}"`))
   test.match(metadata, /WantAssertionsSigned="true"/)
+  test.match(metadata, / ID="[A-Za-z_][\w.-]*"/, 'of the type xs:ID, which providers hold it against')
 })
 
 t.test('a signed answer to the request vouches for an e-mail, in the NameID or an attribute', async (test) => {
