@@ -54,7 +54,7 @@ export class Layer4OfNodes implements LiveFigures {
 
   render(view: LiveView): Rendered | undefined | Promise<Rendered | undefined> {
     const { hasOthers, own } = this.#parts
-    return hasOthers() ? this.#sum.get().then((sum) => rendered(view, sum)) : own.render(view)
+    return hasOthers() ? this.#sum.get().then((sum) => rendered(view, sum, own)) : own.render(view)
   }
 
   async #make(): Promise<Sum> {
@@ -79,11 +79,11 @@ function objectsOf(own: Layer4OfNodesParts['own']): Layer4Objects {
   return data
 }
 
-function rendered(view: LiveView, sum: Sum): Rendered | undefined {
+function rendered(view: LiveView, sum: Sum, own: Layer4OfNodesParts['own']): Rendered | undefined {
   const key = 'id' in view ? `${view.kind}/${view.id}` : view.kind
   const known = sum.views.get(key)
   if (known !== undefined) return known
-  const data = shownIn(view, sum.objects)
+  const data = shownIn(view, sum.objects) ?? inNoBackend(view, own)
   if (data === undefined) return undefined
   const { nodes, missing } = sum
   const lacking =
@@ -95,3 +95,7 @@ function rendered(view: LiveView, sum: Sum): Rendered | undefined {
   sum.views.set(key, made)
   return made
 }
+
+/** A real server that runs and is in no backend: nobody has figures of it. */
+const inNoBackend = (view: LiveView, own: Layer4OfNodesParts['own']) =>
+  view.kind === 'rip' && own.render(view) !== undefined ? [] : undefined

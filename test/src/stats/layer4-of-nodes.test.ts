@@ -13,7 +13,11 @@ const body = (data: unknown) => Buffer.from(JSON.stringify({ data }))
 function fixture({ problem, others = true }: { readonly problem?: string; readonly others?: boolean } = {}) {
   const clock = manualClock()
   const asked = { times: 0, told: new Map<string, Layer4Told>([['two', { objects: objects(2) }]]) }
-  const own = { problem, render: () => ({ body: body(objects(problem === undefined ? 1 : null)) }) }
+  const own = {
+    problem,
+    render: (view: LiveView) =>
+      'id' in view && view.id === 'none' ? undefined : { body: body(objects(problem === undefined ? 1 : null)) },
+  }
   const of = new Layer4OfNodes({
     nodeId: 'one',
     own,
@@ -57,6 +61,12 @@ t.test('others are asked once a second, however many poll', async (t) => {
   t.not(next.etag, first.etag)
   t.equal(asked.times, 2)
   t.equal(await of.render({ kind: 'frontend', id: 'none' }), undefined)
+})
+
+t.test('a real server that no backend holds has no figures, and is there', async (t) => {
+  const { of, read } = fixture()
+  t.match(await read({ kind: 'rip', id: 'alone' }), { data: [], nodes: ['one', 'two'] })
+  t.equal(await of.render({ kind: 'rip', id: 'none' }), undefined)
 })
 
 t.test('whoever tells nothing is missing, with the reason', async (t) => {
