@@ -50,7 +50,7 @@ export const radiusUsers = [
     path: '/radius/users/{id}',
     effect: 'stage',
     summary: 'Delete a RADIUS user, who is made anew at the next login',
-    message: 'RADIUS user deleted',
+    message: 'RADIUS user {id} will be deleted with apply',
     data: NoData,
     handle: (ctx, { params }) => {
       ctx.section('radiusUsers').remove(params.id)

@@ -195,3 +195,12 @@ t.test('endpoint ids are unique and stable', async (test) => {
   test.equal(new Set(endpoints.map(endpointId)).size, endpoints.length)
   test.equal(endpointId({ method: 'GET', path: '/ping' }), '7459d3d3-b649-55ce-9c1e-aff22f4f3b8a')
 })
+
+t.test('whoever deletes what runs until an apply is told so', (test) => {
+  const deletions = endpoints.filter(
+    ({ method, effect, path }) => method === 'DELETE' && effect === 'stage' && path.endsWith('{id}'),
+  )
+  test.ok(deletions.length > 15)
+  for (const { name, message } of deletions) test.match(message, / \{id\} will be deleted with apply$/, name)
+  test.end()
+})
