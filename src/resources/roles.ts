@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { endpointId } from '../api/access.ts'
 import type { Catalog } from '../context/catalog.ts'
+import type { ContextOf } from '../context/context.ts'
 import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint, type Method } from '../api/endpoint.ts'
-import { ApiError, type FieldError } from '../base/errors.ts'
+import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { Ids, type Role, Where } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
@@ -75,8 +76,10 @@ export const roles = [
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()
-      ctx.section('roles').create({ id, name: body.name, builtin: false, ...granting(body.endpoints, ctx.catalog) })
-      for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders], holders)
+      const { grants, errors } = granting(body.endpoints, ctx.catalog)
+      refuseAll([...missingHolders(ctx, body), ...errors])
+      ctx.section('roles').create({ id, name: body.name, builtin: false, ...grants })
+      for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders])
       return { id }
     },
   }),
@@ -110,7 +113,8 @@ export const roles = [
     }),
     handle: (ctx, { params, body }) => {
       const role = ctx.section('roles').get(params.id)
-      const grants = body.endpoints === undefined ? undefined : granting(body.endpoints, ctx.catalog)
+      const { grants, errors } = body.endpoints === undefined ? NO_GRANTS : granting(body.endpoints, ctx.catalog)
+      refuseAll([...missingHolders(ctx, body), ...errors])
       if (role.builtin) refuseOther(role, body.name, grants, ctx.catalog)
       else {
         const { confined, ...rest } = { ...role, ...(body.name === undefined ? {} : { name: body.name }) }
@@ -118,7 +122,7 @@ export const roles = [
       }
       for (const holders of HOLDERS) {
         const wanted = body[holders]
-        if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted, holders)
+        if (wanted !== undefined) assign(ctx.section(holders), params.id, wanted)
       }
     },
   }),
@@ -133,7 +137,7 @@ export const roles = [
     handle: (ctx, { params }) => {
       const role = ctx.section('roles').get(params.id)
       if (role.builtin) refuseBuiltin(role)
-      for (const holders of HOLDERS) assign(ctx.section(holders), params.id, [], holders)
+      for (const holders of HOLDERS) assign(ctx.section(holders), params.id, [])
       ctx.section('roles').remove(params.id)
     },
   }),
@@ -213,10 +217,16 @@ function confinedShown({ confined = [] }: Role, catalog: Catalog) {
 }
 
 type Grants = Pick<Role, 'endpoints' | 'confined'>
+interface Granting {
+  readonly grants?: Grants
+  readonly errors: readonly FieldError[]
+}
 type Sent = string | { readonly path: string; readonly methods: readonly string[]; readonly where?: Where }
 
+const NO_GRANTS: Granting = { errors: [] }
+
 /** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
-function granting(sent: readonly Sent[], catalog: Catalog): Grants {
+function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
   const places = new Map(catalog.list().map(({ id }, place) => [id, place]))
   const errors: FieldError[] = []
@@ -235,12 +245,12 @@ function granting(sent: readonly Sent[], catalog: Catalog): Grants {
       else confined.push({ endpoint: id, where })
     }
   }
-  if (errors.length > 0) throw new ApiError('INVALID_BODY', 'The body grants what cannot be granted', { errors })
   // Their order says nothing, and a read answers them in that of the table: sent back, they are no change.
   const inOrder = (a: string, b: string) => (places.get(a) ?? 0) - (places.get(b) ?? 0)
   // What is granted for every record is granted for some.
   const partly = confined.filter(({ endpoint: id }) => !granted.has(id)).sort((a, b) => inOrder(a.endpoint, b.endpoint))
-  return { endpoints: [...granted].sort(inOrder), ...(partly.length === 0 ? {} : { confined: partly }) }
+  const grants = { endpoints: [...granted].sort(inOrder), ...(partly.length === 0 ? {} : { confined: partly }) }
+  return { grants, errors }
 }
 
 const NO_ENDPOINT: FieldError = {
@@ -258,21 +268,33 @@ function whereProblem(name: string, where: Where): FieldError | undefined {
   return { field: '.where', code: 'NOT_ALLOWED', message }
 }
 
+type Named = { readonly [K in (typeof HOLDERS)[number]]?: readonly string[] | undefined }
+
+/** Who should hold the role and is not there. */
+const missingHolders = (ctx: ContextOf['stage'], named: Named): readonly FieldError[] =>
+  HOLDERS.flatMap((holders) =>
+    (named[holders] ?? []).flatMap((id, index) =>
+      ctx.section(holders).find(id) === undefined
+        ? [{ field: `${holders}.${index}`, code: 'NOT_FOUND', message: 'does not exist' }]
+        : [],
+    ),
+  )
+
+function refuseAll(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, TOLD)}`, { errors })
+}
+
+/** Problems in the message; `errors` has all. */
+const TOLD = 5
+
 /** What users and groups have in common here. */
 interface Holders {
-  find(id: string): object | undefined
   list(): readonly { readonly id: string; readonly roles: readonly string[] }[]
   merge(id: string, patch: { readonly roles: string[] }): void
 }
 
 /** Makes exactly `wanted` hold the role. Holders are where the fact is stored. */
-function assign(holders: Holders, role: string, wanted: readonly string[], field: string): void {
-  const missing = wanted.flatMap((id, index) => (holders.find(id) === undefined ? [index] : []))
-  if (missing.length > 0) {
-    throw new ApiError('INVALID_BODY', `The body names ${field} that do not exist`, {
-      errors: missing.map((index) => ({ field: `${field}.${index}`, code: 'NOT_FOUND', message: 'does not exist' })),
-    })
-  }
+function assign(holders: Holders, role: string, wanted: readonly string[]): void {
   for (const holder of holders.list()) {
     const has = holder.roles.includes(role)
     if (has === wanted.includes(holder.id)) continue

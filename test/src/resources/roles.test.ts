@@ -126,6 +126,19 @@ t.test('a change keeps what it leaves out', async (test) => {
   test.same(await role(id), { ...before, name: 'renamed', endpoints: [] })
 })
 
+t.test('who does not exist and what cannot be granted are told at once', async (test) => {
+  const { call, addRole, change } = await fixture()
+  const sent = { users: ['x', 'y'], groups: ['z'], endpoints: [READ, 'nope'] }
+  const told = ['users.0', 'users.1', 'groups.0', 'endpoints.1']
+  const fieldsOf = ({ status, json }: Awaited<ReturnType<typeof change>>) => [
+    status,
+    json.errors?.map(({ field }: { field: string }) => field),
+  ]
+  const id = await addRole({ name: 'there' })
+  test.same(fieldsOf(await call('POST', '/rbac/roles', { body: { name: 'new', ...sent } })), [422, told])
+  test.same(fieldsOf(await change(id, sent)), [422, told])
+})
+
 t.test('holders that do not exist are each named, and nobody else gets the role', async (test) => {
   const { call, addUser, addRole, role, change } = await fixture()
   const user = await addUser('u@localhost')
