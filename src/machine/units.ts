@@ -49,15 +49,19 @@ export class Units implements UnitsActor {
   list(): readonly UnitEntry[] {
     return NAMES.map((name) => {
       const { fullName, canReload, package: updated } = SERVICES[name]
-      return { name, fullName, canReload, canUpdate: updated !== undefined }
+      return { name, fullName, canReload: canReload && this.#isHere(name), canUpdate: updated !== undefined }
     })
+  }
+
+  /** What moves floating IPs between nodes runs in a cluster only. */
+  #isHere(name: ServiceName): boolean {
+    return name !== 'clusterha' || this.#parts.membership.cluster !== undefined
   }
 
   async operate(service: string, verb: Verb, by: string): Promise<{ readonly isDryRun: boolean }> {
     const name = named(service)
-    const { engine, listeners, membership } = this.#parts
-    if (name === 'clusterha' && membership.cluster === undefined)
-      throw new ApiError('NOT_SUPPORTED', 'This node is in no cluster')
+    const { engine, listeners } = this.#parts
+    if (!this.#isHere(name)) throw new ApiError('NOT_SUPPORTED', 'This node is in no cluster')
     if (name === 'webui') await listeners.settle()
     else if (name === 'layer7proxy') await engine.enforce(name, verb)
     else if (name === 'healthchecks') return this.#beginChecks(by)

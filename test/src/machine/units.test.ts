@@ -54,7 +54,7 @@ t.test('the list says what can be done, and nothing of packages', async (test) =
     {
       name: 'clusterha',
       fullName: 'High availability of floating IPs (keepalived, VRRP)',
-      canReload: true,
+      canReload: false,
       canUpdate: true,
     },
     { name: 'healthchecks', fullName: 'Health checks of both layers', canReload: true, canUpdate: false },
@@ -103,8 +103,12 @@ t.test(
   },
 )
 
-t.test('a node in a cluster restarts what moves its floating IPs', async (test) => {
+t.test('a node in a cluster restarts what moves its floating IPs, and can reload it', async (test) => {
   const { units, plans } = fixture(test, false, { cluster: {} })
+  test.match(
+    units.list().find(({ name }) => name === 'clusterha'),
+    { canReload: true },
+  )
   await units.operate('clusterha', 'restart', 'a@b')
   test.match(plans, [[{ kind: 'unit', unit: 'clusterha', verb: 'restart' }]])
 })
