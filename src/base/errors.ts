@@ -43,7 +43,10 @@ export const ERRORS = {
     meaning: 'The record has changed since the revision in If-Match, or there is none to compare it with.',
   },
   PAYLOAD_TOO_LARGE: { status: 413, meaning: 'The body is larger than the limit of this endpoint.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, meaning: 'The content type of the body is not application/json.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    meaning: 'The content type of the body is not application/json, or it is compressed.',
+  },
   INVALID_BODY: {
     status: 422,
     meaning: 'One or more fields of the body are missing, wrong or unknown; errors names each.',

@@ -31,9 +31,12 @@ export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
 export const tooLarge = (bytes_max: number) =>
   new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
 
-/** Nobody passes on what could be read in two ways. */
-export function refuseAmbiguous({ isAmbiguous }: Pick<Incoming, 'isAmbiguous'>): void {
-  if (isAmbiguous) throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+/** Nobody passes on what could be read in two ways, or would have to be unpacked first. */
+export function refuseUnreadable(incoming: Pick<Incoming, 'isAmbiguous' | 'header'>): void {
+  if (incoming.isAmbiguous)
+    throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
+  if (!/^(identity)?$/i.test(incoming.header('content-encoding')))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without Content-Encoding')
 }
 
 /** Reads and judges the body of a request. */
@@ -43,7 +46,7 @@ export async function readBody(
   validation: Validation,
   parseLarge: ParseLarge,
 ): Promise<unknown> {
-  refuseAmbiguous(incoming)
+  refuseUnreadable(incoming)
   const contentType = incoming.header('content-type')
   const bytes_max = bytesMaxOf(endpoint)
   const raw = await incoming.readBody(bytes_max)

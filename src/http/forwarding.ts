@@ -12,7 +12,7 @@ import type { ForwardedRequest } from '../peers/peer-client.ts'
 import { PeerError } from '../peers/peer-error.ts'
 import { type Asked, type Authenticate, stillAllowed } from './admission.ts'
 import { type AuditTrail, isAudited, noted, noteOf } from './audited.ts'
-import { bytesMaxOf, refuseAmbiguous, tooLarge } from './body.ts'
+import { bytesMaxOf, refuseUnreadable, tooLarge } from './body.ts'
 import { type Answer, BODILESS, isEventStream, JSON_TYPE } from './envelope.ts'
 import { gatherEvents, gatherLists, refuseNumbers } from './gathering.ts'
 import { HAS_BODY, type Incoming } from './incoming.ts'
@@ -188,7 +188,7 @@ function requestFor(asked: Asked, rights: Rights | undefined, nodeId: string): F
 
 /** Passed on as it comes: only its size is looked at. */
 function bodyOf(endpoint: Endpoint, incoming: Incoming): Readable {
-  refuseAmbiguous(incoming)
+  refuseUnreadable(incoming)
   const bytes_max = bytesMaxOf(endpoint)
   if (Number(incoming.header('content-length')) > bytes_max) throw tooLarge(bytes_max)
   return incoming.streamBody?.(bytes_max) ?? Readable.from(wholeBody(incoming, bytes_max), { objectMode: false })

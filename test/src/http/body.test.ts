@@ -10,11 +10,11 @@ const validation = new Validation(closed({ text: Type.String() }))
 
 function fixture(bodyBytes_max?: number, access = 'granted') {
   let isLarge = 0
-  const read = (text: string, contentType = 'application/json', isAmbiguous = false) => {
+  const read = (text: string, contentType = 'application/json', isAmbiguous = false, encoding = '') => {
     const bytes = Buffer.from(text)
     const incoming = {
       isAmbiguous,
-      header: () => contentType,
+      header: (name: string) => ({ 'content-type': contentType, 'content-encoding': encoding })[name] ?? '',
       readBody: async (bytes_max: number) => (bytes.length > bytes_max ? undefined : bytes),
     }
     const parse = async (raw: Uint8Array) => {
@@ -45,6 +45,9 @@ t.test('framing, content type and shape are judged', async (test) => {
   const { read } = fixture()
   await refuses(test, 'MALFORMED_REQUEST', read('{}', 'application/json', true))
   await refuses(test, 'UNSUPPORTED_MEDIA_TYPE', read('{}', 'text/plain'))
+  const packed = await refuses(test, 'UNSUPPORTED_MEDIA_TYPE', read('{}', 'application/json', false, 'gzip'))
+  test.match(packed.message, /without Content-Encoding/)
+  test.same(await read('{"text":"a"}', 'application/json', false, 'identity'), { text: 'a' })
   await refuses(test, 'MALFORMED_REQUEST', read('[]'))
   await refuses(test, 'MALFORMED_REQUEST', read('{'))
   await refuses(test, 'INVALID_BODY', read('{"text":1}'))

@@ -151,7 +151,7 @@ t.test('what is no body for the other node is refused there', async (test) => {
   test.same(far.lengths, [])
 })
 
-t.test('a body that could be read in two ways goes nowhere', async (test) => {
+t.test('a body that could be read in two ways, or is compressed, goes nowhere', async (test) => {
   const pipeline = pipelineOf('lb1', new Doings(), {
     isMember: () => true,
     otherIds: () => ['lb2'],
@@ -168,6 +168,9 @@ t.test('a body that could be read in two ways goes nowhere', async (test) => {
     readBody: async () => Buffer.from(BODY),
   }
   test.match(await pipeline.handle(incoming, 'request-1'), { status: 400, code: 'MALFORMED_REQUEST' })
+  const packed = (name: string) => (name === 'content-encoding' ? 'gzip' : incoming.header(name))
+  const answer = await pipeline.handle({ ...incoming, isAmbiguous: false, header: packed }, 'request-2')
+  test.match(answer, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' })
 })
 
 t.test('a long answer is passed on piece by piece, and one that breaks off breaks off', async (test) => {
