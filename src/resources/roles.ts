@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { endpointId } from '../api/access.ts'
+import { documentedPath } from '../api/documented-path.ts'
 import type { Catalog } from '../context/catalog.ts'
 import type { ContextOf } from '../context/context.ts'
 import type { SectionReader } from '../context/sections.ts'
@@ -223,18 +223,24 @@ interface Granting {
 }
 type Sent = string | { readonly path: string; readonly methods: readonly string[]; readonly where?: Where }
 
+const callOf = ({ method, path }: { readonly method: string; readonly path: string }) =>
+  `${method} ${documentedPath({ path })}`
+
 const NO_GRANTS: Granting = { errors: [] }
 
 /** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
 function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
   const places = new Map(catalog.list().map(({ id }, place) => [id, place]))
+  const ids = new Map(catalog.list().map((entry) => [callOf(entry), entry.id]))
   const errors: FieldError[] = []
   const granted = new Set<string>()
   const confined: NonNullable<Role['confined']> = []
   for (const [index, entry] of sent.entries()) {
     const named =
-      typeof entry === 'string' ? [entry] : entry.methods.map((method) => endpointId({ method, path: entry.path }))
+      typeof entry === 'string'
+        ? [entry]
+        : entry.methods.map((method) => ids.get(callOf({ method, path: entry.path })) ?? '')
     const where = typeof entry === 'string' ? undefined : entry.where
     const field = `endpoints.${index}`
     for (const id of named) {

@@ -40,6 +40,21 @@ t.test('endpoints are granted by id, by path and methods, or both; the answer ha
   }
 })
 
+t.test(
+  'a path is granted in either spelling of the node, as the specification and the document have it',
+  async (test) => {
+    const { addRole, role } = await fixture()
+    for (const [place, parameter] of ['{applianceID}', '{applianceId}'].entries()) {
+      const paths = [`/${parameter}/layer7proxy/stats`, `/${parameter}/interfaces`]
+      const id = await addRole({ name: `r${place}`, endpoints: paths.map((path) => ({ path, methods: ['GET'] })) })
+      test.match((await role(id)).endpoints, [
+        { path: '/{applianceId}/interfaces', methods: ['GET'] },
+        { path: '/{applianceID}/layer7proxy/stats', methods: ['GET'] },
+      ])
+    }
+  },
+)
+
 t.test('what a read answers can be sent back and changes nothing', async (test) => {
   const { addRole, addUser, role, change, call } = await fixture()
   const user = await addUser('u@localhost')
