@@ -136,7 +136,7 @@ export class AccessControl {
     const sessionId = session.id
     // Until the second factor is there, only what belongs to the own account.
     return session.isLimited === true
-      ? { rights: { ...rights, granted: new Uint8Array(rights.granted.length) }, sessionId }
+      ? { rights: { ...rights, granted: new Uint8Array(rights.granted.length), mustEnrol: true }, sessionId }
       : { rights, sessionId }
   }
 

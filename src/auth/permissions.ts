@@ -26,6 +26,8 @@ export interface Rights {
   readonly areas?: ReadonlyMap<number, Area> | undefined
   /** Has no account here, and may not do what belongs to one: a program with a token, or local root. */
   readonly isProgram?: true
+  /** Nothing is granted until a second factor is set up. */
+  readonly mustEnrol?: true
   /** Ids of the endpoints that its token is limited to. */
   readonly endpoints?: readonly string[] | undefined
 }

@@ -1,4 +1,5 @@
 import type { Actor } from '../context/actor.ts'
+import { endpointId } from '../api/access.ts'
 import type { Endpoint } from '../api/endpoint.ts'
 import type { Rights } from '../auth/permissions.ts'
 import { ApiError } from '../base/errors.ts'
@@ -58,7 +59,7 @@ export function isSomebody(incoming: Incoming, authenticate: Authenticate): bool
 }
 
 export function refuseDenied(route: Route, who: { readonly rights: Rights | undefined }): void {
-  if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint))
+  if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint, who.rights))
 }
 
 /** The refusal of whom was admitted earlier: the session may have ended meanwhile, or the right been taken away. */
@@ -81,8 +82,10 @@ export function stillAllowed({ route, incoming }: Asked, authenticate: Authentic
   }
 }
 
-export function explainDenial({ method, path, access }: Endpoint): string {
-  return access === 'granted'
-    ? `None of your roles grants ${method} ${path}`
-    : `${method} ${path} is for people who logged in, not for API tokens or local root`
+export function explainDenial(endpoint: Endpoint, rights?: Pick<Rights, 'mustEnrol' | 'endpoints'>): string {
+  const asked = `${endpoint.method} ${endpoint.path}`
+  if (endpoint.access !== 'granted') return `${asked} is for people who logged in, not for API tokens or local root`
+  if (rights?.mustEnrol) return 'Set up a second factor first, POST /localUsers/me/2fa: until then nothing is granted'
+  if (rights?.endpoints?.includes(endpointId(endpoint)) === false) return `This API token is not for ${asked}`
+  return `None of your roles grants ${asked}`
 }

@@ -121,6 +121,8 @@ t.test('an API token may do what its user may, or less, and nothing of the accou
   test.equal(await asked(whole.token, 'POST', '/localUsers/users'), 403, 'not what its user may not')
   test.equal(await asked(narrow.token, 'GET', '/services'), 200)
   test.equal(await asked(narrow.token, 'GET', '/ipvsDirector/rips'), 403)
+  const denied = await anonymous('GET', '/ipvsDirector/rips', { token: narrow.token })
+  test.equal(denied.json.message, 'This API token is not for GET /ipvsDirector/rips')
   test.equal(await asked(narrow.token, 'POST', '/localUsers/users'), 403)
   for (const [method, path] of [
     ['GET', '/token'],
@@ -220,7 +222,9 @@ t.test('where everybody needs one, a session without does nothing but set it up'
   const { json } = await logIn('jane@localhost')
   test.equal(json.data.mustEnrol, true)
   const limited = caller(appliance, json.data.token)
-  test.equal((await limited('GET', '/services')).status, 403)
+  const refused = await limited('GET', '/services')
+  test.match(refused.json, { code: 'PERMISSION_DENIED', message: /Set up a second factor first/ })
+  test.equal(refused.status, 403)
   test.match((await limited('POST', '/localUsers/me/tokens', { body: { name: 'around' } })).json, {
     code: 'PERMISSION_DENIED',
   })
