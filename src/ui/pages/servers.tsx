@@ -151,12 +151,12 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
       <div class="tiles">
         {(
           [
-            [t('Sessions'), openIn(figures)],
-            [t('Per second'), newIn(figures)],
-            [t('Answers 5xx'), failedIn(figures)],
+            [t('Sessions'), openIn(figures), undefined],
+            [t('Per second'), newIn(figures), undefined],
+            [t('Answers 5xx'), failedIn(figures), t('since the last reload')],
           ] as const
-        ).map(([title, value]) => (
-          <Tile key={title} title={title} value={short(value)} />
+        ).map(([title, value, more]) => (
+          <Tile key={title} title={title} value={short(value)} more={more} />
         ))}
         <Tile title={t('Weight')} value={weight} />
       </div>

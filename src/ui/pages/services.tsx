@@ -161,6 +161,9 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
 }
 
 /** What each button of a service takes. */
+/** Figures that grow, among those of now. */
+const COUNTED: ReadonlySet<string> = new Set(['responses5xx', 'requestsDenied'])
+
 const RIGHTS = {
   layer7: {
     update: 'PUT /layer7proxy/frontends/{id}',
@@ -232,7 +235,12 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
                 [t('Connections'), 'connections'],
               ] as const)
         ).map(([title, field]) => (
-          <Tile key={field} title={title} value={short(figure?.[field])} />
+          <Tile
+            key={field}
+            title={title}
+            value={short(figure?.[field])}
+            more={COUNTED.has(field) ? t('since the last reload') : undefined}
+          />
         ))}
       </div>
       <History layer={layer} kind="frontends" id={id} name={name} />

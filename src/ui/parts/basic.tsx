@@ -112,7 +112,7 @@ export const Tile = ({
 }: {
   readonly title: string
   readonly value: ComponentChildren
-  readonly more?: string
+  readonly more?: string | undefined
 }) => (
   <div class="tile">
     <span class="tile-title">{title}</span>

@@ -318,6 +318,7 @@ export const german: Readonly<Record<string, string>> = {
   required: 'nötig',
   'restart needed': 'Neustart nötig',
   running: 'läuft',
+  'since the last reload': 'seit dem letzten Neuladen',
   serves: 'läuft',
   silenced: 'stumm',
   succeeded: 'gelungen',
