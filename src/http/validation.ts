@@ -76,10 +76,12 @@ export class Validation {
     const { rules } = this.#rules
     if (rules === undefined || typeof value !== 'object' || value === null) return []
     const { fitting, placesIn } = whatFits(value, known)
+    const told = new Set(known.map(({ field }) => field))
     return rules(fitting as never).flatMap((problem): FieldError[] => {
       const [name = '', index, ...inside] = problem.field.split('.')
       const places = placesIn.get(name)
-      if (places === undefined) return [problem]
+      // What does not fit was left out, and is not missing for that.
+      if (places === undefined) return told.has(problem.field) ? [] : [problem]
       // What is said of the whole list may be for the lack of what was left out.
       return index === undefined ? [] : [{ ...problem, field: [name, places[Number(index)], ...inside].join('.') }]
     })

@@ -128,6 +128,7 @@ export const ipGroups = [
     summary: 'Create an IP group: a subnet, and the interface on each node that carries its addresses',
     message: 'IP group stored',
     body: Body,
+    rules: (body) => groupProblems({ ...EMPTY, ...body }),
     data: CreatedId,
     handle: async (ctx, { body }) => {
       const id = newId()

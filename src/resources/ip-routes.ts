@@ -85,6 +85,8 @@ export const ipRoutes = [
     summary: 'Create a route: default, static, policy (by source) or blackhole',
     message: 'Route stored',
     body: Body,
+    rules: ({ type: kind, interface: link = '', ...body }) =>
+      kind === undefined ? [] : routeProblems({ ...EMPTY, ...body, type: kind, interface: textOf(link) }),
     data: CreatedId,
     handle: async (ctx, { params, body }) => {
       const key = newId()

@@ -181,6 +181,14 @@ t.test('INVALID_BODY: every problem of a group is named at once', async (test) =
   test.same((await call('GET', '/ipgroups')).json.data, [], 'and nothing is stored')
 })
 
+t.test('INVALID_BODY: what does not fit the schema hides nothing else', async (test) => {
+  const { call } = await fixture()
+  const refused = async (body: object) => problems(await call('POST', '/ipgroups', { body })).toSorted()
+  test.same(await refused({ networkIp: '10.0.0.1', networkMask: 24 }), ['name', 'networkIp'])
+  const unclear = { networkIp: '10.0.0.0', networkMask: 'x', gateway: '10.0.0.1' }
+  test.same(await refused(unclear), ['name', 'networkMask'], 'a gateway in a network that is not known')
+})
+
 t.test('the id of an interface of a node that is away is taken as it is sent, and a name is not', async (test) => {
   const prepare = async (state: string) => {
     const tokenKey = new Tokens(join(state, 'token-key.pem')).publicKey

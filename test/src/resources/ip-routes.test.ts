@@ -125,6 +125,22 @@ t.test('INVALID_BODY: empty strings count as absent, and all problems are named 
   test.same((await call('GET', path)).json.data, [])
 })
 
+t.test(
+  'INVALID_BODY: what does not fit the schema hides nothing else, and what was left out for it is not missed',
+  async (test) => {
+    const { call, path } = await fixture()
+    const problems = async (body: object) => fields(await call('POST', path, { body }))?.toSorted()
+    const static4 = { type: 'static', viaIp: '192.0.2.2' }
+    test.same(await problems({ ...static4, destination: '10.0.0.1/24' }), ['destination', 'name'])
+    test.same(await problems({ ...static4, destination: 7, name: 'r' }), ['destination'])
+    test.same(
+      await problems({ type: 'nonesuch', destination: '10.0.0.1/24' }),
+      ['name', 'type'],
+      'unknown without a type',
+    )
+  },
+)
+
 t.test('names are unique', async (test) => {
   const { create } = await fixture()
   const body = { type: 'blackhole', destination: '10.0.0.0/8' }
