@@ -136,6 +136,7 @@ class Importer {
       rawBack: [],
       taken: new Set(),
       ...sides,
+      leadsOn: sides.isBack && lines.some(isOfWay),
     }
     const own = new Set(lines)
     for (const line of [...defaults, ...lines]) {
@@ -181,9 +182,11 @@ class Importer {
     for (const line of lines) this.#reading.leave(line, why)
   }
 
-  #takersOf(line: Line, { front, back, isFront, isBack }: Made) {
+  #takersOf(line: Line, { front, back, isFront, isBack, leadsOn }: Made) {
     const [word = '', ...words] = line.words
-    const [forFront, forBack] = [isFront ? FRONTEND.get(word) : undefined, isBack ? BACKEND.get(word) : undefined]
+    // What is done to all answers of a listen is done to those of other backends as well: its frontend does it.
+    const isOfBack = isBack && !(leadsOn && word === 'http-response')
+    const [forFront, forBack] = [isFront ? FRONTEND.get(word) : undefined, isOfBack ? BACKEND.get(word) : undefined]
     return [
       ...(forFront === undefined ? [] : [() => forFront(front, words, line, this.#reading)]),
       ...(forBack === undefined ? [] : [() => forBack(back, words, line, this.#reading)]),
@@ -294,6 +297,8 @@ function namedBy(frontend: Json): readonly unknown[] {
 
 const isOfStats = ({ words: [word] }: Line) => word === 'stats'
 
+const isOfWay = ({ words: [word = ''] }: Line) => word === 'use_backend' || word === 'default_backend'
+
 /** A section that shows statistics, or nothing. */
 const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): boolean =>
   servers.length === 0 &&
@@ -306,6 +311,8 @@ interface Made extends Record<'isFront' | 'isBack', boolean> {
   readonly back: BackendDraft
   readonly rawFront: string[]
   readonly rawBack: string[]
+  /** It is a listen, and other backends answer some of its requests. */
+  readonly leadsOn: boolean
   /** Lines that are in it. */
   readonly taken: Set<Line>
 }

@@ -384,6 +384,22 @@ t.test('raw lines of listen are where HAProxy heeds them', async (test) => {
   })
 })
 
+t.test('headers of the answers of listen are those of all backends that it leads to', async (test) => {
+  const importOf = async (...lines: readonly string[]) => {
+    const header = ['http-response set-header X-Frame-Options DENY', 'http-response del-header Server']
+    const text = ['listen web', 'mode http', 'bind *:80', ...header, ...lines, 'server a 10.0.0.1:80', 'backend files']
+    const { document } = await importHaproxyCfg(`${text.join('\n')}\nserver f 10.0.0.2:80\n`)
+    return document
+  }
+  const { l7Raw, l7Backends: apart } = await importOf('use_backend files if { path_beg /files }')
+  const lines = ['http-response set-header X-Frame-Options "DENY"', 'http-response del-header Server']
+  test.match(l7Raw, { frontends: [{ id: 'web', lines }], backends: undefined })
+  test.notMatch(apart, { web: { rules: [{}] } }, 'a header that is added is added once')
+  const { l7Raw: none, l7Backends: alone } = await importOf()
+  test.equal(none, undefined)
+  test.match(alone, { web: { rules: [{}, {}] } })
+})
+
 t.test('a table without expire is told of, and default_backend comes before servers of one’s own', async (test) => {
   const { document, remarks } = await importHaproxyCfg(
     'listen l\n bind *:1\n stick-table type ip size 1m\n stick on src\n default_backend b\n server s 10.0.0.1:80\nbackend b\n server s 10.0.0.1:80\n',
