@@ -92,9 +92,18 @@ export const OWN_WORDS = [
 export const inOwnWords = (said: string): string =>
   OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), said)
 
-function told({ message, code, errors }: Refused): string {
+function told({ message, code, errors, data }: Refused): string {
   const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
-  return inOwnWords(`${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}`)
+  const said = outputsIn(data).map((line) => `\n  ${line}`)
+  return inOwnWords(`${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}${said.join('')}`)
+}
+
+/** Lines of what a step of an apply ended with where it failed: why it did, its program alone may know. */
+function outputsIn(data: unknown): readonly string[] {
+  const { nodes }: { readonly nodes?: unknown } = Object(data)
+  const failed = (Array.isArray(nodes) ? nodes : []).filter((node) => Reflect.get(Object(node), 'ok') === false)
+  const text = failed.map((node) => String(Reflect.get(Object(node), 'output') ?? '')).join('\n')
+  return text.split('\n').filter((line) => line.trim() !== '')
 }
 
 /** Who is asked: `fingerprint` is the one certificate that is taken, undefined for one that is generally trusted. */

@@ -59,6 +59,19 @@ t.test('refusals and dead ends are one line each', async (test) => {
   await test.rejects(garbled.ask('PUT', '/services/apply'), { message: /may be done: look before you repeat it$/ })
 })
 
+t.test('what a step of an apply ended with is said below the refusal', async (test) => {
+  const nodes = [
+    { ok: true, output: 'well' },
+    { ok: false, step: 'reload HAProxy', output: '[NOTICE] loading\n[ALERT] no such address\n' },
+    { ok: false, step: 'ask the node', output: '' },
+  ]
+  const refusing = await server(test, (_request, response) =>
+    response.writeHead(502).end(JSON.stringify({ message: 'undone', code: 'APPLY_PARTIAL', data: { nodes } })),
+  )
+  const message = 'undone (APPLY_PARTIAL)\n  [NOTICE] loading\n  [ALERT] no such address'
+  await test.rejects(refusing.ask('PUT', '/services/apply'), { message })
+})
+
 t.test('an answer that breaks off is nobody’s answer', async (test) => {
   const breaking = await server(test, (_request, response) => {
     response.writeHead(200, { 'content-length': 100 }).write('{"message": "half', () => response.socket?.destroy())
