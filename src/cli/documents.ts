@@ -120,7 +120,8 @@ function entriesOf(
 
 /** As YAML that is read as the same again: broken into lines where its texts are, and nowhere else. */
 export function written(value: unknown): string {
-  const document = new YamlDocument(value)
+  // Other readers, Ansible for one, take `no` for false and 1_000 for a number unless it is in quotes.
+  const document = new YamlDocument(value, { compat: 'yaml-1.1' })
   visit(document, {
     Scalar(_key, node) {
       // As a block, its first lines would be taken for how far it is indented.

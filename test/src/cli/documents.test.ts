@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { parse } from 'yaml'
 import { readDocuments, written } from '../../../src/cli/documents.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
@@ -174,6 +175,14 @@ t.test('whatever a text holds, it is written as what it is read as', (test) => {
     { numRuns: 2000, examples: [' \n', '\n \n', '\t\n \nx', ` \n${'a'.repeat(50)}\n \nb\r`].map((one) => [one]) },
   )
   test.equal(written({ script: '#!/bin/sh\n\nexit 0\n' }), 'script: |\n  #!/bin/sh\n\n  exit 0\n', 'as people write it')
+  test.end()
+})
+
+t.test('what is written is read as the same by readers of YAML 1.1, as Ansible is', (test) => {
+  const texts = ['yes', 'No', 'on', 'off', 'y', '12:30:45', '1_000', '0777', '2026-11-29', '=', '<<', '1e3', 'NO']
+  const value = { list: texts, names: Object.fromEntries(texts.map((text) => [text, text])) }
+  test.same(parse(written(value), { version: '1.1' }), value)
+  test.equal(written({ name: 'web1', ip: '10.0.0.1' }), 'name: web1\nip: 10.0.0.1\n', 'and no quotes without need')
   test.end()
 })
 
