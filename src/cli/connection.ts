@@ -81,6 +81,8 @@ export const OWN_WORDS = [
   ['DELETE /services/pending?mine=true', 'fulcrum discard --mine'],
   ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
   ['see GET /services/pending', 'see fulcrum pending'],
+  ['PUT /services/apply/confirm keeps', 'fulcrum confirm keeps'],
+  ['PUT /services/apply/revert takes', 'fulcrum revert takes'],
   [
     'delete some with DELETE /backup/{filename}',
     'delete some of fulcrum backup list with fulcrum api DELETE /backup/FILE',

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn } from '../command.ts'
-import { type Connection, inOwnWords } from '../connection.ts'
+import { type Connection, inOwnWords, Refusal } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
@@ -189,6 +189,7 @@ export async function applyFile(
     throw new Failure(`what ${planned} would do is something else by now: make the plan again, and look at it`)
   if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
   if (found.changes.length === 0) {
+    await refuseWaiting(connection)
     if (options.json === true) run.json({ changed: false })
     return
   }
@@ -200,6 +201,24 @@ export async function applyFile(
     body: terms,
   })
   tellApplied(run, applied, options)
+}
+
+/** Whoever reads that nothing would change takes it for lasting: what waits for its confirmation is taken back yet. */
+async function refuseWaiting(connection: Connection): Promise<void> {
+  const path = '/services/apply'
+  const asked = connection.get<{ readonly state: string; readonly revision: number; readonly secondsLeft: number }>(
+    path,
+  )
+  // Who may apply documents need not be one who may ask for this.
+  const found = await asked.catch((error: unknown) => {
+    if (error instanceof Refusal && error.code === 'PERMISSION_DENIED') return undefined
+    throw error
+  })
+  if (found?.state !== 'waiting') return
+  const { revision, secondsLeft } = found
+  throw new Failure(
+    `Revision ${revision} is what the document says, and is taken back in ${secondsLeft} s unless you say: fulcrum confirm`,
+  )
 }
 
 /** Their texts name ids, which what is made gets anew with each plan. */

@@ -114,6 +114,7 @@ t.test('refusals name options of this program, not parameters of the API', async
     'config/cut-refusal',
     'config/chosen-changes',
     'config/discard',
+    'config/waiting',
     'backup/backups',
     'resources/backups',
   ]
