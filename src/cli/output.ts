@@ -86,13 +86,24 @@ export function table(rows: readonly Row[], columns: readonly string[], width: n
 
 const BARS = '▁▂▃▄▅▆▇█'
 
-/** One bar a value; a gap for one that is not known. */
-export function sparkline(values: readonly (number | null)[]): string {
-  const known = values.filter((value) => value !== null)
-  const highest = Math.max(...known, 0)
-  return values
+/** One bar a value, or the mean of several where there are more than `bars`; a gap for what is not known. */
+export function sparkline(values: readonly (number | null)[], bars = values.length): string {
+  const shown = values.length <= bars ? values : means(values, bars)
+  const highest = Math.max(...shown.map(Number), 0)
+  return shown
     .map((value) => (value === null ? ' ' : (BARS[highest === 0 ? 0 : Math.round((value / highest) * 7)] ?? '')))
     .join('')
+}
+
+function means(values: readonly (number | null)[], parts: number): readonly (number | null)[] {
+  const start = (part: number) => Math.floor((part * values.length) / parts)
+  return Array.from({ length: parts }, (_, part) => meanOf(values.slice(start(part), start(part + 1))))
+}
+
+/** Of what is known; null where nothing is. */
+export function meanOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length
 }
 
 const UNITS = ['', 'k', 'M', 'G', 'T', 'P'] as const

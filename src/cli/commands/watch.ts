@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { CLEAR, coloured, printable, short, sparkline, table } from '../output.ts'
+import { CLEAR, coloured, meanOf, printable, short, sparkline, table } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { recordIfNamed } from './records.ts'
 
@@ -179,12 +179,11 @@ async function history(
   }
   const rows = found.metrics.map((metric) => {
     const values = series[metric] ?? []
-    const known = values.filter((value) => value !== null)
     const most = (highest?.series[metric] ?? []).filter((value) => value !== null)
     return {
       metric,
-      [`last ${since}`]: sparkline(values),
-      mean: short(known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length),
+      [`last ${since}`]: sparkline(values, width),
+      mean: short(meanOf(values)),
       most: short(most.length === 0 ? null : Math.max(...most)),
     }
   })

@@ -46,6 +46,8 @@ t.test('figures are short', (test) => {
   test.same([5, 90, 7200, 200_000].map(span), ['5 s', '2 min', '2 h', '2 d'])
   test.equal(sparkline([0, null, 7, 14]), '▁ ▅█')
   test.equal(sparkline([0, 0]), '▁▁')
+  test.equal(sparkline([0, 0, null, null, 8, null, 2, 2], 4), '▁ █▃', 'several values a bar where there are too many')
+  test.equal(sparkline([1, 2, 3, 4, 5], 3), '▃▅█')
   test.same(
     [coloured({ hasColour: false }, 'red', 'x'), coloured({ hasColour: true }, 'red', 'x')],
     ['x', '\u001b[31mx\u001b[0m'],
