@@ -169,6 +169,11 @@ function tidy({ match, ...condition }: Condition & { readonly match: string }): 
   return { ...condition, values, ...(match === 'is' || match === 'there' ? {} : { match }) }
 }
 
+/** Whether the line compares the host of a request with one that has a port. */
+export const asksForPort = (words: readonly string[]): boolean =>
+  words.some((word) => /^(?:req[._])?hdr(?:_\w+)?\(host(?:,1)?\)$/i.test(word)) &&
+  words.some((word) => /^[a-z0-9.-]+:\d+$/i.test(word))
+
 /** Named ACLs: several lines of one name are told apart by `or`. */
 export type Acls = ReadonlyMap<string, readonly Condition[]>
 

@@ -1,5 +1,6 @@
 import { pace } from '../base/turns.ts'
 import { BACKEND, BackendDraft, backendOf, checkedAtLines, type Server } from './backend.ts'
+import { asksForPort } from './conditions.ts'
 import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
@@ -150,6 +151,8 @@ class Importer {
   #take(line: Line, isOwn: boolean, made: Made): void {
     if (!isOwn && this.#shared.has(line)) return
     const why = takenBy(this.#takersOf(line, made))
+    if (why === undefined && asksForPort(line.words))
+      this.#reading.remark(line, 'a host of a rule has no port: requests to any port match')
     const raw = why === undefined ? undefined : rawOf(line)
     // What defaults say for the other kind of proxy is no matter here.
     if (why !== undefined && raw === undefined && !isOwn && isOfOther(line, made)) return

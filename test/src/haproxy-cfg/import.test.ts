@@ -400,6 +400,22 @@ t.test('headers of the answers of listen are those of all backends that it leads
   test.match(alone, { web: { rules: [{}, {}] } })
 })
 
+t.test('a port of a host, which no rule looks at, is told', async (test) => {
+  const lines = [
+    'acl admin hdr(host) -i admin.test:8443 admin.test',
+    'use_backend b if admin { hdr(X-A) a:1 }',
+    'use_backend b if { req.hdr_end(Host) -i .test:8443 }',
+    'use_backend b if { hdr(host) -i shop.test }',
+  ]
+  const text = `frontend f\nmode http\nbind *:80\n${lines.join('\n')}\nbackend b\nserver s 10.0.0.1:80\n`
+  const { remarks } = await importHaproxyCfg(text)
+  const why = 'a host of a rule has no port: requests to any port match'
+  test.match(
+    remarks.filter((remark) => remark.why === why).map(({ line }) => line),
+    [4, 6],
+  )
+})
+
 t.test('a table without expire is told of, and default_backend comes before servers of one’s own', async (test) => {
   const { document, remarks } = await importHaproxyCfg(
     'listen l\n bind *:1\n stick-table type ip size 1m\n stick on src\n default_backend b\n server s 10.0.0.1:80\nbackend b\n server s 10.0.0.1:80\n',
