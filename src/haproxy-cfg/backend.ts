@@ -27,6 +27,8 @@ export class BackendDraft {
   /** What default-server says, which each server begins with. */
   defaults: ServerOptions = { verify: '', check: {}, checkedAt: {}, member: {}, isHalted: false, isChecked: false }
   mode = 'tcp'
+  cookieName: string | undefined
+  httpReuse: string | undefined
   stickFor = STICK_S
   stickTable: Line | undefined
   sticks = false
@@ -34,6 +36,8 @@ export class BackendDraft {
   readonly checks: Line[] = []
   /** What says that X-Forwarded-For is added. */
   forwardFor: Line | undefined
+  /** What means something in mode http alone. */
+  readonly ofHttp: Line[] = []
 }
 
 type Take = (draft: BackendDraft, words: readonly string[], line: Line, reading: Reading) => void
@@ -61,12 +65,16 @@ const TAKEN: Readonly<Record<string, Take>> = {
     httpCheck(draft, words)
     draft.checks.push(line)
   },
-  'http-response': (draft, words) => response(draft, words),
+  'http-response': (draft, words, line) => {
+    response(draft, words)
+    draft.ofHttp.push(line)
+  },
   cookie: (draft, [name = '', ...options], line, reading) => {
     if (!options.includes('insert')) refuse('only a cookie that is inserted has a counterpart')
     const strange = options.find((option) => !COOKIE.has(option))
     if (strange !== undefined) refuse(`the option ${strange} of a cookie has no counterpart`)
-    draft.fields['persistence'] = { type: 'cookie', cookieName: name }
+    draft.cookieName = name
+    draft.ofHttp.push(line)
     reading.remark(line, 'servers get cookie values of their own: clients are balanced anew, once')
   },
   'stick-table': (draft, words, line, reading) => {
@@ -80,8 +88,9 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (words.join(' ') !== 'on src') refuse('only stick on src has a counterpart')
     draft.sticks = true
   },
-  'http-reuse': (draft, [how = '']) => {
-    draft.fields['httpReuse'] = REUSES.has(how) ? how : refuse(`http-reuse ${how} has no counterpart`)
+  'http-reuse': (draft, [how = ''], line) => {
+    draft.httpReuse = REUSES.has(how) ? how : refuse(`http-reuse ${how} has no counterpart`)
+    draft.ofHttp.push(line)
   },
   'default-server': (draft, words, line, reading) => {
     draft.defaults = serverOptions(draft.defaults, words, line, reading)
@@ -263,6 +272,8 @@ export function backendOf({
   timeouts,
   check,
   servers,
+  cookieName,
+  httpReuse,
   rules,
   sticks,
   stickFor,
@@ -270,12 +281,17 @@ export function backendOf({
   const { interval, rise, fall, ...asked } = check
   const pace = Object.fromEntries(Object.entries({ interval, rise, fall }).filter(([, value]) => value !== undefined))
   const healthCheck = servers.some(({ isChecked }) => isChecked) ? { type: 'tcp', ...asked, ...pace } : { type: 'none' }
+  const ofHttp = {
+    ...(httpReuse === undefined ? {} : { httpReuse }),
+    ...(cookieName === undefined ? {} : { persistence: { type: 'cookie', cookieName } }),
+    ...(rules.length === 0 ? {} : { rules }),
+  }
   return {
     mode,
     ...fields,
+    ...(mode === 'http' ? ofHttp : {}),
     ...(sticks ? { persistence: { type: 'ip', timeout: stickFor } } : {}),
     healthCheck,
-    ...(rules.length === 0 ? {} : { rules }),
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
   }
 }

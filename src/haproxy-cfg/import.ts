@@ -172,6 +172,7 @@ class Importer {
     }
     if (this.#hasTwin(name, made)) return this.#leaveAll(lines, `there is another one called ${name}`)
     if (isBack) this.#backend(name, back, rawBack)
+    if (isBack && back.mode === 'tcp') this.#leaveHttp(back.ofHttp, new Set(lines), made.taken)
     const isThere = !isFront || this.#frontend(name, lines, made)
     if (isThere || isBack) for (const line of made.taken) this.#used.add(line)
     return undefined

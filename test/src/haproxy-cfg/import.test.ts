@@ -400,6 +400,31 @@ t.test('headers of the answers of listen are those of all backends that it leads
   test.match(alone, { web: { rules: [{}, {}] } })
 })
 
+t.test(
+  'what defaults say of HTTP is not for backends without it, and what they say themselves is told',
+  async (test) => {
+    const http = ['cookie APP insert indirect nocache', 'http-reuse never']
+    const db = [
+      'listen db',
+      'mode tcp',
+      'bind 127.0.0.1:3306',
+      'http-response del-header Server',
+      'server d 10.0.0.3:3306',
+    ]
+    const web = ['listen web', 'bind 127.0.0.1:80', 'server w 10.0.0.1:80']
+    const site = ['defaults', 'mode http', ...http, ...web, ...db].join('\n')
+    const { document, remarks } = await importHaproxyCfg(site)
+    const { call } = await borrow()
+    test.equal((await call('POST', '/config/plan', { body: { document } })).status, 200)
+    test.match(document['l7Backends'], { web: { persistence: { type: 'cookie' }, httpReuse: 'never' } })
+    const why = 'it means something in mode http alone'
+    test.match(
+      remarks.filter((remark) => remark.why === why),
+      [{ text: 'http-response del-header Server' }],
+    )
+  },
+)
+
 t.test('a port of a host, which no rule looks at, is told', async (test) => {
   const lines = [
     'acl admin hdr(host) -i admin.test:8443 admin.test',
