@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { logIn, noBrowser, openedPage, turn } from '../fixtures/browser.ts'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
@@ -153,11 +153,6 @@ t.test(
     test.same(faults, [])
   },
 )
-
-/** As the browser does it when somebody goes to another tab, or comes back. */
-const turn = (page: Page, isHidden: boolean) =>
-  page.evaluate(`Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true })
-    document.dispatchEvent(new Event('visibilitychange'))`)
 
 t.test('a page behind another tab asks for nothing after a minute', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { logIn, noBrowser, openedPage, turn } from '../fixtures/browser.ts'
 import { daemonFixture, until } from '../fixtures/daemon.ts'
 import { hang } from '../fixtures/hang.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
@@ -178,6 +178,15 @@ t.test('what is searched for is what is followed; a filter is for backends, too'
   await page.fill('[placeholder="5xx"]', '5xx')
   await page.click('.filters button')
   await next
+  const left = page.waitForEvent('requestfailed', (one) => one.url().includes('/logs/stream?'))
+  await turn(page, true)
+  const other = await page.context().newPage()
+  await other.goto(page.url())
+  await left
+  await other.close()
+  const again = followed('status=5xx')
+  await turn(page, false)
+  await again
   await page.fill('[placeholder="5xx"]', 'many')
   await page.click('.filters button')
   await page.waitForSelector('main .problem')

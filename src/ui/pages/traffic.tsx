@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
 import { self } from '../core/live.ts'
+import { isSeen } from '../core/seen.ts'
 import { number, t } from '../core/text.ts'
 import { Badge, Button, Card, Empty, PageHead, Problem, type Tone, When } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
@@ -124,6 +125,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     }
   }
   useEffect(() => {
+    if (!isSeen.value) return undefined
     void search()
     if (!isLive.value) return undefined
     return follow(`/${self()}/layer7proxy/logs/stream`, {
@@ -138,7 +140,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
       // The search says why.
       onRefused: () => (isLive.value = false),
     })
-  }, [isLive.value, searches.value, frontendId])
+  }, [isLive.value, isSeen.value, searches.value, frontendId])
   const input = (label: string, value: typeof path, hint: string) => (
     <label class="field narrow">
       {label}
