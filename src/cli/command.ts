@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { secondsOf } from '../base/durations.ts'
-import { Connection, inOwnWords } from './connection.ts'
+import { Connection, inOwnWords, Refusal } from './connection.ts'
 import { type Context, Contexts } from './contexts.ts'
 import { Failure } from './failure.ts'
 import { printable } from './output.ts'
@@ -119,4 +119,10 @@ export function secondsIn(text: string): number {
   const seconds = secondsOf(text)
   if (seconds === undefined) throw new Failure(`${text} is no duration: say 90s, 5m, 2h or 7d`)
   return seconds
+}
+
+/** Of what helps where it is granted, and is no condition of the command. */
+export function undefinedIfDenied(error: unknown): undefined {
+  if (error instanceof Refusal && error.code === 'PERMISSION_DENIED') return undefined
+  throw error
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
-import { collect, type Common, optionsOf, readText, type Run, secondsIn } from '../command.ts'
-import { type Connection, inOwnWords, Refusal } from '../connection.ts'
+import { collect, type Common, optionsOf, readText, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
+import { type Connection, inOwnWords } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
@@ -210,10 +210,7 @@ async function refuseWaiting(connection: Connection): Promise<void> {
     path,
   )
   // Who may apply documents need not be one who may ask for this.
-  const found = await asked.catch((error: unknown) => {
-    if (error instanceof Refusal && error.code === 'PERMISSION_DENIED') return undefined
-    throw error
-  })
+  const found = await asked.catch(undefinedIfDenied)
   if (found?.state !== 'waiting') return
   const { revision, secondsLeft } = found
   throw new Failure(

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { type Change, type Changes, tell } from '../changes.ts'
-import { collect, type Common, countIn, optionsOf, type Run, secondsIn } from '../command.ts'
-import { inOwnWords } from '../connection.ts'
+import { collect, type Common, countIn, optionsOf, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
+import { type Connection, inOwnWords } from '../connection.ts'
 import { socketPathOf } from '../contexts.ts'
 import { Failure } from '../failure.ts'
 import { printable, span, table } from '../output.ts'
@@ -118,8 +118,10 @@ async function pending(run: Run, { isWide = false, ...common }: Common & { reado
 
 async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   const connection = run.connect(options)
+  const user = options.mine === true ? await whoAsks(run, options) : undefined
+  if (options.mine === true && user === undefined) return applyOwn(run, connection, options)
   const all = await connection.get<Pending>('/services/pending', options.wide === true ? { render: 'true' } : {})
-  const found = chosenOf(all, options, options.mine === true ? await whoAsks(run, options) : undefined)
+  const found = chosenOf(all, options, user)
   if (found.changes.length === 0) {
     if (options.json === true) run.json({ changed: false })
     else
@@ -135,6 +137,14 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   const applied =
     options.yes === true ? await apply(false) : await applyWarned(run, (isFirst) => apply(areShown || !isFirst))
   tellApplied(run, applied, options)
+}
+
+/** Whose an API token is, the daemon knows and does not tell: it finds what is to go live, and nobody sees it before. */
+async function applyOwn(run: Run, connection: Connection, options: ApplyAll): Promise<void> {
+  await run.agree('Apply what nobody but the user of this token has changed?', options.yes)
+  const apply = (isFirst: boolean) =>
+    connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, !isFirst), mine: true } })
+  tellApplied(run, options.yes === true ? await apply(true) : await applyWarned(run, apply), options)
 }
 
 /** What of the pending changes is to go live. */
@@ -153,12 +163,13 @@ function refuseStrange({ changes }: Pending, ids: readonly string[]): void {
   if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
 }
 
-/** E-mail of who asks. */
-async function whoAsks(run: Run, common: Common): Promise<string> {
+/** E-mail of who asks; undefined where an API token does. */
+async function whoAsks(run: Run, common: Common): Promise<string | undefined> {
   const { user, token, url } = run.contextOf(common)
   if (user !== '') return user
   if (token === undefined && socketPathOf(url) !== undefined) return LOCAL_ROOT
-  return (await run.connect(common).get<{ readonly email: string }>('/localUsers/me')).email
+  const asked = run.connect(common).get<{ readonly email: string }>('/localUsers/me')
+  return asked.then(({ email }) => email, undefinedIfDenied)
 }
 
 /** Whether nobody else has had a hand in it. */

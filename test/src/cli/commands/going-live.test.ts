@@ -38,6 +38,17 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   )
 })
 
+t.test('a pipeline with an API token applies what is of its user alone', async (test) => {
+  const { run, call, url, fingerprint } = await fixture(test)
+  const { token } = (await call('POST', '/localUsers/me/tokens', { body: { name: 'ci' } })).json.data
+  const env = { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint }
+  test.match(await run('apply --mine -y', { env }), { exit: 0, out: /no pending change is yours alone/ })
+  await call('POST', '/ipvsDirector/rips', { body: { name: 'own', ip: '192.0.2.9', port: 80 } })
+  test.match(await run('apply --mine', { env }), { exit: 1, err: /say --yes/ })
+  test.match(await run('apply --mine -y', { env }), { exit: 0, out: /Revision \d+ runs/ })
+  test.equal((await run('pending')).out, 'Nothing is pending.\n')
+})
+
 t.test('options of one way to apply are refused with another one, before anything is asked', async (test) => {
   const { run } = await fixture(test)
   for (const [line, said] of [
