@@ -133,6 +133,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
         less: { fulcrum_config: { document } },
         pruned: { fulcrum_config: { document, prune: true, refuse_warnings: true }, diff: true },
         waiting: { fulcrum_config: { document: tried, confirm_within: 600, confirm: false } },
+        waitingStill: { fulcrum_config: { document: tried } },
         meanwhile: { fulcrum_server: { name: 'raw1', state: 'drained', busy_timeout: 0 } },
         pending: { fulcrum_info: { path: '/services/pending', query: { render: true } } },
         otherReverted: { fulcrum_config: { state: 'reverted', revision: 1 } },
@@ -170,6 +171,8 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.less, { changed: false }, 'nothing is deleted without prune')
     test.match(results.pruned, { changed: true, diff: [{ before: { name: 'web3', weight: 50 }, after: '' }] })
     test.match(results.waiting, { changed: true, confirm_by: /^\d{4}-/ })
+    const taken = /^Revision \d+ of admin@localhost, which runs, is taken back at \d{4}-.* unless it is confirmed$/
+    test.match(results.waitingStill, { changed: false, warnings: [taken] }, 'it does not last')
     test.match(results.meanwhile, { failed: true, code: 'APPLY_IN_PROGRESS' })
     test.match(results.pending.data, { count: 0, files: [] }, 'what could not be applied is taken back')
     test.match(results.otherReverted, { changed: false, revision: results.waiting.revision })

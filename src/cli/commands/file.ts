@@ -203,18 +203,22 @@ export async function applyFile(
   tellApplied(run, applied, options)
 }
 
+interface Waiting {
+  readonly state: string
+  readonly revision: number
+  readonly by: string
+  readonly secondsLeft: number
+}
+
 /** Whoever reads that nothing would change takes it for lasting: what waits for its confirmation is taken back yet. */
 async function refuseWaiting(connection: Connection): Promise<void> {
   const path = '/services/apply'
-  const asked = connection.get<{ readonly state: string; readonly revision: number; readonly secondsLeft: number }>(
-    path,
-  )
   // Who may apply documents need not be one who may ask for this.
-  const found = await asked.catch(undefinedIfDenied)
+  const found = await connection.get<Waiting>(path).catch(undefinedIfDenied)
   if (found?.state !== 'waiting') return
-  const { revision, secondsLeft } = found
+  const { revision, by, secondsLeft } = found
   throw new Failure(
-    `Revision ${revision} is what the document says, and is taken back in ${secondsLeft} s unless you say: fulcrum confirm`,
+    `Revision ${revision} of ${by}, which runs, is what the document says, and is taken back in ${secondsLeft} s unless you say: fulcrum confirm`,
   )
 }
 

@@ -228,6 +228,8 @@ def _apply(module, api, document):
             raise Refused(409, _warned(plan["warnings"]))
         if module.check_mode or not plan["changes"]:
             _tell(module, plan["warnings"])
+            if not plan["changes"]:
+                _tell_waiting(module, api)
             return result
         try:
             return dict(result, **_make_running(module, api, plan))
@@ -285,6 +287,20 @@ def _make_running(module, api, plan):
         where = (applied["revision"], applied["confirmBy"])
         raise Failure("Revision %d was applied and not confirmed, and is taken back at %s: " % where + str(failure))
     return made
+
+
+def _tell_waiting(module, api):
+    """What the document says may be taken back yet, as when a play ended before it was confirmed."""
+    try:
+        found = api.get("/services/apply")
+    except Refused as refused:
+        # Whoever may apply need not be one who may ask for this.
+        if refused.code != "PERMISSION_DENIED":
+            raise
+        return
+    if found["state"] == "waiting":
+        told = "Revision %d of %s, which runs, is taken back at %s unless it is confirmed"
+        module.warn(told % (found["revision"], found["by"], found["confirmBy"]))
 
 
 def _decide(module, api):

@@ -35,7 +35,7 @@ t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is'
   })
   test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
   const waiting =
-    /^fulcrum: Revision \d+ is what the document says, and is taken back in \d\d s unless you say: fulcrum confirm\n$/
+    /^fulcrum: Revision \d+ of admin@localhost, which runs, is what the document says, and is taken back in \d\d s unless you say: fulcrum confirm\n$/
   test.match(await run(['apply', '-f', file]), { exit: 1, err: waiting }, 'it does not last')
   test.match((await run('confirm')).out, /Revision \d+ is kept/)
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'the shop' }])
