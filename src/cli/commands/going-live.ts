@@ -139,7 +139,7 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   tellApplied(run, applied, options)
 }
 
-/** Whose an API token is, the daemon knows and does not tell: it finds what is to go live, and nobody sees it before. */
+/** Whose an API token is, the daemon alone knows: it finds what is to go live, and nobody sees it before. */
 async function applyOwn(run: Run, connection: Connection, options: ApplyAll): Promise<void> {
   await run.agree('Apply what nobody but the user of this token has changed?', options.yes)
   const apply = (isFirst: boolean) =>
