@@ -8,7 +8,7 @@ import type { User } from '../model/access.ts'
 import { configView } from '../config/views.ts'
 import type { Passwords } from './password.ts'
 
-/** Names the administrator whose made-up password nobody has seen yet. */
+/** Names the administrator whom nobody has been told of yet, as no start has come so far. */
 const UNSEEN_KEY = 'unseenAdministrator'
 
 export interface FirstAdministrator {
@@ -20,8 +20,9 @@ export interface FirstAdministrator {
 
 /**
  * Writes what an empty installation needs straight into running: the default roles (also after an upgrade that brings
- * new ones) and, when there is no user at all, the first administrator. A made-up password that was never shown,
- * because that start failed, is replaced by a new one. Call `passwordWasShown` afterwards.
+ * new ones) and, when there is no user at all, the first administrator. After a start that failed, as on a port that is
+ * taken, the next one is the first again, with the password that it is given, or a new one that is made up. Call
+ * `passwordWasShown` afterwards.
  */
 export async function prepareAccess(
   store: ConfigStore,
@@ -47,7 +48,7 @@ export async function prepareAccess(
     const passwordHash = await passwords.hash(first.password ?? oneTimePassword ?? '')
     const user = unseen ?? administratorRecord(first.email)
     administrator = { id: user.id, email: user.email, oneTimePassword }
-    await store.putMeta(UNSEEN_KEY, oneTimePassword === undefined ? null : user.id)
+    await store.putMeta(UNSEEN_KEY, user.id)
     add('users', { ...user, passwordHash })
   }
   if (changes.length > 0) {

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { ADMINISTRATOR, endpointId } from '../../../src/api/access.ts'
 import { type Endpoint, endpoint } from '../../../src/api/endpoint.ts'
 import { AccessControl } from '../../../src/auth/access.ts'
+import { passwordWasShown } from '../../../src/auth/first-start.ts'
 import type { Amend } from '../../../src/auth/login.ts'
 import { configView, recordChange } from '../../../src/config/views.ts'
 import type { Draft } from '../../../src/config/draft.ts'
@@ -36,7 +37,12 @@ async function fixture(test: Test, endpoints = table) {
     const at = { id, revision: 0, actor: 'test', endpoint: 'test', at: '' }
     await access.onPromoted([recordChange({ ...at, ...key, before, after })])
   }
-  const open = () => AccessControl.open({ ...parts, stateFolder, external, amend })
+  /** A start that comes so far that somebody is told of the administrator. */
+  const open = async () => {
+    const opened = await AccessControl.open({ ...parts, stateFolder, external, amend })
+    await passwordWasShown(store)
+    return opened
+  }
   const access: AccessControl = await open()
   /** Stages and applies, as the engine does it. */
   const change = async (work: (draft: Draft) => void) => {

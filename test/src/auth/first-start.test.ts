@@ -58,6 +58,16 @@ t.test('a password that nobody saw is replaced, for the same administrator, unti
   test.same(checkConfig(store), [])
 })
 
+t.test('a start that failed is no first one: what the next one is told counts', async (test) => {
+  const { prepare, users, passwords, store } = fixture(test)
+  const failed = await prepare('admin@localhost', 'a mistyped password')
+  const first = await prepare('admin@localhost', 'a given password')
+  test.match(first, { id: failed?.id, oneTimePassword: undefined })
+  test.ok(await passwords.verify(users()[0]?.passwordHash, 'a given password'))
+  await passwordWasShown(store)
+  test.equal(await prepare('admin@localhost', 'another password'), undefined)
+})
+
 t.test('a later start changes nothing, whatever it is told', async (test) => {
   const { prepare, store, users } = fixture(test)
   await prepare()
