@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../fixtures/daemon.ts'
 import { endFault, type Play } from './life-cast.ts'
 import { fill, haproxyPids, untilServed } from './life-world.ts'
 
@@ -15,12 +16,18 @@ async function restarted(play: Play): Promise<void> {
   await daemon.login()
 }
 
-/** The worker is sent a signal, and traffic is waited for. */
+/** The process is sent a signal, and traffic of another one is waited for. */
 async function struck(play: Play, whom: 'master' | 'worker', signal: NodeJS.Signals): Promise<boolean> {
   const pids = await haproxyPids(play.world).catch(() => undefined)
   const pid = pids?.[whom] ?? 0
   if (pid <= 0) return false
   process.kill(pid, signal)
+  const isAnother = async () => {
+    const now = await haproxyPids(play.world).catch(() => undefined)
+    return now !== undefined && now[whom] > 0 && now[whom] !== pid
+  }
+  // On a busy machine a process that is killed, and its worker, may serve for a moment yet.
+  await until('another HAProxy', isAnother, Boolean, OUTAGE_MS_MAX)
   await untilServed(play.world, OUTAGE_MS_MAX)
   return true
 }
