@@ -83,15 +83,17 @@ export class Histories {
     return this.#givingWay !== undefined
   }
 
+  /** Who has removed the other one has chosen, too. */
   get parted(): PartedHistories | undefined {
-    return this.#parted
+    const parted = this.#parted
+    return parted !== undefined && this.#parts.members.get(parted.nodeId) !== undefined ? parted : undefined
   }
 
   /** Neither history grows while a person has to choose; people can log in. */
   admit(entry: Entry): void {
     if (!isConfiguration(entry)) return
     if (this.givesWay) throw refused('it takes over what other nodes have')
-    if (this.#parted !== undefined) throw refused('both nodes have taken over; PUT /cluster/resolve says which stays')
+    if (this.parted !== undefined) throw refused('both nodes have taken over; PUT /cluster/resolve says which stays')
   }
 
   /**
@@ -126,26 +128,40 @@ export class Histories {
   /**
    * A person has chosen.
    *
-   * @throws {ApiError} NOT_FOUND, INVALID_BODY, NODE_UNREACHABLE.
+   * @throws {ApiError} NOT_FOUND, INVALID_BODY, NODE_UNREACHABLE, IN_USE.
    */
   async resolve(keep: string): Promise<void> {
     const { own, members } = this.#parts
-    const parted = this.#parted
-    if (parted === undefined)
+    const { parted } = this
+    const other = parted && members.get(parted.nodeId)
+    if (parted === undefined || other === undefined)
       throw new ApiError('NOT_FOUND', 'This cluster has one history, so there is none to choose')
-    if (keep === parted.nodeId) return await this.#giveWay(parted.since, 'an operator has chosen the other one')
+    if (keep === other.id) return await this.#giveWayTo(other, parted.since)
     if (keep !== own.nodeId) {
       const message = `keep has to be ${own.nodeId}, which is this node, or ${parted.nodeId}`
       throw new ApiError('INVALID_BODY', message, { errors: [{ field: 'keep', code: 'UNKNOWN_NODE', message }] })
     }
-    const other = members.get(parted.nodeId)
-    const told = other && (await this.#ask(other, { giveWay: true }))
+    const told = await this.#ask(other, { giveWay: true })
     if (told?.givesWay === true) this.#parted = undefined
-    else
-      throw new ApiError(
-        'NODE_UNREACHABLE',
-        `The node ${other?.name} does not answer; whether it gives way is told by GET /cluster there`,
-      )
+    else throw silent(other, 'whether it gives way is told by GET /cluster there; where it is lost, remove it')
+  }
+
+  /** If both gave way, nothing would be left: it is asked before, and told meanwhile that this one does. */
+  #giveWayTo(other: Member, since: number): Promise<void> {
+    const assertStays = async () => {
+      const told = await this.#ask(other)
+      if (told === undefined) throw silent(other, 'nobody knows whether it goes on; where it is lost, remove it')
+      const isParted = standingTo(this.#parts.members.takeovers(), told.takeovers).is === 'parted'
+      if (told.givesWay || !isParted) throw new ApiError('IN_USE', `${other.name} gives way itself; this node goes on`)
+    }
+    this.#givingWay ??= assertStays().then(
+      () => this.#giveWayOnce(since, 'an operator has chosen the other one', false),
+      (error: unknown) => {
+        this.#givingWay = undefined
+        throw error
+      },
+    )
+    return this.#givingWay
   }
 
   async #compare(other: Member): Promise<boolean> {
@@ -255,6 +271,9 @@ export class Histories {
     if (this.#parted?.nodeId === nodeId) this.#parted = undefined
   }
 }
+
+const silent = ({ name }: Member, what: string) =>
+  new ApiError('NODE_UNREACHABLE', `The node ${name} does not answer; ${what}`)
 
 /** What this node answers to that question; nothing while it is in no cluster. */
 export const answeringHistories =

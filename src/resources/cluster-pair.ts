@@ -71,7 +71,7 @@ export const clusterPair = [
     effect: 'act',
     extension: true,
     managedOnly: true,
-    refuses: ['NODE_UNREACHABLE'],
+    refuses: ['NODE_UNREACHABLE', 'IN_USE'],
     summary: 'Say whose history stays where both nodes have taken over; that of the other one is set aside as a file',
     message: 'The history is chosen; the other node takes it over',
     body: Resolve,

@@ -29,7 +29,7 @@ t.test('how histories stand to each other', async (t) => {
 })
 
 /** The node `a`, and what the node `b` says when it is asked. */
-async function nodeA(test: Test, told: HistoryTold, halt?: string) {
+async function nodeA(test: Test, told: HistoryTold | (() => Promise<HistoryTold>), halt?: string) {
   const cluster = await MemoryCluster.form(test)
   const node = await cluster.node('a')
   const members = new Members(node.store.members)
@@ -52,7 +52,10 @@ async function nodeA(test: Test, told: HistoryTold, halt?: string) {
     },
     peers: {
       livenessOf: () => ({ isReachable: true, heard_ms: undefined, why: undefined }),
-      forward: async () => ({ status: 200, headers: {}, body: [Buffer.from(JSON.stringify(told))] }) as never,
+      forward: async () => {
+        const answer = typeof told === 'function' ? await told() : told
+        return { status: 200, headers: {}, body: [Buffer.from(JSON.stringify(answer))] } as never
+      },
     },
     stateFolder,
     beginAnew: () => void (beginnings += 1),
@@ -73,7 +76,7 @@ async function nodeA(test: Test, told: HistoryTold, halt?: string) {
   const comesBack = () => {
     isReturning = true
   }
-  return { node, histories, changes, takeOver, asideFiles, comesBack, beginnings: () => beginnings }
+  return { node, members, histories, changes, takeOver, asideFiles, comesBack, beginnings: () => beginnings }
 }
 
 const ALONE = [{ id: '1', name: 'a', peerUrls: [], clientUrls: [], isLearner: false }]
@@ -138,6 +141,55 @@ t.test('where both were changed neither goes on before a person chooses', async 
   t.same(beginnings(), 0)
   await histories.resolve('b')
   t.same([beginnings(), asideFiles().length], [1, 1])
+})
+
+t.test('where both are told to give way, one at the other, not both do', async (t) => {
+  let other = THEIRS(3)
+  const { node, histories, takeOver, beginnings } = await nodeA(t, async () => other)
+  await takeOver()
+  await node.store.write(staged('more', 1))
+  await histories.look(ALONE)
+  other = { ...other, givesWay: true }
+  await refuses(t, 'IN_USE', histories.resolve('b'))
+  t.match(await histories.answer({ takeovers: other.takeovers }), { givesWay: false })
+  t.equal(beginnings(), 0)
+})
+
+t.test('nobody gives way to a node that does not answer', async (t) => {
+  let other = async () => THEIRS(3)
+  const { node, histories, takeOver, beginnings } = await nodeA(t, () => other())
+  await takeOver()
+  await node.store.write(staged('more', 1))
+  await histories.look(ALONE)
+  other = () => Promise.reject(new Error('it is off'))
+  await refuses(t, 'NODE_UNREACHABLE', histories.resolve('b'))
+  t.same([beginnings(), histories.givesWay], [0, false])
+})
+
+t.test('while it asks the other one it says that it gives way itself', async (t) => {
+  let said: HistoryTold | undefined
+  const { node, histories, takeOver, beginnings } = await nodeA(t, async () => {
+    if (histories.parted !== undefined) said = await histories.answer({ takeovers: THEIRS(3).takeovers })
+    return THEIRS(3)
+  })
+  await takeOver()
+  await node.store.write(staged('more', 1))
+  await histories.look(ALONE)
+  await histories.resolve('b')
+  t.match([said, beginnings()], [{ givesWay: true }, 1])
+})
+
+t.test('who removes the other one has chosen', async (t) => {
+  const { node, members, histories, takeOver } = await nodeA(t, THEIRS(3))
+  await takeOver()
+  await node.store.write(staged('more', 1))
+  await histories.look(ALONE)
+  t.throws(() => histories.admit(staged('a', 1)), { code: 'NO_QUORUM' })
+  const mark = { stage: 'marked', at: 'now', by: 'a', isLeaving: false, keyId: 'k' }
+  await members.remove(() => ({ member: members.get('b'), ...mark }) as never)
+  t.equal(histories.parted, undefined)
+  t.doesNotThrow(() => histories.admit(staged('a', 1)))
+  await refuses(t, 'NOT_FOUND', histories.resolve('a'))
 })
 
 t.test('a node that is told that the other one goes on gives way', async (t) => {
