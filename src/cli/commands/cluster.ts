@@ -19,6 +19,7 @@ interface Cluster {
   readonly name: string
   readonly quorum: boolean
   readonly halted: string | null
+  readonly histories: object | null
   readonly nodes: readonly Node[]
   readonly witness: Pick<Node, 'id' | 'name' | 'address' | 'state'> | null
 }
@@ -132,10 +133,10 @@ async function status(run: Run, common: Common): Promise<void> {
   const { data } = await tellingOf(() => read(run.connect(common)))
   const members = data === null ? [] : [...data.nodes, ...(data.witness === null ? [] : [data.witness])]
   const isWhole = members.every(({ state }) => state !== 'unreachable')
-  run.exitCode = data !== null && (!data.quorum || data.halted !== null) ? 2 : isWhole ? 0 : 1
+  run.exitCode = data !== null && stopped(data) !== undefined ? 2 : isWhole ? 0 : 1
   if (common.json === true) return run.json(data)
   if (data === null) return run.terminal.out('This node is in no cluster.\n')
-  const { name, quorum, halted, nodes, witness } = data
+  const { name, nodes, witness } = data
   const rows = nodes.map((node) => ({
     node: node.name,
     address: node.address,
@@ -145,11 +146,16 @@ async function status(run: Run, common: Common): Promise<void> {
   if (witness !== null) {
     rows.push({ node: `${witness.name} (witness)`, address: witness.address, state: witness.state, 'floating ips': '' })
   }
-  run.terminal.out(
-    `${printable(name)}: ${quorum ? 'changes can be made' : 'too few nodes answer: nothing can be changed'}\n`,
-  )
-  if (halted !== null) run.terminal.out(`This node follows it no longer: ${printable(halted)}\n`)
+  run.terminal.out(`${printable(name)}: ${stopped(data) ?? 'changes can be made'}\n`)
   run.terminal.out(table(rows, ['node', 'address', 'state', 'floating ips'], run.terminal.columns))
+}
+
+/** Why nothing can be changed, if so. */
+function stopped({ quorum, histories, halted }: Cluster): string | undefined {
+  if (halted !== null) return `this node follows it no longer: ${printable(halted)}`
+  if (histories !== null)
+    return 'both nodes have gone on alone: nothing can be changed until PUT /cluster/resolve says which one stays'
+  return quorum ? undefined : 'too few nodes answer: nothing can be changed'
 }
 
 function stateOf({ state, isReady, maintenance }: Node): string {

@@ -1,4 +1,7 @@
+import { createServer } from 'node:http'
+import { join } from 'node:path'
 import t from 'tap'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
 
 const fixture = cliFixture(t)
@@ -27,4 +30,31 @@ t.test('a token that is none is refused before anything is asked', async (test) 
   const { run } = await fixture(test)
   const joined = await run('cluster join - --address 127.0.0.1', { input: 'no token\n' })
   test.match(joined, { exit: 1, err: /INVALID_BODY/ })
+})
+
+t.test('nobody is told that changes can be made where something else than votes is in the way', async (test) => {
+  const node = { id: 'a', name: 'left', address: '192.0.2.1:9444', state: 'online', isReady: true }
+  let data: object = {
+    name: 'site',
+    quorum: true,
+    halted: null,
+    witness: null,
+    histories: { nodeId: 'b', since: 5, edits: { here: 1, there: 2 } },
+    nodes: [{ ...node, maintenance: null, floatingIps: [] }],
+  }
+  const socket = join(temporaryFolder(test, 'daemon'), 'api.sock')
+  const daemon = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ status: 'success', message: 'Cluster', data }))
+  })
+  await new Promise<void>((resolve) => void daemon.listen(socket, resolve))
+  test.teardown(() => void daemon.close())
+  const env = { HOME: temporaryFolder(test, 'home'), FULCRUM_URL: `unix:${socket}` }
+  const told = { exit: 2, out: /^site: both nodes have gone on alone: nothing can be changed until PUT/ }
+  test.match(await fulcrum(['cluster', 'status'], env), told)
+  data = { ...data, halted: 'it differs' }
+  test.match(await fulcrum(['cluster', 'status'], env), {
+    exit: 2,
+    out: /^site: this node follows it .*: it differs\n/,
+  })
 })
