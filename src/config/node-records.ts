@@ -4,7 +4,7 @@ import { canonicalIp, canonicalNetwork } from '../base/ip-network.ts'
 import { ApiError } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { nameKey } from '../base/name-key.ts'
-import type { ConfigStore } from '../../storage/config/config-store.ts'
+import type { Change, ConfigStore } from '../../storage/config/config-store.ts'
 import { changesNothing } from '../../storage/config/mirror.ts'
 import type { IpGroup, IpRoute } from '../model/network.ts'
 import {
@@ -93,19 +93,27 @@ export function bring(
   at: string,
 ): Promise<void> {
   return store.edit(() => {
-    if (store.underWay() !== undefined || store.unconfirmed() !== undefined) {
-      const message =
-        'An apply is under way in the cluster, or waits for its confirmation; join again when it has ended'
-      throw new ApiError('APPLY_IN_PROGRESS', message)
-    }
-    const changes = broughtBy(configView(store.agreed), records, node)
-      .map(({ section, record }) => changeTo(store.agreed, { section, scope: CLUSTER, key: record.id }, record))
-      .filter((change) => !changesNothing(change))
+    const changes = changesBy(store, records, node)
     if (changes.length === 0) return { result: undefined }
     const comment = `${node.name} has joined with its addresses and settings`
     const header = { applyId: newId(), revision: store.revision + 1, by: 'fulcrum', at, comment }
     return { result: undefined, entry: { op: 'promote', header, changes, unstaged: true } }
   })
+}
+
+/** @throws {ApiError} as `bring`, which carries them out. */
+export function changesBy(
+  store: Pick<ConfigStore, 'agreed' | 'underWay' | 'unconfirmed'>,
+  records: NodeRecords,
+  node: { readonly id: string; readonly name: string },
+): readonly Change[] {
+  if (store.underWay() !== undefined || store.unconfirmed() !== undefined) {
+    const message = 'An apply is under way in the cluster, or waits for its confirmation; join again when it has ended'
+    throw new ApiError('APPLY_IN_PROGRESS', message)
+  }
+  return broughtBy(configView(store.agreed), records, node)
+    .map(({ section, record }) => changeTo(store.agreed, { section, scope: CLUSTER, key: record.id }, record))
+    .filter((change) => !changesNothing(change))
 }
 
 /** A record as it is to be. */

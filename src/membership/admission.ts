@@ -1,7 +1,7 @@
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
-import { bring, type NodeRecords } from '../config/node-records.ts'
+import { bring, changesBy, type NodeRecords } from '../config/node-records.ts'
 import type { AuthorityRole } from '../cluster/authority.ts'
 import { readNodeCertificate } from '../cluster/node-certificate.ts'
 import type { StoredClusterKey } from '../cluster/sealing.ts'
@@ -62,7 +62,8 @@ export async function admit(
   clock: MachineClock,
   wait: (ms: number) => Promise<unknown>,
 ): Promise<Welcome> {
-  refuseMisfit(members, applicant)
+  vetNode(members, store, applicant)
+  refuseUnknown(members, applicant)
   const { id, name, host, port, version, tokenKey, requests } = applicant
   const now_ms = clock.now_ms()
   if (applicant.own !== undefined) await bring(store, applicant.own, applicant, new Date(now_ms).toISOString())
@@ -101,16 +102,22 @@ export const isSameAs = (members: Members, { pairs }: Issuers) =>
 /** Each node counts what it has sealed itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
-function refuseMisfit(members: Members, newcomer: Applicant): void {
-  const { id, isReplacing } = newcomer
+/** Refuses who would not be let in as it is now. Changes nothing. */
+export function vetNode(members: Members, store: SharedStore, newcomer: Applicant): void {
+  const { id, own } = newcomer
   if (members.removed().some(({ member, stage }) => member.id === id && stage !== 'done'))
     throw new ApiError('JOB_IN_PROGRESS', 'This node is being removed from the cluster; join again in a minute')
   if (members.witness?.id === id) throw new ApiError('ID_NOT_UNIQUE', 'The witness of the cluster has this id')
+  refuseTaken(members, newcomer)
+  if (members.othersThan(id).length >= NODES_MAX)
+    throw new ApiError('LIMIT_REACHED', `A cluster has at most ${NODES_MAX} nodes; remove one first`)
+  if (own !== undefined) changesBy(store, own, newcomer)
+}
+
+/** Who only looks finds out itself whose place there is. */
+function refuseUnknown(members: Members, { id, isReplacing }: Applicant): void {
   if (isReplacing && members.get(id) === undefined && members.replaceable().every((member) => member.id !== id))
     throw new ApiError('NOT_FOUND', `No node with the id ${id} was removed from the cluster`)
-  refuseTaken(members, newcomer)
-  if (members.othersThan(id).length < NODES_MAX) return
-  throw new ApiError('LIMIT_REACHED', `A cluster has at most ${NODES_MAX} nodes; remove one first`)
 }
 
 /** A name and an address are of one of them. */

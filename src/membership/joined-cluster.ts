@@ -44,7 +44,9 @@ export interface JoinedParts {
   readonly listen: NodeAddress
   /** Answers what other nodes forward. */
   readonly handle: PeerHandler
-  /** Takes nodes in that join; of a cluster that was begun. */
+  /** Both of nodes that join. */
+  readonly vet: JoinServerParts['vet']
+  /** Takes them in; of a cluster that was begun. */
   readonly admit: (cluster: JoinedCluster, ...joining: Parameters<JoinServerParts['admit']>) => Promise<unknown>
   readonly onFolded: ClusterLogParts['onFolded']
   readonly stateFolder: string
@@ -148,6 +150,7 @@ export class JoinedCluster {
       tokens,
       cluster: () => ({ clusterId, name, nodes: nodes(), removed: removed() }),
       level: () => members.level,
+      vet: parts.vet,
       admit: (...application) => parts.admit(begun, ...application),
       log,
       clock,

@@ -1,12 +1,21 @@
 import type { SharedStore } from '../../storage/config/shared-store.ts'
 import type { StoredJoinToken } from '../cluster/join-token.ts'
 import type { Application } from '../peers/joining/protocol.ts'
-import { admit } from './admission.ts'
+import { admit, vetNode } from './admission.ts'
 import { applicantOf, witnessOf } from './joining-refusals.ts'
-import { admitWitness, type WitnessAdmission } from './witness-admission.ts'
+import { admitWitness, vetWitness, type WitnessAdmission } from './witness-admission.ts'
 
 export interface LettingIn extends Omit<WitnessAdmission, 'cluster'> {
   readonly store: SharedStore
+}
+
+/** Refuses who would not be let in as it is now, before the token is used; also who only looks is told. */
+export function vet(
+  { members, store }: Pick<LettingIn, 'members' | 'store'>,
+  ...[application, { role }, id]: [Application, Pick<StoredJoinToken, 'role'>, string]
+): void {
+  if (role === 'witness') vetWitness(members, witnessOf(application, id))
+  else vetNode(members, store, applicantOf(application, id))
 }
 
 /** Lets in whom the token is for: a node, or a witness. */

@@ -36,7 +36,7 @@ import { certify, foundIn, memberOf, newRequests, type Requests, revocationOf, w
 import { parsedToken, previewOf, refusedInWords, readAddress, replaced } from './joining-refusals.ts'
 import { clientOf } from './gateways.ts'
 import { JoinedCluster, type JoinedParts } from './joined-cluster.ts'
-import { letIn } from './letting-in.ts'
+import { letIn, vet } from './letting-in.ts'
 import { Members } from './members.ts'
 import { changeNode, startAt } from './moving.ts'
 import { inTime } from './removals.ts'
@@ -47,7 +47,7 @@ import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
 
 export interface MembershipParts extends Omit<
   JoinedParts,
-  'members' | 'files' | 'service' | 'admit' | 'leave' | 'beginAnew'
+  'members' | 'files' | 'service' | 'vet' | 'admit' | 'leave' | 'beginAnew'
 > {
   /** Who this node is, by the configuration that runs now: so it is known to the others. */
   readonly nodeId: string
@@ -271,7 +271,9 @@ export class Membership implements ClusterActor {
     const admitted: JoinedParts['admit'] = (cluster, ...joining) => letIn(parts, cluster, ...joining)
     const leave: JoinedParts['leave'] = (cluster) => this.#goAlone(cluster)
     const beginAnew = () => void (this.#isOther = true)
-    return { ...this.#parts, members, files: this.#files, service: this.#service, admit: admitted, leave, beginAnew }
+    const vetted: JoinedParts['vet'] = (...joining) => vet(parts, ...joining)
+    const joining = { vet: vetted, admit: admitted }
+    return { ...this.#parts, members, files: this.#files, service: this.#service, ...joining, leave, beginAnew }
   }
 
   async removeNode(id: string, isForced: boolean): Promise<void> {

@@ -47,8 +47,7 @@ export async function admitWitness(
   applicant: WitnessApplicant,
 ): Promise<WitnessWelcome> {
   const { own, etcd, keys, log } = cluster
-  refuseWitness(members, applicant.id)
-  refuseTaken(members, applicant)
+  vetWitness(members, applicant)
   await inTime({ clock, wait }, () => refuseAbsence(etcd, members))
   const now_ms = clock.now_ms()
   const issuers = await inTime({ clock, wait }, () => issuersIn(etcd, keys, members))
@@ -77,6 +76,12 @@ export async function admitWitness(
   const trust = await trustFor({ members, position: log.position }, issuers, witness)
   const { clusterId } = own
   return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: listed }
+}
+
+/** Refuses who would not be let in as it is now. Changes nothing. */
+export function vetWitness(members: Members, applicant: WitnessApplicant): void {
+  refuseWitness(members, applicant.id)
+  refuseTaken(members, applicant)
 }
 
 /**

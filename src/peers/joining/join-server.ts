@@ -65,6 +65,12 @@ export interface JoinServerParts {
   /** Up to which entries may be written in the cluster. */
   readonly level: () => number
   /**
+   * Before the token is used, and for a look.
+   *
+   * @throws {ApiError} with the reason that the node would not be let in for as it is.
+   */
+  readonly vet: (application: Application, token: StoredJoinToken, joinerId: string) => void
+  /**
    * Lets the node in; what it answers is sent to it. The same node comes again with the same keys when it has not heard
    * the answer, perhaps by way of another member and while this still goes on, and has to get the same.
    *
@@ -177,6 +183,7 @@ export class JoinServer {
     assertRole(applying.application, kept.role)
     assertFits(applying.application, { level: this.#parts.level(), now_ms: this.#clock.now_ms() })
     this.#assertNew(session.joinerId, kept)
+    this.#parts.vet(applying.application, kept, session.joinerId)
     const found = await probe(applying.address, applying.pin, this.#bounds.probe_ms)
     // The token is left for the next try.
     if (socket.destroyed) throw new MessageError('it went away')

@@ -34,6 +34,7 @@ async function begun(t: Test) {
     service: new EtcdService({ execute, check: execute }, files),
     listen: place,
     handle: () => ({ status: 200, headers: {} }),
+    vet: () => undefined,
     admit: async () => undefined,
     leave: async () => undefined,
     onFolded: undefined,

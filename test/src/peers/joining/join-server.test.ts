@@ -117,6 +117,21 @@ t.test('each refusal has a code and a next step, and leaves the token as it was'
   test.same(member.admitted, [])
 })
 
+t.test('who would not be let in is told when it looks, and keeps its token', async (test) => {
+  const vet = () => {
+    throw new ApiError('NAME_NOT_UNIQUE', 'lb1 has the name lb3')
+  }
+  const member = await JoinableCluster.serve(test, { vet })
+  const token = member.newToken()
+  await probed(test)
+  for (const intent of ['look', 'join'] as const) {
+    const answer = await ask(test, member, { joiner, token, intent })
+    test.match(answer, { refusal: { code: 'REFUSED', message: 'lb1 has the name lb3' } })
+  }
+  test.notOk((await member.tokens.kept(token.id))?.usedBy)
+  test.same(member.admitted, [])
+})
+
 t.test('no refusal and no line of the log tells a secret', async (test) => {
   const { log, lines } = listened()
   const member = await JoinableCluster.serve(test, { log })
