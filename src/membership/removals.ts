@@ -2,6 +2,7 @@ import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import type { ClusterLog } from '../cluster/cluster-log.ts'
+import { noQuorum } from '../cluster/refusals.ts'
 import type { ClusterKeys } from '../cluster/sealing.ts'
 import type { EtcdClient } from '../etcd/client.ts'
 import { EtcdError } from '../etcd/errors.ts'
@@ -210,7 +211,9 @@ export class Removals {
   /** Those who stay have to be able to go on without it: etcd counts who answers, not who is known. */
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
-    const listed = await inTime(() => patiently(this.#parts, () => etcd.members.list()))
+    const listed = await patiently(this.#parts, () => etcd.members.list()).catch((error: unknown) => {
+      throw error instanceof EtcdError ? noQuorum(false) : error
+    })
     const isVoter = (member: Voter) => listed.some((one) => isOf(one, member) && !one.isLearner)
     const target = members.voter(id)
     if (target === undefined || !isVoter(target)) return

@@ -51,6 +51,7 @@ async function begun(test: Test, nodeId = 'a') {
   const [silent, learners, reachable] = [new Set<string>(), new Set<string>(), new Set(['b'])]
   let [calls, failsAt, unhealthyFor, seals] = [0, -1, 0, 0]
   let standing: Standing | undefined
+  let isSilent = false
   const step = () => {
     if ((calls += 1) === failsAt) throw new Error('killed')
   }
@@ -66,6 +67,7 @@ async function begun(test: Test, nodeId = 'a') {
     members: {
       list: async () => {
         step()
+        if (isSilent) throw unhealthy()
         return [...listed].map((name) => ({ id: name, name, peerUrls: [], isLearner: learners.has(name) }))
       },
       remove: async (id: string) => {
@@ -122,6 +124,7 @@ async function begun(test: Test, nodeId = 'a') {
     authorityKey,
     apply: () => (isApplying = true),
     failAt: (call: number) => ([calls, failsAt] = [0, call]),
+    beSilent: () => (isSilent = true),
     beUnhealthy: (times: number) => (unhealthyFor = times),
     seals: () => seals,
     /** What the others say of this node. */
@@ -180,6 +183,15 @@ t.test('what is refused changes nothing', async (t) => {
   silent.add('b')
   await removals.remove('c')
   t.equal(members.all().length, 2, 'one without a vote costs no quorum')
+})
+
+t.test('where nothing was begun nobody is told that it goes on', async (t) => {
+  const { removals, members, beSilent } = await begun(t)
+  beSilent()
+  const { message } = await refuses(t, 'NO_QUORUM', removals.remove('c'))
+  t.match(message, /Nothing was changed/)
+  t.notMatch(message, /goes on by itself/)
+  t.same(members.removed(), [])
 })
 
 t.test('the only vote stays, whoever else is a node', async (t) => {
