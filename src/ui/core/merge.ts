@@ -14,7 +14,7 @@ export function shownValue(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 /** `base` is what both began with. Where both changed a field, mine stays until somebody chooses. */
 export function merge(base: Values, mine: Values, theirs: Values): Merged {

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import type { SsoEnd } from './session.ts'
+import { mayLeave } from './unsaved.ts'
 
 /** Where the page is: `#/servers/ID?state=down`. The daemon knows of `/` only. */
 const PLACE = 'place'
@@ -41,7 +42,11 @@ function ssoEndIn(said: (name: string) => string): SsoEnd | undefined {
 export const ssoEnd = takeSsoEnd()
 
 const hash = signal(location.hash)
-addEventListener('hashchange', () => (hash.value = location.hash))
+addEventListener('hashchange', () => {
+  if (location.hash === hash.value) return
+  if (mayLeave()) hash.value = location.hash
+  else history.pushState(null, '', `${location.pathname}${hash.value}`)
+})
 
 export interface Route {
   readonly page: string

@@ -1,12 +1,15 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../core/text.ts'
+import { mayLeave, useUnsaved } from '../core/unsaved.ts'
 import { Button } from './basic.tsx'
 import { ToastsOfDialog } from './toast.tsx'
 
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** Something is typed in it that would be lost: it is asked about first. */
+  readonly isUnsaved?: boolean
   readonly isWide?: boolean
   /** For two columns. */
   readonly isWidest?: boolean
@@ -15,8 +18,20 @@ interface DialogProps {
 }
 
 /** Escape and the cross close it; the focus goes back to where it was. */
-export function Dialog({ title, onClose, isWide = false, isWidest = false, children, foot }: DialogProps) {
+export function Dialog({
+  title,
+  onClose,
+  isUnsaved = false,
+  isWide = false,
+  isWidest = false,
+  children,
+  foot,
+}: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
+  useUnsaved(isUnsaved)
+  const leave = () => {
+    if (!isUnsaved || mayLeave()) onClose()
+  }
   useEffect(() => {
     const before = document.activeElement
     dialog.current?.showModal()
@@ -31,14 +46,18 @@ export function Dialog({ title, onClose, isWide = false, isWidest = false, child
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        leave()
+      }}
+      // A browser lets nobody hold up a second Escape.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.isConnected) currentTarget.showModal()
       }}
     >
       <header class="dialog-head">
         <h2>
           <bdi>{title}</bdi>
         </h2>
-        <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={onClose} />
+        <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={leave} />
       </header>
       <ToastsOfDialog />
       <div class="dialog-body">{children}</div>

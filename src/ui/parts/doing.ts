@@ -29,6 +29,8 @@ export function useDoing(ofAway: (error: Away) => string = whenAway): Doing {
   const isBusy = useSignal(false)
   const refusal = useSignal<Refusal | undefined>(undefined)
   async function run(work: () => Promise<unknown>): Promise<void> {
+    // Enter in a form counts whatever its button shows.
+    if (isBusy.peek()) return
     isBusy.value = true
     refusal.value = undefined
     try {

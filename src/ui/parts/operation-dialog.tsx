@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, Refused, UNPROCESSABLE } from '../core/api.ts'
 import { changed } from '../core/live.ts'
-import { changedFields, shownValue } from '../core/merge.ts'
+import { changedFields, isSame, shownValue } from '../core/merge.ts'
 import { here } from '../core/records.ts'
 import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation, requiredOf } from '../core/schema.ts'
@@ -57,6 +57,8 @@ function Asking({
 }) {
   const parameters = useSignal<Values>(begin)
   const body = useSignal<Values>({})
+  /** What was read, begun with or sent: to leave it loses nothing. */
+  const kept = useSignal<readonly Values[]>([begin, {}])
   const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing(operation.effect === 'read' ? noAnswer : undefined)
   const base = useSignal<Values | undefined>(undefined)
@@ -75,6 +77,7 @@ function Asking({
       ({ data }) => {
         base.value = Object.fromEntries(Object.entries(data).filter(([name]) => name in (schema?.properties ?? {})))
         body.value = { ...base.value, ...body.value }
+        kept.value = [begin, base.value]
       },
       () => undefined,
     )
@@ -110,12 +113,14 @@ function Asking({
         : { body: changedFields(base.value ?? {}, values, requiredOf(operation)) }
     const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
     answer.value = { message, data }
+    kept.value = [parameters.value, values]
     // From here on what was sent is what there is: to take it back is a change again.
     if (base.value !== undefined) base.value = values
     if (operation.effect !== 'read') await changed()
   }
   const sendIfWhole = () => (isAllowed && form.current?.reportValidity() !== false ? run(send) : undefined)
 
+  const isUnsaved = operation.effect !== 'read' && !isSame([parameters.value, body.value], kept.value)
   const foot = (
     <>
       <Button onClick={onClose}>{t('Close')}</Button>
@@ -131,7 +136,7 @@ function Asking({
     </>
   )
   return (
-    <Dialog title={operation.summary} onClose={onClose} isWide foot={foot}>
+    <Dialog title={operation.summary} onClose={onClose} isUnsaved={isUnsaved} isWide foot={foot}>
       <p class="code">{`${operation.method} ${operation.path}`}</p>
       {isAllowed ? null : <Problem text={t('Your rights do not cover this, or no longer.')} />}
       {operation.description === '' ? null : <p class="hint">{operation.description}</p>}

@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { ask, readAll } from '../core/api.ts'
 import { changed, type Warning } from '../core/live.ts'
+import { isSame } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
 import { documentOf, type KnownServer, type Wanted } from '../core/service-document.ts'
 import { t } from '../core/text.ts'
@@ -24,16 +25,11 @@ interface Plan {
 /** What goes live is taken back unless somebody who still reaches the page says that it may stay. */
 const CONFIRM_S = 60
 
+const NOTHING: Wanted = { name: '', address: '', servers: '', certificate: '', checkPath: '', sticks: false }
+
 /** An address and the servers behind it: planned, shown, and live with one more click. A plan leaves nothing behind. */
 export function PublishDialog() {
-  const wanted = useSignal<Wanted>({
-    name: '',
-    address: '',
-    servers: '',
-    certificate: '',
-    checkPath: '',
-    sticks: false,
-  })
+  const wanted = useSignal(NOTHING)
   const plan = useSignal<Plan | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
   const looking = useDoing(noAnswer)
@@ -74,6 +70,7 @@ export function PublishDialog() {
     <Dialog
       title={t('Publish a service')}
       onClose={() => (isPublishOpen.value = false)}
+      isUnsaved={!isSame(wanted.value, NOTHING)}
       isWide
       foot={
         plan.value === undefined ? (

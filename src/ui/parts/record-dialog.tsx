@@ -3,7 +3,7 @@ import type { Ref } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, type FieldError, read, Refused } from '../core/api.ts'
 import { changed } from '../core/live.ts'
-import { changedFields, merge, type Merged, type Values } from '../core/merge.ts'
+import { changedFields, isSame, merge, type Merged, type Values } from '../core/merge.ts'
 import { sectionOf } from '../core/record-document.ts'
 import { here } from '../core/records.ts'
 import { api, loadApi, type Operation, requiredOf, type Schema } from '../core/schema.ts'
@@ -35,6 +35,7 @@ interface Draft {
   readonly etag: string | undefined
 }
 
+const isChanged = (draft: Draft | undefined) => draft !== undefined && !isSame(draft.base, draft.value)
 const nameIn = ({ name }: Values): string | undefined => (typeof name === 'string' ? name : undefined)
 
 const linesOf = (section: string | undefined, id: string | undefined, { base }: Draft): Beside['lines'] =>
@@ -107,7 +108,7 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const now = draft.value
   const errors = refusal.value?.errors ?? []
   return (
-    <Dialog title={title} onClose={onClose} isWide isWidest={seesLines.value} foot={foot}>
+    <Dialog title={title} onClose={onClose} isUnsaved={isChanged(now)} isWide isWidest={seesLines.value} foot={foot}>
       {id === undefined ? null : (
         <Views
           value={tab.value}

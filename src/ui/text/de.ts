@@ -1,5 +1,6 @@
 import { germanOfClusters } from './de-cluster.ts'
 import { germanOfEvents } from './de-events.ts'
+import { germanOfQuestions } from './de-questions.ts'
 import { germanOfTimes } from './de-times.ts'
 
 /** German texts by their English ones. `test/src/ui/text/de.test.ts` holds them against what the page says. */
@@ -58,7 +59,6 @@ export const german: Readonly<Record<string, string>> = {
   Create: 'Anlegen',
   Delete: 'Löschen',
   'Delete {name}': '{name} löschen',
-  'Delete {name}? It goes with the next apply.': '{name} löschen? Es verschwindet beim nächsten Anwenden.',
   'Discard all': 'Alle verwerfen',
   'Discard the change of {name}': 'Änderung an {name} verwerfen',
   'Disk free': 'Platz frei',
@@ -369,6 +369,7 @@ export const german: Readonly<Record<string, string>> = {
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfClusters,
   ...germanOfEvents,
+  ...germanOfQuestions,
   ...germanOfTimes,
   '10 min': '10 min',
   Drain: 'Leeren',
