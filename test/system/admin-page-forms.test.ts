@@ -91,6 +91,11 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   await page.evaluate(`location.hash = '#/servers'`)
   await page.click('.page-head >> text=New server')
   await page.fill('.dialog input >> nth=0', 'half a form')
+  const weight = page.locator('.dialog .field:has(> label:text-is("Weight")) input')
+  await weight.fill('')
+  await weight.pressSequentially('0.05')
+  test.equal(await weight.inputValue(), '0.05', 'a number stays as it is typed')
+  await weight.fill('7')
   let [asked, leaves] = [0, false]
   page.on('dialog', async (question) => {
     asked += 1

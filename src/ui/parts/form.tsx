@@ -7,6 +7,7 @@ import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } fro
 import { t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { JsonField } from './json-field.tsx'
+import { NumberInput } from './number-input.tsx'
 
 /** A form made of a schema of the API: every field knows its type, range, default, and the records it may name. */
 
@@ -209,16 +210,13 @@ function Input(props: InputProps) {
       )
     case 'number':
       return (
-        <input
+        <NumberInput
           {...common}
-          type="number"
-          inputMode="numeric"
-          step="any"
           min={schema.minimum}
           max={schema.maximum}
           placeholder={usual}
-          value={shownValue(value)}
-          onInput={({ currentTarget: { value: text } }) => onChange(text === '' ? nothing : Number(text))}
+          value={value}
+          onChange={(next) => onChange(next ?? nothing)}
         />
       )
     case 'text':
