@@ -34,6 +34,9 @@ const kept = new Map<string, Kept>()
 /** Of the first page of a list that is not known yet; more than the first screen shows. */
 const FIRST = 100
 
+/** Not for who asks, or not there. A daemon with too much to do refuses as well, and its lists are not empty. */
+const HIDDEN: ReadonlySet<number> = new Set([403, 404])
+
 /** Some lists stand in an object, under a name. */
 const listIn = (data: unknown): readonly unknown[] =>
   [data, ...Object.values(Object(data))].find((one): one is readonly unknown[] => Array.isArray(one)) ?? []
@@ -68,8 +71,9 @@ async function load(path: string, one: Kept): Promise<void> {
     tell({ records, first: records, problem: undefined })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    // Where nothing may be seen there is nothing to show; where nobody answers, what was seen last is still there.
-    const records = error instanceof Refused ? [] : listed.value.records
+    // Where nothing may be seen there is nothing to show; where there is no answer now, what was seen last is still there.
+    const isHidden = error instanceof Refused && HIDDEN.has(error.status)
+    const records = isHidden ? [] : listed.value.records
     tell({ records, first: records ?? listed.value.first, problem })
   }
 }
