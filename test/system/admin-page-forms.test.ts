@@ -157,5 +157,15 @@ t.test('what was listed stays while a daemon has too much to do', { skip: noBrow
   await page.waitForSelector('main .problem:has-text("too much to do")')
   test.ok(await page.isVisible('main td:has-text("one")'), 'its lists are not empty')
   test.equal(await page.evaluate('document.documentElement.translate'), false)
+  const questions: string[] = []
+  page.on('dialog', async (question) => {
+    questions.push(question.message())
+    await question.dismiss()
+  })
+  await page.click('.pill.waiting')
+  await page.click('.dialog-foot >> text=Discard all')
+  await page.waitForSelector('.dialog .change')
+  test.same(questions, ['Discard 2 changes, 0 of other people?'])
+  test.equal((await daemon.data('GET', '/services/pending')).count, 2, 'nobody has said yes')
   test.same(faults, [])
 })

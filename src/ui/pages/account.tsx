@@ -260,7 +260,10 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
                 kind="quiet"
                 icon="trash"
                 aria-label={t('Delete {name}', { name })}
-                onClick={() => void end(`/localUsers/me/tokens/${id}`)}
+                onClick={() => {
+                  if (confirm(t('Delete {name}? Whatever uses it is refused at once.', { name })))
+                    void end(`/localUsers/me/tokens/${id}`)
+                }}
               />
             </span>
           </li>

@@ -105,7 +105,14 @@ function Programs() {
                   {t('Reload')}
                 </Button>
               ) : null}
-              <Button kind="quiet" needs="PUT /services/{service}/restart" onClick={() => void act(name, 'restart')}>
+              <Button
+                kind="quiet"
+                needs="PUT /services/{service}/restart"
+                onClick={() => {
+                  if (confirm(t('Restart {name}? What it does is interrupted.', { name: fullName })))
+                    void act(name, 'restart')
+                }}
+              >
                 {t('Restart')}
               </Button>
             </span>

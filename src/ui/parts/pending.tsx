@@ -78,15 +78,15 @@ export function PendingDialog() {
     })
 
   const discard = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
+  const discardAll = async ({ count, changes: all }: Pending) => {
+    const others = all.filter((change) => !isOnlyOf(change, account.value?.email)).length
+    if (confirm(t('Discard {count:change|changes}, {others} of other people?', { count, others })))
+      await discard('/services/pending')
+  }
   const foot =
     now.count === 0 ? undefined : (
       <>
-        <Button
-          kind="danger"
-          icon="trash"
-          needs="DELETE /services/pending"
-          onClick={() => void discard('/services/pending')}
-        >
+        <Button kind="danger" icon="trash" needs="DELETE /services/pending" onClick={() => void discardAll(now)}>
           {t('Discard all')}
         </Button>
         <span class="grow" />

@@ -1,6 +1,10 @@
 /** What the page asks before something is lost or interrupted. */
 export const germanOfQuestions: Readonly<Record<string, string>> = {
   'Delete {name}? It goes with the next apply.': '{name} löschen? Es verschwindet beim nächsten Anwenden.',
+  'Delete {name}? Whatever uses it is refused at once.': '{name} löschen? Was es verwendet, wird sofort abgewiesen.',
+  'Discard {count:change|changes}, {others} of other people?':
+    '{count:Änderung|Änderungen} verwerfen, davon {others} von anderen?',
+  'Restart {name}? What it does is interrupted.': '{name} neu starten? Was es tut, wird unterbrochen.',
   'What you have typed is not saved, and is lost then. Leave it?':
     'Was Sie eingegeben haben, ist nicht gespeichert und ginge verloren. Verwerfen?',
 }
