@@ -71,7 +71,7 @@ async function load(path: string, one: Kept): Promise<void> {
     tell({ records, first: records, problem: undefined })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    // Where nothing may be seen there is nothing to show; where there is no answer now, what was seen last is still there.
+    // Where nothing may be seen there is nothing to show; where nobody answers now, what was seen last is still there.
     const isHidden = error instanceof Refused && HIDDEN.has(error.status)
     const records = isHidden ? [] : listed.value.records
     tell({ records, first: records ?? listed.value.first, problem })
