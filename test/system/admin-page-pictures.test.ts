@@ -111,7 +111,7 @@ t.test('one node', { skip }, async (test) => {
     await page.click('button:has-text("Lines of haproxy.cfg")')
     await page.waitForSelector('.beside pre')
     await take(page, 'lines', look)
-    await page.keyboard.press('Escape')
+    await page.click('.dialog-foot >> text=Cancel')
     await goTo(page, 'nowhere').catch(() => undefined)
     await take(page, 'nowhere', look)
     const [session] = await daemon.data('GET', '/localUsers/sessions')
