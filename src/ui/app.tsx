@@ -5,7 +5,7 @@ import { isAway, isLocked } from './core/api.ts'
 import { ahead_ms } from './core/clock.ts'
 import { isFollowing, isOld, overview, seesFigures, stream } from './core/live.ts'
 import { hrefOf, route } from './core/route.ts'
-import { account, logOut, state, whenForgotten } from './core/session.ts'
+import { account, forgotten, logOut, state, whenForgotten } from './core/session.ts'
 import { t } from './core/text.ts'
 import { Locked, Login, Logo } from './pages/login.tsx'
 import { OverviewPage } from './pages/overview.tsx'
@@ -83,7 +83,10 @@ export function App() {
       >
         {t('To the content')}
       </a>
-      <div class={`shell${isMenuOpen.value ? ' open' : ''}${isOld.value || isAway.value ? ' old' : ''}`}>
+      <div
+        key={forgotten.value}
+        class={`shell${isMenuOpen.value ? ' open' : ''}${isOld.value || isAway.value ? ' old' : ''}`}
+      >
         <Menu />
         <div class="body">
           <Header />

@@ -217,12 +217,16 @@ t.test('answers that overtake each other: what was chosen last is shown', { skip
     page.waitForResponse((one) => one.url().includes('status=5xx')),
   ]
   await page.evaluate(`location.hash = '#/traffic'`)
+  const begun = page.waitForRequest((one) => one.url().includes('bytesIn'))
   await page.click('.chart-bar button:has-text("Bytes")')
+  await begun
   await page.click('.chart-bar button:has-text("Sessions")')
   await page.waitForSelector('.u-legend:has-text("Open sessions")')
   for (const status of ['5xx', '2xx']) {
     await page.fill('[placeholder="5xx"]', status)
+    const searched = page.waitForRequest((one) => one.url().includes(`status=${status}`))
     await page.click('.filters button')
+    await searched
   }
   await page.waitForSelector('main td:has-text("/2xx/null/null")')
   answer()

@@ -185,6 +185,8 @@ function keep(layer: LayerName, kind: FigureKind, row: Row): void {
 const placeOf = ({ apply: now, pending }: Overview) =>
   `${now?.revision} ${now?.state} ${pending?.count} ${pending?.changedAt}`
 
+const healthOf = ({ layer7, layer4 }: Overview) => JSON.stringify([layer7.reals, layer4.reals])
+
 let asked = 0
 
 export async function refreshOverview(): Promise<void> {
@@ -199,6 +201,8 @@ export async function refreshOverview(): Promise<void> {
     overview.value = next
     // Whoever shows records when the first one comes is reading them already.
     if (before !== undefined && placeOf(before) !== placeOf(next)) changes.value += 1
+    // No event tells of a server that is found well by its first check.
+    else if (before !== undefined && healthOf(before) !== healthOf(next)) happened('realServer')
     happened('look')
   } catch {
     // Whoever is away is told of in the header.

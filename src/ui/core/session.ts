@@ -33,7 +33,7 @@ export const account = signal<Account | undefined>(undefined)
 /** There is a session, and whose it is is being asked: what the first screen shows can be asked for meanwhile. */
 export const isEntering = signal(false)
 
-/** Rises with each end of a session here: what its person saw is not for who logs in next. */
+/** Rises where somebody goes, or another one comes: what a person saw and typed is not for who logs in next. */
 export const forgotten = signal(0)
 
 /** Runs `clear` at each end of a session here. */
@@ -103,7 +103,10 @@ async function enter(): Promise<void> {
   const me = read<Account>('/localUsers/me')
   isEntering.value = true
   try {
-    account.value = await me
+    const next = await me
+    // Another person may log in where the page waits for somebody's password.
+    if (account.peek() !== undefined && account.peek()?.email !== next.email) forgotten.value += 1
+    account.value = next
     isLocked.value = false
     loginNotice.value = undefined
     state.value = 'in'

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { changes, isAway } from '../../../../src/ui/core/api.ts'
+import { movesOf } from '../../../../src/ui/core/moves.ts'
 import { state } from '../../../../src/ui/core/session.ts'
 import { answeredPage } from '../../../fixtures/page.ts'
 
@@ -42,6 +43,19 @@ t.test('an edit of what waits already has everybody read again', async (test) =>
   await refreshOverview()
   test.equal(changes.value, before + 1)
 })
+
+t.test(
+  'a server that is found well has lists of servers read again: no event tells of its first check',
+  async (test) => {
+    const shown: { overview: object } = { overview: OVERVIEW }
+    const { refreshOverview } = await live(test, shown)
+    await refreshOverview()
+    const [all, servers] = [changes.value, movesOf('/ipvsDirector/rips')]
+    shown.overview = { ...OVERVIEW, layer7: { ...NONE, reals: { total: 0, up: 1 } } }
+    await refreshOverview()
+    test.same([changes.value, movesOf('/ipvsDirector/rips')], [all, servers + 1])
+  },
+)
 
 t.test('what could not be read is read again when the daemon answers', async (test) => {
   await live(test, { overview: OVERVIEW })
