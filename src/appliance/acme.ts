@@ -45,7 +45,7 @@ export function createAcme(node: Node): MadeAcme {
     }),
     whyInvisible,
     inTurn: (work) => inTurn(membership.cluster, work),
-    hasOthers: () => membership.members.all().length > 1,
+    hasOthers: () => membership.hasOthers,
     allowsLoopback,
     wait: (ms, signal) => sleep(ms, undefined, { signal }),
   })

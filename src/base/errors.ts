@@ -148,6 +148,15 @@ export function problemsText(problems: readonly FieldError[], told = problems.le
   return `${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${list.join('; ')}`
 }
 
+/** Problems that a message names, where `errors` has all. */
+export const PROBLEMS_TOLD = 5
+
+/** Refuses a body for all its problems at once, whatever their codes; does nothing without any. */
+export function refuseBody(errors: readonly FieldError[]): void {
+  if (errors.length === 0) return
+  throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, PROBLEMS_TOLD)}`, { errors })
+}
+
 /** Refuses a body for all its problems at once, under the code of the first; does nothing without any. */
 export function refuseFields(problems: readonly FieldProblem[]): void {
   const [first] = problems

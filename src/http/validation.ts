@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Validator } from 'typebox/compile'
 import { Settings } from 'typebox/system'
-import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
+import { ApiError, type FieldError, PROBLEMS_TOLD, problemsText, refuseBody } from '../base/errors.ts'
 import { withoutUnset } from '../api/null-fields.ts'
 import { closed } from '../model/fields.ts'
 import { holdsLists, longListProblems } from '../base/long-lists.ts'
@@ -200,10 +200,7 @@ export function validBody(parsed: ParsedBody, validation: Validation): unknown {
 function fittingBody(body: unknown, validation: Validation): unknown {
   if (problemsOf(body, validation).length === 0) return body
   const set = validation.withoutUnset(body)
-  const errors = problemsOf(set, validation)
-  if (errors.length > 0) {
-    throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, TOLD)}`, { errors })
-  }
+  refuseBody(problemsOf(set, validation))
   return set
 }
 
@@ -260,8 +257,6 @@ export function parseForm(raw: Uint8Array): ParsedBody {
   return { value }
 }
 
-/** Problems in the message; `errors` has all. */
-const TOLD = 5
 const EMPTY_QUERY = Object.freeze({})
 
 /** The query as the schema's types: integers are converted, a repeated or unknown name is refused, `_…` is nobody's. */
@@ -282,7 +277,7 @@ export function parseQuery(text: string, validation: Validation): unknown {
   const problems = validation.problems(query)
   const errors = repeated === undefined ? problems : [...repeated, ...problems]
   if (errors.length > 0) {
-    throw new ApiError('INVALID_QUERY', `The query has ${problemsText(errors, TOLD)}`, { errors })
+    throw new ApiError('INVALID_QUERY', `The query has ${problemsText(errors, PROBLEMS_TOLD)}`, { errors })
   }
   return query
 }

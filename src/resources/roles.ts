@@ -4,7 +4,7 @@ import type { Catalog } from '../context/catalog.ts'
 import type { ContextOf } from '../context/context.ts'
 import type { SectionReader } from '../context/sections.ts'
 import { CreatedId, endpoint, type Method } from '../api/endpoint.ts'
-import { ApiError, type FieldError, problemsText } from '../base/errors.ts'
+import { ApiError, type FieldError, refuseBody } from '../base/errors.ts'
 import { newId } from '../base/ids.ts'
 import { Ids, type Role, Where } from '../model/access.ts'
 import { closed, Id, Name } from '../model/fields.ts'
@@ -77,7 +77,7 @@ export const roles = [
     handle: (ctx, { body }) => {
       const id = newId()
       const { grants, errors } = granting(body.endpoints, ctx.catalog)
-      refuseAll([...missingHolders(ctx, body), ...errors])
+      refuseBody([...missingHolders(ctx, body), ...errors])
       ctx.section('roles').create({ id, name: body.name, builtin: false, ...grants })
       for (const holders of HOLDERS) assign(ctx.section(holders), id, body[holders])
       return { id }
@@ -114,7 +114,7 @@ export const roles = [
     handle: (ctx, { params, body }) => {
       const role = ctx.section('roles').get(params.id)
       const { grants, errors } = body.endpoints === undefined ? NO_GRANTS : granting(body.endpoints, ctx.catalog)
-      refuseAll([...missingHolders(ctx, body), ...errors])
+      refuseBody([...missingHolders(ctx, body), ...errors])
       if (role.builtin) refuseOther(role, body.name, grants, ctx.catalog)
       else {
         const { confined, ...rest } = { ...role, ...(body.name === undefined ? {} : { name: body.name }) }
@@ -231,7 +231,6 @@ const NO_GRANTS: Granting = { errors: [] }
 /** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
 function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
-  const places = new Map(catalog.list().map(({ id }, place) => [id, place]))
   const ids = new Map(catalog.list().map((entry) => [callOf(entry), entry.id]))
   const errors: FieldError[] = []
   const granted = new Set<string>()
@@ -252,10 +251,11 @@ function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
     }
   }
   // Their order says nothing, and a read answers them in that of the table: sent back, they are no change.
-  const inOrder = (a: string, b: string) => (places.get(a) ?? 0) - (places.get(b) ?? 0)
+  const inOrder = [...known.keys()]
   // What is granted for every record is granted for some.
-  const partly = confined.filter(({ endpoint: id }) => !granted.has(id)).sort((a, b) => inOrder(a.endpoint, b.endpoint))
-  const grants = { endpoints: [...granted].sort(inOrder), ...(partly.length === 0 ? {} : { confined: partly }) }
+  const partly = inOrder.flatMap((id) => (granted.has(id) ? [] : confined.filter(({ endpoint: one }) => one === id)))
+  const endpoints = inOrder.filter((id) => granted.has(id))
+  const grants = { endpoints, ...(partly.length === 0 ? {} : { confined: partly }) }
   return { grants, errors }
 }
 
@@ -285,13 +285,6 @@ const missingHolders = (ctx: ContextOf['stage'], named: Named): readonly FieldEr
         : [],
     ),
   )
-
-function refuseAll(errors: readonly FieldError[]): void {
-  if (errors.length > 0) throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, TOLD)}`, { errors })
-}
-
-/** Problems in the message; `errors` has all. */
-const TOLD = 5
 
 /** What users and groups have in common here. */
 interface Holders {

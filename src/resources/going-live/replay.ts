@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../api/endpoint.ts'
-import { ApiError, type ErrorCode, type FieldError, problemsText } from '../../base/errors.ts'
+import { ApiError, type ErrorCode, type FieldError, PROBLEMS_TOLD, problemsText } from '../../base/errors.ts'
 import type { ContextOf } from '../../context/context.ts'
 import type { PlannedEdits } from '../../context/plans.ts'
 import { pace } from '../../base/turns.ts'
@@ -248,7 +248,7 @@ export class Replay {
     )
     if (first === undefined) return
     const errors = failures.filter(({ section }) => section === first.section).flatMap(({ problems }) => problems)
-    throw new ApiError(first.code, `The document has ${problemsText(errors, 5)}`, {
+    throw new ApiError(first.code, `The document has ${problemsText(errors, PROBLEMS_TOLD)}`, {
       errors: errors.slice(0, ERRORS_MAX),
       ...(first.data === undefined ? {} : { data: first.data }),
     })

@@ -36,7 +36,7 @@ export const isEntering = signal(false)
 /** Rises where somebody goes, or another one comes: what a person saw and typed is not for who logs in next. */
 export const forgotten = signal(0)
 
-/** Runs `clear` at each end of a session here. */
+/** Runs `clear` each time. */
 export function whenForgotten(clear: () => void): void {
   effect(() => {
     if (forgotten.value > 0) untracked(clear)

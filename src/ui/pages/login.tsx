@@ -5,6 +5,7 @@ import { rememberPlace } from '../core/route.ts'
 import { account, forget, logIn, type LoginOptions, loginNotice, resume, type SsoRefusal } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { Button, PasswordField, Problem } from '../parts/basic.tsx'
+import { stayOpen } from '../parts/dialog.tsx'
 import { noAnswer, useDoing } from '../parts/doing.ts'
 
 /** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
@@ -23,10 +24,7 @@ export function Locked() {
       class="locked"
       aria-label={t('Log in')}
       onCancel={(event) => event.preventDefault()}
-      // A browser lets nobody hold up a second Escape.
-      onClose={({ currentTarget }) => {
-        if (currentTarget.isConnected) currentTarget.showModal()
-      }}
+      onClose={stayOpen}
     >
       <Login />
     </dialog>

@@ -160,10 +160,10 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   )
 }
 
-/** What each button of a service takes. */
 /** Figures that grow, among those of now. */
 const COUNTED: ReadonlySet<string> = new Set(['responses5xx', 'requestsDenied'])
 
+/** What each button of a service takes. */
 const RIGHTS = {
   layer7: {
     update: 'PUT /layer7proxy/frontends/{id}',

@@ -5,6 +5,11 @@ import { mayLeave, useUnsaved } from '../core/unsaved.ts'
 import { Button } from './basic.tsx'
 import { ToastsOfDialog } from './toast.tsx'
 
+/** A browser lets nobody hold up a second Escape. */
+export function stayOpen({ currentTarget }: { readonly currentTarget: HTMLDialogElement }): void {
+  if (currentTarget.isConnected) currentTarget.showModal()
+}
+
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
@@ -48,10 +53,7 @@ export function Dialog({
         event.preventDefault()
         leave()
       }}
-      // A browser lets nobody hold up a second Escape.
-      onClose={({ currentTarget }) => {
-        if (currentTarget.isConnected) currentTarget.showModal()
-      }}
+      onClose={stayOpen}
     >
       <header class="dialog-head">
         <h2>
