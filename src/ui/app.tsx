@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { isAway, isLocked } from './core/api.ts'
 import { ahead_ms } from './core/clock.ts'
 import { isFollowing, isOld, overview, seesFigures, stream } from './core/live.ts'
+import { may } from './core/rights.ts'
 import { hrefOf, route } from './core/route.ts'
 import { account, forgotten, logOut, state, whenForgotten } from './core/session.ts'
 import { t } from './core/text.ts'
@@ -149,9 +150,28 @@ function WrongClock() {
   )
 }
 
+/** Before the overview came nobody knows how many wait; whoever may look can do so all the same. */
+function WhatWaits() {
+  if (!may('GET /services/pending')) return null
+  const now = overview.value?.pending ?? undefined
+  const words = () => {
+    if (now === undefined) return t('Pending changes')
+    const { count, mine } = now
+    return count === 0 ? t('nothing waits') : t('{count} waiting ({mine} yours)', { count, mine })
+  }
+  return (
+    <button
+      type="button"
+      class={(now?.count ?? 0) > 0 ? 'pill waiting' : 'pill'}
+      onClick={() => (isPendingOpen.value = true)}
+    >
+      {words()}
+    </button>
+  )
+}
+
 function Header() {
   const now = overview.value
-  const waiting = now?.pending?.count ?? 0
   return (
     <header class="top">
       <Button
@@ -179,17 +199,7 @@ function Header() {
       >
         <Icon name="search" /> <span>{t('Search')}</span> <kbd aria-hidden="true">Ctrl K</kbd>
       </button>
-      {now?.pending === null ? null : (
-        <button
-          type="button"
-          class={waiting > 0 ? 'pill waiting' : 'pill'}
-          onClick={() => (isPendingOpen.value = true)}
-        >
-          {waiting === 0
-            ? t('nothing waits')
-            : t('{count} waiting ({mine} yours)', { count: waiting, mine: now?.pending?.mine ?? 0 })}
-        </button>
-      )}
+      <WhatWaits />
       <a class="button quiet" href={hrefOf('account')} aria-label={t('Account')} title={account.value?.email}>
         <Icon name="user" />
       </a>

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
 import { daemonFixture } from '../fixtures/daemon.ts'
@@ -18,6 +19,33 @@ const role = (users: readonly string[], moves: readonly string[]) => ({
   ],
 })
 
+/** The overview comes when it is let go. */
+async function heldOverview(page: Page): Promise<() => void> {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route('**/overview', async (route) => {
+    await released
+    await route.continue()
+  })
+  return () => release()
+}
+
+t.test('what nobody knows yet is not said to be nothing', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
+  const { page, faults } = await openedPage(test, daemon.port)
+  const release = await heldOverview(page)
+  await logIn(page)
+  await page.click('.menu a:has-text("Changes")')
+  await page.waitForSelector('.page-head .actions button')
+  const said = () => page.locator('.pill, .page-head .actions button').allInnerTexts()
+  test.same(await said(), ['Pending changes', 'Pending changes'])
+  release()
+  await page.waitForSelector('.pill.waiting')
+  test.same(await said(), ['1 waiting (1 yours)', '1 waiting'])
+  test.same(faults, [])
+})
+
 t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
@@ -25,8 +53,12 @@ t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, 
   const { id } = await daemon.data('POST', '/rbac/roles', role([user], ['drain', 'halt']))
   await daemon.data('PUT', '/services/apply')
   const { page, faults } = await openedPage(test, daemon.port)
+  const release = await heldOverview(page)
   await logIn(page, HER.password, HER.email)
   await page.waitForSelector('.menu a:has-text("Servers")')
+  test.equal(await page.locator('.pill').count(), 0, 'what waits is not for her')
+  release()
+  await page.waitForSelector('.haproxy')
   const menu = () => page.locator('.menu li').allInnerTexts()
   test.same(await menu(), ['Overview', 'Services', 'Servers', 'Certificates', 'Operations'])
   test.equal(await page.locator('text=Publish a service').count(), 0)

@@ -19,16 +19,16 @@ export function ChangesPage() {
     rest: [tab, revision],
   } = route.value
   const shown: Tab = tab === 'audit' ? 'audit' : 'revisions'
-  const waiting = overview.value?.pending?.count ?? 0
+  const waiting = overview.value?.pending?.count
   return (
     <>
       <PageHead title={t('Changes')} hint={t('What was changed, by whom, and how it is taken back.')}>
         <Button
-          kind={waiting > 0 ? 'main' : 'plain'}
+          kind={(waiting ?? 0) > 0 ? 'main' : 'plain'}
           needs="GET /services/pending"
           onClick={() => (isPendingOpen.value = true)}
         >
-          {t('{count} waiting', { count: waiting })}
+          {waiting === undefined ? t('Pending changes') : t('{count} waiting', { count: waiting })}
         </Button>
       </PageHead>
       <Choice
