@@ -116,7 +116,7 @@ t.test('three nodes with one command', async (t) => {
     return started
   }
   t.teardown(async () => {
-    for (const { pid } of await ofIt()) process.kill(pid, 'SIGKILL')
+    for (const { pid } of ofIt()) process.kill(pid, 'SIGKILL')
   })
 
   await t.test('a port that is taken is told before anything starts', async (t2) => {
@@ -127,7 +127,7 @@ t.test('three nodes with one command', async (t) => {
     server.close()
     t2.equal(code, 1)
     t2.match(refused.stderr, `fulcrum: node 2 cannot listen on ${NETWORK}.2:9445: `)
-    t2.same(await ofIt(), [])
+    t2.same(ofIt(), [])
   })
 
   await t.test('a first start that is killed half-way leaves nothing, and the next one begins anew', async () => {
@@ -249,7 +249,7 @@ t.test('three nodes with one command', async (t) => {
     await second.says('Node 3 has ended')
     t2.equal(await second.end('SIGINT'), 0)
     t2.match(second.stdout, /Ended {10}3 nodes, with their HAProxys and etcds\n$/)
-    t2.same(await ofIt(), [], 'that of the killed one neither')
+    t2.same(ofIt(), [], 'that of the killed one neither')
   })
 
   await t.test('another number of nodes is another cluster', async (t2) => {

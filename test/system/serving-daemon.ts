@@ -40,7 +40,7 @@ export async function serving(test: Test, state = temporaryFolder(test, 'daemon'
 const late = () => new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 500).unref())
 
 export async function masterOf({ state }: Daemon): Promise<number> {
-  const all = await findProcesses((words) => words.includes(join(state, 'haproxy', 'haproxy.cfg')))
+  const all = findProcesses((words) => words.includes(join(state, 'haproxy', 'haproxy.cfg')))
   const masters = all.filter(({ parent }) => !all.some(({ pid }) => pid === parent))
   if (masters.length !== 1) throw new Error(`there are ${masters.length} HAProxies`)
   return masters[0]?.pid ?? 0

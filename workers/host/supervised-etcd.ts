@@ -44,18 +44,18 @@ export class SupervisedEtcd implements ManagedProgram {
       const stopped = await this.#stop(timeout_ms)
       if (verb === 'stop' || stopped.exitCode !== 0) return stopped
     }
-    return (await this.#pids()).length > 0 ? DONE : await this.#start(timeout_ms)
+    return this.#pids().length > 0 ? DONE : await this.#start(timeout_ms)
   }
 
   async state(): Promise<UnitState> {
-    if ((await this.#pids()).length > 0) return 'running'
+    if (this.#pids().length > 0) return 'running'
     return (await findProgram(this.#settings.program)) === undefined ? 'missing' : 'stopped'
   }
 
   /** Pids are used again by the kernel: a process is ours by its command line. */
-  async #pids(): Promise<readonly number[]> {
+  #pids(): readonly number[] {
     const data = `--data-dir=${this.#settings.folder}/etcd`
-    return (await findProcesses((words) => words.includes(data))).map(({ pid }) => pid)
+    return findProcesses((words) => words.includes(data)).map(({ pid }) => pid)
   }
 
   async #start(timeout_ms: number): Promise<RunResult> {
@@ -94,16 +94,16 @@ export class SupervisedEtcd implements ManagedProgram {
 
   async #stop(timeout_ms: number): Promise<RunResult> {
     const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
-    await this.#signal('SIGTERM')
+    this.#signal('SIGTERM')
     if (await this.#isGone(patience_ms)) return DONE
-    await this.#signal('SIGKILL')
+    this.#signal('SIGKILL')
     const output = `etcd did not stop within ${patience_ms} ms and was killed`
     if (await this.#isGone(KILLED_GONE_MS)) return { exitCode: 0, output }
     return { exitCode: 124, output: `${output}, and is still there` }
   }
 
-  async #signal(signal: NodeJS.Signals): Promise<void> {
-    for (const pid of await this.#pids()) {
+  #signal(signal: NodeJS.Signals): void {
+    for (const pid of this.#pids()) {
       try {
         process.kill(pid, signal)
       } catch {
@@ -114,7 +114,7 @@ export class SupervisedEtcd implements ManagedProgram {
 
   async #isGone(timeout_ms: number): Promise<boolean> {
     const deadline_ms = performance.now() + timeout_ms
-    while ((await this.#pids()).length > 0) {
+    while (this.#pids().length > 0) {
       if (performance.now() > deadline_ms) return false
       await wait(POLL_MS)
     }

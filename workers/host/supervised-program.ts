@@ -43,7 +43,7 @@ export class SupervisedProgram implements ManagedProgram {
     const pid = await this.#pid()
     if (verb === 'start' || (verb === 'reload' && pid === undefined)) return this.#start(pid, timeout_ms)
     const signal = async () => {
-      await this.#signal(pid, 'SIGUSR2')
+      this.#signal(pid, 'SIGUSR2')
       if (pid !== undefined) await this.#record(pid)
     }
     if (verb === 'reload' && (await rouse(this.#settings.masterSocket, timeout_ms, signal)))
@@ -64,29 +64,29 @@ export class SupervisedProgram implements ManagedProgram {
   /** The pid of our master: from the master itself, from the file, or of the processes that there are. */
   async #pid(): Promise<number | undefined> {
     const processes = await askProcesses(this.#settings.masterSocket)
-    if (processes !== undefined && (await this.#isOurs(processes.master.pid))) return processes.master.pid
+    if (processes !== undefined && this.#isOurs(processes.master.pid)) return processes.master.pid
     const recorded = Number(await readText(this.#pidFile))
-    if (recorded > 0 && (await this.#isOurs(recorded))) return recorded
-    const ours = await this.#all()
+    if (recorded > 0 && this.#isOurs(recorded)) return recorded
+    const ours = this.#all()
     return ours.find(({ parent }) => !ours.some(({ pid }) => pid === parent))?.pid
   }
 
   /** Master and workers, old ones as well. */
-  #all(): Promise<readonly FoundProcess[]> {
+  #all(): readonly FoundProcess[] {
     return findProcesses((words) => this.#fits(words))
   }
 
   /** Pids are used again by the kernel: before any signal the command line has to name our configuration. */
-  async #isOurs(pid: number): Promise<boolean> {
-    return this.#fits(await commandLine(pid))
+  #isOurs(pid: number): boolean {
+    return this.#fits(commandLine(pid))
   }
 
   #fits(words: readonly string[]): boolean {
     return words.includes(this.#settings.configFile) && words.includes(`${this.#settings.masterSocket},mode,600`)
   }
 
-  async #signal(pid: number | undefined, signal: NodeJS.Signals): Promise<void> {
-    if (pid === undefined || !(await this.#isOurs(pid))) return
+  #signal(pid: number | undefined, signal: NodeJS.Signals): void {
+    if (pid === undefined || !this.#isOurs(pid)) return
     try {
       process.kill(pid, signal)
     } catch {
@@ -121,7 +121,7 @@ export class SupervisedProgram implements ManagedProgram {
    */
   async #retire(pid: number | undefined): Promise<void> {
     if (pid === undefined) return
-    const words = await commandLine(pid)
+    const words = commandLine(pid)
     if (!words.some((word) => word.endsWith(`/${basename(this.#settings.masterSocket)},mode,600`))) return
     try {
       process.kill(pid, 'SIGUSR1')
@@ -149,17 +149,17 @@ export class SupervisedProgram implements ManagedProgram {
     })
     if (served === 'serves') return undefined
     if (served === 'ended') return { exitCode: 1, output: `HAProxy did not start: ${ended ?? ''}` }
-    await this.#signal(started.pid, 'SIGTERM')
+    this.#signal(started.pid, 'SIGTERM')
     return { exitCode: 124, output: `HAProxy did not start within ${timeout_ms} ms` }
   }
 
   async #stop(timeout_ms: number): Promise<RunResult> {
     const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
     let output = ''
-    for (const { pid } of await this.#all()) await this.#signal(pid, 'SIGTERM')
+    for (const { pid } of this.#all()) this.#signal(pid, 'SIGTERM')
     if (!(await this.#areGone(patience_ms))) {
       output = `HAProxy did not stop within ${patience_ms} ms and was killed`
-      for (const { pid } of await this.#all()) await this.#signal(pid, 'SIGKILL')
+      for (const { pid } of this.#all()) this.#signal(pid, 'SIGKILL')
       if (!(await this.#areGone(KILLED_GONE_MS))) return { exitCode: 124, output: `${output}, and is still there` }
     }
     await removeDurably(this.#pidFile)
@@ -168,7 +168,7 @@ export class SupervisedProgram implements ManagedProgram {
 
   async #areGone(timeout_ms: number): Promise<boolean> {
     const deadline_ms = performance.now() + timeout_ms
-    while ((await this.#all()).length > 0) {
+    while (this.#all().length > 0) {
       if (performance.now() > deadline_ms) return false
       await wait(POLL_MS)
     }

@@ -57,7 +57,7 @@ export class SystemdUnit implements ManagedProgram {
   async #isHung(): Promise<boolean> {
     if (await answers(this.#masterSocket)) return false
     const { output } = await this.#run(['systemctl', 'show', '--property=MainPID', this.#unit], QUERY_TIMEOUT_MS)
-    const words = await commandLine(Number(/^MainPID=(\d+)$/m.exec(output)?.[1] ?? 0))
+    const words = commandLine(Number(/^MainPID=(\d+)$/m.exec(output)?.[1] ?? 0))
     return words.some((word) => word.split(',')[0] === this.#masterSocket)
   }
 

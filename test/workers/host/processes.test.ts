@@ -13,14 +13,17 @@ t.test('processes are found by their words, with their parents', async (t) => {
   t.teardown(() => process.kill(-(child.pid ?? 0), 'SIGKILL'))
   await once(child, 'spawn')
   const found = () => findProcesses((words) => words.includes(word))
-  while (!(await found()).some(({ pid }) => pid === child.pid)) await new Promise(setImmediate)
+  while (!found().some(({ pid }) => pid === child.pid)) await new Promise(setImmediate)
   t.match(
-    (await found()).find(({ pid }) => pid === child.pid),
+    found().find(({ pid }) => pid === child.pid),
     { parent: process.pid },
   )
-  t.ok((await commandLine(child.pid ?? 0)).includes(word))
-  t.same(await findProcesses((words) => words.includes(randomUUID())), [])
-  t.same(await commandLine(2 ** 22 + 1), [], 'one that has ended has no words')
+  t.ok(commandLine(child.pid ?? 0).includes(word))
+  t.same(
+    findProcesses((words) => words.includes(randomUUID())),
+    [],
+  )
+  t.same(commandLine(2 ** 22 + 1), [], 'one that has ended has no words')
 })
 
 const obstacle = process.getuid?.() === 0 ? false : 'needs root for a root of its own'
@@ -35,11 +38,14 @@ t.test('who has another root is none of ours: there the same path is another fil
   const other = spawn('unshare', ['-m', 'sh', '-ec', root.join('\n'), word], { stdio: 'ignore' })
   t.teardown(() => other.kill('SIGKILL'))
   // While a program takes the place of another, the kernel shows no words at all.
-  const isIn = async () => {
-    const [program, ...words] = await commandLine(other.pid ?? 0)
+  const isIn = () => {
+    const [program, ...words] = commandLine(other.pid ?? 0)
     return program === 'sh' && words.includes('sleep 600; :') && words.includes(word)
   }
-  while (!(await isIn()) && other.exitCode === null) await new Promise(setImmediate)
+  while (!isIn() && other.exitCode === null) await new Promise(setImmediate)
   t.not(readlinkSync(`/proc/${other.pid}/root`), '/')
-  t.same(await findProcesses((found) => found.includes(word)), [])
+  t.same(
+    findProcesses((found) => found.includes(word)),
+    [],
+  )
 })

@@ -101,7 +101,7 @@ t.test('whatever is gone of its files, there is one HAProxy and it can be reload
     const applied = await apply(undefined, viewOf({}))
     t.match(applied, { ok: true, warnings: [] }, JSON.stringify(applied))
     await runs(t, host, what)
-    const masters = (await ours(folder)).filter(({ parent }, _, all) => !all.some((other) => other.pid === parent))
+    const masters = ours(folder).filter(({ parent }, _, all) => !all.some((other) => other.pid === parent))
     t.same(
       masters.map((master) => master.pid),
       [pid],
@@ -139,7 +139,7 @@ t.test('a stop ends what hangs, and a master that hangs as well is replaced by a
   const { apply, host, folder } = haproxyFixture(t)
   await apply(undefined, viewOf({}))
   const hangAll = async () => {
-    const all = await ours(folder)
+    const all = ours(folder)
     t.equal(all.length, 2)
     for (const { pid } of all) await hang(pid)
     return all
@@ -153,6 +153,6 @@ t.test('a stop ends what hangs, and a master that hangs as well is replaced by a
   await runs(t, host)
   await hangAll()
   t.match(await host.unit('layer7proxy', 'stop', 500), { exitCode: 0, output: /did not stop within 500 ms and was/ })
-  t.same(await ours(folder), [])
+  t.same(ours(folder), [])
   t.equal(await host.unitState('layer7proxy'), 'stopped')
 })
