@@ -7,8 +7,6 @@ import { acmeSite, SITE } from './acme-site.ts'
 import { pebbleFixture } from './pebble.ts'
 import { output } from './tls-frontend.ts'
 
-t.setTimeout(600_000)
-
 t.test('one node of a cluster works on an order, each answers the CA, and others go on without it', async (test) => {
   const daemons = await ClusterDaemons.begin(test, { isBeside: true })
   if (typeof daemons === 'string') {

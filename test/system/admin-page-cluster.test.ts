@@ -7,8 +7,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** The page of a cluster, against real daemons with a real etcd beside each. */
 
-t.setTimeout(300_000)
-
 async function clusterPage(page: Page): Promise<void> {
   await page.waitForSelector('.menu')
   await page.evaluate("location.hash = '#/cluster'")
@@ -26,7 +24,6 @@ t.test('three nodes, by the page alone', { skip: noBrowser }, async (t) => {
   const here = await openedPage(t, first.daemon.port, { bypassCSP: true })
   const there = await openedPage(t, second.daemon.port, { bypassCSP: true })
   const { page } = here
-  for (const one of [here, there]) one.page.setDefaultTimeout(15_000)
   await logIn(page)
   await clusterPage(page)
 

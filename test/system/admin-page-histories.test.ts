@@ -6,8 +6,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** The page of two nodes that have both gone on alone, against real daemons. */
 
-t.setTimeout(300_000)
-
 t.test('two histories: what was changed where, and a choice that is carried out', { skip: noBrowser }, async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

@@ -6,8 +6,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** The page of two nodes, against real daemons with a real etcd beside each. */
 
-t.setTimeout(300_000)
-
 const card = (name: string) => `[data-node="${name}"]`
 
 t.test('two nodes, of which one is gone', { skip: noBrowser }, async (t) => {

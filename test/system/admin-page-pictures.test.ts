@@ -19,8 +19,6 @@ import { freePort } from '../fixtures/traffic.ts'
 const FOLDER = process.env['FULCRUM_TEST_PICTURES'] ?? ''
 const skip = FOLDER === '' ? 'FULCRUM_TEST_PICTURES names no folder' : noBrowser
 
-t.setTimeout(600_000)
-
 const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   light: {},
   dark: { colorScheme: 'dark' },

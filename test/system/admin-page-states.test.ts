@@ -261,7 +261,7 @@ t.test('a service whose backend has no server is down', { skip: noBrowser }, asy
   const { page } = await openedPage(test, daemon.port)
   await logIn(page)
   await page.waitForSelector('main tr:has-text("without") .badge:has-text("serves")')
-  await page.waitForSelector('main tr:has-text("alone") .badge:has-text("down")', { timeout: 20_000 })
+  await page.waitForSelector('main tr:has-text("alone") .badge:has-text("down")')
 })
 
 t.test('a site without traffic, whose figures do not change', { skip: noBrowser }, async (test) => {

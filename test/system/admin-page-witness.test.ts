@@ -6,8 +6,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** The page of two nodes with a witness, and of a node that the others have removed, against real daemons. */
 
-t.setTimeout(300_000)
-
 const card = (name: string) => `[data-node="${name}"]`
 
 t.test('a witness, and a node that was removed', { skip: noBrowser }, async (t) => {

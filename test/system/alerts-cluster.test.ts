@@ -7,8 +7,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** What is the whole cluster's is told once, by whichever node is left. */
 
-t.setTimeout(600_000)
-
 t.test('the node that tells dies: the next one tells of it, once, and silences are of all', async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') return test.pass(`# SKIP ${daemons}`)

@@ -6,8 +6,6 @@ import { isIn } from './killed-beginnings.ts'
 
 /** A node whose disk has no room for a cluster. */
 
-t.setTimeout(600_000)
-
 t.test('a disk that has no room for an etcd', { skip: noSmallDisk }, async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

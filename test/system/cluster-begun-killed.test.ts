@@ -5,8 +5,6 @@ import { isIn, killedAt, STEPS } from './killed-beginnings.ts'
 
 /** A node that is killed while it forms a cluster. */
 
-t.setTimeout(600_000)
-
 t.test('killed in the middle', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

@@ -7,8 +7,6 @@ import { allVote } from '../fixtures/cluster-sight.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
 import { until } from '../fixtures/daemon.ts'
 
-t.setTimeout(300_000)
-
 t.test('two nodes become a cluster, and one again, by the command line', async (test) => {
   const daemons = await ClusterDaemons.begin(test)
   if (typeof daemons === 'string') return test.pass(`# SKIP ${daemons}`)

@@ -6,8 +6,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
 
-t.setTimeout(300_000)
-
 t.test('a cluster of one node', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

@@ -8,8 +8,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Three real daemons, each with a real etcd beside it. */
 
-t.setTimeout(300_000)
-
 t.test('three nodes', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

@@ -14,8 +14,6 @@ import { etcdPrograms } from '../fixtures/etcd-programs.ts'
 
 /** Nodes that are killed while one is removed, and one that was let in and never came up. */
 
-t.setTimeout(600_000)
-
 t.test('removals that do not go as they should', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

@@ -7,8 +7,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
 
-t.setTimeout(600_000)
-
 t.test('of two nodes one leaves, and then the other', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

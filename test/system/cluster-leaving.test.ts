@@ -26,8 +26,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it. */
 
-t.setTimeout(600_000)
-
 const filesOf = ({ daemon }: ClusterDaemon) => new ClusterFiles(daemon.state)
 
 /** What a thief makes of the files of a node, and of what its etcd has: certificates of a key of their own. */

@@ -4,8 +4,6 @@ import { addRip, allVote, endAtOnce, historyOf, ripsOf } from '../fixtures/clust
 
 /** Two nodes that lose their power at the same moment, and of which one comes back. */
 
-t.setTimeout(240_000)
-
 t.test('a node that comes back alone has everything that was answered', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)

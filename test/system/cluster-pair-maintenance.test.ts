@@ -5,8 +5,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Of two nodes without a third vote, one is in maintenance: the other one goes on alone, at once, in one history. */
 
-t.setTimeout(240_000)
-
 const maintain = (asked: ClusterDaemon, { daemon: { node } }: ClusterDaemon, enabled: boolean) =>
   asked.daemon.data('PUT', `/cluster/nodes/${node}/maintenance`, { enabled })
 

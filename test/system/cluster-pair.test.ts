@@ -7,8 +7,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Two nodes without a third vote: each is lost once, and then both go on without the other. */
 
-t.setTimeout(240_000)
-
 const rip = ({ daemon }: ClusterDaemon, name: string) =>
   daemon.call('POST', '/ipvsDirector/rips', { body: { name, ip: '192.0.2.1', port: 80 } })
 

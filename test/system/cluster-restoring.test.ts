@@ -5,8 +5,6 @@ import { until } from '../fixtures/daemon.ts'
 
 /** Real daemons, each with a real etcd beside it: what belongs to all of them, and what is left when all are lost. */
 
-t.setTimeout(600_000)
-
 const RIP = { ip: '192.0.2.1', port: 80 }
 const RIPS = ['applied', 'in 0', 'in 1', 'in 2']
 const routeOf = (name: string) => ({ name, type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 })

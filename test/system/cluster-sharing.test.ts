@@ -13,8 +13,6 @@ import { freePort } from '../fixtures/traffic.ts'
 
 /** Real daemons, each with a HAProxy and an etcd beside it, that come and go while clients stay with their servers. */
 
-t.setTimeout(600_000)
-
 async function greeter(t: Test, name: string): Promise<number> {
   const server = createServer((socket) => socket.end(name)).listen(0, '127.0.0.1')
   await once(server, 'listening')

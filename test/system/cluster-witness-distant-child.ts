@@ -16,7 +16,7 @@ import { namespace } from './network-namespace.ts'
  * of it is over IPv6.
  */
 
-t.setTimeout(240_000)
+t.setTimeout(600_000)
 
 const addressOf = (number: number) => `fd00:80::${number}`
 const DELAY_MS = 50

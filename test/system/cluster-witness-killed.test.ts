@@ -9,8 +9,6 @@ import type { WitnessDaemon } from '../fixtures/witness-daemon.ts'
 
 /** A witness that is killed while it joins, with its etcd: the same token makes it the witness after its next start. */
 
-t.setTimeout(240_000)
-
 const isThere = (name: string) => (witness: WitnessDaemon) => existsSync(pathOf(witness.state, 'cluster', name))
 
 /** In the order in which they come. */

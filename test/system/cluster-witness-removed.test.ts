@@ -14,8 +14,6 @@ import { peerErrorOf } from '../fixtures/peers.ts'
 
 /** What a witness has and may, how it follows other authorities, and how it goes. */
 
-t.setTimeout(240_000)
-
 /** Whether this port of the node's etcd answers who shows these. */
 const answersAt = ({ address }: ClusterDaemon, { key, certificate: cert }: NodeCredentials, above: number) =>
   new Promise<boolean>((resolve) => {

@@ -7,8 +7,6 @@ import { unlessRefused } from '../fixtures/etcd.ts'
 
 /** Two nodes and a witness: each of the three is lost once, and the others go on. */
 
-t.setTimeout(240_000)
-
 const witnessToken = async ({ daemon }: ClusterDaemon) =>
   String((await daemon.data('POST', '/cluster/tokens', { role: 'witness' })).token)
 

@@ -5,7 +5,6 @@ import { FLOATING, type LabNode, servingLab, vrrpObstacle } from '../labs/vrrp-l
 /** Floating IPs of three nodes in network namespaces, with Debian's keepalived and HAProxy. */
 
 const skip = (await vrrpObstacle()) ?? false
-t.setTimeout(300_000)
 
 const LOOK_EVERY_MS = 20
 

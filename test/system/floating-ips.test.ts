@@ -4,7 +4,6 @@ import { FLOATING, type LabNode, servingLab, site, vrrpLab, vrrpObstacle } from 
 /** Floating IPs of two nodes in network namespaces, with Debian's keepalived and HAProxy. */
 
 const skip = (await vrrpObstacle()) ?? false
-t.setTimeout(300_000)
 
 function two(nodes: readonly LabNode[]): readonly [LabNode, LabNode] {
   const [first, second] = nodes

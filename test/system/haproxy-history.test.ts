@@ -74,8 +74,6 @@ async function proxy(daemon: Daemon, name: string, mode: string, originPort: num
 const CLASSES = ['responses1xx', 'responses2xx', 'responses3xx', 'responses4xx', 'responses5xx']
 const COUNTED = ['requestRate', ...CLASSES, 'errors']
 
-t.setTimeout(360_000)
-
 t.test('requests, answers and errors, over a reload and a kill -9: as many as there were', async (test) => {
   const daemon = await daemonFixture(test)
   const { port } = await origin(test)

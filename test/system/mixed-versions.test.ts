@@ -10,7 +10,6 @@ import { oidcProvider } from '../simulators/oidc-provider.ts'
  */
 const RIPS = '/ipvsDirector/rips'
 
-t.setTimeout(300_000)
 /** Before rights for some records, and before groups of OpenID Connect. */
 const [beforeAreas, beforeGroups] = ['46b8a89', 'd23c419'].map((commit) => sourcesBefore(t, commit))
 const withHistory = (sources: string | undefined) => ({

@@ -18,8 +18,6 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const NETWORK = `127.${randomInt(1, 255)}.${randomInt(0, 256)}`
 const NUMBERS = [1, 2, 3]
 
-t.setTimeout(600_000)
-
 /** What a person sees of `npm start -- --nodes 3`. */
 class Started {
   readonly child: ChildProcess

@@ -17,7 +17,6 @@ import { etcdPrograms } from '../../fixtures/etcd-programs.ts'
 
 /** Real members: one that took the id of a member that is gone, and one that only takes its time. */
 
-t.setTimeout(600_000)
 const programs = await etcdPrograms()
 const skip = typeof programs === 'string' ? programs : false
 
