@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../fixtures/daemon.ts'
+import { gone } from '../system/serving-daemon.ts'
 import { endFault, type Play } from './life-cast.ts'
 import { fill, haproxyPids, untilServed } from './life-world.ts'
 
@@ -26,8 +27,9 @@ async function struck(play: Play, whom: 'master' | 'worker', signal: NodeJS.Sign
     const now = await haproxyPids(play.world).catch(() => undefined)
     return now !== undefined && now[whom] > 0 && now[whom] !== pid
   }
-  // On a busy machine a process that is killed, and its worker, may serve for a moment yet.
   await until('another HAProxy', isAnother, Boolean, OUTAGE_MS_MAX)
+  // Until it is gone, one that hangs is given its share of connections, and one that is killed may serve for a moment.
+  await gone(pid)
   await untilServed(play.world, OUTAGE_MS_MAX)
   return true
 }
@@ -62,6 +64,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     if (worker > 0) process.kill(worker, 'SIGSTOP')
     await sleep(play.random() * 4_000)
     await restarted(play)
+    if (worker > 0) await gone(worker)
     await untilServed(play.world, OUTAGE_MS_MAX)
     return true
   },
