@@ -256,8 +256,8 @@ export class ArchiveWriter {
       for (const [index, tier] of this.databases.table.entries()) {
         const database = this.databases.tiers[index]
         const source = this.#source(reader, index, from_s)
-        // After a gap longer than a chunk, each object has one chunk with data at most: the one that was open.
-        const last = Math.min(to_s, from_s + span_s(tier))
+        // Behind the last row each object has one chunk with data at most: the one that was open.
+        const last = Math.min(to_s, rowsTo_s + span_s(tier))
         if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
       }
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, this.#sampled_s))

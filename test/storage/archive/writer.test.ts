@@ -9,7 +9,7 @@ import { coverageStart, floorTo, keyFirst } from '../../../storage/archive/layou
 import { ArchiveReader } from '../../../storage/archive/reader.ts'
 import { CORE_COUNT, METRIC_COUNT, TIERS, tierAt } from '../../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
-import { CHUNKS_AT_ONCE, CHUNKS_EVERY_S } from '../../../storage/limits.ts'
+import { CHUNKS_AT_ONCE, CHUNKS_EVERY_S, RING_ROWS } from '../../../storage/limits.ts'
 import { ReferenceModel, seededRandom } from './reference-model.ts'
 
 const START = 1_700_000_003
@@ -192,31 +192,33 @@ function failedSeconds(simulation: Simulation, seconds: number): number {
   return failed
 }
 
-t.test(
-  'LMDB alone refuses, for longer than the ring lasts: the crash tail has it all, also after a kill',
-  async (t) => {
-    for (const isKilled of [false, true]) {
+/** Shorter than a chunk and longer, while the ring has all of it, and longer than the ring lasts. */
+for (const refused_s of [100, 150, 180, 240, 500]) {
+  for (const isKilled of [false, true]) {
+    const then = isKilled ? ', and the daemon is killed' : ''
+    t.test(`LMDB alone refuses for ${refused_s} s${then}: the crash tail has it all`, async (t) => {
       const simulation = begin(t, 15)
-      for (let i = 0; i < 700; i++) second(simulation)
+      // Chunks have just ended: of the seconds that follow, two of each object may be due at once.
+      for (let i = 0; i < 740; i++) second(simulation)
       const letWork = refusingLmdb(simulation)
       const before = simulation.writer.hwm_s
-      const failed = failedSeconds(simulation, 500)
-      t.ok(failed >= 500 - CHUNKS_EVERY_S && failed < 500, `told ${failed} times`)
-      t.equal(simulation.writer.hwm_s, before + 500, 'every second is on the disk')
+      const failed = failedSeconds(simulation, refused_s)
+      t.ok(failed >= refused_s - CHUNKS_EVERY_S && failed < refused_s, `told ${failed} times`)
+      t.equal(simulation.writer.hwm_s, before + refused_s, 'every second is on the disk')
       letWork()
       if (isKilled) {
         await simulation.writer.close()
         simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
-        t.equal(simulation.writer.hwm_s, before + 500)
+        t.equal(simulation.writer.hwm_s, before + refused_s)
       }
       second(simulation)
       compareAll(t, simulation, START)
-      for (let i = 0; i < 200; i++) second(simulation)
+      for (let i = 0; i < RING_ROWS; i++) second(simulation)
       compareAll(t, simulation, START)
       await simulation.writer.close()
-    }
-  },
-)
+    })
+  }
+}
 
 t.test('a step back that LMDB refuses, or that is killed before it, changes nothing', async (t) => {
   const simulation = begin(t, 4)
