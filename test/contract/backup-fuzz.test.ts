@@ -70,10 +70,10 @@ const of = (places: readonly Place[], wanted: (place: Place) => boolean, next: R
 
 /**
  * Of a health check: the value of its parameter, its default, all values. Of alerts: a key, a template, a name. Of
- * OpenID Connect: groups, which backups of earlier versions lack.
+ * OpenID Connect: groups, which backups of earlier versions lack. Of the user interface: what sshd is found with.
  */
 const MAY_GO: ReadonlySet<string> = new Set(
-  'max default parameters secret template names groupsClaim groupMappings denyUnmapped'.split(' '),
+  'max default parameters secret template names groupsClaim groupMappings denyUnmapped sshEnabled sshPort'.split(' '),
 )
 
 /** Which script a check names is judged with the whole configuration, when it is applied. */
