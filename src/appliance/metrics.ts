@@ -103,15 +103,17 @@ async function nodeFigures(
 }
 
 /** The answer of HAProxy begins with what its master, or the process itself, says of processes. */
-export function haproxyFigures({ layer7 }: Node): HaproxyFigures {
+export function haproxyFigures(node: Node): HaproxyFigures {
+  const { layer7 } = node
   const { bytes } = layer7.live
   const text = bytes === undefined ? '' : Buffer.from(bytes.csv.subarray(0, bytes.rows[0])).toString()
   const shown = parseShowProc(text)
   const [worker] = shown?.workers ?? []
   const number = (name: string) => Number(infoField(text, name) ?? Number.NaN)
   const uptime_s = worker?.uptime_s ?? number('Uptime_sec')
+  const isUp = layer7.state().up
   return {
-    isUp: layer7.state().up,
+    isUp: isUp || needsHaproxy(node) ? isUp : undefined,
     version: worker?.version ?? infoField(text, 'Version'),
     uptime_s: Number.isNaN(uptime_s) ? undefined : uptime_s,
     reloads: shown?.master.reloads,
@@ -119,6 +121,9 @@ export function haproxyFigures({ layer7 }: Node): HaproxyFigures {
     oldWorkers: shown?.oldWorkers.length,
   }
 }
+
+const needsHaproxy = ({ running, observed }: Node): boolean =>
+  observed !== undefined || [...running.list('l7Frontends')].some(({ enabled }) => enabled)
 
 function archivesOf({ layer7, layer4, clock, running }: Node, slow: Slow): readonly ArchiveFigures[] {
   const of = (layer: '4' | '7', side: Pick<ArchiveSide<unknown, unknown>, 'kept'>, size_bytes: number | undefined) => {

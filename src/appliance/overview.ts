@@ -8,6 +8,7 @@ import type { Attention, Overview } from '../model/overview.ts'
 import { quietUntil_ms } from '../rules/acme.ts'
 import { endOf } from '../rules/certificate-end.ts'
 import { PlacedObjects } from '../stats/placed-objects.ts'
+import type { HaproxyFigures } from '../metrics/node-samples.ts'
 import { type Summary, summarizeLayer4, summarizeLayer7 } from '../stats/summary.ts'
 import { haproxyFigures } from './metrics.ts'
 import type { Node } from './node.ts'
@@ -44,8 +45,9 @@ async function look(
     diskOf(stateFolder),
   ])
   const { up, since_ms } = layer7.state()
+  const haproxy = haproxyFigures(node)
   const noted = [
-    ...ofHaproxy(node),
+    ...ofHaproxy(node, haproxy),
     ...ofDirector(node),
     ...ofLayer(seven, 'l7Backends'),
     ...ofLayer(four, 'l4Backends'),
@@ -60,7 +62,7 @@ async function look(
     time: new Date(clock.now_ms()).toISOString(),
     nodeId,
     version: VERSION,
-    haproxy: { answers: up, since: new Date(since_ms).toISOString(), version: haproxyFigures(node).version ?? null },
+    haproxy: { answers: up, since: new Date(since_ms).toISOString(), version: haproxy.version ?? null },
     layer7: seven.layer,
     layer4: four.layer,
     disk,
@@ -103,11 +105,9 @@ const note = (
   more: Partial<Noted> = {},
 ): Noted => ({ kind, severity, message, ...NOTHING, ...more })
 
-/** A HAProxy that nothing is configured for may well be away. */
-function ofHaproxy({ layer7, running, observed }: Node): readonly Noted[] {
-  const { up, reason } = layer7.state()
-  const isNeeded = observed !== undefined || [...running.list('l7Frontends')].some(({ enabled }) => enabled)
-  return up || !isNeeded ? [] : [note('haproxy', 'critical', `HAProxy does not answer: ${reason ?? 'unknown reason'}`)]
+function ofHaproxy({ layer7 }: Node, { isUp }: HaproxyFigures): readonly Noted[] {
+  const { reason } = layer7.state()
+  return isUp === false ? [note('haproxy', 'critical', `HAProxy does not answer: ${reason ?? 'unknown reason'}`)] : []
 }
 
 /** In trial nothing is balanced by the kernel. */

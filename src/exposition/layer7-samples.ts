@@ -13,6 +13,8 @@ import { TakenColumns } from './taken-columns.ts'
 interface Objects {
   readonly labels: Labels
   readonly taken: TakenColumns
+  /** Of each which counts of servers are 0; nothing where HAProxy has no such counts. */
+  readonly lacks: Uint8Array
   readonly up: Words
   readonly state: Words
 }
@@ -43,14 +45,16 @@ export class Layer7Samples {
   }
 
   *#kind(out: Exposition, kind: ObjectKind, input: Layer7Input): Generator<void> {
-    const { labels, taken, up, state } = this.#objects(input)[kind]
+    const { labels, taken, lacks, up, state } = this.#objects(input)[kind]
     const families = LAYER_7[kind]
     yield* taken.read(input, input.kinds[kind].rowOf)
     if (kind === 'server') {
       const states = state.find((object) => stateOf(taken, object, input.states))
       yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, states)
     }
-    const ups = up.find((object) => isUp(taken, object))
+    noteLacks(lacks, taken, kind)
+    // HAProxy says UP of a backend without any server, and answers 503.
+    const ups = up.find((object) => isUp(taken, object) && Number(lacks[object] !== LACKS_ALL))
     yield* this.#lines(out, families.up, labels, ups)
     let place = 0
     for (const { family, columns } of families.columns) {
@@ -96,12 +100,37 @@ export class Layer7Samples {
   }
 }
 
+const columnsOf = (kind: ObjectKind) =>
+  LAYER_7[kind].columns.flatMap(({ columns, isMilliseconds = false }) =>
+    columns.map(({ column }) => ({ column, isMilliseconds })),
+  )
+
 function objectsOf(kind: ObjectKind, labels: Labels): Objects {
   const { length } = labels.ends
-  const columns = LAYER_7[kind].columns.flatMap(({ columns: all, isMilliseconds = false }) =>
-    all.map(({ column }) => ({ column, isMilliseconds })),
-  )
-  return { labels, taken: new TakenColumns(length, columns), up: new Words(length), state: new Words(length) }
+  return {
+    labels,
+    taken: new TakenColumns(length, columnsOf(kind)),
+    lacks: new Uint8Array(length),
+    up: new Words(length),
+    state: new Words(length),
+  }
+}
+
+/** Where the counts of servers that take traffic, and of backup servers that could, are among the columns. */
+const COUNTS = byKind((kind) =>
+  kind === 'backend' ? ['act', 'bck'].map((name) => columnsOf(kind).findIndex(({ column }) => column === name)) : [],
+)
+const LACKS_ALL = 0b11
+
+function noteLacks(lacks: Uint8Array, { numbers }: TakenColumns, kind: ObjectKind): void {
+  for (const [bit, place] of COUNTS[kind].entries()) {
+    const changed = numbers[place]
+    for (let at = 0; at < (changed?.count ?? 0); at++) {
+      const object = changed?.objects[at] ?? 0
+      const isNone = changed?.lengths[at] === 1 && changed.bytes[changed.starts[at] ?? 0] === DIGITS[0]
+      lacks[object] = ((lacks[object] ?? 0) & ~(1 << bit)) | (Number(isNone) << bit)
+    }
+  }
 }
 
 const DIGITS = ascii('012')

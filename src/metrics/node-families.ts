@@ -16,7 +16,10 @@ export const NODE = {
   started: gauge('daemon_start_timestamp_seconds', 'When the daemon was started, in Unix seconds.'),
   daemonCpu: counter('daemon_cpu_seconds', 'Processor time of the daemon.'),
   daemonMemory: gauge('daemon_resident_memory_bytes', 'Memory of the daemon.'),
-  haproxyUp: gauge('haproxy_up', 'Whether HAProxy answered when it was last asked for its figures.'),
+  haproxyUp: gauge(
+    'haproxy_up',
+    'Whether HAProxy answered when it was last asked; absent while it is away and no frontend needs it.',
+  ),
   haproxy: info('haproxy', 'The HAProxy that serves.', ['version']),
   haproxyUptime: gauge('haproxy_uptime_seconds', 'Since the process that serves was started, by a start or a reload.'),
   reloads: counter('haproxy_reloads', 'Reloads since HAProxy was started.'),

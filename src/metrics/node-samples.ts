@@ -27,7 +27,8 @@ export interface NodeFigures {
 }
 
 export interface HaproxyFigures {
-  readonly isUp: boolean
+  /** undefined: it is away, and nothing is configured for it. */
+  readonly isUp: boolean | undefined
   readonly version: string | undefined
   /** Of the worker that serves. */
   readonly uptime_s: number | undefined
@@ -88,7 +89,7 @@ const oneOf =
 
 function writeHaproxy(out: Exposition, haproxy: HaproxyFigures): void {
   const one = oneOf(out)
-  one(NODE.haproxyUp, Number(haproxy.isUp))
+  one(NODE.haproxyUp, haproxy.isUp === undefined ? undefined : Number(haproxy.isUp))
   one(NODE.haproxy, haproxy.version === undefined ? undefined : 1, [haproxy.version ?? ''])
   one(NODE.haproxyUptime, haproxy.uptime_s)
   one(NODE.reloads, haproxy.reloads)

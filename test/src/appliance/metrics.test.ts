@@ -10,9 +10,20 @@ t.test('what a node tells of itself', async (test) => {
   test.match(text, new RegExp(`^fulcrum_node_info\\{node_id="${node}",node="[^"]+",version="[^"]+"\\} 1$`, 'm'))
   test.equal(valueOf(text, 'fulcrum_pending_changes'), '1')
   test.equal(valueOf(text, 'fulcrum_revision'), '1')
-  test.equal(valueOf(text, 'fulcrum_haproxy_up'), '0', 'nothing answers on a recording machine')
+  test.equal(valueOf(text, 'fulcrum_haproxy_up'), undefined, 'a HAProxy that nothing needs may be away')
   test.equal(valueOf(text, 'fulcrum_archive_storing'), '1')
   test.ok(Number(valueOf(text, 'fulcrum_archive_size_bytes')) > 0)
   test.ok(Number(valueOf(text, 'fulcrum_daemon_resident_memory_bytes')) > 2 ** 20)
   test.notMatch(text, /^fulcrum_(cluster|layer4|access_log)/m, 'of what there is none')
+})
+
+t.test('a HAProxy that does not answer is 0 where a frontend needs it', async (test) => {
+  const { call } = await applianceFixture(test)
+  const frontend = { name: 'shop', mode: 'http', ip: '127.0.0.1', ports: '18080' }
+  test.equal((await call('POST', '/layer7proxy/frontends', { body: frontend })).status, 201)
+  test.equal((await call('PUT', '/services/apply')).status, 200)
+  const up = async () => valueOf((await call('GET', '/metrics')).text, 'fulcrum_haproxy_up')
+  test.equal(await up(), '0', 'nothing answers on a recording machine')
+  const { attention } = (await call('GET', '/overview')).json.data
+  test.match(attention, [{ kind: 'haproxy', severity: 'critical' }])
 })

@@ -124,3 +124,32 @@ t.test('other objects have another version, and nothing of those before stays', 
   ] as const
   test.same(sessions(inputOf(two, 2)), [line('b', 3), line('c', 4)])
 })
+
+/** Backends with this in `status`, `act` and `bck`. */
+function backendsOf(rows: readonly (readonly [status: string, active: string, backup: string])[]): Layer7Input {
+  const empty = inputOf([])
+  const lines = ['status,act,bck', ...rows.map((row) => row.join(','))].map((line) => `${line}\n`)
+  const labels = labelsOf(rows.map((_, at) => `{backend="${at}"`))
+  return {
+    ...empty,
+    csv: new Uint8Array(Buffer.from(lines.join(''))),
+    rows: Uint32Array.from(lines, (_, at) => lines.slice(0, at).join('').length),
+    columns: new Map([
+      ['status', 0],
+      ['act', 1],
+      ['bck', 2],
+    ]),
+    kinds: { ...empty.kinds, backend: { labels, rowOf: Int32Array.from(rows, (_, at) => at + 1) } },
+  }
+}
+
+t.test('a backend is up while a server of it takes traffic: HAProxy says UP of one that has none', async (test) => {
+  const next = documents()
+  const ups = (...rows: Parameters<typeof backendsOf>[0]) => {
+    const lines = next(backendsOf(rows)).split('\n')
+    return lines.filter((line) => line.startsWith('fulcrum_layer7_backend_up{')).map((line) => line.slice(-1))
+  }
+  test.same(ups(['UP', '2', '0'], ['UP', '0', '1'], ['UP', '0', '0'], ['DOWN', '0', '0']), ['1', '1', '0', '0'])
+  test.same(ups(['UP', '0', '0'], ['UP', '0', '1'], ['UP', '10', '0'], ['UP', '0', '1']), ['0', '1', '1', '1'])
+  test.same(ups(['UP', '', ''], ['UP', '0', '1'], ['UP', '10', '0'], ['', '0', '0']), ['1', '1', '1'], 'not told')
+})
