@@ -75,6 +75,7 @@ const OWN_HEADERS: Readonly<Record<string, Json>> = {
   'Content-Security-Policy': header('What the page may load.', true),
   'Referrer-Policy': header('The page tells nobody where it is.', true, { const: 'no-referrer' }),
   'Content-Disposition': header('Name to keep the file under.', true),
+  'X-Resolution': header('With CSV: the seconds per point that were served.', false, { pattern: '^[0-9]+$' }),
   'X-Backup-Warning': header(
     'Without a passphrase: that the file holds private keys and passwords in the clear.',
     false,

@@ -36,6 +36,7 @@ export const ANSWER_HEADERS = [
   'x-cluster',
   'x-dry-run',
   'x-fulcrum-sequence',
+  'x-resolution',
 ] as const
 
 /** Between nodes only. */

@@ -174,7 +174,7 @@ export class HistoryAnswers {
     const isOfNow = query.end > window.end_s || window.end_s > closed_s
     const ready = this.#cache.get(etag)
     if (ready !== undefined) return isOfNow ? ready.ofNow : ready.whole
-    const form = { etag, contentType: TYPES[query.format], vary: VARY }
+    const form = { etag, contentType: TYPES[query.format], vary: VARY, ...headersOf(query, window) }
     const buckets = (window.end_s - window.first_s) / window.step_s
     if (buckets * arrangement.subjects.length * weightOf(query) > HISTORY_WHOLE_POINTS_MAX) {
       return { ...form, body: NOTHING, slices: () => this.#slices(page) }
@@ -282,6 +282,10 @@ export class HistoryAnswers {
     }
   }
 }
+
+/** Rows of CSV have no place for what was served. */
+const headersOf = ({ format }: HistoryQuery, { step_s }: SeriesWindow): Pick<Rendered, 'headers'> =>
+  format === 'csv' ? { headers: { 'X-Resolution': String(step_s) } } : {}
 
 const placeOf = (metric: Metric): string => METRICS.indexOf(metric).toString(36)
 

@@ -55,6 +55,7 @@ const about = ({ name, isExtension }: HistoryLayer, verb: string) => ({
   ...(isExtension ? { extension: true as const } : {}),
   message: 'History',
   produces: ['application/json', 'text/csv'],
+  sends: ['X-Resolution'],
   isTagged: true as const,
   isSameForAll: true as const,
 })

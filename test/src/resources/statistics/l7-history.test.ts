@@ -122,6 +122,7 @@ t.test('an object has a history from its apply on; nothing recorded is null, in 
   test.ok(answer.json.data.series.bytesIn.every((point: unknown) => point === null))
   const csv = await call('GET', path, { headers: { accept: 'text/csv' } })
   test.match(csv.headers['content-type'], /^text\/csv/)
+  test.match(csv.headers['X-Resolution'], /^\d+$/)
   test.match(csv.text, /bytesIn/)
 })
 
