@@ -26,6 +26,15 @@ export const openIn = (figures: readonly Figure[]): number | undefined => sumOf(
 export const newIn = (figures: readonly Figure[]): number | undefined => sumOf(figures, NEW)
 export const failedIn = (figures: readonly Figure[]): number | undefined => sumOf(figures, ['responses5xx'])
 
+type Counted = Readonly<Record<'total' | 'up' | 'down' | 'unknown', number>>
+
+/** Of those of both layers that somebody checks; the others are counted apart, as nobody knows how they are. */
+export function serversChecked(all: readonly Counted[]) {
+  const sum = (name: keyof Counted) => all.reduce((so, one) => so + one[name], 0)
+  const [up, down, unknown] = [sum('up'), sum('down'), sum('unknown')]
+  return { up, down, unknown, known: sum('total') - unknown }
+}
+
 /** Of a backend: how many of its servers take new connections. */
 export function serversUp(figure: Figure | undefined): number | undefined {
   const active = numberIn(figure, ['activeServers'])

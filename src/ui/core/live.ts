@@ -12,7 +12,7 @@ import { EVERYTHING, wanted } from './wanted.ts'
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
 
 type Counts = Readonly<Record<'total' | 'up' | 'down' | 'checking' | 'drained' | 'halted' | 'unknown', number>>
-export interface Layer {
+interface Layer {
   readonly problem: string | null
   readonly frontends: Pick<Counts, 'total' | 'up' | 'down'>
   readonly backends: Pick<Counts, 'total' | 'up' | 'down'>

@@ -1,5 +1,6 @@
 import { eventLineOf } from '../core/event-line.ts'
-import { type Attention, frontendsOf, type Happened, type Layer, overview, type Revision } from '../core/live.ts'
+import { type Attention, frontendsOf, type Happened, overview, type Revision } from '../core/live.ts'
+import { serversChecked } from '../core/figures.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
@@ -26,6 +27,7 @@ export function OverviewPage() {
   const { services, isLoading } = useServices(true)
   const seesServices = may('GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends')
   if (now === undefined) return <Loading />
+  const { known, up, down, unknown } = serversChecked([now.layer7.reals, now.layer4.reals])
   return (
     <>
       <PageHead
@@ -59,8 +61,12 @@ export function OverviewPage() {
         />
         <Tile
           title={t('Servers up')}
-          value={`${up(now.layer7) + up(now.layer4)} / ${now.layer7.reals.total + now.layer4.reals.total}`}
-          more={t('{count} down', { count: now.layer7.reals.down + now.layer4.reals.down })}
+          value={known === 0 ? '–' : `${up} / ${known}`}
+          more={
+            unknown === 0
+              ? t('{count} down', { count: down })
+              : t('{count} down, {unknown} unknown', { count: down, unknown })
+          }
         />
         <Tile
           title={t('Disk free')}
@@ -115,7 +121,6 @@ function firstOf(services: readonly Service[], attention: readonly Attention[]):
     .map(([, one]) => one)
 }
 
-const up = ({ reals }: Layer): number => reals.up
 const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
 

@@ -334,6 +334,7 @@ export const german: Readonly<Record<string, string>> = {
   '2 years': '2 Jahre',
   '{count} chosen': '{count} gewählt',
   '{count} down': '{count} gestört',
+  '{count} down, {unknown} unknown': '{count} gestört, {unknown} unbekannt',
   '{count} more': '{count} weitere',
   '{count:more setting|more settings}': '{count:weitere Einstellung|weitere Einstellungen}',
   '{count} more: use the filter.': '{count} weitere: Benutzen Sie den Filter.',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { failedIn, newIn, openIn, rateOf, serversUp } from '../../../../src/ui/core/figures.ts'
+import { failedIn, newIn, openIn, rateOf, serversChecked, serversUp } from '../../../../src/ui/core/figures.ts'
 
 t.test('what nobody knows is not 0', async (test) => {
   const silent = { currentSessions: null, sessionRate: null, requestRate: null, responses5xx: null, mode: null }
@@ -27,4 +27,12 @@ t.test('what comes in each second: requests, and in tcp mode sessions', async (t
   test.equal(rateOf({ mode: 'http', requestRate: 7, sessionRate: 2 }), 7)
   test.equal(rateOf({ mode: 'tcp', requestRate: 0, sessionRate: 2 }), 2)
   test.equal(rateOf({ connectionsPerSecond: 4 }), 4)
+})
+
+t.test('servers that nobody checks are counted apart: they are not among those that are not up', async (test) => {
+  const none = { total: 0, up: 0, down: 0, unknown: 0 }
+  const layer7 = { total: 333, up: 1, down: 0, unknown: 332 }
+  test.same(serversChecked([layer7, none]), { known: 1, up: 1, down: 0, unknown: 332 })
+  const layer4 = { total: 5, up: 2, down: 1, unknown: 0 }
+  test.same(serversChecked([layer7, layer4]), { known: 6, up: 3, down: 1, unknown: 332 }, 'drained ones are known')
 })
