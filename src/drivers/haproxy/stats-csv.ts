@@ -106,7 +106,7 @@ export interface StatRows {
   nameEnds: Uint32Array
   statuses: Uint32Array
   kinds: Uint8Array
-  /** STORED_COUNT values per row; NaN where HAProxy leaves the column empty or the value is no safe integer. */
+  /** STORED_COUNT values per row; NaN where HAProxy leaves the column empty; from 2^53 on the low bits. */
   values: Float64Array
 }
 
@@ -144,8 +144,13 @@ function parseNumber(bytes: Uint8Array, from: number, to: number): number {
     if (digit < 0 || digit > 9) return Number.NaN
     value = value * 10 + digit
   }
-  return value <= Number.MAX_SAFE_INTEGER ? value : Number.NaN
+  return value <= Number.MAX_SAFE_INTEGER ? value : lowBits(bytes, from, to)
 }
+
+/** Of a counter that has outgrown exact numbers: it goes on from 0, and its increments are exact but for one. */
+const lowBits = (bytes: Uint8Array, from: number, to: number): number =>
+  Number(BigInt.asUintN(EXACT_BITS, BigInt(decoder.decode(bytes.subarray(from, to)))))
+const EXACT_BITS = 53
 
 /** Proxies that HAProxy makes for itself (the whole name, with the comma after it), and what is no row. */
 const INTERNAL = ['GLOBAL,', 'MASTER,', '#'].map((name) => encoder.encode(name))

@@ -180,6 +180,17 @@ t.test('rule 3: cleared counters are unknown once, then a new baseline', async (
   t.strictSame(bench.sessions('fe', T, T + 2), [null, 2])
 })
 
+t.test('a counter beyond 2^53 is unknown once, and exact from then on', async (t) => {
+  const bench = new Bench(t)
+  const bytesIn = (value: bigint) => ({
+    ...answer(10, 500, []),
+    bytes: new Uint8Array(Buffer.from(`${HEADER}\nfe,FRONTEND,1,1,${value},0,0,\n\n`)),
+  })
+  for (const [second, value] of [-300n, -100n, 50n, 51n, 1_000_000_000_000n].entries())
+    bench.poll(T + second, bytesIn(2n ** 53n + value))
+  t.strictSame(bench.sessions('fe', T, T + 4, 2), [200, null, 1, 999_999_999_949])
+})
+
 t.test('rule 4: old workers that still drain are added', async (t) => {
   const bench = new Bench(t)
   bench.poll(T, answer(10, 500, [{ name: 'fe', sessions: 100, current: 2 }]))

@@ -77,10 +77,15 @@ t.test('quoted fields with commas, quotes and line breaks', async (t) => {
   ])
 })
 
-t.test('empty and odd values are unknown, big ones exact', async (t) => {
-  const text = `${HEADER}\nfe,FRONTEND,,-1,9007199254740991,9007199254740992,0,,\n\n`
-  t.strictSame(scanned(bytesOf(text)), [
-    ['fe', 'FRONTEND', 0, Number.NaN, Number.NaN, Number.MAX_SAFE_INTEGER, Number.NaN],
+t.test('empty and odd values are unknown, big ones exact, and bigger ones begin anew', async (t) => {
+  const row = (name: string, ...values: string[]) => `${name},FRONTEND,${values.join()},0,,\n`
+  const rows = [
+    row('a', '', '-1', '9007199254740991', '9007199254740992'),
+    row('b', 'x', '1x', '9007199254740999', '18446744073709551615'),
+  ]
+  t.strictSame(scanned(bytesOf(`${HEADER}\n${rows.join('')}\n`)), [
+    ['a', 'FRONTEND', 0, Number.NaN, Number.NaN, Number.MAX_SAFE_INTEGER, 0],
+    ['b', 'FRONTEND', 0, Number.NaN, Number.NaN, 7, Number.MAX_SAFE_INTEGER],
   ])
 })
 
