@@ -167,10 +167,15 @@ function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly
     const others = left.filter((error) => !(error.keyword === 'type' && error.params.type === type))
     return others.length === 0 ? left : others
   }, branches)
-  const [only, ...more] = told
-  const code = only === undefined || more.length > 0 ? 'TYPE' : (CODES[only.keyword] ?? 'TYPE')
-  return [{ field: at(union.instancePath), code, message: told.map(sentence).join(', or ') }]
+  // Who sends a number where a number or a word may be, and one beyond the range, has the type right.
+  const ofType = told.filter(({ keyword }) => !isOfAnother(keyword))
+  const codes = new Set((ofType.length > 0 ? ofType : told).map(({ keyword }) => CODES[keyword] ?? 'TYPE'))
+  const [code = 'TYPE'] = codes
+  const message = told.map(sentence).join(', or ')
+  return [{ field: at(union.instancePath), code: codes.size === 1 ? code : 'TYPE', message }]
 }
+
+const isOfAnother = (keyword: string): boolean => ['type', 'const', 'enum'].includes(keyword)
 
 function sentence(error: SchemaError): string {
   if (error.keyword === 'enum')
