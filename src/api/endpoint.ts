@@ -155,9 +155,10 @@ export interface EndpointSpec<
   readonly needsOneOf?: readonly (readonly (keyof Static<NoInfer<B>> & string)[])[]
   /**
    * Rules about single fields that no schema can say. When the body does not fit its schema, they are asked about the
-   * fields that do, so that every problem is answered at once; a body that fits is the handler's to judge.
+   * fields that do, so that every problem is answered at once; a body that fits is the handler's to judge. `unfit` has
+   * the names of the others: those were sent, and are not missing.
    */
-  readonly rules?: (body: Partial<Static<NoInfer<B>>>) => readonly FieldProblem[]
+  readonly rules?: (body: Partial<Static<NoInfer<B>>>, unfit: ReadonlySet<string>) => readonly FieldProblem[]
   /**
    * The optional fields that null clears, each with what it is then: what a record has that was made without the field.
    */
@@ -229,7 +230,7 @@ export interface Endpoint {
   readonly query: TObject | undefined
   readonly body: TSchema | undefined
   readonly needsOneOf: readonly (readonly string[])[]
-  readonly rules: ((body: never) => readonly FieldProblem[]) | undefined
+  readonly rules: ((body: never, unfit: ReadonlySet<string>) => readonly FieldProblem[]) | undefined
   readonly whenNull: WhenNull
   readonly spellings: Spellings
   readonly readBy: string | undefined
@@ -327,12 +328,12 @@ function listing(made: Endpoint): Endpoint {
 function spelled(made: Endpoint): Endpoint {
   const { spellings, rules, prepare, handle } = made
   if (Object.keys(spellings).length === 0) return made
-  const problems = (sent: Sent): readonly FieldProblem[] => [
+  const problems = (sent: Sent, unfit: ReadonlySet<string>): readonly FieldProblem[] => [
     ...contradictions(sent, spellings),
-    ...(rules?.(inOneSpelling(sent, spellings) as never) ?? []),
+    ...(rules?.(inOneSpelling(sent, spellings) as never, unfit) ?? []),
   ]
   const clear = (request: { readonly body: Sent }): never => {
-    if (contradictions(request.body, spellings).length > 0) refuseFields(problems(request.body))
+    if (contradictions(request.body, spellings).length > 0) refuseFields(problems(request.body, new Set()))
     return { ...request, body: inOneSpelling(request.body, spellings) } as never
   }
   return {
@@ -354,7 +355,7 @@ function clearing(made: Endpoint): Endpoint {
   return {
     ...made,
     body: withNulls(body as TObject, whenNull),
-    rules: rules && ((sent: WhenNull) => rules(withoutNulls(sent, whenNull) as never)),
+    rules: rules && ((sent: WhenNull, unfit) => rules(withoutNulls(sent, whenNull) as never, unfit)),
     prepare: prepare && ((ctx: never, request: never) => prepare(ctx, cleared(request))),
     handle: (ctx: never, request: never, prepared: never) => handle(ctx, cleared(request), prepared),
   }

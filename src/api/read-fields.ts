@@ -104,7 +104,7 @@ function taking(change: Endpoint, body: TObject, reading: Endpoint): Endpoint {
     ...change,
     body: { ...body, properties: { ...body.properties, ...Object.fromEntries(properties) } },
     refuses: [...change.refuses, 'READ_ONLY'],
-    rules: rules && ((sent: Json) => rules(apart(sent, shown).own as never)),
+    rules: rules && ((sent: Json, unfit) => rules(apart(sent, shown).own as never, unfit)),
     prepare: prepare && ((ctx: never, request: never) => prepare(ctx, ofOwn(request) as never)),
     handle: (ctx: never, request: never, prepared: never) => {
       const { sent } = apart((request as Request).body, shown)

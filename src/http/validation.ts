@@ -15,7 +15,7 @@ type SchemaError = ReturnType<Validator['Errors']>[number]
 
 /** What an endpoint asks of its body beside its schema; see EndpointSpec. */
 export interface BodyRules {
-  readonly rules?: ((value: never) => readonly FieldError[]) | undefined
+  readonly rules?: ((value: never, unfit: ReadonlySet<string>) => readonly FieldError[]) | undefined
   readonly needsOneOf?: readonly (readonly string[])[]
 }
 
@@ -77,7 +77,8 @@ export class Validation {
     if (rules === undefined || typeof value !== 'object' || value === null) return []
     const { fitting, placesIn } = whatFits(value, known)
     const told = new Set(known.map(({ field }) => field))
-    return rules(fitting as never).flatMap((problem): FieldError[] => {
+    const unfit = new Set(known.map(({ field }) => field.split('.', 1)[0] ?? ''))
+    return rules(fitting as never, unfit).flatMap((problem): FieldError[] => {
       const [name = '', index, ...inside] = problem.field.split('.')
       const places = placesIn.get(name)
       // What does not fit was left out, and is not missing for that.

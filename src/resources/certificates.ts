@@ -3,7 +3,7 @@ import type { ContextOf } from '../context/context.ts'
 import { CreatedId, endpoint, NoData } from '../api/endpoint.ts'
 import { refuseFields } from '../base/errors.ts'
 import { Reply } from '../api/reply.ts'
-import { formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts'
+import { formProblems, formsOf, NO_FORM, otherCertificate } from '../rules/certificate-form.ts'
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
 import type { Certificate, CertificateRead } from '../model/certificates.ts'
@@ -167,6 +167,7 @@ export const certificates = [
     message: 'Certificate stored',
     body: Create,
     whenNull: ABSENT,
+    rules: formProblems,
     data: CreatedId,
     prepare: async (ctx, { body }) => {
       const read = await certificateIn(ctx, body)

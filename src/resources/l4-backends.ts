@@ -65,6 +65,10 @@ export const l4Backends = [
     summary: 'Create a Layer 4 backend',
     message: 'Layer 4 backend stored',
     body: BackendCreate,
+    rules: (body, unfit) => {
+      const problems = backendProblems({ ...DEFAULTS, ...body })
+      return unfit.has('persistTimeout') ? problems.filter(({ field }) => field !== 'persistMask') : problems
+    },
     data: CreatedId,
     handle: (ctx, { body }) => {
       const id = newId()

@@ -11,6 +11,9 @@ const { id: _id, enabled, owner, ...required } = L4Frontend.properties
 const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled), owner })
 const FrontendUpdate = closed(optional({ ...required, enabled, owner }))
 
+/** Nothing is wrong with it: each field is judged by itself. */
+const UNSENT = { ip: '192.0.2.1', ports: '' }
+
 function refuseWrong(frontend: Pick<L4Frontend, 'ip' | 'ports'>): void {
   refuseFields(frontendProblems(frontend))
 }
@@ -38,6 +41,7 @@ export const l4Frontends = [
     summary: 'Create a Layer 4 frontend',
     message: 'Layer 4 frontend stored',
     body: FrontendCreate,
+    rules: (body) => frontendProblems({ ...UNSENT, ...body }),
     data: CreatedId,
     handle: (ctx, { body }) => {
       refuseWrong(body)
@@ -66,6 +70,7 @@ export const l4Frontends = [
     summary: 'Change a Layer 4 frontend; omitted fields keep their value',
     message: 'Layer 4 frontend stored',
     body: FrontendUpdate,
+    rules: (body) => frontendProblems({ ...UNSENT, ...body }),
     whenNull: { enabled: true, owner: '' },
     handle: (ctx, { params, body }) => {
       const frontends = ctx.section('l4Frontends')

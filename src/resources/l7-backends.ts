@@ -68,6 +68,8 @@ export const l7Backends = [
     summary: 'Create a Layer 7 backend',
     message: 'Layer 7 backend stored',
     body: BackendCreate,
+    rules: ({ mode: sent, ...body }) =>
+      sent === undefined ? [] : backendProblems({ ...DEFAULTS, ...body, mode: sent }),
     data: CreatedId,
     handle: (ctx, { body }) => {
       const backend = { ...DEFAULTS, ...body }

@@ -64,6 +64,10 @@ async function refuseUnsupported({ http3 = false }: { readonly http3?: boolean |
   throw new ApiError('NOT_SUPPORTED', message, { errors: [{ field: 'http3', code: 'NOT_SUPPORTED', message }] })
 }
 
+/** What another one needs may have been sent, but not as it should be. */
+const NEEDED = ['certificates', 'clientCa'] as const
+const NEEDING: ReadonlySet<string> = new Set(['http3', 'clientVerify'])
+
 const DEFAULTS = { defaultBackendId: null, maxConn: null, timeoutClient: 30, forwardFor: true, enabled: true }
 
 export const l7Frontends = [
@@ -89,6 +93,11 @@ export const l7Frontends = [
     summary: 'Create a Layer 7 frontend',
     message: 'Layer 7 frontend stored',
     body: FrontendCreate,
+    rules: ({ mode: sent, ...body }, unfit) => {
+      const problems = sent === undefined ? [] : frontendProblems({ ...DEFAULTS, ...body, mode: sent })
+      const isKnown = NEEDED.every((field) => !unfit.has(field))
+      return isKnown ? problems : problems.filter(({ field }) => !NEEDING.has(field))
+    },
     data: CreatedId,
     prepare: (ctx, { body }) => refuseUnsupported(body, ctx.machine),
     handle: (ctx, { body }) => {

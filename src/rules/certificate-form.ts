@@ -27,6 +27,14 @@ export function formsOf(
   return [...forms, { form: 'parts', cert, privateKey, otherCerts }]
 }
 
+/** What is wrong with the forms of one that is to be made, of which these fields do not fit. */
+export function formProblems(sent: SentCertificate, unfit: ReadonlySet<string>): readonly FieldProblem[] {
+  const forms = formsOf(sent)
+  if ('problems' in forms) return forms.problems
+  const isUnknown = ['pem', 'pfx', 'cert', 'privateKey', 'otherCerts'].some((field) => unfit.has(field))
+  return forms.length > 0 || isUnknown ? [] : NO_FORM
+}
+
 /** The field that stands for a form in a message. */
 export const fieldOf = ({ form }: CertificateForm): string => (form === 'parts' ? 'cert' : form)
 
