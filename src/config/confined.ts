@@ -53,7 +53,7 @@ export const changedInside = <N extends SectionName>(
       if (!area.has(record)) throw new ApiError('PERMISSION_DENIED', outside(section, record))
       editor.create(record)
     },
-    put: (record) => editor.put(checked(record)),
+    put: (record, without) => editor.put(checked(record), without),
     merge: (id, patch) => editor.merge(checked(id), patch),
     refuseInUse: (id) => editor.refuseInUse(checked(id)),
     remove: (id) => editor.remove(checked(id)),

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ConfigStore, Origin, StoredRecord, Write } from '../../storage/config/config-store.ts'
 import { mergeSorted } from '../../storage/config/sorted-records.ts'
 import type { SectionEditor } from '../context/sections.ts'
@@ -135,7 +136,7 @@ export class Draft {
       settings: (id) => this.#read(name, id),
       list: () => this.#list(name),
       create: (record) => this.#create(name, record),
-      put: (record) => this.#put(name, record),
+      put: (record, without) => this.#put(name, record, without),
       merge: (id, patch) => this.#merge(name, id, patch),
       refuseInUse: (id) => this.#refuseInUse(name, id),
       remove: (id) => this.#remove(name, id),
@@ -187,9 +188,19 @@ export class Draft {
     this.#write(section, record)
   }
 
-  #put<N extends SectionName>(section: N, record: SectionRecords[N]): void {
-    this.#checkName(section, record, this.#read(section, record.id))
-    this.#write(section, record)
+  #put<N extends SectionName>(
+    section: N,
+    record: SectionRecords[N],
+    without: Omit<SectionRecords[N], 'id'> | undefined,
+  ): void {
+    const { id } = record
+    const before = this.#read(section, id)
+    this.#checkName(section, record, before)
+    const isNone = without !== undefined && isDeepStrictEqual(record, { ...without, id })
+    if (!isNone || this.#store.agreed.get(section, CLUSTER, id) !== undefined) return this.#write(section, record)
+    // Those that are pending go again, unless something refers to them.
+    if (before === undefined) return
+    this.#set(section, id, usageOf(this.view, section, id).length > 0 ? record : undefined)
   }
 
   #merge<N extends SectionName>(

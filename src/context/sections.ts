@@ -16,8 +16,11 @@ export interface SectionReader<N extends SectionName> {
  */
 export interface SectionEditor<N extends SectionName> extends SectionReader<N> {
   create(record: SectionRecords[N]): void
-  /** Creates the record, or replaces the whole of it. */
-  put(record: SectionRecords[N]): void
+  /**
+   * Creates the record, or replaces the whole of it. `without`: what settings are that nobody has stored; those that
+   * are just that stay unstored.
+   */
+  put(record: SectionRecords[N], without?: Omit<SectionRecords[N], 'id'>): void
   /** Undefined values in `patch` keep what is stored. */
   merge(id: string, patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined }): void
   /** Refuses with IN_USE when another record needs this one. */

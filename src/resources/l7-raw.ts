@@ -35,7 +35,7 @@ export const l7Raw = [
     handle: (ctx, { body }) => {
       const raw = { ...shown(ctx.section('l7Raw').settings(SHARED) ?? NO_RAW), ...body }
       refuseFields(rawProblems(raw))
-      ctx.section('l7Raw').put({ id: SHARED, ...raw })
+      ctx.section('l7Raw').put({ id: SHARED, ...raw }, NO_RAW)
     },
   }),
 ]

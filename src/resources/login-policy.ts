@@ -32,7 +32,7 @@ export const loginPolicy = [
     body: closed({ twoFactorRequired }),
     handle: (ctx, { body }) => {
       ctx.section('loginPolicies').settings(SHARED)
-      ctx.section('loginPolicies').put({ id: SHARED, ...body })
+      ctx.section('loginPolicies').put({ id: SHARED, ...body }, DEFAULT)
     },
   }),
 ]

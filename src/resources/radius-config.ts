@@ -87,7 +87,7 @@ export const radiusConfig = [
       const configs = ctx.section('radiusConfigs')
       const { settings, problems } = mergedConfig(body, configs.settings(SHARED) ?? NO_RADIUS)
       refuseFields([...problems, ...unknownGroups(settings.groupMappings, ctx.section('groups'))])
-      configs.put({ ...settings, id: SHARED })
+      configs.put({ ...settings, id: SHARED }, NO_RADIUS)
       return []
     },
   }),

@@ -115,7 +115,8 @@ export const snmp = [
     handle: (ctx, { body }) => {
       const settings = ctx.section('snmpSettings')
       const stored = settings.settings(SHARED) ?? { ...SNMP_OFF, engineId: newEngineId() }
-      settings.put({ id: SHARED, engineId: stored.engineId, ...merged(body, stored) })
+      const { engineId } = stored
+      settings.put({ id: SHARED, engineId, ...merged(body, stored) }, { ...SNMP_OFF, engineId })
     },
   }),
 ]

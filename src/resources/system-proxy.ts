@@ -132,8 +132,8 @@ export const systemProxy = [
     rules: ({ bypass: sent }) => bypassProblems(sent),
     handle: (ctx, { params: { applianceId: id }, body }) => {
       const proxies = ctx.section('systemProxies')
-      const stored = proxies.settings(id) ?? { ...NOTHING, bypass: [] }
-      proxies.put({ id, ...merged(body, stored) })
+      const none = { ...NOTHING, bypass: [] }
+      proxies.put({ id, ...merged(body, proxies.settings(id) ?? none) }, none)
     },
   }),
 ]

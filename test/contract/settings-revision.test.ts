@@ -3,14 +3,28 @@ import { applianceFixture } from '../fixtures/appliance.ts'
 
 const SETTINGS = [
   { get: '/system/conntrack', put: '/system/conntrack', bodies: [{ size: 4096 }, { size: 4096, tcpTimeout: '1h' }] },
-  { get: '/system/proxy', put: '/system/proxy', bodies: [{ enable: false }, { enable: false, username: 'u' }] },
+  {
+    get: '/system/proxy',
+    put: '/system/proxy',
+    bodies: [
+      { enable: false, username: 'u' },
+      { enable: false, username: 'v' },
+    ],
+  },
   {
     get: '/system/datetime',
     put: '/system/datetime/timezone',
     bodies: [{ zone: 'Etc/UTC' }, { zone: 'Europe/Paris' }],
   },
   { get: '/system/datetime', put: '/system/datetime/ntp', bodies: [{ ntpEnabled: false }, { ntpEnabled: true }] },
-  { get: '/snmp', put: '/snmp', bodies: [{ serviceIpId: '' }, { serviceIpId: '', port: 1161 }] },
+  {
+    get: '/snmp',
+    put: '/snmp',
+    bodies: [
+      { serviceIpId: '', port: 1161 },
+      { serviceIpId: '', port: 1162 },
+    ],
+  },
   { get: '/login/policy', put: '/login/policy', bodies: [{ twoFactorRequired: true }, { twoFactorRequired: false }] },
   {
     get: '/layer7proxy/raw',

@@ -61,7 +61,7 @@ export const oidc = [
       const section = ctx.section('oidcConfigs')
       const { settings, problems } = mergedOidc(body, section.settings(SHARED) ?? NO_OIDC)
       refuseFields(problems)
-      section.put({ ...settings, id: SHARED })
+      section.put({ ...settings, id: SHARED }, NO_OIDC)
     },
   }),
   endpoint({

@@ -62,7 +62,7 @@ export const saml = [
       const section = ctx.section('samlConfigs')
       const next: Settings & { id: string } = { ...NONE, ...section.settings(SHARED), ...body, id: SHARED }
       refuseFields([...fieldProblems(next), ...missingFor(next)])
-      section.put(next)
+      section.put(next, NONE)
     },
   }),
   endpoint({
