@@ -87,6 +87,7 @@ export const OWN_WORDS = [
     'delete some with DELETE /backup/{filename}',
     'delete some of fulcrum backup list with fulcrum api DELETE /backup/FILE',
   ],
+  ['X-Backup-Passphrase', 'The passphrase (--passphrase, or FULCRUM_PASSPHRASE beside it)'],
   ['DELETE /backup/uploads makes room', 'fulcrum api DELETE /backup/uploads makes room'],
 ] as const
 
