@@ -7,6 +7,8 @@ export interface Server {
   readonly name: string
   readonly ip: string
   readonly port: number | null
+  /** A name that no resolvers are asked for is the system's to resolve, once. */
+  readonly resolve: { readonly resolve?: 'start' }
   readonly isHalted: boolean
   readonly isChecked: boolean
   /** Where its health is asked for, in words of a server line; '' where it serves. */
@@ -25,7 +27,15 @@ export class BackendDraft {
   readonly servers: Server[] = []
   readonly rules: Readonly<Record<string, unknown>>[] = []
   /** What default-server says, which each server begins with. */
-  defaults: ServerOptions = { verify: '', check: {}, checkedAt: {}, member: {}, isHalted: false, isChecked: false }
+  defaults: ServerOptions = {
+    verify: '',
+    check: {},
+    checkedAt: {},
+    member: {},
+    isHalted: false,
+    isChecked: false,
+    isFollowed: false,
+  }
   mode = 'tcp'
   cookieName: string | undefined
   httpReuse: string | undefined
@@ -54,6 +64,8 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (more.length > 0) refuse('options of balance have no counterpart')
     draft.fields['balance'] = BALANCES.has(name) ? name : refuse(`balance ${name} has no counterpart`)
   },
+  disabled: ({ fields }) => void (fields['enabled'] = false),
+  enabled: ({ fields }) => void (fields['enabled'] = true),
   timeout: (draft, [which = '', time], line, reading) => {
     const seconds = () => wholeSeconds(line, time, reading)
     if (which === 'connect') draft.fields['timeoutConnect'] = seconds()
@@ -76,12 +88,17 @@ const TAKEN: Readonly<Record<string, Take>> = {
     draft.cookieName = name
     draft.ofHttp.push(line)
     reading.remark(line, 'servers get cookie values of their own: clients are balanced anew, once')
+    const without = ['indirect', 'nocache'].filter((option) => !options.includes(option))
+    if (without.length > 0) reading.remark(line, `cookies of Fulcrum are ${without.join(' and ')}`)
   },
   'stick-table': (draft, words, line, reading) => {
     if (words[0] !== 'type' || !/^(ip|ipv6)$/.test(words[1] ?? '')) refuse('only addresses are tracked')
     const at = words.indexOf('expire')
     draft.stickFor = Math.ceil((at < 0 ? undefined : secondsOf(words[at + 1])) || STICK_S)
     if (at < 0) reading.remark(line, `addresses are forgotten after ${STICK_S} seconds, for want of expire`)
+    if (words.includes('peers'))
+      reading.remark(line, 'nodes of Fulcrum share this table by themselves, and not with peers')
+    if (words.includes('store')) reading.remark(line, 'what else it stores has no counterpart')
     draft.stickTable = line
   },
   stick: (draft, words) => {
@@ -179,6 +196,8 @@ interface ServerOptions {
   readonly member: Record<string, unknown>
   isHalted: boolean
   isChecked: boolean
+  /** Its name is asked for again and again. */
+  isFollowed: boolean
 }
 
 interface ServerDraft extends ServerOptions {
@@ -214,10 +233,14 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
     const addr = value()
     checkedAt.addr = isIP(addr) === 0 ? refuse(`addr ${addr} is no address`) : addr
   },
+  resolvers: (draft, value) => {
+    draft.isFollowed = true
+    draft.remark(`resolvers ${value()} has no counterpart: name servers of the machine are asked`)
+  },
   // Servers get cookie values of their own.
   cookie: (_draft, value) => void value(),
   ...Object.fromEntries(
-    ['id', 'resolvers', 'init-addr', 'resolve-prefer', 'on-marked-down', 'ca-file', 'alpn', 'observe', 'slowstart']
+    ['id', 'init-addr', 'resolve-prefer', 'on-marked-down', 'ca-file', 'alpn', 'observe', 'slowstart']
       .concat(['minconn', 'maxqueue', 'fastinter', 'downinter'])
       .map((word) => [word, left(word)]),
   ),
@@ -238,6 +261,7 @@ function serverOf({ check, defaults }: BackendDraft, words: readonly string[], l
   const asked = serverOptions(defaults, options, line, reading)
   const { member, isHalted, isChecked, verify, check: own } = asked
   const place = addressOf(address)
+  const resolve = isIP(place.ip) === 0 && !asked.isFollowed ? ({ resolve: 'start' } as const) : {}
   // HAProxy verifies unless it is told not to.
   if (member['encrypted'] === true && verify !== 'none') {
     if (member['sni'] === undefined) remark('its certificate is not verified any more: say sni str(NAME)')
@@ -249,7 +273,7 @@ function serverOf({ check, defaults }: BackendDraft, words: readonly string[], l
     check[field] = value
   }
   const checkedAt = Object.entries(asked.checkedAt).map((pair) => pair.join(' '))
-  return { name, ...place, isHalted, isChecked, checkedAt: checkedAt.toSorted().join(' '), member }
+  return { name, ...place, resolve, isHalted, isChecked, checkedAt: checkedAt.toSorted().join(' '), member }
 }
 
 /** No record says where else health is asked for: a raw line does. */

@@ -169,10 +169,44 @@ function tidy({ match, ...condition }: Condition & { readonly match: string }): 
   return { ...condition, values, ...(match === 'is' || match === 'there' ? {} : { match }) }
 }
 
+const HOST_FETCH = /^(?:req[._])?hdr(?:_\w+)?\(host(?:,1)?\)$/i
+
 /** Whether the line compares the host of a request with one that has a port. */
-export const asksForPort = (words: readonly string[]): boolean =>
-  words.some((word) => /^(?:req[._])?hdr(?:_\w+)?\(host(?:,1)?\)$/i.test(word)) &&
-  words.some((word) => /^[a-z0-9.-]+:\d+$/i.test(word))
+const asksForPort = (words: readonly string[]): boolean =>
+  words.some((word) => HOST_FETCH.test(word)) && words.some((word) => /^[a-z0-9.-]+:\d+$/i.test(word))
+
+/** What rules look at in another form than HAProxy's fetches, which is so in all of a document. */
+const FORMS: readonly (readonly [fetch: RegExp, why: string])[] = [
+  [/^path(?:_\w+)?$/, 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'],
+  [/^url(?:p|_param)(?:_\w+)?\(/, 'rules decode a parameter before they compare it: %61 is a'],
+  [HOST_FETCH, 'rules compare hosts in any case, and without the port'],
+]
+
+/** What rules of a line that was understood compare otherwise: of this line, and of all that are like it. */
+export function comparedOtherwise(
+  words: readonly string[],
+): Readonly<Record<'here' | 'everywhere', readonly string[]>> {
+  const whole = words.flatMap((word, at) => {
+    const isFetch = words[at - 1] === '{' || (words[0] === 'acl' && at === 2)
+    const name = isFetch ? comparedWhole(word, words.slice(at + 1)) : undefined
+    return name === undefined ? [] : [`a rule compares ${name} as a whole: HAProxy looks at each value between commas`]
+  })
+  const port = asksForPort(words) ? ['a host of a rule has no port: requests to any port match'] : []
+  return {
+    here: [...whole, ...port],
+    everywhere: FORMS.flatMap(([form, why]) => (words.some((word) => form.test(word)) ? [why] : [])),
+  }
+}
+
+/** The header that is compared as a whole although HAProxy takes it for a list, as it does every one. */
+function comparedWhole(word: string, behind: readonly string[]): string | undefined {
+  const [, suffix = '', name = ''] = /^(?:req[._])?hdr(_beg|_end|_reg)?\(([^(),]+)(?:,1)?\)$/.exec(word) ?? []
+  if (name === '' || name.toLowerCase() === 'host') return undefined
+  const end = behind.indexOf('}')
+  const { match = SUFFIXES[suffix] ?? 'is', values } = flagsOf(end < 0 ? behind : behind.slice(0, end))
+  const isAnchored = match === 'regex' && values.some((value) => /^\^|\$$/.test(value))
+  return isAnchored || (entryOf(OF_LISTS, match) !== undefined && !isList(name)) ? name : undefined
+}
 
 /** Named ACLs: several lines of one name are told apart by `or`. */
 export type Acls = ReadonlyMap<string, readonly Condition[]>

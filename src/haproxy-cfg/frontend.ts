@@ -46,6 +46,8 @@ export class FrontendDraft {
   /** Paths of files with certificates, by the name that they are given. */
   readonly certificates = new Map<string, string>()
   mode = 'tcp'
+  /** The line that a field is of. */
+  readonly said = new Map<string, Line>()
   /** The same of all frontends: two of them may have files of one name. */
   readonly known: Map<string, string>
 
@@ -79,14 +81,18 @@ type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading
 const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
   bind: (draft, words, line, reading) => void draft.binds.push(...bindsOf(draft, words, line, reading)),
-  maxconn: (draft, [count]) => void (draft.fields['maxConn'] = wholeNumber(count)),
+  maxconn: (draft, [count], line) => {
+    draft.fields['maxConn'] = wholeNumber(count)
+    draft.said.set('maxConn', line)
+  },
+  disabled: ({ fields }) => void (fields['enabled'] = false),
+  enabled: ({ fields }) => void (fields['enabled'] = true),
   default_backend: (draft, [name = '']) => void (draft.fields['defaultBackendId'] = name),
   timeout: timeoutOf,
   option: (draft, [name, ...more], line, reading) => {
     if (name !== 'forwardfor') refuse(`option ${name ?? ''} has no counterpart`)
     forwardedFor(more, line, reading)
-    draft.ofHttp.push(line)
-    draft.fields['forwardFor'] = true
+    ofHttp(draft, 'forwardFor', true, line)
   },
   acl: (draft, [name = '', ...words], line) => {
     let condition: Condition
@@ -103,14 +109,55 @@ const TAKEN: Readonly<Record<string, Take>> = {
     if (name.includes('%[')) refuse('a name that is computed has no counterpart: rules name their backends')
     add(draft, 'backends', words, { type: 'backend', backendId: name })
   },
-  redirect: (draft, words, line, reading) => redirect(draft, 'redirects', words, (why) => reading.remark(line, why)),
-  'http-request': (draft, words, line, reading) => request(draft, words, (why) => reading.remark(line, why)),
-  compression: ({ fields }, [what, ...more]) => {
-    const known = Object(fields['compression']) as object
-    if (what === 'algo' && more.includes('gzip')) fields['compression'] = { ...known, enabled: true }
-    else if (what === 'type') fields['compression'] = { enabled: false, ...known, types: more }
-    else refuse(`compression ${what ?? ''} has no counterpart`)
+  redirect: (draft, words, line, reading) => redirect(draft, 'redirects', words, line, reading),
+  'http-request': request,
+  compression: (draft, [what, ...more], line) => {
+    const known = Object(draft.fields['compression']) as object
+    const isAlgo = what === 'algo' && more.includes('gzip')
+    if (!isAlgo && what !== 'type') refuse(`compression ${what ?? ''} has no counterpart`)
+    const said = isAlgo ? { ...known, enabled: true } : { enabled: false, ...known, types: more }
+    ofHttp(draft, 'compression', said, line)
   },
+}
+
+/** Fields that mean something in HTTP alone. */
+const HTTP_FIELDS: ReadonlySet<string> = new Set(['forwardFor', 'compression', 'httpRedirectToHttps'])
+
+function ofHttp(draft: FrontendDraft, field: string, value: unknown, line: Line): void {
+  draft.fields[field] = value
+  draft.said.set(field, line)
+  draft.ofHttp.push(line)
+}
+
+/** What a field means otherwise, now that all of the frontend is known. */
+export function changedIn(
+  { mode, binds, fields, rules, said }: FrontendDraft,
+  count: number,
+): readonly (readonly [Line, string])[] {
+  const isHttp = mode === 'http'
+  const asked: readonly (readonly [field: string, isSo: boolean, why: string])[] = [
+    ['maxConn', count > 1, 'each of the frontends that it becomes takes so many'],
+    [
+      'compression',
+      isHttp && !Object.hasOwn(Object(fields['compression']), 'types'),
+      'without types Fulcrum compresses texts alone, and HAProxy everything',
+    ],
+    [
+      'httpRedirectToHttps',
+      isHttp && binds.some(({ isTls, ports }) => !isTls && ports !== '80'),
+      'the port in Host is left out: it leads to port 443, or where the frontend speaks TLS',
+    ],
+    ['httpRedirectToHttps', isHttp && rules.requests.length > 0, 'it comes before all rules'],
+    [
+      'forwardFor',
+      isHttp && binds.some(({ isTls }) => isTls),
+      'where TLS is spoken, X-Forwarded-Proto is sent as well',
+    ],
+  ]
+  return asked.flatMap(([field, isSo, why]) => {
+    const line = said.get(field)
+    return line === undefined || !isSo ? [] : [[line, why] as const]
+  })
 }
 export const FRONTEND: ReadonlyMap<string, Take> = new Map(Object.entries(TAKEN))
 
@@ -167,6 +214,8 @@ function bindsOf(
   if (isTls && crts.length === 0) refuse('it names no certificate')
   // HAProxy looks at no certificate where it does not speak TLS.
   const certificates = (isTls ? crts : []).map((path) => certificateName(draft, path))
+  for (const path of isTls ? crts : [])
+    if (!/\.\w+$/.test(path)) remark(`if ${path} is a folder, each file in it is a certificate: name all of them`)
   const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
   // Linux lets this address take both, and Fulcrum's frontends of it take IPv6 alone.
   if (listen.ip !== '::' || isNewerOnly) return [bind]
@@ -237,16 +286,20 @@ function add(
 const isWithoutTls = (condition: readonly string[]): boolean =>
   /^$|^if !\s?\{ ssl_fc \}$|^unless \{ ssl_fc \}$/.test(condition.join(' '))
 
-type Told = (why: string) => void
-
-function redirect(draft: FrontendDraft, list: 'requests' | 'redirects', words: readonly string[], remark: Told): void {
+function redirect(
+  draft: FrontendDraft,
+  list: 'requests' | 'redirects',
+  words: readonly string[],
+  line: Line,
+  reading: Reading,
+): void {
   const [said, condition] = splitAtCondition(words)
   const [kind = '', target = '', option, code, ...more] = said
   if (more.length > 0 || (option !== undefined && option !== 'code')) refuse('its options have no counterpart')
   if (kind === 'scheme' && target === 'https') {
     if (!isWithoutTls(condition)) refuse('the redirect to https is of all requests without TLS')
-    draft.fields['httpRedirectToHttps'] = true
-    if (code !== '301') remark(`Fulcrum answers 301, and not ${code ?? '302'}`)
+    ofHttp(draft, 'httpRedirectToHttps', true, line)
+    if (code !== '301') reading.remark(line, `Fulcrum answers 301, and not ${code ?? '302'}`)
   } else if (kind === 'location') {
     const status = code === undefined || code === '302' ? {} : { status: wholeNumber(code) }
     add(draft, list, condition, { type: 'redirect', to: plainText(target), ...status })
@@ -259,10 +312,10 @@ function statusIn([option, status, ...more]: readonly string[]): object {
   return isStatus ? { status: wholeNumber(status) } : refuse(`${option} has no counterpart`)
 }
 
-function request(draft: FrontendDraft, words: readonly string[], remark: Told): void {
+function request(draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading): void {
   const [said, condition] = splitAtCondition(words)
   const [verb = '', ...args] = said
-  if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1), remark)
+  if (verb === 'redirect') return redirect(draft, 'requests', words.slice(1), line, reading)
   const [name = '', value = ''] = args
   const actions: Readonly<Record<string, () => Rule['do']>> = {
     deny: () => ({ type: 'deny', ...statusIn(args) }),
@@ -323,7 +376,7 @@ export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<stri
     ...group.fields,
     ...(group.certificates.size === 0 ? {} : { certificates: [...group.certificates] }),
     ...(mode === 'http' && fields['forwardFor'] !== true ? { forwardFor: false } : {}),
-    ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || field !== 'forwardFor')),
+    ...Object.fromEntries(Object.entries(fields).filter(([field]) => mode === 'http' || !HTTP_FIELDS.has(field))),
     ...(all.length === 0 ? {} : { rules: all }),
     ...(Object.keys(shown).length === 0 ? {} : { timeouts: shown }),
   }))

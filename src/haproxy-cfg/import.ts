@@ -1,7 +1,7 @@
 import { pace } from '../base/turns.ts'
 import { BACKEND, BackendDraft, backendOf, checkedAtLines, type Server } from './backend.ts'
-import { asksForPort } from './conditions.ts'
-import { FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
+import { comparedOtherwise } from './conditions.ts'
+import { changedIn, FRONTEND, FrontendDraft, frontendsOf } from './frontend.ts'
 import type { Line } from './lines.ts'
 import { type Proxy, sectionsOf } from './proxies.ts'
 import { NotUnderstood, Reading, type Remark } from './reading.ts'
@@ -151,8 +151,7 @@ class Importer {
   #take(line: Line, isOwn: boolean, made: Made): void {
     if (!isOwn && this.#shared.has(line)) return
     const why = takenBy(this.#takersOf(line, made))
-    if (why === undefined && asksForPort(line.words))
-      this.#reading.remark(line, 'a host of a rule has no port: requests to any port match')
+    if (why === undefined && made.isFront) this.#tellComparisons(line)
     const raw = why === undefined ? undefined : rawOf(line)
     // What defaults say for the other kind of proxy is no matter here.
     if (why !== undefined && raw === undefined && !isOwn && isOfOther(line, made)) return
@@ -162,6 +161,12 @@ class Importer {
       this.#used.add(line)
       leave(line, why, this.#reading)
     }
+  }
+
+  #tellComparisons(line: Line): void {
+    const { here, everywhere } = comparedOtherwise(line.words)
+    for (const why of here) this.#reading.remark(line, why)
+    for (const why of everywhere) this.#reading.remarkOnce(line, why)
   }
 
   #keep(name: string, lines: readonly Line[], made: Made): void {
@@ -231,8 +236,8 @@ class Importer {
   }
 
   /** Servers of several backends are one record where they are at one place. */
-  #real(backend: string, { name, ip, port, isHalted }: Server, places: Named): string {
-    const record = { ip, port, ...(isHalted ? { state: 'halted' } : {}) }
+  #real(backend: string, { name, ip, port, resolve, isHalted }: Server, places: Named): string {
+    const record = { ip, port, ...resolve, ...(isHalted ? { state: 'halted' } : {}) }
     const text = JSON.stringify(record)
     let found = places.byText.get(text)
     while (found === undefined) {
@@ -264,6 +269,7 @@ class Importer {
     }
     if (front.mode === 'tcp') this.#leaveHttp(front.ofHttp, new Set(lines), taken)
     for (const line of front.unasked) this.#reading.remark(line, 'no rule that is understood asks for it')
+    for (const [line, why] of changedIn(front, records.length)) this.#reading.remark(line, why)
     return true
   }
 

@@ -11,6 +11,7 @@ export interface Remark {
 export class Reading {
   readonly #left = new Map<string, Remark>()
   readonly #remarks = new Map<string, Remark>()
+  readonly #said = new Set<string>()
 
   /** Lines of which nothing is in the document. */
   get left(): readonly Remark[] {
@@ -28,6 +29,12 @@ export class Reading {
 
   remark(line: Line, why: string): void {
     add(this.#remarks, line, why)
+  }
+
+  /** What is so in all of the document is told of the first line that it is about. */
+  remarkOnce(line: Line, why: string): void {
+    if (!this.#said.has(why)) this.remark(line, why)
+    this.#said.add(why)
   }
 }
 

@@ -146,3 +146,70 @@ t.test('what is imported answers as the file did', async (test) => {
   test.same(await ask(ports[3], { path: '/x' }), await ask(ports[1], { path: '/x' }))
   test.match(await ask(ports[2], { path: '/api' }), { status: 200, body: { name: 'api', site: 'shop' } })
 })
+
+/** What the report of an import tells of: lines that mean something else from now on. */
+const toldOf = (port: number, shop: number, api: number) => `
+defaults
+    mode http
+    timeout connect 2s
+    timeout client 5s
+    timeout server 5s
+frontend www
+    bind 127.0.0.1:${port}
+    http-request deny if { hdr(X-Role) guest }
+    http-request deny if { path_beg /admin }
+    http-request deny if { url_param(hide) yes }
+    use_backend api if { hdr(host) api.test }
+    default_backend shop
+frontend off
+    bind 127.0.0.1:1
+    disabled
+    default_backend shop
+backend shop
+    server s1 localhost:${shop}
+backend api
+    server a1 127.0.0.1:${api}
+`
+
+t.test('what is told to be otherwise is, and what is not told is as it was', async (test) => {
+  const [shop, api] = [await origin(test, 'shop'), await origin(test, 'api')]
+  const ports = [await freePort(), await freePort()] as const
+  const text = (port: number) => toldOf(port, shop, api)
+  const file = join(temporaryFolder(test, 'imported'), 'haproxy.cfg')
+  writeFileSync(file, text(ports[0]))
+  const original = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' })
+  test.teardown(() => original.kill('SIGKILL'))
+  const daemon = await daemonFixture(test)
+  const { document, notUnderstood, remarks } = await daemon.data('POST', '/config/import', {
+    haproxyCfg: text(ports[1]),
+  })
+  test.same(notUnderstood, [])
+  const { planId } = await daemon.data('POST', '/config/plan', { document })
+  await daemon.data('PUT', `/config/plans/${planId}/apply`)
+  for (const port of ports) await until('an answer', () => ask(port, { path: '/' }).catch(() => undefined), Boolean)
+  const isTold = (why: RegExp) => remarks.some((remark: { why: string }) => why.test(remark.why))
+  const compare = async (asked: Asked) => [await ask(ports[0], asked), await ask(ports[1], asked)]
+  const SAME: readonly Asked[] = [
+    { path: '/' },
+    { path: '/admin' },
+    { path: '/?hide=yes' },
+    { path: '/', headers: { 'x-role': 'guest' } },
+    { path: '/', headers: { 'x-role': 'other' } },
+    { path: '/', headers: { host: 'api.test' } },
+  ]
+  for (const asked of SAME) {
+    const [theirs, ours] = await compare(asked)
+    test.same(ours, theirs, JSON.stringify(asked))
+  }
+  const OTHERWISE: readonly (readonly [RegExp, Asked])[] = [
+    [/X-Role as a whole/, { path: '/', headers: { 'x-role': 'staff, guest' } }],
+    [/decode a path/, { path: '/%61dmin' }],
+    [/decode a parameter/, { path: '/?hide=%79es' }],
+    [/hosts in any case, and without the port/, { path: '/', headers: { host: 'API.test:8080' } }],
+  ]
+  for (const [why, asked] of OTHERWISE) {
+    const [theirs, ours] = await compare(asked)
+    test.ok(isTold(why), String(why))
+    test.notSame(ours, theirs, JSON.stringify(asked))
+  }
+})

@@ -113,7 +113,17 @@ t.test('a site is read', async (test) => {
   )
   test.match(
     remarks.map(({ text }) => text),
-    ['daemon', 'timeout server 1500ms', 'cookie SRV insert indirect nocache', 'bind :8404', 'stats enable'],
+    [
+      'daemon',
+      'timeout server 1500ms',
+      'option forwardfor',
+      'maxconn 2000',
+      'acl admin path_beg /admin',
+      'use_backend api if { path_beg /api } or { hdr(host) -i api.test }',
+      'cookie SRV insert indirect nocache',
+      'bind :8404',
+      'stats enable',
+    ],
   )
 })
 
@@ -447,4 +457,68 @@ t.test('a table without expire is told of, and default_backend comes before serv
   )
   test.match(remarks, [{ line: 3, why: /forgotten after 1800 seconds/ }])
   test.match(document['l7Frontends'], { l: { defaultBackendId: 'b' } })
+})
+
+t.test('what is not the same any more is told, of the line that it is about', async (test) => {
+  const told = async (lines: string, backend = '') => {
+    const site = `frontend f\n mode http\n bind :80\n${lines}\n default_backend b\nbackend b\n mode http\n`
+    const { remarks } = await importHaproxyCfg(`${site} server s 192.0.2.1:80\n${backend}`)
+    return remarks.map(({ line, why }) => `${line} ${why}`)
+  }
+  const list = (name: string) => `a rule compares ${name} as a whole: HAProxy looks at each value between commas`
+  const deny = (condition: string) => ` http-request deny if { ${condition} }`
+  test.same(await told(deny('hdr(X-Role) admin')), [`4 ${list('X-Role')}`])
+  test.same(await told(' acl a hdr_beg(X-Role) -i ad\n http-request deny if !a'), [`4 ${list('X-Role')}`])
+  test.same(await told(deny('hdr_reg(Connection) ^up')), [`4 ${list('Connection')}`])
+  for (const same of ['hdr(Connection) up', 'hdr_sub(X-Role) ad', 'hdr(X-Role) -m found', 'hdr_reg(X-Role) ad'])
+    test.same(await told(deny(same)), [], same)
+  const path = 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'
+  test.same(await told(`${deny('path_beg /a')}\n${deny('path /b')}`), [`4 ${path}`], 'once in a file')
+  test.match(await told(deny('url_param(a) b')), [/^4 rules decode a parameter/])
+  test.match(await told(deny('hdr(host) a.test')), [/^4 rules compare hosts in any case, and without the port/])
+  test.match(await told(' compression algo gzip'), [/^4 without types Fulcrum compresses texts alone/])
+  test.same(await told(' compression algo gzip\n compression type text/html'), [])
+  test.same(await told(' bind :81\n maxconn 9'), [])
+  const tls = ' bind :443 ssl crt /a/b.pem'
+  test.match(await told(`${tls}\n maxconn 9`), [/^5 each of the frontends/])
+  test.match(await told(`${tls}\n option forwardfor`), [/^5 where TLS is spoken, X-Forwarded-Proto is sent as well/])
+  test.match(await told(' bind :443 ssl crt /a/b'), [/^4 if \/a\/b is a folder/])
+  test.match(await told(' bind :443 ssl crt /a/b.d/'), [/^4 if \/a\/b.d\/ is a folder/])
+  const redirect = ' redirect scheme https code 301 if !{ ssl_fc }'
+  test.same(await told(`${tls}\n${redirect}`), [])
+  test.match(await told(` bind :8080\n${redirect}`), [/^5 the port in Host is left out/])
+  test.match(await told(`${deny('method PUT')}\n${redirect}`), [/^5 it comes before all rules/])
+  const table = (more: string) => ` stick-table type ip size 1m expire 5m ${more}\n stick on src\n`
+  test.same(await told('', table('')), [])
+  test.match(await told('', table('peers p')), [/^9 nodes of Fulcrum share this table by themselves/])
+  test.match(await told('', table('store gpc0')), [/^9 what else it stores/])
+  test.match(await told('', ' cookie A insert\n'), [/own/, /^9 cookies of Fulcrum are indirect and nocache/])
+})
+
+t.test('names are resolved by the system, unless name servers are said; what is disabled stays so', async (test) => {
+  const { document } = await importHaproxyCfg(
+    `frontend f\n bind :80\n disabled\n default_backend b
+backend b
+ server local localhost:8080
+ server far far.test:80 resolvers dns
+ server near 192.0.2.1:80
+backend c
+ disabled
+ default-server resolvers dns
+ server other other.test:80
+frontend tcp
+ compression algo gzip
+ redirect scheme https
+ bind :81
+ default_backend b`,
+  )
+  const { realServers, l7Frontends, l7Backends } = Object(document)
+  test.same(
+    ['local', 'far', 'near', 'other'].map((name) => realServers[name].resolve),
+    ['start', undefined, undefined, undefined],
+  )
+  test.equal(l7Frontends.f.enabled, false)
+  test.equal(l7Backends.c.enabled, false)
+  test.equal(l7Backends.b.enabled, undefined)
+  test.same(Object.keys(l7Frontends.tcp), ['mode', 'ip', 'ports', 'defaultBackendId'], 'HTTP means nothing in tcp')
 })
