@@ -95,6 +95,9 @@ export class AcmeOrders {
   }
 
   start(): void {
+    // What was made before a crash is this node's to remove, should the order be deleted.
+    for (const order of this.#parts.agreed.list('acmeOrders'))
+      this.#leftRecords.note(order, leftoversOf(order, order.progress ?? { of: '' }).leftovers ?? [])
     this.#looks.start()
   }
 
@@ -119,9 +122,8 @@ export class AcmeOrders {
 
   /** Answers whether it is kept. */
   async #ask({ order, progress }: Found): Promise<boolean> {
-    const { failures: _, failedAt_ms: __, wait_s: ___, lastError: ____, ...kept } = progress
     try {
-      await this.#keep(order, { ...kept, asked: true })
+      await this.#keep(order, askedFor(progress))
       return true
     } catch (error) {
       if (error instanceof Superseded) return false
@@ -222,14 +224,13 @@ export class AcmeOrders {
 
   /** Answers whether nothing follows now. */
   async #took(found: Found, stepped: AcmeStepped): Promise<boolean> {
-    const { order, progress } = found
     if (stepped.is === 'ordered') {
       const { orderUrl, accountUrl } = stepped
-      await this.#keep(order, { ...progress, orderUrl, accountUrl })
+      await this.#advance(found, { orderUrl, accountUrl })
     } else if (stepped.is === 'promised') {
-      await this.#keep(order, { ...progress, answers: [...stepped.answers] })
+      await this.#advance(found, { answers: [...stepped.answers] })
     } else if (stepped.is === 'keyed') {
-      await this.#keep(order, { ...progress, privateKey: stepped.privateKey })
+      await this.#advance(found, { privateKey: stepped.privateKey })
     } else if (stepped.is === 'waiting') {
       await this.#parts.wait(Math.min(stepped.after_s * 1_000, WAIT_MS_MAX), this.#end.signal)
     } else if (stepped.is === 'issued') {
@@ -248,6 +249,16 @@ export class AcmeOrders {
     })
   }
 
+  /** The same of what a step has come to. Who asks for a renewal meanwhile has not made that undone. */
+  #advance({ order, progress }: Found, came: Partial<AcmeProgress>): Promise<void> {
+    return this.#parts.amend(order.id, (now) => {
+      const asked = askedFor(progress)
+      const isAsked = isDeepStrictEqual(now?.progress, asked)
+      if (now === undefined || !(isAsked || isDeepStrictEqual(now.progress, order.progress))) throw new Superseded()
+      return { progress: { ...(isAsked ? asked : progress), ...came } }
+    })
+  }
+
   /** Answers whether the order goes on now: the records are made, are seen, or neither is waited for any more. */
   async #madeVisible(found: Found, answers: readonly AcmeAnswer[]): Promise<boolean> {
     const { order, progress } = found
@@ -255,7 +266,7 @@ export class AcmeOrders {
     if (answered === undefined || answered === 'later') return false
     const hasFailed = 'reason' in answered
     if (hasFailed) await this.#fail(found, { reason: answered.reason, isOver: true })
-    else await this.#keep(order, { ...progress, ...answered })
+    else await this.#advance(found, answered)
     return !hasFailed
   }
 
@@ -344,6 +355,12 @@ export class AcmeOrders {
     })
     log.warn('a certificate could not be renewed', { order: name, reason, failures, nextTry })
   }
+}
+
+/** Where somebody wants it now, whatever failed before. */
+function askedFor(progress: AcmeProgress): AcmeProgress {
+  const { failures: _, failedAt_ms: __, wait_s: ___, lastError: ____, ...kept } = progress
+  return { ...kept, asked: true }
 }
 
 /** What is known of an order whatever became of the try. */

@@ -30,11 +30,17 @@ export function digestOf(order: AcmeOrder, account: AcmeAccount): string {
   return createHash('sha256').update(JSON.stringify(ordered)).digest('base64url')
 }
 
-/** How far this very order is. */
+/** How far this very order is. Of another one that it was before, records of DNS are still to be removed. */
 export function progressOf(order: AcmeOrder, account: AcmeAccount): AcmeProgress {
   const of = digestOf(order, account)
-  return order.progress?.of === of ? order.progress : { of }
+  const { progress } = order
+  if (progress?.of === of) return progress
+  const { answers = [], leftovers = [] } = progress ?? {}
+  const left = order.challenge === 'dns-01' ? [...leftovers, ...answers].filter(isOfDns) : []
+  return left.length === 0 ? { of } : { of, leftovers: left }
 }
+
+const isOfDns = ({ name }: { readonly name: string }): boolean => name.startsWith('_acme-challenge.')
 
 /** What is ordered with one kind of challenge, by the id of the account. */
 export function orderedNames(

@@ -141,6 +141,25 @@ t.test('a renewal may be asked for in the moment in which a step is kept', async
   test.match(progress(), { asked: true, orderUrl: ORDERED.orderUrl, failures: undefined })
 })
 
+t.test('a renewal that is asked for while a CA makes an order costs no second one', async (test) => {
+  const made = fixture(test, [], {
+    async step(step) {
+      made.asked.push(step)
+      const first = made.asked.length === 1
+      if (first) await made.orders.renew('o')
+      return first ? ORDERED : failed()
+    },
+  })
+  made.kept({ failures: 3, failedAt_ms: 0, wait_s: 1, lastError: 'no' })
+  await made.orders.look()
+  test.same(
+    made.asked.map(({ progress }) => progress.orderUrl),
+    [undefined, ORDERED.orderUrl],
+  )
+  test.equal(made.progress()?.asked, true)
+  await made.orders.close()
+})
+
 t.test(
   'a node that has failed lets the others try first: it may be the only one that the CA is closed to',
   async (test) => {
@@ -502,6 +521,30 @@ t.test('an order that is deleted has its records removed by who made them', asyn
   made.kept({ orderUrl: ORDERED.orderUrl, answers: PROMISED })
   await made.orders.look()
   test.same(made.calls.slice(2), ['present 2'], 'nothing is left of how long the one before it waited')
+})
+
+t.test('records of an order that is another one now are removed', async (test) => {
+  const { orders, says, calls, kept, progress } = dnsFixture(test, [])
+  const old = [{ name: 'www.site.test', value: 'a digest for TLS-ALPN-01' }]
+  kept({ of: 'before', orderUrl: ORDERED.orderUrl, answers: [...PROMISED, ...old], presentedAt_ms: 1 })
+  says.push(failed())
+  await orders.look()
+  test.same(calls, ['remove 2'])
+  test.equal(progress()?.leftovers, undefined)
+})
+
+t.test('an order that is deleted after a crash has its records removed as well', async (test) => {
+  const made = dnsFixture(test, [], { delay: 60 })
+  const now_ms = made.clock.now_ms()
+  made.kept({ orderUrl: ORDERED.orderUrl, answers: PROMISED, presentedAt_ms: now_ms })
+  made.orders.start()
+  await made.orders.look()
+  test.same(made.calls, [], 'it waits for its records')
+  made.stored.order = { ...made.stored.order, id: 'another' }
+  made.kept({ failures: 1, failedAt_ms: now_ms, wait_s: DAY_S })
+  await made.orders.look()
+  test.same(made.calls, ['remove 2'])
+  await made.orders.close()
 })
 
 t.test('what an order that is deleted has left behind is tried again as well', async (test) => {
