@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { FRAMING_HEADERS } from '../base/framing-headers.ts'
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, type Reading, refuse } from './reading.ts'
 
@@ -123,8 +124,10 @@ export function forwardedFor(words: readonly string[], line: Line, reading: Read
 }
 
 /** Names that rules take: files have some with a colon behind them, which HAProxy sends as they are. */
-export const headerName = (name: string): string =>
-  /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is no name of a header`)
+export function headerName(name: string): string {
+  if (FRAMING_HEADERS.has(name.toLowerCase())) refuse(`${name} is set by HAProxy itself, and by no rule`)
+  return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is no name of a header`)
+}
 
 /** Header values with nothing computed in them. */
 export function plainText(text: string): string {

@@ -1,4 +1,5 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
+import { FRAMING_HEADERS } from '../base/framing-headers.ts'
 import { parseNetwork } from '../base/ip-network.ts'
 import type { L7Backend, L7Frontend } from '../model/layer7.ts'
 import {
@@ -67,18 +68,6 @@ interface ActionKind {
   readonly faults?: (action: Action) => readonly Fault[]
 }
 
-/** Headers that say where a message ends, or how it is passed on: another value would let requests be smuggled. */
-const FRAMING = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 const REQUESTS = ['requests'] as const
 const BOTH = ['requests', 'responses'] as const
 
@@ -88,7 +77,11 @@ const faultIf = (isWrong: boolean, field: string, message: string): readonly Fau
 /** HAProxy 2.6 does not read an empty text for a header, and dies of the first request that gets one as a variable. */
 const ofText = ({ value }: Action) => faultIf(value === '', 'value', 'must not be empty')
 const ofHeader = (action: Action) => [
-  ...faultIf(FRAMING.has(action.name?.toLowerCase() ?? ''), 'name', `is ${action.name}, which HAProxy sets by itself`),
+  ...faultIf(
+    FRAMING_HEADERS.has(action.name?.toLowerCase() ?? ''),
+    'name',
+    `is ${action.name}, which HAProxy sets by itself`,
+  ),
   ...ofText(action),
 ]
 const ofRedirect = ({ to = '' }: Action) =>

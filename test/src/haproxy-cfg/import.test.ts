@@ -522,3 +522,17 @@ frontend tcp
   test.equal(l7Backends.b.enabled, undefined)
   test.same(Object.keys(l7Frontends.tcp), ['mode', 'ip', 'ports', 'defaultBackendId'], 'HTTP means nothing in tcp')
 })
+
+t.test('a header that no rule may set is told, and no plan refuses the rest for it', async (test) => {
+  const { document, notUnderstood } = await importHaproxyCfg(
+    `frontend f\n mode http\n bind :80\n http-request set-header Connection close if { path /a }\n default_backend b
+backend b\n mode http\n http-response del-header Upgrade\n server s 192.0.2.1:80`,
+  )
+  test.same(
+    notUnderstood.map(({ line, why }) => [line, why]),
+    [[4, 'Connection is set by HAProxy itself, and by no rule']],
+  )
+  const { l7Frontends, l7Backends, l7Raw } = Object(document)
+  test.same([l7Frontends.f.rules, l7Backends.b.rules], [undefined, undefined])
+  test.same(l7Raw.backends, [{ id: 'b', lines: ['http-response del-header Upgrade'] }], 'raw lines may')
+})
