@@ -63,7 +63,7 @@ const LOOK_WHO_EVERY_MS = 500
 const FOLLOW_EVERY_MS = 1_000
 const WATCH_EVERY_MS = 1_000
 const CLOCKS_EVERY_MS = 30_000
-const LEFT_SESSIONS_EVERY_MS = 60_000
+const LEFT_SESSIONS_EVERY_MS = 10_000
 /** A request that is no apply, and takes longer, is cut off by a stop. */
 const ANSWERS_MS = 2_000
 
@@ -224,9 +224,16 @@ function managesHaproxy({ settings, running }: Node): boolean {
   return [...running.list('l7Frontends'), ...running.list('l7Backends')].length > 0
 }
 
-/** Nobody comes in with one of them; they must not come back with a right that an apply gives later. */
+/**
+ * Nobody comes in with one of them; they must not come back with a right that an apply gives later, nor at another node
+ * after a time without a quorum.
+ */
 function createLeftSessions({ access, log }: Node): Part {
-  const looks = new Repeated('sessions of nobody', () => access.endNobodys(), LEFT_SESSIONS_EVERY_MS, log)
+  const look = async () => {
+    await access.endNobodys()
+    await access.payOwed()
+  }
+  const looks = new Repeated('sessions that have ended', look, LEFT_SESSIONS_EVERY_MS, log)
   const start = () => {
     looks.start()
     // Without a quorum it waits, and nothing else with it.

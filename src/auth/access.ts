@@ -61,6 +61,7 @@ export class AccessControl {
   /** Set when this start made the first administrator. */
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #apiTokens: ApiTokens
+  readonly #factors: SecondFactors
   readonly #permissions: Permissions
   readonly #principals: Principals
   readonly #running: ConfigView
@@ -76,9 +77,10 @@ export class AccessControl {
     this.passwords = passwords
     this.firstAdministrator = first
     this.tokens = new Tokens(join(stateFolder, 'token-key.pem'))
-    this.sessions = new Sessions(store.sessions, this.tokens, clock)
-    this.#apiTokens = new ApiTokens(store.apiTokens, clock)
-    const factors = new SecondFactors(store.signIns, clock)
+    this.sessions = new Sessions(store.sessions, store.owed, this.tokens, clock)
+    this.#apiTokens = new ApiTokens(store.apiTokens, store.owed, clock)
+    const factors = new SecondFactors(store.signIns, store.owed, clock)
+    this.#factors = factors
     const { sessions } = this
     const principals = new Principals(running, (userId) => sessions.introductionOf(userId))
     this.#principals = principals
@@ -119,6 +121,13 @@ export class AccessControl {
     await this.sessions.end((session) => this.#isNobody(session) || isOlder(session))
     await this.#revokeOf(changes)
     this.#found = undefined
+  }
+
+  /** What has ended, or was used, on this node without a quorum: the others are told. */
+  async payOwed(): Promise<void> {
+    await this.sessions.end(() => false)
+    await this.#apiTokens.payOwed()
+    await this.#factors.payOwed()
   }
 
   #isNobody({ userId, introduction }: Session): boolean {

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { Put, SharedTable, SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/ids.ts'
 import { sameText } from '../base/same-text.ts'
 import { validity } from '../base/validity.ts'
+import { endedHere, isNoQuorum, Owed } from './owed.ts'
 
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
@@ -34,11 +35,15 @@ export class ApiTokens {
   readonly #table: SharedTable
   readonly #clock: Clock
   readonly #live = new Map<string, ApiToken>()
+  /** Those that were revoked here, and count yet on other nodes. */
+  readonly #owed: Owed<null>
 
-  constructor(table: SharedTable, clock: Clock) {
+  constructor(table: SharedTable, owed: SideTable, clock: Clock) {
     this.#table = table
     this.#clock = clock
+    this.#owed = new Owed(owed, 'apiTokens')
     const learn = ({ key, value }: Put) => {
+      if (this.#owed.has(key)) return
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `create` only
       this.#live.set(key, value as ApiToken)
     }
@@ -81,8 +86,15 @@ export class ApiTokens {
       .map(({ id }) => id)
     // From now on nobody comes in, whatever the disk does.
     this.#forget(ids)
-    if (ids.length > 0) await this.#table.remove(ids)
+    for (const id of ids) this.#owed.note(id, null)
+    await this.payOwed().catch((error: unknown) => {
+      throw isNoQuorum(error) ? endedHere() : error
+    })
     return ids.length
+  }
+
+  payOwed(): Promise<void> {
+    return this.#owed.pay((ids) => this.#table.remove(ids))
   }
 
   #forget(ids: readonly string[]): void {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { Put, SharedTable } from '../../storage/config/config-store.ts'
+import type { Put, SharedTable, SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
-import { ApiError } from '../base/errors.ts'
 import type { SecondFactor } from '../model/access.ts'
 import { sameText } from '../base/same-text.ts'
+import { isNoQuorum, Owed } from './owed.ts'
 import { recoveryHash } from './recovery-codes.ts'
 import { looksLikeCode, stepOfCode } from './totp.ts'
 
@@ -26,18 +26,21 @@ export class SecondFactors {
   readonly #table: SharedTable
   readonly #clock: Clock
   readonly #used = new Map<string, Used>()
+  readonly #owed: Owed<Used>
 
-  constructor(table: SharedTable, clock: Clock) {
+  constructor(table: SharedTable, owed: SideTable, clock: Clock) {
     this.#table = table
     this.#clock = clock
     const learn = ({ key, value }: Put) => {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` only
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` and `payOwed` only
       const told = value as Used
       // Nothing is used less than before: another node does not know what was used here without a quorum.
       const { step, codes } = this.#used.get(key) ?? NOTHING
       this.#used.set(key, { step: Math.max(told.step, step), codes: [...new Set([...told.codes, ...codes])] })
     }
+    this.#owed = new Owed(owed, 'signIns')
     for (const row of table.entries()) learn(row)
+    for (const [key, value] of this.#owed.entries()) learn({ key, value })
     table.follow(({ puts }) => puts.forEach(learn))
   }
 
@@ -51,12 +54,21 @@ export class SecondFactors {
     try {
       return await this.#table.update(spend)
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'NO_QUORUM') throw error
-      // People get in without a quorum as well; the other nodes learn that the code is used with the next one.
+      if (!isNoQuorum(error)) throw error
+      // People get in without a quorum as well.
       const [row] = spend()?.puts ?? []
-      if (row !== undefined) this.#used.set(row.key, row.value)
-      return row !== undefined
+      if (row === undefined) return false
+      this.#used.set(row.key, row.value)
+      this.#owed.note(row.key, row.value)
+      await this.#owed.keep()
+      return true
     }
+  }
+
+  /** The other nodes learn what was used here without a quorum. */
+  payOwed(): Promise<void> {
+    const rowOf = (key: string) => ({ key, value: this.#used.get(key) ?? NOTHING })
+    return this.#owed.pay((keys) => this.#table.update(() => ({ puts: keys.map(rowOf), removed: [] })))
   }
 
   /** What is used up with this code; undefined when it is not accepted. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { RowChanges, SharedTable } from '../../storage/config/config-store.ts'
+import type { RowChanges, SharedTable, SideTable } from '../../storage/config/config-store.ts'
 import type { Clock } from '../base/clock.ts'
-import { ApiError } from '../base/errors.ts'
 import { validity } from '../base/validity.ts'
 import { type Introduction, isSameIntroduction } from './introduction.ts'
+import { endedHere, isNoQuorum, Owed } from './owed.ts'
 import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
@@ -55,14 +55,16 @@ export class Sessions {
    * '' for who has none here.
    */
   readonly #unkept = new Map<string, string>()
-  /** Ids of those that have ended here and could not be removed: the store, and other nodes, have them yet. */
-  readonly #owed = new Set<string>()
+  /** Those that have ended here and could not be removed: the store, and other nodes, have them yet. Until when. */
+  readonly #owed: Owed<number>
 
-  constructor(table: SharedTable, tokens: Tokens, clock: Clock) {
+  constructor(table: SharedTable, owed: SideTable, tokens: Tokens, clock: Clock) {
     this.#table = table
     this.#tokens = tokens
     this.#clock = clock
-    const stored = table.entries().map(({ value }) => value as Session)
+    this.#owed = new Owed(owed, 'sessions', (until_ms) => until_ms <= clock.now_ms())
+    const rows = table.entries().filter(({ key }) => !this.#owed.has(key))
+    const stored = rows.map(({ value }) => value as Session)
     for (const session of stored.sort((a, b) => a.createdAt_ms - b.createdAt_ms)) this.#learnSession(session)
     table.follow((changes) => this.#take(changes))
   }
@@ -177,19 +179,14 @@ export class Sessions {
 
   /** Answers how many have ended; those that could not be removed at an earlier call are removed with them. */
   async end(gone: (session: Session) => boolean): Promise<number> {
-    const ended = [...this.#live.values()].filter(gone).map((session) => session.id)
-    const isOfOthers = ended.some((id) => !this.#unkept.has(id))
-    for (const id of ended) {
-      this.#forget(id)
-      this.#owed.add(id)
-    }
-    const owed = [...this.#owed]
-    if (owed.length === 0) return 0
+    const ended = [...this.#live.values()].filter(gone)
+    const isOfOthers = ended.some(({ id }) => !this.#unkept.has(id))
+    for (const session of ended) this.#endHere(session)
     try {
-      await this.#table.remove(owed)
-      for (const id of owed) this.#owed.delete(id)
+      await this.#owed.pay((ids) => this.#table.remove(ids))
     } catch (error) {
-      if (isOfOthers || !isNoQuorum(error)) throw error
+      if (!isNoQuorum(error)) throw error
+      if (isOfOthers) throw endedHere()
     }
     return ended.length
   }
@@ -229,15 +226,20 @@ export class Sessions {
    */
   endOutdated(hashOf: (userId: string) => string | undefined, isSpared: (id: string) => boolean): void {
     for (const [id, before] of this.#unkept) {
-      const now = hashOf(this.#live.get(id)?.userId ?? '')
-      if (before === '' || now === before) continue
+      const session = this.#live.get(id)
+      const now = hashOf(session?.userId ?? '')
+      if (session === undefined || before === '' || now === before) continue
       if (now !== undefined && isSpared(id)) {
         this.#unkept.set(id, now)
         continue
       }
-      this.#forget(id)
-      this.#owed.add(id)
+      this.#endHere(session)
     }
+  }
+
+  #endHere({ id, expiresAt_ms }: Session): void {
+    this.#forget(id)
+    this.#owed.note(id, expiresAt_ms)
   }
 
   #take({ puts, removed }: RowChanges): void {
@@ -283,5 +285,3 @@ export class Sessions {
     return known
   }
 }
-
-const isNoQuorum = (error: unknown) => error instanceof ApiError && error.code === 'NO_QUORUM'

@@ -71,6 +71,8 @@ export interface ConfigStore {
   readonly events: SideTable
   /** What this node alerts of, and the messages that wait to be sent. */
   readonly alerts: SideTable
+  /** What this node has to tell the others of sessions, tokens and used codes. */
+  readonly owed: SideTable
   /** Tokens that programs log in with; not part of any backup. */
   readonly apiTokens: SharedTable
   /** What must not be accepted twice, by user. */

@@ -45,6 +45,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly jobs: SideTable
   readonly events: SideTable
   readonly alerts: SideTable
+  readonly owed: SideTable
   /** What was found damaged beside the configuration, and is left out. */
   readonly damaged: readonly string[]
 
@@ -83,6 +84,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.jobs = side('jobs')
     this.events = side('events')
     this.alerts = side('alerts')
+    this.owed = side('owed')
     this.damaged = damaged
     shared.follow('ahead', (changes) => this.#mirror.ahead.take(changes))
     this.#fold = new Fold(tables, this.#mirror, shared)

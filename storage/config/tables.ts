@@ -40,7 +40,7 @@ export const SHARED_TABLES = [
   'ahead',
 ] as const
 export type SharedTableName = (typeof SHARED_TABLES)[number]
-export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events', 'alerts'] as const
+export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events', 'alerts', 'owed'] as const
 export type SideTableName = (typeof SIDE_TABLES)[number]
 
 export interface CommitOptions {

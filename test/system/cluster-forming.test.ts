@@ -1,5 +1,5 @@
 import t from 'tap'
-import { begunAnew, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
+import { begunAnew, type ClusterDaemon, ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
 import { addRip, allVote, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
 import { etcdOf } from '../fixtures/etcd-programs.ts'
 import { until } from '../fixtures/daemon.ts'
@@ -88,6 +88,14 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
   await join(other, 'right', String(token))
   await allVote(node, 2)
   await daemon.data('PUT', '/services/apply')
+  const session = await daemon.login()
+  await daemon.login()
+  const { token: program } = await daemon.data('POST', '/localUsers/me/tokens', { name: 'poller' })
+  const ended = [session, String(program)]
+  const statusesOf = async ({ daemon: one }: ClusterDaemon) => {
+    const answers = await Promise.all(ended.map((held) => one.call('GET', '/cluster', { token: held })))
+    return answers.map(({ status }) => status)
+  }
   const isRefused = async () => {
     const body = { name: 'lost', ip: '192.0.2.1', port: 80 }
     const { status, json } = await daemon.call('POST', '/ipvsDirector/rips', { body })
@@ -97,6 +105,12 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
   await t.test('one of two is off', async (t) => {
     await other.daemon.kill('SIGTERM')
     await isRefused()
+    t.same(await statusesOf(node), [200, 200])
+    for (const held of ended) {
+      const { status, json } = await daemon.call('DELETE', '/token', { token: held })
+      t.match([status, json.code, json.message], [503, 'NO_QUORUM', /has ended on this node/])
+    }
+    t.same(await statusesOf(node), [401, 401])
     const isSaid = ({ headers }: Awaited<ReturnType<typeof daemon.call>>) => headers['x-cluster'] === 'no-quorum'
     await until('it is said', () => daemon.call('GET', '/cluster'), isSaid)
     t.same(await ripsOf(node), ['before'])
@@ -104,9 +118,10 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
 
   await t.test('both were off, and one comes up alone', async (t) => {
     const [revision] = await daemon.data('GET', '/revisions')
-    await daemon.kill('SIGTERM')
+    await daemon.kill('SIGKILL')
     await daemon.start()
     await daemon.login()
+    t.same(await statusesOf(node), [401, 401], 'who was logged out without a quorum stays out')
     t.same([(await daemon.data('GET', '/revisions'))[0], await ripsOf(node)], [revision, ['before']])
     await isRefused()
   })
@@ -127,6 +142,11 @@ t.test('without a quorum what is there can be read, and nothing is changed', asy
     t.ok(kept.includes('kept'))
     const isAll = (found: readonly string[]) => found.length === kept.length
     t.same(await until('edit', () => ripsOf(other), isAll), kept)
+    await until(
+      'told',
+      () => statusesOf(other),
+      (found) => found.join() === '401,401',
+    )
   })
   return undefined
 })

@@ -41,7 +41,7 @@ async function bear(state: string, { nodeId, granted }: Born): Promise<string> {
   })
   const revision = store.revision + 1
   await promoteIn(store, store.changes(), { applyId: 'born', revision, by: 'tester', at: AT, comment: '' })
-  const sessions = new Sessions(store.sessions, new Tokens(join(state, 'token-key.pem')), systemClock)
+  const sessions = new Sessions(store.sessions, store.owed, new Tokens(join(state, 'token-key.pem')), systemClock)
   const { token } = await sessions.create(ANN, { via: 'password', address: '192.0.2.1' })
   await store.close()
   return token

@@ -124,17 +124,19 @@ async function logout(run: Run, options: Common): Promise<void> {
   const isNoneCurrent = name !== undefined && run.contexts.remove(name)
   const next = isNoneCurrent ? `. From now on ${NONE_CURRENT}` : ''
   if (why !== undefined) {
+    // The daemon says itself what has ended where.
+    if (why instanceof Refusal && why.code === 'NO_QUORUM') throw new Failure(`${why.message}${next}`)
     const kept = `the token stays valid until ${context.until ?? 'it ends, or is revoked'}`
-    throw new Failure(`${why}: ${kept}; fulcrum api /localUsers/me/tokens shows it after another login${next}`)
+    throw new Failure(`${why.message}: ${kept}; fulcrum api /localUsers/me/tokens shows it after another login${next}`)
   }
   run.told(options, `Logged out of ${context.url}${next}`, { context: name, url: context.url })
 }
 
 /** Undefined where the daemon does not know the token any more. */
-function whyKept(error: unknown): string | undefined {
+function whyKept(error: unknown): Failure | undefined {
   if (!(error instanceof Failure)) throw error
   const isGone = error instanceof Refusal && ['UNAUTHENTICATED', 'TOKEN_EXPIRED'].includes(error.code)
-  return isGone ? undefined : error.message
+  return isGone ? undefined : error
 }
 
 function contexts(run: Run, name: string | undefined, options: Common): void {

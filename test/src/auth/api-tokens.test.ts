@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap'
+import type { SharedTable } from '../../../storage/config/config-store.ts'
 import { ApiTokens } from '../../../src/auth/api-tokens.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { openStore } from '../../fixtures/config.ts'
 import { manualClock } from '../../fixtures/manual-clock.ts'
 
 function fixture(test: Test) {
   const store = openStore(test)
   const clock = manualClock(1_000_000)
-  const open = () => new ApiTokens(store.apiTokens, clock)
+  const open = () => new ApiTokens(store.apiTokens, store.owed, clock)
   return { store, clock, open }
 }
 
@@ -59,4 +61,25 @@ t.test('it ends with its time, and when it is revoked, at once and for ever', as
     [short.id],
   )
   test.equal(tokens.list().length, 2)
+})
+
+t.test('one that is revoked without a quorum is out here for ever, and everywhere when it is back', async (test) => {
+  const { store, clock, open } = fixture(test)
+  const elsewhere = new ApiTokens(store.apiTokens, openStore(test).owed, clock)
+  const made = await open().create('u', ANY)
+  let hasQuorum = false
+  const remove: SharedTable['remove'] = (ids) =>
+    hasQuorum ? store.apiTokens.remove(ids) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
+  const cutOff = () => new ApiTokens({ ...store.apiTokens, remove }, store.owed, clock)
+  const revoked = cutOff().revoke(() => true)
+  await test.rejects(revoked, { code: 'NO_QUORUM', message: /has ended on this node/ })
+  const again = cutOff()
+  test.equal(again.authenticate(made.token), undefined, 'nor does a start bring it back')
+  test.match(elsewhere.authenticate(made.token), { id: made.id }, 'whom nobody could tell')
+  await store.apiTokens.put(made.id, store.apiTokens.entries()[0]?.value)
+  test.equal(again.authenticate(made.token), undefined, 'nor what the others tell')
+  hasQuorum = true
+  await again.payOwed()
+  test.equal(elsewhere.authenticate(made.token), undefined)
+  test.same(store.owed.entries(), [])
 })

@@ -27,13 +27,13 @@ async function fixture(test: Test) {
   // Tokens carry real time, so the manual clock starts now.
   const clock = manualClock(Date.now())
   const folder = temporaryFolder(test, 'login')
-  const sessions = new Sessions(store.sessions, new Tokens(join(folder, 'key.pem')), clock)
+  const sessions = new Sessions(store.sessions, store.owed, new Tokens(join(folder, 'key.pem')), clock)
   const first = new FirstPassword(folder)
   const running = configView(store.running)
   const verdict: { is: Verdict } = { is: { outcome: 'off' } }
   const amend: Amend = (section, id, change) =>
     amendIn(store, { section, scope: '', key: id }, change(running.get(section, id)))
-  const factors = new SecondFactors(store.signIns, clock)
+  const factors = new SecondFactors(store.signIns, store.owed, clock)
   const principals = new Principals(running, (userId) => sessions.introductionOf(userId))
   const access = new Login({
     running,

@@ -13,7 +13,7 @@ function fixture(test: Test) {
   const codes = newRecoveryCodes()
   const factor = { secret: newSecret(), recoveryCodes: codes.map(recoveryHash), since: '' }
   const code = () => hotp(factor.secret, Math.floor(clock.now_ms() / 30_000))
-  return { store, clock, codes, factor, code, open: () => new SecondFactors(store.signIns, clock) }
+  return { store, clock, codes, factor, code, open: () => new SecondFactors(store.signIns, store.owed, clock) }
 }
 
 t.test('a code is accepted once, also over a restart, and the next one again', async (test) => {
@@ -54,20 +54,24 @@ t.test('each recovery code is good for one login', async (test) => {
   }
 })
 
-t.test('what was used without a quorum stays used, and the others learn of it with the next code', async (test) => {
-  const { store, open, clock, factor, codes } = fixture(test)
+t.test('what was used without a quorum stays used, also over a restart, and the others are told', async (test) => {
+  const { store, clock, factor, codes } = fixture(test)
   let hasQuorum = false
   const update: SharedTable['update'] = (build) =>
     hasQuorum ? store.signIns.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
-  const cutOff = new SecondFactors({ ...store.signIns, update }, clock)
+  const cutOff = new SecondFactors({ ...store.signIns, update }, store.owed, clock)
   const [one = '', two = '', three = ''] = codes
   test.ok(await cutOff.accepts(factor, one))
+  const again = new SecondFactors({ ...store.signIns, update }, store.owed, clock)
+  test.notOk(await again.accepts(factor, one), 'the next run of the daemon knows it')
+  await test.rejects(again.payOwed(), { code: 'NO_QUORUM' })
   hasQuorum = true
-  const elsewhere = open()
+  const elsewhere = new SecondFactors(store.signIns, openStore(test).owed, clock)
   test.ok(await elsewhere.accepts(factor, two))
-  test.notOk(await cutOff.accepts(factor, one))
-  test.equal(cutOff.recoveryCodesLeft(factor), 8)
-  test.ok(await cutOff.accepts(factor, three))
+  test.notOk(await again.accepts(factor, one))
+  test.equal(again.recoveryCodesLeft(factor), 8)
+  await again.payOwed()
   test.notOk(await elsewhere.accepts(factor, one))
-  test.notOk(await open().accepts(factor, one))
+  test.same(store.owed.entries(), [])
+  test.ok(await elsewhere.accepts(factor, three))
 })

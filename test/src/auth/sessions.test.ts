@@ -28,7 +28,7 @@ function fixture(test: Test) {
   const store = openStore(test)
   // Tokens carry real time, so the manual clock starts now.
   const clock = manualClock(Date.now())
-  const open = () => new Sessions(store.sessions, new Tokens(keyFile), clock)
+  const open = () => new Sessions(store.sessions, store.owed, new Tokens(keyFile), clock)
   return { keyFile, clock, open, store }
 }
 
@@ -45,7 +45,7 @@ t.test('one that was opened without a quorum is of this run, until it is kept', 
   const put = (key: string, value: unknown) =>
     hasQuorum ? store.sessions.put(key, value) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
   const table = Object.assign(Object.create(store.sessions), { put }) as typeof store.sessions
-  const sessions = new Sessions(table, new Tokens(keyFile), clock)
+  const sessions = new Sessions(table, store.owed, new Tokens(keyFile), clock)
   const [kept, ended] = [await sessions.create('user-1', LOGIN), await sessions.create('user-2', LOGIN)]
   test.match(sessions.authenticate(kept.token), { userId: 'user-1' })
   test.equal(open().authenticate(kept.token), 'expired')
@@ -70,14 +70,19 @@ t.test(
     let hasQuorum = true
     const update: SharedTable['update'] = (build) =>
       hasQuorum ? store.sessions.update(build) : Promise.reject(new ApiError('NO_QUORUM', 'too few answer'))
-    const sessions = new Sessions(tableBy(store.sessions, update), new Tokens(keyFile), clock)
+    const sessions = new Sessions(tableBy(store.sessions, update), store.owed, new Tokens(keyFile), clock)
     await sessions.create('user-1', LOGIN)
     clock.advance(SESSION_LIFE_MS - 1)
     await sessions.create('user-2', LOGIN)
     hasQuorum = false
     const out = sessions.end(({ userId }) => userId === 'user-2')
-    await test.rejects(out, { code: 'NO_QUORUM' }, 'the other nodes do not know of it yet')
+    await test.rejects(
+      out,
+      { code: 'NO_QUORUM', message: /has ended on this node/ },
+      'the others do not know of it yet',
+    )
     test.same([sessions.list('user-2').length, elsewhere.list('user-2').length], [0, 1])
+    test.equal(open().list('user-2').length, 0, 'nor does a start of this node bring it back')
     clock.advance(1)
     for (let n = 0; n <= SESSIONS_PER_USER_MAX; n++) {
       const { token } = await sessions.create('user-3', LOGIN)
@@ -85,6 +90,8 @@ t.test(
     }
     test.equal(await sessions.end(({ userId }) => userId === 'user-3'), SESSIONS_PER_USER_MAX, 'nobody else has them')
     hasQuorum = true
+    await open().end(() => false)
+    test.equal(elsewhere.list('user-2').length, 0, 'the next run of the daemon tells the others as well')
     await sessions.end(() => false)
     test.same([...store.sessions.entries()], [])
   },
@@ -97,7 +104,7 @@ t.test('a session that ends elsewhere while its second factor is set up does not
     if (sessions.isLimited(made.session.id)) await elsewhere.end(() => true)
     return store.sessions.update(build)
   }
-  const sessions = new Sessions(tableBy(store.sessions, update), new Tokens(keyFile), clock)
+  const sessions = new Sessions(tableBy(store.sessions, update), store.owed, new Tokens(keyFile), clock)
   const made = await elsewhere.create('user-1', { ...LOGIN, isLimited: true })
   await sessions.lift(made.session.id)
   test.equal(sessions.authenticate(made.token), 'expired')
@@ -214,8 +221,11 @@ t.test('two logins at once of one person, of whom other things are said, both an
 t.test('a token of a node that is trusted no longer ends, although it was verified before', async (test) => {
   const { keyFile, clock, store } = fixture(test)
   const [ours, theirs] = [new Tokens(keyFile), new Tokens(`${keyFile}.other`)]
-  const sessions = new Sessions(store.sessions, ours, clock)
-  const { token } = await new Sessions(store.sessions, theirs, clock).create('user-1', { via: 'password', address: '' })
+  const sessions = new Sessions(store.sessions, store.owed, ours, clock)
+  const { token } = await new Sessions(store.sessions, store.owed, theirs, clock).create('user-1', {
+    via: 'password',
+    address: '',
+  })
   ours.trust([theirs.publicKey])
   test.match(sessions.authenticate(token), { userId: 'user-1' })
   ours.trust([])
@@ -248,8 +258,8 @@ t.test('who logs in at another node with fewer groups may do less here from that
     remove: async () => undefined,
     follow: (tell: typeof follow) => (follow = tell),
   }
-  const { keyFile } = fixture(test)
-  const sessions = new Sessions(table as never, new Tokens(keyFile), manualClock(Date.now()))
+  const { keyFile, store } = fixture(test)
+  const sessions = new Sessions(table as never, store.owed, new Tokens(keyFile), manualClock(Date.now()))
   const opened = (id: string, createdAt_ms: number, groups: readonly string[]) => ({
     key: id,
     value: {

@@ -4,6 +4,8 @@ import t from 'tap'
 import { Contexts } from '../../../../src/cli/contexts.ts'
 import { ADMIN } from '../../../fixtures/appliance.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
+import { temporaryFolder } from '../../../fixtures/folder.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -86,6 +88,20 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   test.match(lost, { exit: 1, out: '', err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+\n$/ })
   test.match(lost.err, `until ${until}`)
   test.match(await run('contexts'), { out: /Nobody is logged in/ })
+})
+
+t.test('of a token that ended without a quorum the daemon says itself where it counts yet', async (test) => {
+  const home = temporaryFolder(test, 'home')
+  const message = 'What was to end has ended on this node'
+  const port = await httpServer(test, (_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ status: 'error', code: 'NO_QUORUM', message }))
+  })
+  new Contexts({ HOME: home }).keep('lb', { url: `http://127.0.0.1:${port}`, user: ADMIN.email, token: 'fulcrum_x_y' })
+  const ended = await fulcrum(['logout'], { HOME: home })
+  test.match(ended, { exit: 1, err: /^fulcrum: [^\n]*What was to end has ended on this node/ })
+  test.notMatch(ended.err, 'stays valid')
+  test.match(await fulcrum(['contexts'], { HOME: home }), { out: /Nobody is logged in/ })
 })
 
 t.test('a login that cannot be kept makes no token, and no context of another daemon is lost', async (test) => {

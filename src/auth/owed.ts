@@ -1,0 +1,78 @@
+import type { SideTable } from '../../storage/config/config-store.ts'
+import { ApiError } from '../base/errors.ts'
+
+export const isNoQuorum = (error: unknown) => error instanceof ApiError && error.code === 'NO_QUORUM'
+
+/**
+ * What counts on this node and could not be told to the others, for lack of a quorum: what has ended must not count
+ * again because the daemon ends before they are told. By key of the shared table `of`.
+ */
+export class Owed<V> {
+  readonly #table: SideTable
+  readonly #prefix: string
+  /** Nobody comes in with it any more, so a start may forget it. */
+  readonly #isOver: (value: V) => boolean
+  readonly #rows = new Map<string, V>()
+  /** Of these, what is on the disk. */
+  readonly #kept = new Map<string, V>()
+
+  constructor(table: SideTable, of: string, isOver: (value: V) => boolean = () => false) {
+    this.#table = table
+    this.#prefix = `${of} `
+    this.#isOver = isOver
+    for (const { key, value } of table.entries()) {
+      if (!key.startsWith(this.#prefix)) continue
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `keep` only
+      this.#kept.set(key.slice(this.#prefix.length), value as V)
+    }
+    for (const [key, value] of this.#kept) this.#rows.set(key, value)
+  }
+
+  has(key: string): boolean {
+    return this.#rows.has(key)
+  }
+
+  entries(): readonly (readonly [string, V])[] {
+    return [...this.#rows]
+  }
+
+  note(key: string, value: V): void {
+    this.#rows.set(key, value)
+  }
+
+  /** What `tell` could not tell for lack of a quorum is durable here before this rejects. */
+  async pay(tell: (keys: readonly string[]) => Promise<unknown>): Promise<void> {
+    const paid = this.entries()
+    if (paid.length === 0) return
+    try {
+      await tell(paid.map(([key]) => key))
+    } catch (error) {
+      if (isNoQuorum(error)) await this.keep()
+      throw error
+    }
+    // What was used again meanwhile is owed again.
+    for (const [key, value] of paid) if (this.#rows.get(key) === value) this.#rows.delete(key)
+    if (this.#kept.size > 0) await this.keep()
+  }
+
+  /** Durable when it resolves: what is noted, and nothing else. */
+  async keep(): Promise<void> {
+    const wanted = new Map([...this.#rows].filter(([, value]) => !this.#isOver(value)))
+    const puts = [...wanted].filter(([key, value]) => this.#kept.get(key) !== value)
+    const removed = [...this.#kept.keys()].filter((key) => !wanted.has(key))
+    if (puts.length + removed.length === 0) return
+    await this.#table.write(
+      puts.map(([key, value]) => ({ key: this.#prefix + key, value })),
+      removed.map((key) => this.#prefix + key),
+    )
+    for (const [key, value] of puts) this.#kept.set(key, value)
+    for (const key of removed) this.#kept.delete(key)
+  }
+}
+
+/** Of sessions and tokens that ended without a quorum. */
+export const endedHere = () =>
+  new ApiError(
+    'NO_QUORUM',
+    'The cluster takes no changes at the moment. What was to end has ended on this node, also for its next start, and ends on the others once the cluster takes changes again; nothing else was changed',
+  )
