@@ -128,10 +128,15 @@ function ofLayer({ down }: Summary, resource: string): readonly Noted[] {
   )
 }
 
-function ofApply({ engine }: Node): readonly Noted[] {
+function ofApply({ engine, membership }: Node): readonly Noted[] {
   const { state, by, secondsLeft } = engine.state
   if (state !== 'waiting') return []
-  const message = `The apply of ${by ?? 'somebody'} is taken back in ${secondsLeft ?? 0} s unless it is confirmed`
+  const lacks = membership.cluster?.hasQuorum === false ? ', which ends when enough nodes answer' : ''
+  const becomes =
+    secondsLeft === 0
+      ? `was not confirmed in time, and is being taken back${lacks}`
+      : `is taken back in ${secondsLeft ?? 0} s unless it is confirmed`
+  const message = `The apply of ${by ?? 'somebody'} ${becomes}`
   return [note('apply', 'critical', message, { right: 'services.applyState' })]
 }
 

@@ -146,3 +146,9 @@ function summary(changes: readonly Change[]): string {
   const cost = touched.length === 0 ? 'while everything runs on' : `with a reload or restart of ${touched.join(', ')}`
   return `${count('create')} to create, ${count('update')} to change, ${count('delete')} to delete, ${cost}.`
 }
+
+/** Of an apply that waits: when its time is over, nobody needs to say anything any more. */
+export const untilTakenBack = (left_s: number): string =>
+  left_s === 0
+    ? 'was not confirmed in time: it is being taken back'
+    : `is taken back in ${left_s} s unless you say: fulcrum confirm`

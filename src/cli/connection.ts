@@ -83,6 +83,7 @@ export const OWN_WORDS = [
   ['see GET /services/pending', 'see fulcrum pending'],
   ['PUT /services/apply/confirm keeps', 'fulcrum confirm keeps'],
   ['PUT /services/apply/revert takes', 'fulcrum revert takes'],
+  ['GET /cluster tells', 'fulcrum cluster status tells'],
   [
     'delete some with DELETE /backup/{filename}',
     'delete some of fulcrum backup list with fulcrum api DELETE /backup/FILE',

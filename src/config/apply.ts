@@ -109,8 +109,11 @@ export class ApplyEngine {
 
   /** What this node alone tells of the state. */
   get here(): AppliedHere {
+    const { store } = this.#parts
     const { state } = this.state
-    return { state, revision: this.participant?.followed ?? this.#parts.store.revision }
+    const followed = this.participant?.followed ?? store.revision
+    const hasGoneBack = this.#wentBackFrom !== undefined && store.unconfirmed()?.applyId === this.#wentBackFrom
+    return { state, revision: hasGoneBack ? followed - 1 : followed }
   }
 
   /** When this node takes it back; undefined when it has learnt of it just now. */

@@ -5,8 +5,12 @@ import { ApiError } from '../base/errors.ts'
 /** While one apply may still be taken back, nothing is built on it. */
 export function refuseWaiting(unconfirmed: Unconfirmed | undefined, clock: Pick<MachineClock, 'now_ms'>): void {
   if (unconfirmed === undefined) return
-  const left_s = Math.max(1, Math.ceil((Date.parse(unconfirmed.confirmBy) - clock.now_ms()) / 1000))
-  const message = `Revision ${unconfirmed.revision} waits for its confirmation until ${unconfirmed.confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
+  const { revision, confirmBy } = unconfirmed
+  const left_s = Math.max(1, Math.ceil((Date.parse(confirmBy) - clock.now_ms()) / 1000))
+  const isOver = Date.parse(confirmBy) <= clock.now_ms()
+  const message = isOver
+    ? `Revision ${revision} was not confirmed until ${confirmBy}, and is being taken back; where too few nodes answer, that waits for them: GET /cluster tells who is missing`
+    : `Revision ${revision} waits for its confirmation until ${confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
   throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
 }
 

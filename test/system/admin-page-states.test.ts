@@ -55,6 +55,15 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
     'Revision 2 by admin@localhost is taken back unless it is confirmed.',
     'what is read out does not change each second',
   )
+  await page.route('**/api/v1/overview', async (route) => {
+    const response = await route.fetch()
+    const { data } = await response.json()
+    const json = { status: 'success', data: { ...data, quorum: false, apply: { ...data.apply, secondsLeft: 0 } } }
+    await route.fulfill({ response, json })
+  })
+  const over = '.confirm-bar:has-text("Revision 2 by admin@localhost was not confirmed in time")'
+  await page.waitForSelector(`${over}:has-text("That is over when enough nodes answer.")`)
+  test.equal(await page.locator('.confirm-bar button').count(), 0, 'nobody can do anything about it here')
   test.same(faults, [])
 })
 

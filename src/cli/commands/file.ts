@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { type Change, type Changes, tell } from '../changes.ts'
+import { type Change, type Changes, tell, untilTakenBack } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
 import { type Connection, inOwnWords } from '../connection.ts'
 import type { Document } from '../documents.ts'
@@ -218,7 +218,7 @@ async function refuseWaiting(connection: Connection): Promise<void> {
   if (found?.state !== 'waiting') return
   const { revision, by, secondsLeft } = found
   throw new Failure(
-    `Revision ${revision} of ${by}, which runs, is what the document says, and is taken back in ${secondsLeft} s unless you say: fulcrum confirm`,
+    `Revision ${revision} of ${by}, which runs, is what the document says, and ${untilTakenBack(secondsLeft)}`,
   )
 }
 
@@ -277,6 +277,6 @@ export function tellApplied(
   run.terminal.out(`${printable(inOwnWords(message))}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
   if (typeof confirmBy === 'string') {
     const left = Math.round((Date.parse(confirmBy) - Date.now()) / 1000)
-    run.terminal.out(`It is taken back in ${left} s unless you say: fulcrum confirm\n`)
+    run.terminal.out(`It ${untilTakenBack(left)}\n`)
   }
 }

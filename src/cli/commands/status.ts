@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { untilTakenBack } from '../changes.ts'
 import { type Common, optionsOf, type Run } from '../command.ts'
 import { tellingOf } from '../failure.ts'
 import { coloured, type Colour, printable, short, span, table } from '../output.ts'
@@ -94,8 +95,7 @@ function liveIn({ apply, pending, revisions }: Overview): readonly string[] {
     last === undefined
       ? ''
       : `, applied ${span((Date.now() - Date.parse(last.at)) / 1000)} ago by ${printable(last.by)}`
-  const waits =
-    apply?.secondsLeft == null ? [] : [`It is taken back in ${apply.secondsLeft} s unless you say: fulcrum confirm`]
+  const waits = apply?.secondsLeft == null ? [] : [`It ${untilTakenBack(apply.secondsLeft)}`]
   const changes =
     pending === null || pending.count === 0
       ? []

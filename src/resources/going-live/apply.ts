@@ -156,7 +156,10 @@ const State = titled('ApplyState', {
   comment: text('What was given with the apply.'),
   startedAt: MomentOrNull('ISO 8601; null when nothing was ever applied.'),
   confirmBy: MomentOrNull('ISO 8601; null unless it waits.'),
-  secondsLeft: orNull(Type.Integer(), 'Whole seconds until it is taken back; null unless it waits.'),
+  secondsLeft: orNull(
+    Type.Integer(),
+    'Whole seconds until it is taken back; null unless it waits. 0: it is being taken back, which is over when enough nodes answer.',
+  ),
   nodes: Type.Array(
     Type.Object({
       nodeId: text('Node.'),
@@ -187,7 +190,9 @@ export const apply = [
     data: State,
     handle: async (ctx) => {
       const nodes = [...(await ctx.applying.nodes())]
-      return { ...ctx.applying.state, nodes }
+      const { state } = ctx.applying
+      const message = `Revision ${state.revision} was not confirmed in time: each node takes it back on its machine, and it is gone as soon as enough nodes answer`
+      return Reply.with({ ...state, nodes }, state.secondsLeft === 0 ? { message } : {})
     },
   }),
   endpoint({

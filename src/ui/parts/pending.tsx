@@ -172,6 +172,18 @@ export function ConfirmBar() {
     return () => clearInterval(timer)
   }, [now?.state, now?.secondsLeft])
   if (now?.state !== 'waiting') return null
+  if (now.secondsLeft === 0)
+    return (
+      <div class="confirm-bar">
+        <strong role="alert">
+          {t('Revision {revision} by {by} was not confirmed in time, and is being taken back.', {
+            revision: now.revision,
+            by: now.by ?? '',
+          })}
+        </strong>
+        {overview.value?.quorum === false ? <span>{t('That is over when enough nodes answer.')}</span> : null}
+      </div>
+    )
   const act = (path: string) => attempt(async () => (await ask('PUT', path, { body: {} })).message).then(changed)
   return (
     <div class="confirm-bar">

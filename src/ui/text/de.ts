@@ -187,6 +187,8 @@ export const german: Readonly<Record<string, string>> = {
   'Revision {revision}': 'Revision {revision}',
   'Revision {revision} by {by} is taken back unless it is confirmed.':
     'Revision {revision} von {by} wird zurückgenommen, wenn niemand sie bestätigt.',
+  'Revision {revision} by {by} was not confirmed in time, and is being taken back.':
+    'Revision {revision} von {by} wurde nicht rechtzeitig bestätigt und wird zurückgenommen.',
   Revisions: 'Revisionen',
   Role: 'Rolle',
   Route: 'Route',
@@ -235,6 +237,7 @@ export const german: Readonly<Record<string, string>> = {
   Targets: 'Ziele',
   Test: 'Testen',
   'That is meant': 'Das ist so gemeint',
+  'That is over when enough nodes answer.': 'Das ist vorbei, wenn genug Knoten antworten.',
   'The daemon does not answer': 'Der Daemon antwortet nicht',
   'The daemon does not answer.': 'Der Daemon antwortet nicht.',
   'The daemon does not answer. It may be done nevertheless: look before you try again.':

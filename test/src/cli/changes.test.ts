@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Change, tell } from '../../../src/cli/changes.ts'
+import { type Change, tell, untilTakenBack } from '../../../src/cli/changes.ts'
 import type { Connection } from '../../../src/cli/connection.ts'
 import type { Terminal } from '../../../src/cli/terminal.ts'
 
@@ -69,4 +69,10 @@ t.test('names are asked for only where ids are shown', async (test) => {
   test.same(asked, [])
   test.match(await told([create], true, asked), /reals\.0\.ripId: web1\n/)
   test.equal(asked.length, 7)
+})
+
+t.test('an apply whose time is over needs nobody to say anything', (test) => {
+  test.equal(untilTakenBack(5), 'is taken back in 5 s unless you say: fulcrum confirm')
+  test.equal(untilTakenBack(0), 'was not confirmed in time: it is being taken back')
+  test.end()
 })

@@ -165,12 +165,16 @@ t.test(
         c.clock.advance(10_000)
       }
       test.match(c.store.unconfirmed(), { revision: 2 }, 'nobody was told')
+      test.match(c.engine.state, { state: 'waiting', revision: 2, secondsLeft: 0 })
+      test.match(c.engine.here, { state: 'waiting', revision: 1 }, 'this is what its machine runs')
+      await test.rejects(c.apply(), { message: /^Revision 2 was not confirmed until \S+, and is being taken back; / })
       if (isConfirmed) await b.engine.confirm()
       c.etcd.fault = () => undefined
       c.etcd.releaseWatches()
       c.clock.advance(10_000)
       test.equal(await nodes.settled(), isConfirmed ? 'one two' : 'one')
       test.equal(c.store.journal(), undefined)
+      test.equal(c.engine.here.revision, isConfirmed ? 2 : 3)
     }
   },
 )
