@@ -13,14 +13,17 @@ export const lostRace = () =>
 export const refused = (why = 'it is being closed', known = 'Nothing was changed') =>
   new ApiError('NO_QUORUM', `${known}. This node cannot take part in changes: ${why}`)
 
-/** `isOpen`: it may have been written, or may still be. `isFull`: nodes answer, and have no space left. */
-export function noQuorum(isOpen: boolean, isFull = false): ApiError {
+/**
+ * `isOpen`: it may have been written, or may still be. `isFull`: nodes answer, and have no space left. `next`: what the
+ * caller can do.
+ */
+export function noQuorum(isOpen: boolean, isFull = false, next = 'GET /cluster tells who is missing'): ApiError {
   const known = isOpen
     ? 'Whether the change was written is not known: read it before you send it again'
     : 'Nothing was changed'
   const [why, what] = isFull
     ? ['The log of the cluster has no space left', 'room is made: try again']
-    : ['Too few nodes of the cluster answer', 'GET /cluster tells who is missing']
+    : ['Too few nodes of the cluster answer', next]
   // Clients send again by themselves what is to be sent later: never what may have been done.
   const details = isOpen ? {} : { headers: { 'Retry-After': '5' } }
   return new ApiError('NO_QUORUM', `${why}. ${known}. What runs goes on, and can be read; ${what}`, details)

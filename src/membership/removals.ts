@@ -11,8 +11,9 @@ import type { Standing } from '../peers/standing.ts'
 import type { OwnMembership } from './cluster-files.ts'
 import type { JoinTokens } from './join-tokens.ts'
 import { changeKeys } from './key-change.ts'
-import type { Members, Removed, Voter } from './members.ts'
+import type { Member, Members, Removed, Voter } from './members.ts'
 import { clientUrl, type NodeAddress, peerUrl } from './node-address.ts'
+import { partnerIn } from './partner.ts'
 import { patiently } from './patience.ts'
 
 export interface RemovalsParts {
@@ -212,7 +213,7 @@ export class Removals {
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
     const listed = await patiently(this.#parts, () => etcd.members.list()).catch((error: unknown) => {
-      throw error instanceof EtcdError ? noQuorum(false) : error
+      throw error instanceof EtcdError ? noQuorum(false, false, this.#wayWithoutQuorum(id)) : error
     })
     const isVoter = (member: Voter) => listed.some((one) => isOf(one, member) && !one.isLearner)
     const target = members.voter(id)
@@ -229,6 +230,16 @@ export class Removals {
       'NO_QUORUM',
       `Without ${target.name} too few nodes would answer. Nothing was changed; bring ${names} back, or remove that first`,
     )
+  }
+
+  /** Who cannot be waited for any more is not removed before somebody goes on without it. */
+  #wayWithoutQuorum(id: string): string {
+    const { own, members } = this.#parts
+    if (id === own.nodeId) return 'with force this node becomes a single one, although the others cannot be told'
+    const partner = partnerIn(members, own.nodeId)
+    return partner?.id === id
+      ? `where ${partner.name} is off for good, PUT /cluster/takeover goes on with this node, and it can be removed then`
+      : aloneWithForce(own.nodeId)
   }
 
   async #answers(member: Voter): Promise<boolean> {
@@ -249,11 +260,18 @@ export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): St
 const isOf = ({ name, peerUrls }: EtcdMember, member: Place): boolean =>
   name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
 
-function lastVote({ name }: Voter, others: readonly Voter[]): ApiError {
-  const names = others.map((other) => other.name).join(' and ')
-  const message = `${name} has the only vote, as ${names} has none: end the maintenance of that first, or wait until it has caught up`
-  return new ApiError('IN_USE', message)
+function lastVote({ name }: Voter, others: readonly Member[]): ApiError {
+  const ways = others.map((other) =>
+    other.maintenance === undefined
+      ? `${other.name} has not caught up: wait until it has, or remove that first where it is lost`
+      : `${other.name} gives its vote up while it is in maintenance: end that first`,
+  )
+  return new ApiError('IN_USE', `${name} would leave nobody with a vote. ${ways.join('; ')}`)
 }
+
+/** What is left where too few of the others will ever come back, and nobody can take over. */
+export const aloneWithForce = (nodeId: string): string =>
+  `bring one of the others back; where they are lost for good, DELETE /cluster/nodes/${nodeId}?force=true makes this node a single one, with the configuration that it has`
 
 /** What etcd does not answer in time is not lost: it is done later. */
 export async function inTime<T>(work: () => Promise<T>): Promise<T> {

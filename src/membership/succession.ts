@@ -16,6 +16,7 @@ import type { EtcdService } from './etcd-service.ts'
 import { Histories } from './histories.ts'
 import type { Members } from './members.ts'
 import { answeringPath, partnerIn } from './partner.ts'
+import { aloneWithForce } from './removals.ts'
 import { comeBack } from './returning.ts'
 import { SteppingAside } from './stepping-aside.ts'
 import { Takeovers } from './takeovers.ts'
@@ -135,17 +136,16 @@ export class Succession {
   ) {
     const { members, own, etcd, peers, apiPortOf } = this.#parts
     const partner = partnerIn(members, own.nodeId)
-    if (partner === undefined)
-      throw wrongPartner(
-        'NOT_A_PAIR',
-        'only one of two nodes without a witness can take the cluster over; remove nodes that are lost',
-      )
+    const listed = await etcd.members.list({ timeout_ms: PATIENCE_MS }).catch(() => undefined)
+    if (partner === undefined) {
+      const way = listed === undefined ? aloneWithForce(own.nodeId) : 'changes can be made: remove nodes that are lost'
+      throw wrongPartner('NOT_A_PAIR', `only one of two nodes without a witness can take the cluster over; ${way}`)
+    }
     if (this.#isFollower) {
-      const message = `The vote of this node was taken out, so ${partner.name} has what was changed since: switch it on`
+      const message = `The vote of this node was taken out, so ${partner.name} has what was changed since; ${aloneWithForce(own.nodeId)}`
       throw new ApiError('IN_USE', message)
     }
     if (partner.name !== partnerIsOff) throw wrongPartner('OTHER_NAME', `the other node is called ${partner.name}`)
-    const listed = await etcd.members.list({ timeout_ms: PATIENCE_MS }).catch(() => undefined)
     if (listed !== undefined)
       throw new ApiError(
         'IN_USE',

@@ -192,17 +192,22 @@ t.test('where nothing was begun nobody is told that it goes on', async (t) => {
   t.match(message, /Nothing was changed/)
   t.notMatch(message, /goes on by itself/)
   t.same(members.removed(), [])
+  t.match(message, /where they are lost for good, DELETE \/cluster\/nodes\/a\?force=true makes this node a single one/)
+  t.match((await refuses(t, 'NO_QUORUM', removals.leave())).message, /with force this node becomes a single one/)
 })
 
 t.test('the only vote stays, whoever else is a node', async (t) => {
   const { removals, members, listed } = await begun(t)
   await removals.remove('c')
   listed.delete('b')
-  t.match((await refuses(t, 'IN_USE', removals.remove('a'))).message, /only vote, as node b has none: end the maint/)
+  t.match(
+    (await refuses(t, 'IN_USE', removals.remove('a'))).message,
+    /nobody with a vote. node b has not caught up: wait/,
+  )
   t.equal(members.removed().length, 1)
   listed.add('b')
   await members.change('b', (member) => ({ ...member, maintenance: { since: '', by: 'ann' } }))
-  await refuses(t, 'IN_USE', removals.remove('a'))
+  t.match((await refuses(t, 'IN_USE', removals.remove('a'))).message, /node b .* in maintenance: end that first/)
   t.equal(members.removed().length, 1, 'it may be giving its vote up')
 })
 
@@ -307,4 +312,15 @@ t.test('whether a witness answers counts for what is left', async (t) => {
   silent.delete('w')
   await removals.remove('c')
   t.match(members.removed(), [{ member: { id: 'c' }, stage: 'done' }])
+})
+
+t.test('of a pair without a quorum the other one is removed when this one has taken over', async (t) => {
+  const { removals, reachable, beSilent } = await begun(t)
+  reachable.clear()
+  await removals.remove('c')
+  beSilent()
+  t.match(
+    (await refuses(t, 'NO_QUORUM', removals.remove('b'))).message,
+    /b is off for good, PUT \/cluster\/takeover goes/,
+  )
 })

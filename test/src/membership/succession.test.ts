@@ -54,9 +54,12 @@ t.test('a takeover says who is off', async (t) => {
 })
 
 t.test('of more nodes than two none takes over', async (t) => {
-  const { succession } = await inPair(t, { nodes: ['a', 'b', 'c'] })
+  const { succession, sight } = await inPair(t, { nodes: ['a', 'b', 'c'] })
   const error = await refuses(t, 'INVALID_BODY', succession.takeOver('node b', HOW))
-  t.match(error.details.errors, [{ field: 'partnerIsOff', code: 'NOT_A_PAIR' }])
+  const alone = /lost for good, DELETE \/cluster\/nodes\/a\?force=true makes/
+  t.match(error.details.errors, [{ field: 'partnerIsOff', code: 'NOT_A_PAIR', message: alone }])
+  sight.hasQuorum = true
+  t.match((await refuses(t, 'INVALID_BODY', succession.takeOver('node b', HOW))).message, /changes can be made: remove/)
 })
 
 t.test('while changes can be made there is nothing to take over, by force neither', async (t) => {
