@@ -3,7 +3,7 @@ import { type NodeRecords, readNodeRecords, shownRecords } from '../config/node-
 import { FIRST_LEVEL } from '../cluster/levels.ts'
 import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
 import type { JoinPreview, NamedNode } from '../context/cluster.ts'
-import { JoinError } from '../peers/joining/join-error.ts'
+import { JoinError, type JoinErrorCode } from '../peers/joining/join-error.ts'
 import type { Application, Seen } from '../peers/joining/protocol.ts'
 import type { Applicant } from './admission.ts'
 import type { WitnessApplicant } from './witness-admission.ts'
@@ -37,25 +37,39 @@ export function parsedToken(text: string): JoinToken {
     return JoinToken.parse(text)
   } catch (error) {
     if (!(error instanceof JoinTokenError)) throw error
-    throw tokenRefused(error.code, error.message)
+    throw refusedField('token', error.code, error.message)
   }
 }
 
-/** Why a node was not let in is about its token or its address. */
 export async function refusedInWords<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
     if (!(error instanceof JoinError)) throw error
     if (UNREACHED.has(error.code)) throw new ApiError('NODE_UNREACHABLE', error.message)
-    throw tokenRefused(error.code, error.message)
+    throw refusedField(fieldOf(error.code), error.code, error.message)
   }
 }
 
+/** What is wrong may be none of what was sent, such as a clock or a version. */
+function fieldOf(code: JoinErrorCode): string {
+  if (code === 'ADDRESS_UNREACHABLE' || code === 'INVALID_APPLICATION') return 'address'
+  return OF_THE_TOKEN.has(code) ? 'token' : ''
+}
+
+const OF_THE_TOKEN: ReadonlySet<JoinErrorCode> = new Set([
+  'WRONG_PIN',
+  'WRONG_PROOF',
+  'TOKEN_UNKNOWN',
+  'TOKEN_EXPIRED',
+  'TOKEN_USED',
+  'OTHER_ROLE',
+])
+
 const UNREACHED: ReadonlySet<string> = new Set(['UNREACHABLE', 'LOST', 'BUSY'])
 
-const tokenRefused = (code: string, message: string) =>
-  new ApiError('INVALID_BODY', message, { errors: [{ field: 'token', code, message }] })
+const refusedField = (field: string, code: string, message: string) =>
+  new ApiError('INVALID_BODY', message, { errors: [{ field, code, message }] })
 
 /** @throws {ApiError} when it is none that a node could have. */
 export function readAddress(text: string, port: number): NodeAddress {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { endpoint, NoData } from '../api/endpoint.ts'
+import { Reply } from '../api/reply.ts'
 import { closed, Moment, MomentOrNull, Name } from '../model/fields.ts'
 
 const text = (description: string) => Type.String({ description })
@@ -274,7 +275,8 @@ export const cluster = [
     handle: async (ctx, { body: { dryRun = false, ...joining } }) => {
       if (dryRun) {
         const { nodes, removed, brings, ...preview } = await ctx.cluster.look(joining)
-        return { ...preview, nodes: [...nodes], removed: [...removed], brings: [...brings] }
+        const seen = { ...preview, nodes: [...nodes], removed: [...removed], brings: [...brings] }
+        return Reply.with(seen, { message: 'This is what joining would meet; nothing was changed' })
       }
       await ctx.cluster.join(joining)
       return []

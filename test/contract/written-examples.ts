@@ -128,7 +128,7 @@ export const ELSEWHERE: Readonly<Record<string, Written>> = {
     why: CLUSTER,
     example: {
       request: { token, address: address(2), nodeName: 'lb-2', dryRun: true },
-      answer: success('Joined the cluster', {
+      answer: success('This is what joining would meet; nothing was changed', {
         clusterId: id(9),
         name: 'site',
         version: '0.1.0',

@@ -28,7 +28,9 @@ t.test('three nodes', async (t) => {
   await t.test('who looks changes nothing', async (t) => {
     const token = await issue()
     const body = { token, address: second.address, nodeName: 'right', dryRun: true }
-    const seen = await second.daemon.data('POST', '/cluster/join', body)
+    const looked = await second.daemon.call('POST', '/cluster/join', { body })
+    t.match(looked.json.message, /nothing was changed/)
+    const seen = looked.json.data
     t.match(seen, { name: 'site', reachable: true, nodes: [{ id: first.daemon.node, name: 'left' }] })
     t.equal(await seenBy(second), null)
     t.same(await ripsOf(second), ['staged there', 'theirs'])

@@ -7,7 +7,7 @@ import {
   readAddress,
   refusedInWords,
 } from '../../../src/membership/joining-refusals.ts'
-import { JoinError } from '../../../src/peers/joining/join-error.ts'
+import { JoinError, type JoinErrorCode } from '../../../src/peers/joining/join-error.ts'
 import { nodeRecords } from '../../../src/config/node-records.ts'
 import { refuses } from '../../fixtures/config.ts'
 import { viewOf } from '../../fixtures/view.ts'
@@ -38,8 +38,16 @@ t.test('refusals name the field', async (t) => {
   ])
   t.match((await refuses(t, 'INVALID_BODY', () => readAddress('x:y', 1))).details.errors, [{ field: 'address' }])
   t.same(readAddress('192.0.2.1', 9444), { host: '192.0.2.1', port: 9444 })
-  const failing = (code: 'TOKEN_USED' | 'LOST') => refusedInWords(Promise.reject(new JoinError(code, 'why')))
-  t.match((await refuses(t, 'INVALID_BODY', failing('TOKEN_USED'))).details.errors, [{ code: 'TOKEN_USED' }])
+  const failing = (code: JoinErrorCode) => refusedInWords(Promise.reject(new JoinError(code, 'why')))
+  for (const [code, field] of [
+    ['TOKEN_USED', 'token'],
+    ['OTHER_ROLE', 'token'],
+    ['ADDRESS_UNREACHABLE', 'address'],
+    ['CLOCK_SKEW', ''],
+    ['OTHER_VERSION', ''],
+    ['REFUSED', ''],
+  ] as const)
+    t.same((await refuses(t, 'INVALID_BODY', failing(code))).details.errors, [{ field, code, message: 'why' }])
   await refuses(t, 'NODE_UNREACHABLE', failing('LOST'))
   await t.rejects(refusedInWords(Promise.reject(new TypeError('a defect'))), TypeError)
   t.equal(await refusedInWords(Promise.resolve(1)), 1)
