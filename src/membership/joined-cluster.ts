@@ -18,7 +18,7 @@ import { JoinServer, type JoinServerParts } from '../peers/joining/join-server.t
 import { PeerClient } from '../peers/peer-client.ts'
 import type { Liveness } from '../peers/peer-session.ts'
 import { PeerServer } from '../peers/peer-server.ts'
-import { askStanding, type Standing } from '../peers/standing.ts'
+import type { Standing } from '../peers/standing.ts'
 import type { ClusterFiles, NodeCredentials, OwnMembership } from './cluster-files.ts'
 import type { EtcdService } from './etcd-service.ts'
 import { FirstStart } from './first-start.ts'
@@ -27,6 +27,7 @@ import { JoinTokens } from './join-tokens.ts'
 import type { Members, Voter } from './members.ts'
 import { clientUrl, type NodeAddress } from './node-address.ts'
 import { type KeyHolder, learnKeys, takeKeys } from './own-keys.ts'
+import { OwnStanding } from './own-standing.ts'
 import { Quorum } from './quorum.ts'
 import { Removals, standingIn } from './removals.ts'
 import { promote } from './promotion.ts'
@@ -90,8 +91,7 @@ export class JoinedCluster {
   #isVoter = false
   /** Who is in one etcd with it. */
   #listed: ReadonlySet<string> | undefined
-  /** What the others say of it: they may be further than its log. */
-  #told: Standing | undefined
+  readonly #standing: OwnStanding
   #isLockedOut = false
   #isLooking = false
   #leavesEtcd = false
@@ -114,6 +114,7 @@ export class JoinedCluster {
     this.tokens = begun.tokens
     this.#server = server
     this.#holder = holder
+    this.#standing = new OwnStanding({ ...parts, ...begun })
     this.removals = new Removals({ ...parts, ...begun, ...this.#waysOfRemovals })
     this.witness = new WitnessCare({ ...parts, ...begun, ...this.#waysOfWitness })
     this.#care = new Upkeep({ ...parts, cluster: this, present: (credentials) => this.#present(credentials) })
@@ -243,8 +244,7 @@ export class JoinedCluster {
 
   /** What became of this node, once it knows that it was removed: by its log, or from the others. */
   get removal(): Standing | undefined {
-    const read = standingIn(this.#parts.members, this.pin)
-    return read?.isOut === true ? read : (this.#told ?? read)
+    return this.#standing.removal
   }
 
   /** The same in words. */
@@ -309,17 +309,6 @@ export class JoinedCluster {
     log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
   }
 
-  /** Whoever is cut off asks whether it was removed meanwhile: what it meets looks the same. */
-  async #askStanding(): Promise<Standing | undefined> {
-    const { members, files } = this.#parts
-    const credentials = files.certificates().client
-    for (const { id: nodeId, pin, host, port } of members.all()) {
-      if (nodeId === this.own.nodeId || this.removal?.isOut === true) continue
-      this.#told = (await askStanding({ at: { host, port }, nodeId, pin, credentials })) ?? this.#told
-    }
-    return this.removal
-  }
-
   /** Starts no member of etcd any more: whoever ends this daemon may be ending that one as well. */
   leaveEtcd(): void {
     this.#leavesEtcd = true
@@ -339,8 +328,10 @@ export class JoinedCluster {
     this.quorum.note(listed !== undefined)
     this.#know(listed)
     const isApart = await this.succession.look(listed)
-    if (listed === undefined) return void (await this.#askStanding())
+    if (listed === undefined) return void (await this.#standing.ask())
     if (isApart) return
+    const isAway = ({ id }: Voter) => this.#listed?.has(id) !== true && this.#stateOf(id) === 'unreachable'
+    if (this.#parts.members.all().some(isAway)) this.#standing.askBeside()
     if (await this.#firstStart.isInVain(listed)) return await this.succession.replaceMember()
     const isReachable = (id: string) => this.isReachable(id)
     const { own, etcd, peers } = this
@@ -365,7 +356,7 @@ export class JoinedCluster {
       messages,
       isReachable: (id: string) => this.isReachable(id),
       doesWitnessVote: () => this.witness.doesVote(),
-      standing: () => this.#askStanding(),
+      standing: () => this.#standing.ask(),
       isApplying: () => store.underWay() !== undefined,
       wait: sleep,
     }

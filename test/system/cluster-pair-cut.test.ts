@@ -1,6 +1,7 @@
 import t from 'tap'
 import { ClusterDaemons, form, join } from '../fixtures/cluster-daemons.ts'
-import { addRip, allVote, endAtOnce, historyOf, ripsOf } from '../fixtures/cluster-sight.ts'
+import { addRip, allVote, die, endAtOnce, historyOf, removes, ripsOf, seenBy } from '../fixtures/cluster-sight.ts'
+import { until } from '../fixtures/daemon.ts'
 
 /** Two nodes that lose their power at the same moment, and of which one comes back. */
 
@@ -20,5 +21,29 @@ t.test('a node that comes back alone has everything that was answered', async (t
   await historyOf(left, 2)
   t.same(await ripsOf(left), names)
   await addRip(left, 'alone')
+
+  await t.test('who goes on alone as well, and was removed there, is told so', async (t) => {
+    await die(left)
+    await right.daemon.start()
+    await right.daemon.login()
+    const body = { partnerIsOff: 'left', reason: 'its disk is broken' }
+    const taken = await right.daemon.call('PUT', '/cluster/takeover', { body })
+    t.equal(taken.status, 200, taken.text)
+    await addRip(right, 'there')
+    await die(right)
+    await left.daemon.start()
+    await left.daemon.login()
+    await historyOf(left, 2)
+    t.equal(await removes(left, right), true)
+    await right.daemon.start()
+    await right.daemon.login()
+    const { halted } = await until(
+      'word of its removal',
+      () => seenBy(right),
+      ({ removedAt }) => removedAt !== null,
+    )
+    t.match(halted, /^it was removed from the cluster site at .* makes it a single node/)
+    t.ok((await ripsOf(right)).includes('there'), 'what it has can be read')
+  })
   return undefined
 })
