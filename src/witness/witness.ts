@@ -148,6 +148,8 @@ export class Witness {
     // A member that was removed ends each time that it is started, so the nodes are asked although it did not start.
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)
+    if (this.#token.removeLeft(this.#parts.clock.monotonic_ms(), !hasLeader))
+      this.#parts.log.warn('this witness votes already: the token that was left in its folder is removed')
     this.#say(hasLeader ? `votes in the cluster ${own.name}` : `reaches too few voters of the cluster ${own.name}`)
     if (status !== undefined && hasLeader) await this.#space.lookAlone(status)
     else if (await this.#isRemoved(own)) await this.#goOut(own)

@@ -17,7 +17,7 @@ async function joined(
   ...[test, clock = manualClock(Date.now())]: [Parameters<typeof twoNodes>[0], ReturnType<typeof manualClock>?]
 ) {
   const nodes = await twoNodes(test, clock)
-  const witness = await newWitness(test)
+  const witness = await newWitness(test, clock)
   witness.hand((await nodes.issue()).toText())
   const begun = await witness.begin()
   const { members, care } = nodes
@@ -77,6 +77,20 @@ t.test('it goes on after a restart, but not elsewhere', async (t) => {
     (isThere) => isThere,
   )
   t.equal(said.at(-1), 'votes in the cluster site')
+})
+
+t.test('a token that is left beside a witness that votes goes', async (t) => {
+  const clock = manualClock(Date.now())
+  const { hand, tokenFile } = await joined(t, clock)
+  hand('left')
+  await until(
+    'its end',
+    async () => {
+      clock.advance(30_000)
+      return existsSync(tokenFile)
+    },
+    (isThere) => !isThere,
+  )
 })
 
 t.test('a start at which its etcd does not start, or the token cannot be read, goes on looking', async (t) => {
