@@ -124,10 +124,13 @@ function refuseUnknown(members: Members, { id, isReplacing }: Applicant): void {
 export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, ...place }: Newcomer): void {
   const others = members.voters().filter((voter) => voter.id !== id)
   const namesake = others.find((voter) => voter.name.toLowerCase() === name.toLowerCase())
-  if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `${namesake.id} has the name ${name}`)
+  if (namesake !== undefined) throw nameTaken(namesake)
   const neighbour = others.find((voter) => isSamePlace(voter, place))
   if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
 }
+
+export const nameTaken = ({ id, name }: Pick<Newcomer, 'id' | 'name'>): ApiError =>
+  new ApiError('NAME_NOT_UNIQUE', `Another node of the cluster is called ${name} (${id}): give another name`)
 
 export const changing = (): ApiError =>
   new ApiError(

@@ -26,10 +26,7 @@ export async function assertGround({ says, listen }: EtcdGround, place: NodeAddr
   const said = await says()
   const problem = said === undefined ? NOT_THERE : versionProblem(said)
   if (problem !== undefined) throw new ApiError('NOT_SUPPORTED', `This node has no etcd for a cluster: ${problem}`)
-  await assertFree(
-    listen,
-    'where nodes ask each other; end what listens there, or start this daemon with another --peer',
-  )
+  await assertFree(listen, 'where nodes ask each other', 'start this daemon with another --peer')
   await assertEtcdPorts(place)
 }
 
@@ -42,29 +39,30 @@ export async function assertEtcdPorts(place: NodeAddress, before?: NodeAddress):
     [place.port + 2, 'for its members'],
     [haproxyPort(place), 'where HAProxies share stick tables'],
   ] as const)
-    await assertFree({ host, port }, `${whose}; end what listens there, or give another address`)
+    await assertFree({ host, port }, whose, 'give another address')
 }
 
 const NOT_THERE = 'it is not installed; install the package etcd-server of Debian 13 (trixie) or later'
 const HEALTHY_WITHIN_MS = 30_000
 const AGAIN_MS = 100
 
-async function assertFree(at: NodeAddress, whose: string): Promise<void> {
+async function assertFree(at: NodeAddress, whose: string, way: string): Promise<void> {
   const server = createServer()
   try {
     server.listen({ ...at, exclusive: true })
     await once(server, 'listening')
   } catch (error) {
-    throw notFree(at, whose, String(Reflect.get(Object(error), 'code')))
+    throw notFree(at, { whose, way }, String(Reflect.get(Object(error), 'code')))
   }
   const closed = once(server, 'close')
   server.close()
   await closed
 }
 
-function notFree(at: NodeAddress, whose: string, why: string): ApiError {
+function notFree(at: NodeAddress, { whose, way }: Readonly<Record<'whose' | 'way', string>>, why: string): ApiError {
   const [code, what] = REASONS[why] ?? ['PORT_REFUSED', `cannot be listened at (${why})`]
-  const message = `${addressText(at)} ${what}; it is needed ${whose}`
+  const next = code === 'PORT_TAKEN' ? `end what listens there, or ${way}` : way
+  const message = `${addressText(at)} ${what}; it is needed ${whose}; ${next}`
   return new ApiError('INVALID_BODY', `This node cannot be in a cluster at this address: ${message}`, {
     errors: [{ field: 'address', code, message }],
   })

@@ -1,6 +1,7 @@
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { FORCED_NEW } from '../etcd/member.ts'
+import { nameTaken } from './admission.ts'
 import type { ClusterFiles, NodeCredentials } from './cluster-files.ts'
 import { assertEtcdPorts } from './etcd-ground.ts'
 import type { EtcdService } from './etcd-service.ts'
@@ -40,7 +41,7 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
 async function rename(members: Members, id: string, name: string): Promise<void> {
   await members.change(id, (member) => {
     const namesake = members.voters().find((other) => other.id !== id && isSameName(other.name, name))
-    if (namesake !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `${namesake.id} has the name ${name}`)
+    if (namesake !== undefined) throw nameTaken(namesake)
     return { ...member, name }
   })
 }

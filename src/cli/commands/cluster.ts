@@ -192,6 +192,9 @@ async function join(run: Run, given: string, { as, yes, nodeName, address, ...co
   )
   await run.agree('Everything else of this node is replaced, its users as well. Join?', yes)
   await act(run, common, 'POST', '/cluster/join', body)
+  // Root of this machine is that of the cluster as well, and has no login to renew.
+  if (run.contextOf(common).token !== undefined)
+    run.terminal.err(`Users and tokens are those of the cluster now: fulcrum login ${run.contextOf(common).url}\n`)
 }
 
 async function leave(run: Run, { force, yes, ...common }: Leaving): Promise<void> {

@@ -43,7 +43,7 @@ t.test('a name is changed, unless another node has it', async (t) => {
   const { parts, members } = await begun(t)
   t.equal(await changeNode(parts, 'first'), false)
   t.match(members.get('a'), { name: 'first', host: BEFORE })
-  await refuses(t, 'NAME_NOT_UNIQUE', changeNode(parts, 'RIGHT'))
+  t.match((await refuses(t, 'NAME_NOT_UNIQUE', changeNode(parts, 'RIGHT'))).message, /is called right \(\w+\): give/)
   await changeNode(parts, 'FIRST')
   t.equal(members.get('a')?.name, 'FIRST')
 })
