@@ -18,12 +18,12 @@ export function createFloating(
   const readiness = new Readiness({ ...node, ...others, revision, executor, haproxy, keepalivedRuns })
   const look = () =>
     readiness.look().catch((error: unknown) => log.warn('keepalived was not told', { reason: String(error) }))
+  // In trial the network is only recorded, and who only watches has nothing to do with it.
+  const isMoved = settings.profile !== 'trial' && settings.observe === undefined
   const here = {
-    tells: () => ({ isReady: readiness.why === undefined, why: readiness.why, held: addresses.held }),
+    tells: () => ({ isReady: isMoved ? readiness.why === undefined : null, why: readiness.why, held: addresses.held }),
     yield: (syncGroup: string) => readiness.yield(syncGroup),
     resume: (syncGroup: string) => readiness.resume(syncGroup),
   }
-  // In trial the network is only recorded, and who only watches has nothing to do with it.
-  if (settings.profile === 'trial' || settings.observe !== undefined) return { here, parts: [] }
-  return { here, parts: [addresses, haproxy, readiness] }
+  return { here, parts: isMoved ? [addresses, haproxy, readiness] : [] }
 }

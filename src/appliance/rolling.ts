@@ -24,14 +24,14 @@ export function createRolling(node: Node, updates: Updates, addresses: Addresses
     if (state === undefined) return undefined
     const told = await addresses.all()
     const nodes = state.nodes.map(({ id, name, state: reach, isVoter, maintenance }) => {
-      const { isReady = false, held = [] } = told.get(id) ?? {}
+      const { isReady, held = [] } = told.get(id) ?? {}
       return {
         id,
         name,
         isReached: reach === 'online',
         isVoter,
         isMaintained: maintenance !== undefined,
-        isReady,
+        isReady: isReady === true,
         holds: held.length,
       }
     })

@@ -7,8 +7,8 @@ export interface HeldAddress {
 
 /** What a node says of its floating IPs. */
 export interface NodeAddresses {
-  /** Whether it may take addresses from other nodes. */
-  readonly isReady: boolean
+  /** Whether it may take addresses from other nodes; null where none move, as in trial. */
+  readonly isReady: boolean | null
   /** Why not, as half a sentence. */
   readonly why: string | undefined
   readonly held: readonly HeldAddress[]

@@ -49,7 +49,9 @@ export class Addresses implements AddressesActor {
   async hasReadyOther(): Promise<boolean> {
     const { nodeId, membership } = this.#parts
     if (membership.members.all().length < 2) return false
-    return [...(await this.all())].some(([id, { isReady }]) => id !== nodeId && isReady && !this.#isMaintained(id))
+    return [...(await this.all())].some(
+      ([id, { isReady }]) => id !== nodeId && isReady === true && !this.#isMaintained(id),
+    )
   }
 
   async move(floatingIpId: string, nodeId: string): Promise<void> {
@@ -206,5 +208,6 @@ const unreachable = (nodeId: string, message: string): ApiError =>
   new ApiError('NODE_UNREACHABLE', `The node ${nodeId} ${message}`, { data: { nodeId } })
 
 function isNodeAddresses(said: unknown): said is NodeAddresses {
-  return typeof Reflect.get(Object(said), 'isReady') === 'boolean' && Array.isArray(Reflect.get(Object(said), 'held'))
+  const { isReady, held }: { readonly isReady?: unknown; readonly held?: unknown } = Object(said)
+  return (typeof isReady === 'boolean' || isReady === null) && Array.isArray(held)
 }

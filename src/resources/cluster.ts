@@ -38,7 +38,8 @@ const Node = Type.Object({
     'ISO 8601: when its certificates end; it renews them by itself 30 days before. null: not known.',
   ),
   isReady: Type.Union([Type.Boolean(), Type.Null()], {
-    description: 'Whether it may take floating IPs from other nodes; null where it does not tell.',
+    description:
+      'Whether it may take floating IPs from other nodes; null where it does not tell, and where none move, as in trial.',
   }),
   floatingIps: Type.Array(Type.String(), { description: 'Floating IPs that it has now; none where it does not tell.' }),
   version: text('Of Fulcrum, as the node has told last.'),

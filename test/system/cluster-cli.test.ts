@@ -43,7 +43,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
     )
   test.match(await joining('n'), { exit: 1, err: /site, of left\.[^]*nothing was done/ })
   const joined = await joining('y')
-  test.match(joined, { exit: 0, out: 'Joined the cluster.\n' }, joined.err)
+  test.match(joined, { exit: 0, out: 'Joined the cluster.\n', err: /fulcrum login https:\S+\n$/ }, joined.err)
   await allVote(first, 2)
   const local = { HOME, FULCRUM_URL: `unix:${join(first.daemon.state, 'api.sock')}` }
   // Root of one node is that of the others.
@@ -60,6 +60,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
     ({ exit, out }) => exit === 0 && !out.includes('unreachable'),
   )
   test.match(status.out, /^site: changes can be made\nNODE +ADDRESS[^]*left +127[^]*right +127/)
+  test.notMatch(status.out, /not ready/, 'for floating IPs, of which none moves in trial')
   test.match(await left('cluster maintenance right on --reason disks'), { exit: 0 })
   await until(
     'maintenance',
