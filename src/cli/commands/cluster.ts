@@ -65,6 +65,7 @@ export function addCluster(program: Command, run: Run): void {
     .option('--yes', 'asks nothing')
     .action((token: string, _options: unknown, command: Command) => join(run, token, optionsOf<Joining>(command)))
   addLeaving(cluster, run)
+  addDeciding(cluster, run)
 }
 
 function addLeaving(cluster: Command, run: Run): void {
@@ -95,6 +96,29 @@ function addLeaving(cluster: Command, run: Run): void {
     })
 }
 
+/** What a person has to decide where two nodes have no third vote. */
+function addDeciding(cluster: Command, run: Run): void {
+  cluster
+    .command('takeover')
+    .description('go on with the node that is asked, as the other one of two is off')
+    .argument('<partner>', 'name or id of the other one')
+    .requiredOption('--reason <text>', 'kept with it, and in the audit log')
+    .option('--force', 'also where the other one answers; what is changed there from then on is set aside')
+    .option('--yes', 'asks nothing')
+    .action((name: string, _options: unknown, command: Command) => takeOver(run, name, optionsOf<Deciding>(command)))
+  cluster
+    .command('resolve')
+    .description('where both of two nodes have gone on alone, say which one stays; the other one keeps a file')
+    .argument('<node>', 'name or id of the one that stays')
+    .option('--yes', 'asks nothing')
+    .action(async (name: string, _options: unknown, command: Command) => {
+      const { yes, ...common } = optionsOf<Leaving>(command)
+      const { id, name: shown } = nodeNamed(await clusterOf(run.connect(common)), name)
+      await run.agree(`What ${printable(shown)} has stays, and the other one takes it over. Go on?`, yes)
+      await act(run, common, 'PUT', '/cluster/resolve', { keep: id })
+    })
+}
+
 interface Joining extends Common {
   readonly address: string
   readonly nodeName?: string
@@ -105,6 +129,10 @@ interface Joining extends Common {
 interface Leaving extends Common {
   readonly force?: boolean
   readonly yes?: boolean
+}
+
+interface Deciding extends Leaving {
+  readonly reason: string
 }
 
 const named = (nodeName: string | undefined) => (nodeName === undefined ? {} : { nodeName })
@@ -151,11 +179,16 @@ async function status(run: Run, common: Common): Promise<void> {
 }
 
 /** Why nothing can be changed, if so. */
-function stopped({ quorum, histories, halted }: Cluster): string | undefined {
+function stopped({ quorum, histories, halted, nodes, witness }: Cluster): string | undefined {
   if (halted !== null) return `this node follows it no longer: ${printable(halted)}`
   if (histories !== null)
-    return 'both nodes have gone on alone: nothing can be changed until PUT /cluster/resolve says which one stays'
-  return quorum ? undefined : 'too few nodes answer: nothing can be changed'
+    return 'both nodes have gone on alone: nothing can be changed until one is chosen: fulcrum cluster resolve NODE'
+  if (quorum) return undefined
+  const gone = nodes.find(({ state }) => state === 'unreachable')
+  const isPair = witness === null && nodes.length === 2
+  const way =
+    isPair && gone !== undefined ? `; if ${printable(gone.name)} is off for certain: fulcrum cluster takeover` : ''
+  return `too few nodes answer: nothing can be changed${way}`
 }
 
 function stateOf({ state, isReady, maintenance }: Node): string {
@@ -212,4 +245,10 @@ async function remove(run: Run, name: string, { yes, ...common }: Leaving): Prom
   const { id, name: shown } = isWitness ? witness : nodeNamed(cluster, name)
   await run.agree(`The node ${printable(shown)} is removed. Go on?`, yes)
   await act(run, common, 'DELETE', `/cluster/nodes/${id}`)
+}
+
+async function takeOver(run: Run, name: string, { reason, force, yes, ...common }: Deciding): Promise<void> {
+  const { name: partnerIsOff } = nodeNamed(await clusterOf(run.connect(common)), name)
+  await run.agree(`This node goes on without ${printable(partnerIsOff)}, which has to be off. Go on?`, yes)
+  await act(run, common, 'PUT', '/cluster/takeover', { partnerIsOff, reason, ...(force === true ? { force } : {}) })
 }

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Change, type Changes, tell, untilTakenBack } from '../changes.ts'
 import { collect, type Common, optionsOf, readText, type Run, secondsIn, undefinedIfDenied } from '../command.ts'
-import { type Connection, inOwnWords } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import type { Document } from '../documents.ts'
 import { Failure } from '../failure.ts'
 import { printable } from '../output.ts'
+import { inOwnWords } from '../own-words.ts'
 import { writePrivately } from '../private-file.ts'
 
 /** A plan that takes away more records than this, or more than a third of its owner's, asks for their number. */

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { Connection, OWN_WORDS, placeOf, shownBy } from '../../../src/cli/connection.ts'
+import { Connection, placeOf, shownBy } from '../../../src/cli/connection.ts'
+import { OWN_WORDS } from '../../../src/cli/own-words.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
 import { httpServer } from '../../fixtures/traffic.ts'
 
@@ -115,6 +116,8 @@ t.test('refusals name options of this program, not parameters of the API', async
     'config/chosen-changes',
     'config/discard',
     'config/waiting',
+    'membership/histories',
+    'membership/removals',
     'backup/backups',
     'resources/backups',
   ]

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { temporaryFolder } from '../../../fixtures/folder.ts'
 import { cliFixture, fulcrum } from '../../../fixtures/cli.ts'
+import { httpServer } from '../../../fixtures/traffic.ts'
 
 const fixture = cliFixture(t)
 
@@ -50,11 +51,48 @@ t.test('nobody is told that changes can be made where something else than votes 
   await new Promise<void>((resolve) => void daemon.listen(socket, resolve))
   test.teardown(() => void daemon.close())
   const env = { HOME: temporaryFolder(test, 'home'), FULCRUM_URL: `unix:${socket}` }
-  const told = { exit: 2, out: /^site: both nodes have gone on alone: nothing can be changed until PUT/ }
+  const told = {
+    exit: 2,
+    out: /^site: both nodes have gone on alone: nothing can be changed until one is chosen: fulcrum cluster resolve NODE\n/,
+  }
   test.match(await fulcrum(['cluster', 'status'], env), told)
   data = { ...data, halted: 'it differs' }
   test.match(await fulcrum(['cluster', 'status'], env), {
     exit: 2,
     out: /^site: this node follows it .*: it differs\n/,
   })
+})
+
+t.test('of two nodes a person decides which one goes on', async (test) => {
+  const node = { address: '192.0.2.1:9444', isReady: null, maintenance: null, floatingIps: [] }
+  const [left, right] = [
+    { ...node, id: 'a', name: 'left', isSelf: true, state: 'online' },
+    { ...node, id: 'b', name: 'right', isSelf: false, state: 'unreachable' },
+  ]
+  const data = { name: 'site', quorum: false, halted: null, histories: null, witness: null, nodes: [left, right] }
+  const sent: string[] = []
+  const port = await httpServer(test, (request, response) => {
+    let body = ''
+    request.on('data', (piece: Buffer) => (body += String(piece)))
+    request.on('end', () => {
+      if (request.method !== 'GET') sent.push(`${request.method} ${request.url} ${body}`)
+      response.end(JSON.stringify({ status: 'success', message: 'Done', data }))
+    })
+  })
+  const env = { HOME: temporaryFolder(test, 'home'), FULCRUM_URL: `http://127.0.0.1:${port}` }
+  const run = (args: readonly string[], answers: readonly string[] = []) =>
+    fulcrum(['cluster', ...args], { ...env, FULCRUM_TOKEN: 'token' }, { answers })
+  const told = /^site: too few [^\n]*; if right is off for certain: fulcrum cluster takeover\n/
+  test.match(await run(['status']), { exit: 2, out: told })
+  test.match(await run(['takeover', 'right']), { exit: 1, err: /--reason/ })
+  test.match(await run(['takeover', 'right', '--reason', 'x'], ['n']), { exit: 1, err: /without right[^]*nothing was/ })
+  test.match(await run(['takeover', 'RIGHT', '--reason', 'its disk', '--yes']), { exit: 0, out: 'Done.\n' })
+  test.match(await run(['takeover', 'b', '--reason', 'x', '--force'], ['y']), { exit: 0 })
+  test.match(await run(['resolve', 'nobody', '--yes']), { exit: 1, err: /there is no node nobody/ })
+  test.match(await run(['resolve', 'left'], ['y']), { exit: 0, err: /What left has stays/ })
+  test.same(sent, [
+    'PUT /api/v1/cluster/takeover {"partnerIsOff":"right","reason":"its disk"}',
+    'PUT /api/v1/cluster/takeover {"partnerIsOff":"right","reason":"x","force":true}',
+    'PUT /api/v1/cluster/resolve {"keep":"a"}',
+  ])
 })
