@@ -13,6 +13,8 @@ export interface Listed<T> {
   /** The first of them, which come sooner where there are thousands: for who shows no more. */
   readonly first: readonly T[] | undefined
   readonly problem: string | undefined
+  /** Not for who asks. */
+  readonly isHidden?: boolean
 }
 
 export interface RecordLike {
@@ -34,7 +36,7 @@ const kept = new Map<string, Kept>()
 /** Of the first page of a list that is not known yet; more than the first screen shows. */
 const FIRST = 100
 
-/** Not for who asks, or not there. A daemon with too much to do refuses as well, and its lists are not empty. */
+/** Not for who asks, or not there. A daemon with too much to do refuses as well, for now. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404])
 
 /** Some lists stand in an object, under a name. */
@@ -71,10 +73,10 @@ async function load(path: string, one: Kept): Promise<void> {
     tell({ records, first: records, problem: undefined })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    // Where nothing may be seen there is nothing to show; where nobody answers now, what was seen last is still there.
-    const isHidden = error instanceof Refused && HIDDEN.has(error.status)
-    const records = isHidden ? [] : listed.value.records
-    tell({ records, first: records ?? listed.value.first, problem })
+    // What may be seen no longer is not shown; where nobody answers now, what was seen last is still there.
+    if (error instanceof Refused && HIDDEN.has(error.status))
+      tell({ records: undefined, first: undefined, problem, isHidden: true })
+    else tell({ records: listed.value.records, first: listed.value.first, problem })
   }
 }
 
@@ -127,6 +129,19 @@ export function useRecords<T = RecordLike>(path: string): Listed<T> {
   return one.listed.value as Listed<T>
 }
 
+/** Several lists as one: those that are hidden from who asks are left out, unless all of them are. */
+export function together(lists: readonly Listed<unknown>[]): {
+  readonly isKnown: boolean
+  readonly problem: string | undefined
+} {
+  const told = lists.filter(({ isHidden }) => isHidden !== true)
+  if (told.length === 0) return { isKnown: false, problem: lists[0]?.problem }
+  return {
+    isKnown: told.every(({ records }) => records !== undefined),
+    problem: told.find(({ problem }) => problem !== undefined)?.problem,
+  }
+}
+
 /** One answer, asked for when it is shown and again after each change. */
 export function useRead<T>(
   path: string,
@@ -164,6 +179,7 @@ const PLACES: Readonly<Record<string, string>> = {
   certificates: '/certificates/certs',
   cipherLists: '/ciphers/lists',
   ipGroups: '/ipgroups',
+  staticIps: '/{applianceId}/sips',
   floatingIps: '/fips',
   users: '/localUsers/users',
   groups: '/rbac/groups',
@@ -176,7 +192,7 @@ const PLACES: Readonly<Record<string, string>> = {
   radiusUsers: '/radius/users',
   snmpUsers: '/snmp/users',
 }
-export const placeOf = (section: string): string => PLACES[section] ?? ''
+export const placeOf = (section: string): string => here(PLACES[section] ?? '')
 
 /** `/{applianceId}/sips` of the node that served the page. Elsewhere in a path a node is whom it is about. */
 export const here = (path: string): string => path.replace(/^\/\{applianceI[dD]\}\//, () => `/${self()}/`)

@@ -141,7 +141,7 @@ export const requiredOf = ({ body }: Operation): readonly string[] =>
 export type Kind =
   | { readonly kind: 'text' | 'long' | 'secret' | 'number' | 'switch' | 'json' | 'fixed' }
   | { readonly kind: 'choice'; readonly values: readonly unknown[] }
-  | { readonly kind: 'record'; readonly section: string }
+  | { readonly kind: 'record'; readonly sections: readonly string[] }
   | { readonly kind: 'list'; readonly items: Schema }
   | { readonly kind: 'fields' }
   | { readonly kind: 'forms'; readonly forms: readonly Schema[] }
@@ -180,8 +180,8 @@ const isByName = ({ properties, required }: Schema) =>
   properties !== undefined && Object.keys(properties).join() === 'name' && required?.join() === 'name'
 
 function kindOf(schema: Schema, name: string, forms: readonly Schema[]): Kind {
-  const [section] = schema['x-refers-to'] ?? []
-  if (section !== undefined) return { kind: 'record', section }
+  const sections = schema['x-refers-to']
+  if (sections !== undefined) return { kind: 'record', sections }
   if (schema.const !== undefined) return { kind: 'fixed' }
   if (schema.enum !== undefined) return { kind: 'choice', values: schema.enum }
   // An address of either family is one text all the same.

@@ -6,6 +6,7 @@ import { may } from '../core/rights.ts'
 import { account, logOut, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
+import { Answered, Rows } from '../parts/answered.tsx'
 import { Badge, Button, Card, Choice, Empty, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
 import { useDoing } from '../parts/doing.ts'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
@@ -207,12 +208,12 @@ interface Session {
 const end = (path: string) => attempt(async () => (await ask('DELETE', path, { body: {} })).message).then(changed)
 
 function Sessions() {
-  const sessions = useRead<readonly Session[]>('/localUsers/me/sessions').data ?? []
+  const { data, problem } = useRead<readonly Session[]>('/localUsers/me/sessions')
   return (
     <Card title={t('Sessions')}>
-      <ul class="plain rows">
-        {sessions.map(({ id, address, via, createdAt, isCurrent }) => (
-          <li key={id}>
+      <Rows of={data} problem={problem}>
+        {({ id, address, via, createdAt, isCurrent }) => (
+          <>
             <span class="code">{address}</span> <span class="hint">{`${via} · ${moment(createdAt)}`}</span>{' '}
             {isCurrent ? (
               <Badge tone="info">{t('this one')}</Badge>
@@ -223,9 +224,9 @@ function Sessions() {
                 </Button>
               </span>
             )}
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   )
 }
@@ -237,7 +238,7 @@ interface Token {
 }
 
 function Tokens({ onCreate }: { readonly onCreate: () => void }) {
-  const tokens = useRead<readonly Token[]>('/localUsers/me/tokens').data ?? []
+  const { data, problem } = useRead<readonly Token[]>('/localUsers/me/tokens')
   return (
     <Card
       title={t('API tokens')}
@@ -247,10 +248,9 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
         </Button>
       }
     >
-      {tokens.length === 0 ? <Empty title={t('No token yet.')} /> : null}
-      <ul class="plain rows">
-        {tokens.map(({ id, name, expiresAt }) => (
-          <li key={id}>
+      <Rows of={data} problem={problem} empty={<Empty title={t('No token yet.')} />}>
+        {({ id, name, expiresAt }) => (
+          <>
             <bdi>{name}</bdi>{' '}
             <span class="hint">
               {expiresAt === null ? t('without an end') : t('until {day}', { day: day(expiresAt) })}
@@ -266,9 +266,9 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
                 }}
               />
             </span>
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   )
 }
@@ -283,7 +283,7 @@ interface Person {
 function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   const users = useRecords<Person>('/localUsers/users')
   const roles = useRecords<{ readonly id: string; readonly name: string }>('/rbac/roles')
-  if (users.problem !== undefined || !may('GET /localUsers/users')) return null
+  if (!may('GET /localUsers/users')) return null
   return (
     <Card
       title={t('Users and roles')}
@@ -308,9 +308,9 @@ function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
         </>
       }
     >
-      <ul class="plain rows">
-        {(users.records ?? []).map(({ id, email, disabled }) => (
-          <li key={id}>
+      <Rows of={users.records} problem={users.problem}>
+        {({ id, email, disabled }) => (
+          <>
             <button
               type="button"
               class="link"
@@ -319,22 +319,28 @@ function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
               {email}
             </button>{' '}
             {disabled === true ? <Badge tone="idle">{t('off')}</Badge> : null}
-          </li>
-        ))}
-      </ul>
-      <ul class="chips">
-        {(roles.records ?? []).map(({ id, name }) => (
-          <li key={id}>
-            <button
-              type="button"
-              class="chip"
-              onClick={() => onEdit({ title: name, create: '', update: 'roles.update', id })}
-            >
-              {name}
-            </button>
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
+      {roles.isHidden === true ? null : (
+        <Answered of={roles.records} problem={roles.problem}>
+          {(all) => (
+            <ul class="chips">
+              {all.map(({ id, name }) => (
+                <li key={id}>
+                  <button
+                    type="button"
+                    class="chip"
+                    onClick={() => onEdit({ title: name, create: '', update: 'roles.update', id })}
+                  >
+                    {name}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Answered>
+      )}
     </Card>
   )
 }

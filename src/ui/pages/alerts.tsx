@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
 import { useRecords } from '../core/records.ts'
 import { ago, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { Rows } from '../parts/answered.tsx'
+import { Badge, Button, Card, Empty, PageHead, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { RowButtons } from '../parts/row-buttons.tsx'
@@ -38,7 +39,7 @@ export function AlertsPage() {
   const targets = useRecords<Target>('/alerts/targets')
   const editing = useSignal<Editing | undefined>(undefined)
   const isSilencing = useSignal(false)
-  const now = (alerts.records ?? []).filter(({ state }) => state !== 'resolved')
+  const now = alerts.records?.filter(({ state }) => state !== 'resolved')
   return (
     <>
       <PageHead title={t('Alerts')} hint={t('What fires, what is looked for, and who is told.')}>
@@ -65,36 +66,38 @@ export function AlertsPage() {
           {t('Rule')}
         </Button>
       </PageHead>
-      <Problem text={alerts.problem} />
       <Card title={t('Now')}>
-        {alerts.records === undefined ? (
-          <Loading />
-        ) : now.length === 0 ? (
-          <Empty title={t('Nothing fires.')}>
-            {(rules.records ?? []).length > 0 ? null : <p>{t('Nothing is looked for: that takes a rule.')}</p>}
-          </Empty>
-        ) : (
-          <ul class="plain rows">
-            {now.map(({ id, severity, state, text, since, ruleName }) => (
-              <li key={id}>
-                <Badge tone={TONES[severity]}>{t(severity)}</Badge> {text}{' '}
-                <span class="hint">{`${ruleName} · ${ago(since)}`}</span>
-                {state === 'silenced' ? <Badge tone="idle">{t('silenced')}</Badge> : null}
-              </li>
-            ))}
-          </ul>
-        )}
+        <Rows
+          of={now}
+          problem={alerts.problem}
+          empty={
+            <Empty title={t('Nothing fires.')}>
+              {rules.records?.length === 0 ? <p>{t('Nothing is looked for: that takes a rule.')}</p> : null}
+            </Empty>
+          }
+        >
+          {({ severity, state, text, since, ruleName }) => (
+            <>
+              <Badge tone={TONES[severity]}>{t(severity)}</Badge> {text}{' '}
+              <span class="hint">{`${ruleName} · ${ago(since)}`}</span>
+              {state === 'silenced' ? <Badge tone="idle">{t('silenced')}</Badge> : null}
+            </>
+          )}
+        </Rows>
       </Card>
       <div class="columns even">
         <Card title={t('Rules')}>
-          {(rules.records ?? []).length === 0 ? (
-            <Empty title={t('No rule yet.')}>
-              <p>{t('A rule says what to look for, such as a server that is down, and which targets hear of it.')}</p>
-            </Empty>
-          ) : null}
-          <ul class="plain rows">
-            {(rules.records ?? []).map(({ id, name, enabled, severity }) => (
-              <li key={id}>
+          <Rows
+            of={rules.records}
+            problem={rules.problem}
+            empty={
+              <Empty title={t('No rule yet.')}>
+                <p>{t('A rule says what to look for, such as a server that is down, and which targets hear of it.')}</p>
+              </Empty>
+            }
+          >
+            {({ id, name, enabled, severity }) => (
+              <>
                 <bdi>{name}</bdi>{' '}
                 <Badge tone={enabled ? TONES[severity] : 'idle'}>{enabled ? t(severity) : t('off')}</Badge>
                 <RowButtons
@@ -103,19 +106,22 @@ export function AlertsPage() {
                   path="/alerts/rules/{id}"
                   onEdit={() => (editing.value = { title: name, create: '', update: 'alertRules.update', id })}
                 />
-              </li>
-            ))}
-          </ul>
+              </>
+            )}
+          </Rows>
         </Card>
         <Card title={t('Targets')}>
-          {(targets.records ?? []).length === 0 ? (
-            <Empty title={t('No target yet.')}>
-              <p>{t('A target is where messages go: mail, a webhook or chat, syslog, SNMP.')}</p>
-            </Empty>
-          ) : null}
-          <ul class="plain rows">
-            {(targets.records ?? []).map(({ id, name, type }) => (
-              <li key={id}>
+          <Rows
+            of={targets.records}
+            problem={targets.problem}
+            empty={
+              <Empty title={t('No target yet.')}>
+                <p>{t('A target is where messages go: mail, a webhook or chat, syslog, SNMP.')}</p>
+              </Empty>
+            }
+          >
+            {({ id, name, type }) => (
+              <>
                 <bdi>{name}</bdi> <span class="hint">{type}</span>
                 <RowButtons
                   id={id}
@@ -133,9 +139,9 @@ export function AlertsPage() {
                     {t('Test')}
                   </Button>
                 </RowButtons>
-              </li>
-            ))}
-          </ul>
+              </>
+            )}
+          </Rows>
         </Card>
       </div>
       {editing.value === undefined ? null : (

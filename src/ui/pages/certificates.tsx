@@ -3,7 +3,8 @@ import { daemonNow_ms } from '../core/clock.ts'
 import { shownValue } from '../core/merge.ts'
 import { useRecords } from '../core/records.ts'
 import { day, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem, type Tone } from '../parts/basic.tsx'
+import { Answered, Rows } from '../parts/answered.tsx'
+import { Badge, Button, Card, Empty, PageHead, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { RowButtons } from '../parts/row-buttons.tsx'
@@ -97,21 +98,22 @@ export function CertificatesPage() {
           {t('Upload')}
         </Button>
       </PageHead>
-      <Problem text={problem} />
       <Card>
-        {records === undefined ? (
-          <Loading />
-        ) : records.length === 0 ? (
-          <Empty title={t('No certificate yet.')}>
-            <p>
-              {t(
-                'Upload one with its key, or let an authority such as Let’s Encrypt issue it by ACME, and renew it by itself.',
-              )}
-            </p>
-          </Empty>
-        ) : (
-          <Table label={t('Certificates')} rows={records} columns={columns} keyOf={({ id }) => id} />
-        )}
+        <Answered of={records} problem={problem}>
+          {(all) =>
+            all.length === 0 ? (
+              <Empty title={t('No certificate yet.')}>
+                <p>
+                  {t(
+                    'Upload one with its key, or let an authority such as Let’s Encrypt issue it by ACME, and renew it by itself.',
+                  )}
+                </p>
+              </Empty>
+            ) : (
+              <Table label={t('Certificates')} rows={all} columns={columns} keyOf={({ id }) => id} />
+            )
+          }
+        </Answered>
       </Card>
       <Card
         title={t('By themselves (ACME)')}
@@ -126,29 +128,23 @@ export function CertificatesPage() {
           </Button>
         }
       >
-        {(orders.records ?? []).length === 0 ? (
-          <Empty title={t('Nothing is ordered.')} />
-        ) : (
-          <ul class="plain rows">
-            {(orders.records ?? []).map(({ id, name, names, state, lastError, nextRenewal }) => (
-              <li key={id}>
-                <strong>{name}</strong> <span class="code">{names.join(', ')}</span>{' '}
-                <Badge tone={lastError === null ? 'good' : 'warn'}>{state}</Badge>{' '}
-                {nextRenewal === null ? null : (
-                  <span class="hint">{t('renewed {day}', { day: day(nextRenewal) })}</span>
-                )}
-                {lastError === null ? null : <p class="error">{lastError}</p>}
-                <Button
-                  kind="quiet"
-                  needs="PUT /certificates/acme/orders/{id}/renew"
-                  onClick={() => (operation.value = { id: 'acmeOrders.renew', begin: { id } })}
-                >
-                  {t('Renew now')}
-                </Button>
-              </li>
-            ))}
-          </ul>
-        )}
+        <Rows of={orders.records} problem={orders.problem} empty={<Empty title={t('Nothing is ordered.')} />}>
+          {({ id, name, names, state, lastError, nextRenewal }) => (
+            <>
+              <strong>{name}</strong> <span class="code">{names.join(', ')}</span>{' '}
+              <Badge tone={lastError === null ? 'good' : 'warn'}>{state}</Badge>{' '}
+              {nextRenewal === null ? null : <span class="hint">{t('renewed {day}', { day: day(nextRenewal) })}</span>}
+              {lastError === null ? null : <p class="error">{lastError}</p>}
+              <Button
+                kind="quiet"
+                needs="PUT /certificates/acme/orders/{id}/renew"
+                onClick={() => (operation.value = { id: 'acmeOrders.renew', begin: { id } })}
+              >
+                {t('Renew now')}
+              </Button>
+            </>
+          )}
+        </Rows>
       </Card>
       {editing.value === undefined ? null : (
         <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />

@@ -4,7 +4,8 @@ import { ask, BASE } from '../core/api.ts'
 import { changed, overview, type Revision } from '../core/live.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { t } from '../core/text.ts'
-import { Button, Card, Choice, Empty, Loading, PageHead, Problem, When } from '../parts/basic.tsx'
+import { Answered } from '../parts/answered.tsx'
+import { Button, Card, Choice, Empty, PageHead, When } from '../parts/basic.tsx'
 import { type Change, ChangesList } from '../parts/changes-list.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { isPendingOpen } from '../parts/pending.tsx'
@@ -68,27 +69,26 @@ const COLUMNS = (): readonly Column<Revision>[] => [
 ]
 
 function Revisions() {
-  const { data: answer, problem } = useRead<readonly Revision[]>('/revisions', { limit: 200 })
+  const { data, problem } = useRead<readonly Revision[]>('/revisions', { limit: 200 })
   return (
     <Card>
-      <Problem text={problem} />
-      {answer === undefined ? (
-        <Loading />
-      ) : (
-        <Table
-          label={t('Revisions')}
-          rows={answer}
-          columns={COLUMNS()}
-          keyOf={({ revision }) => String(revision)}
-          hrefOf={({ revision }) => hrefOf('changes', 'revisions', String(revision))}
-        />
-      )}
+      <Answered of={data} problem={problem}>
+        {(all) => (
+          <Table
+            label={t('Revisions')}
+            rows={all}
+            columns={COLUMNS()}
+            keyOf={({ revision }) => String(revision)}
+            hrefOf={({ revision }) => hrefOf('changes', 'revisions', String(revision))}
+          />
+        )}
+      </Answered>
     </Card>
   )
 }
 
 function OneRevision({ revision }: { readonly revision: number }) {
-  const { data: answer, problem } = useRead<readonly Omit<Change, 'id' | 'by' | 'at' | 'effect' | 'services'>[]>(
+  const { data, problem } = useRead<readonly Omit<Change, 'id' | 'by' | 'at' | 'effect' | 'services'>[]>(
     `/revisions/${revision - 1}/diff/${revision}`,
     {},
   )
@@ -123,15 +123,15 @@ function OneRevision({ revision }: { readonly revision: number }) {
       }
     >
       <p class="hint">{t('Both put changes among those that wait: nothing goes live before you apply it.')}</p>
-      <Problem text={revision < 2 ? undefined : problem} />
-      {answer === undefined ? (
-        problem === undefined ? (
-          <Loading />
-        ) : null
-      ) : (
-        <ChangesList
-          changes={answer.map((one, at) => ({ ...one, id: String(at), by: '', at: '', effect: '', services: [] }))}
-        />
+      {/* There is none before the first one. */}
+      {revision < 2 ? null : (
+        <Answered of={data} problem={problem}>
+          {(all) => (
+            <ChangesList
+              changes={all.map((one, at) => ({ ...one, id: String(at), by: '', at: '', effect: '', services: [] }))}
+            />
+          )}
+        </Answered>
       )}
     </Dialog>
   )
@@ -187,7 +187,7 @@ const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [
 
 function Audit() {
   const text = useSignal('')
-  const { data: answer, problem } = useRead<readonly Entry[]>('/audit', {
+  const { data, problem } = useRead<readonly Entry[]>('/audit', {
     limit: 500,
     ...(text.value === '' ? {} : { text: text.value }),
   })
@@ -201,16 +201,15 @@ function Audit() {
         value={text.value}
         onChange={(event) => (text.value = event.currentTarget.value)}
       />
-      <Problem text={problem} />
-      {answer === undefined ? (
-        problem === undefined ? (
-          <Loading />
-        ) : null
-      ) : answer.length === 0 ? (
-        <Empty title={t('Nothing here.')} />
-      ) : (
-        <Table label={t('Audit log')} rows={answer} columns={AUDIT_COLUMNS()} keyOf={({ seq }) => String(seq)} />
-      )}
+      <Answered of={data} problem={problem}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title={t('Nothing here.')} />
+          ) : (
+            <Table label={t('Audit log')} rows={all} columns={AUDIT_COLUMNS()} keyOf={({ seq }) => String(seq)} />
+          )
+        }
+      </Answered>
     </Card>
   )
 }

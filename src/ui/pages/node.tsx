@@ -4,7 +4,8 @@ import { ask, read } from '../core/api.ts'
 import { overview, self } from '../core/live.ts'
 import { may, type Right } from '../core/rights.ts'
 import { ago, bytes, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile, type Tone } from '../parts/basic.tsx'
+import { Answered, Rows } from '../parts/answered.tsx'
+import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { OwnTroubles } from '../parts/cluster-troubles.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { saveFile } from '../core/save-file.ts'
@@ -94,10 +95,9 @@ function Programs() {
     attempt(async () => (await ask('PUT', `/services/${name}/${what}`, { body: {} })).message)
   return (
     <Card title={t('Programs')}>
-      <Problem text={problem} />
-      <ul class="plain rows">
-        {(data ?? []).map(({ name, fullName, canReload }) => (
-          <li key={name}>
+      <Rows of={data?.map((one) => ({ id: one.name, ...one }))} problem={problem}>
+        {({ name, fullName, canReload }) => (
+          <>
             <span class="lead">{fullName}</span>
             <span class="row-actions">
               {canReload ? (
@@ -116,9 +116,9 @@ function Programs() {
                 {t('Restart')}
               </Button>
             </span>
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   )
 }
@@ -149,15 +149,14 @@ function Interfaces({ open }: Opening) {
         </>
       }
     >
-      <Problem text={problem} />
-      <ul class="plain rows">
-        {(data ?? []).map(({ id, name, state, addresses }) => (
-          <li key={id}>
+      <Rows of={data} problem={problem}>
+        {({ name, state, addresses }) => (
+          <>
             <strong>{name}</strong> <Badge tone={state === 'up' ? 'good' : 'idle'}>{t(state)}</Badge>{' '}
             <span class="code">{addresses.map(({ ip, prefix }) => `${ip}/${prefix}`).join(' ')}</span>
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   )
 }
@@ -182,18 +181,16 @@ function Jobs() {
   const { data, problem } = useRead<readonly Job[]>('/jobs')
   return (
     <Card title={t('Jobs')}>
-      <Problem text={problem} />
-      {data?.length === 0 ? <Empty title={t('No job yet.')} /> : null}
-      <ul class="plain rows">
-        {(data ?? []).slice(0, 12).map(({ id, title, state, progress, step, startedAt, problem: failed }) => (
-          <li key={id}>
+      <Rows of={data?.slice(0, 12)} problem={problem} empty={<Empty title={t('No job yet.')} />}>
+        {({ title, state, progress, step, startedAt, problem: failed }) => (
+          <>
             {title} <Badge tone={JOB_TONES[state]}>{t(state)}</Badge> <span class="hint">{ago(startedAt)}</span>
             {state === 'running' ? <progress max={100} value={progress ?? undefined} aria-label={title} /> : null}
             {step === '' ? null : <div class="hint">{step}</div>}
             {failed === null ? null : <p class="error">{failed.message}</p>}
-          </li>
-        ))}
-      </ul>
+          </>
+        )}
+      </Rows>
     </Card>
   )
 }
@@ -205,7 +202,6 @@ interface UpdateStatus {
 
 function Updates({ open }: Opening) {
   const { data, problem } = useRead<UpdateStatus>(`/${self()}/system/update/status`)
-  const security = data?.details.filter((one) => one.security).length ?? 0
   return (
     <Card
       title={t('Updates')}
@@ -215,13 +211,17 @@ function Updates({ open }: Opening) {
         </Button>
       }
     >
-      <Problem text={problem} />
-      {data === undefined ? null : (
-        <p>
-          {t('{count:package|packages}, {security} of them for security.', { count: data.details.length, security })}{' '}
-          {data.restartRequired ? <Badge tone="warn">{t('restart needed')}</Badge> : null}
-        </p>
-      )}
+      <Answered of={data} problem={problem}>
+        {({ details, restartRequired }) => (
+          <p>
+            {t('{count:package|packages}, {security} of them for security.', {
+              count: details.length,
+              security: details.filter((one) => one.security).length,
+            })}{' '}
+            {restartRequired ? <Badge tone="warn">{t('restart needed')}</Badge> : null}
+          </p>
+        )}
+      </Answered>
     </Card>
   )
 }

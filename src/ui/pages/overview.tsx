@@ -4,6 +4,7 @@ import { serversChecked } from '../core/figures.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf } from '../core/route.ts'
 import { ago, bytes, short, t } from '../core/text.ts'
+import { Answered } from '../parts/answered.tsx'
 import { Badge, Button, Card, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { isPendingOpen } from '../parts/pending.tsx'
@@ -24,7 +25,7 @@ const PAGES: Readonly<Record<string, string>> = {
 /** The state of everything, and what needs a person. */
 export function OverviewPage() {
   const now = overview.value
-  const { services, isLoading } = useServices(true)
+  const { services, known, problem } = useServices(true)
   const seesServices = may('GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends')
   if (now === undefined) return <Loading />
   const { known, up, down, unknown } = serversChecked([now.layer7.reals, now.layer4.reals])
@@ -77,13 +78,9 @@ export function OverviewPage() {
       <div class="columns">
         {seesServices ? (
           <Card title={t('Services')} more={<a href={hrefOf('services')}>{t('All')}</a>}>
-            {isLoading ? (
-              <Loading />
-            ) : services.length === 0 ? (
-              <FirstSteps />
-            ) : (
-              <ServicesTable services={firstOf(services, now.attention)} />
-            )}
+            <Answered of={known} problem={problem}>
+              {(all) => (all.length === 0 ? <FirstSteps /> : <ServicesTable services={firstOf(all, now.attention)} />)}
+            </Answered>
           </Card>
         ) : null}
         <div class="stack">

@@ -2,13 +2,14 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
 import { failedIn, type Figure, newIn, openIn } from '../core/figures.ts'
-import { changed, figuresOfServer, tick } from '../core/live.ts'
+import { changed, figuresOfServer, hasFigures, tick } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
 import { hrefOf, route, setQuery } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
-import { Badge, Button, Card, Choice, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
+import { Answered } from '../parts/answered.tsx'
+import { Badge, Button, Card, Choice, Empty, PageHead, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
@@ -58,28 +59,34 @@ export function ServersPage() {
               {t('New server')}
             </Button>
           </PageHead>
-          <Problem text={problem} />
           <Choice
             label={t('State')}
             value={state}
             options={(Object.keys(fits) as Wanted[]).map((name) => [
               name,
-              `${t(name)} (${all.filter(fits[name]).length})`,
+              records === undefined ? t(name) : `${t(name)} (${all.filter(fits[name]).length})`,
             ])}
             onChange={(next) => setQuery({ state: next === 'all' ? '' : next })}
           />
           <Card>
-            {records === undefined ? (
-              <Loading />
-            ) : all.length === 0 ? (
-              <Empty title={t('No server yet.')}>
-                <Button kind="main" icon="plus" needs="POST /ipvsDirector/rips" onClick={() => (editing.value = NEW())}>
-                  {t('New server')}
-                </Button>
-              </Empty>
-            ) : (
-              <ServersTable servers={shown} />
-            )}
+            <Answered of={records} problem={problem}>
+              {() =>
+                all.length === 0 ? (
+                  <Empty title={t('No server yet.')}>
+                    <Button
+                      kind="main"
+                      icon="plus"
+                      needs="POST /ipvsDirector/rips"
+                      onClick={() => (editing.value = NEW())}
+                    >
+                      {t('New server')}
+                    </Button>
+                  </Empty>
+                ) : (
+                  <ServersTable servers={shown} />
+                )
+              }
+            </Answered>
           </Card>
         </>
       ) : (
@@ -168,7 +175,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
               <span class="hint">{String(one['checkStatus'] ?? '')}</span>
             </li>
           ))}
-          {figures.length === 0 ? <li class="hint">{t('In none that is live.')}</li> : null}
+          {figures.length > 0 ? null : <li class="hint">{hasFigures.value ? t('In none that is live.') : '–'}</li>}
         </ul>
       </Card>
       <History layer={isOfLayer4(figures) ? 'layer4' : 'layer7'} kind="rips" id={id} name={name} />

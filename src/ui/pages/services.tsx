@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
 import { changed, figureOf, tick } from '../core/live.ts'
-import { useRecords } from '../core/records.ts'
+import { together, useRecords } from '../core/records.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { short, t } from '../core/text.ts'
 import { useFigures } from '../core/wanted.ts'
-import { Badge, Button, Card, Empty, Loading, PageHead, Problem, Tile } from '../parts/basic.tsx'
+import { Answered } from '../parts/answered.tsx'
+import { Badge, Button, Card, Empty, PageHead, Tile } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
 import { isPublishOpen } from '../parts/publish.tsx'
@@ -24,7 +25,7 @@ import { attempt, removeRecord } from '../parts/toast.tsx'
 
 /** What is balanced: one list of both layers, and each service with what is behind it. */
 export function ServicesPage() {
-  const { services, isLoading, problem } = useServices()
+  const { services, known, problem } = useServices()
   const {
     rest: [, id],
   } = route.value
@@ -45,17 +46,18 @@ export function ServicesPage() {
               {t('Publish a service')}
             </Button>
           </PageHead>
-          <Problem text={problem} />
           <Card>
-            {isLoading ? (
-              <Loading />
-            ) : services.length === 0 ? (
-              <NoServices />
-            ) : shown.length === 0 ? (
-              <Empty title={t('Nothing is called that.')} />
-            ) : (
-              <ServicesTable services={shown} />
-            )}
+            <Answered of={known} problem={problem}>
+              {(all) =>
+                all.length === 0 ? (
+                  <NoServices />
+                ) : shown.length === 0 ? (
+                  <Empty title={t('Nothing is called that.')} />
+                ) : (
+                  <ServicesTable services={shown} />
+                )
+              }
+            </Answered>
           </Card>
           <Backends onEdit={(next) => (editing.value = next)} />
         </>
@@ -98,6 +100,7 @@ const SHOWN_MAX = 200
 function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   const l7 = useRecords<BackendRecord>('/layer7proxy/backends')
   const l4 = useRecords<BackendRecord>('/ipvsDirector/backends')
+  const { isKnown, problem } = together([l7, l4])
   const all = [
     ...(l7.records ?? []).map((one) => ['layer7', one] as const),
     ...(l4.records ?? []).map((one) => ['layer4', one] as const),
@@ -137,22 +140,24 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
         </>
       }
     >
-      {all.length === 0 ? (
-        <Empty title={t('No backend yet.')} />
-      ) : shown.length === 0 ? (
-        <Empty title={t('Nothing is called that.')} />
-      ) : (
-        <ul class="chips">
-          {shown.slice(0, SHOWN_MAX).map(([layer, one]) => (
-            <li key={one.id}>
-              <button type="button" class="chip" onClick={() => onEdit(editBackend(layer, one))}>
-                <bdi>{one.name}</bdi>{' '}
-                <span class="hint">{t('{count:server|servers}', { count: one.reals.length })}</span>
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Answered of={isKnown ? shown : undefined} problem={problem}>
+        {() =>
+          shown.length === 0 ? (
+            <Empty title={all.length === 0 ? t('No backend yet.') : t('Nothing is called that.')} />
+          ) : (
+            <ul class="chips">
+              {shown.slice(0, SHOWN_MAX).map(([layer, one]) => (
+                <li key={one.id}>
+                  <button type="button" class="chip" onClick={() => onEdit(editBackend(layer, one))}>
+                    <bdi>{one.name}</bdi>{' '}
+                    <span class="hint">{t('{count:server|servers}', { count: one.reals.length })}</span>
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answered>
       {shown.length > SHOWN_MAX ? (
         <p class="hint">{t('{count} more: use the filter.', { count: shown.length - SHOWN_MAX })}</p>
       ) : null}
@@ -180,10 +185,10 @@ const RIGHTS = {
 function OneService({ service, onEdit }: { readonly service: Service; readonly onEdit: (editing: Editing) => void }) {
   useFigures(idsOf(service))
   void tick.value
-  const { layer, id, name, backend, isPaused, enabled, kind, ip, ports } = service
+  const { layer, id, name, backendId, backend, isPaused, enabled, kind, ip, ports } = service
   const standing = standingOf(service)
   const figure = figureOf(layer, 'frontends', id)
-  const { records: servers = [] } = useRecords<ServerRecord>('/ipvsDirector/rips')
+  const servers = useRecords<ServerRecord>('/ipvsDirector/rips')
   const members = new Set((backend?.reals ?? []).map(({ ripId }) => ripId))
   const rights = RIGHTS[layer]
   const path = layer === 'layer7' ? `/layer7proxy/frontends/${id}` : `/ipvsDirector/frontends/${id}`
@@ -244,10 +249,13 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
         ))}
       </div>
       <History layer={layer} kind="frontends" id={id} name={name} />
-      <Card
-        title={backend === undefined ? t('No backend') : t('Backend {name}', { name: backend.name })}
-        more={
-          backend === undefined ? undefined : (
+      {backend === undefined ? (
+        // One that has not come, or that one may not see, is there all the same.
+        <Card title={backendId === null ? t('No backend') : t('Backend')}>{null}</Card>
+      ) : (
+        <Card
+          title={t('Backend {name}', { name: backend.name })}
+          more={
             <Button
               kind="quiet"
               icon="edit"
@@ -256,11 +264,13 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
             >
               {t('Edit')}
             </Button>
-          )
-        }
-      >
-        <ServersTable servers={servers.filter((server) => members.has(server.id))} />
-      </Card>
+          }
+        >
+          <Answered of={servers.records} problem={servers.problem}>
+            {(all) => <ServersTable servers={all.filter((server) => members.has(server.id))} />}
+          </Answered>
+        </Card>
+      )}
     </>
   )
 }

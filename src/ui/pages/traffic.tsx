@@ -4,14 +4,15 @@ import { ask, follow, type Query } from '../core/api.ts'
 import { self } from '../core/live.ts'
 import { isSeen } from '../core/seen.ts'
 import { number, t } from '../core/text.ts'
-import { Badge, Button, Card, Empty, PageHead, Problem, type Tone, When } from '../parts/basic.tsx'
+import { Answered } from '../parts/answered.tsx'
+import { Badge, Button, Card, Empty, PageHead, type Tone, When } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { NoServices, useServices } from '../parts/services-table.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
 /** What comes and goes: charts of a service, and its requests one by one. */
 export function TrafficPage() {
-  const { services } = useServices()
+  const { services, known, problem } = useServices()
   const chosen = useSignal('')
   const one = services.find(({ id }) => id === chosen.value) ?? services[0]
   return (
@@ -30,7 +31,9 @@ export function TrafficPage() {
         </select>
       </PageHead>
       {one === undefined ? (
-        <NoServices />
+        <Answered of={known} problem={problem}>
+          {() => <NoServices />}
+        </Answered>
       ) : (
         <History key={one.id} layer={one.layer} kind="frontends" id={one.id} name={one.name} />
       )}
@@ -101,6 +104,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const problem = useSignal<string | undefined>(undefined)
   /** What was searched for last, whatever is typed since: more of it is more of the same. */
   const asked = useRef<Query>({})
+  const node = self()
   const query = (): Query => ({
     frontendId,
     path: path.value || undefined,
@@ -113,7 +117,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     if (after === undefined) asked.current = query()
     const own = asked.current
     try {
-      const answer = await ask<readonly LogLine[]>('GET', `/${self()}/layer7proxy/logs`, {
+      const answer = await ask<readonly LogLine[]>('GET', `/${node}/layer7proxy/logs`, {
         query: { ...own, limit: 100, after },
       })
       // Answers may overtake each other.
@@ -125,10 +129,11 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     }
   }
   useEffect(() => {
-    if (!isSeen.value) return undefined
+    // On which node, is known with the overview.
+    if (!isSeen.value || node === '') return undefined
     void search()
     if (!isLive.value) return undefined
-    return follow(`/${self()}/layer7proxy/logs/stream`, {
+    return follow(`/${node}/layer7proxy/logs/stream`, {
       query: asked.current,
       onEvent: ({ data }) => {
         const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
@@ -140,7 +145,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
       // The search says why.
       onRefused: () => (isLive.value = false),
     })
-  }, [isLive.value, isSeen.value, searches.value, frontendId])
+  }, [isLive.value, isSeen.value, searches.value, frontendId, node])
   const input = (label: string, value: typeof path, hint: string) => (
     <label class="field narrow">
       {label}
@@ -181,14 +186,17 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
           {t('Search')}
         </Button>
       </form>
-      <Problem text={problem.value} />
-      {lines.value?.length === 0 ? (
-        <Empty title={t('No request here.')}>
-          <p>{t('Requests are kept where a frontend has access logs on: edit it, and switch on "logs".')}</p>
-        </Empty>
-      ) : (
-        <Table label={t('Requests')} rows={lines.value ?? []} columns={COLUMNS()} keyOf={({ id }) => id} />
-      )}
+      <Answered of={lines.value} problem={problem.value}>
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title={t('No request here.')}>
+              <p>{t('Requests are kept where a frontend has access logs on: edit it, and switch on "logs".')}</p>
+            </Empty>
+          ) : (
+            <Table label={t('Requests')} rows={all} columns={COLUMNS()} keyOf={({ id }) => id} />
+          )
+        }
+      </Answered>
       {next.value === undefined || isLive.value ? null : (
         <Button onClick={() => void search(next.value)}>{t('More')}</Button>
       )}

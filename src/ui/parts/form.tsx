@@ -2,12 +2,12 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FieldError } from '../core/api.ts'
 import { begunWith, isBlamed, namesOf, ordered } from '../core/form-order.ts'
 import { shownValue } from '../core/merge.ts'
-import { placeOf, type RecordLike, useRecords } from '../core/records.ts'
 import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { JsonField } from './json-field.tsx'
 import { NumberInput } from './number-input.tsx'
+import { RecordChoice } from './record-choice.tsx'
 
 /** A form made of a schema of the API: every field knows its type, range, default, and the records it may name. */
 
@@ -239,7 +239,7 @@ function Input(props: InputProps) {
       return (
         <RecordChoice
           {...common}
-          section={how.section}
+          sections={how.sections}
           value={value}
           onChange={(next) => onChange(next === '' ? nothing : next)}
           isRequired={isRequired}
@@ -262,32 +262,6 @@ function Input(props: InputProps) {
     default:
       return <JsonField {...common} value={value} onChange={onChange} />
   }
-}
-
-interface RecordChoiceProps {
-  readonly id?: string
-  readonly section: string
-  readonly value: unknown
-  readonly isRequired: boolean
-  readonly onChange: (id: string) => void
-}
-
-/** A record by its name. */
-export function RecordChoice({ section, value, onChange, isRequired, ...more }: RecordChoiceProps) {
-  const { records = [] } = useRecords<RecordLike & { readonly email?: string }>(placeOf(section))
-  const now = shownValue(value)
-  const isKnown = now === '' || records.some(({ id }) => id === now)
-  return (
-    <select {...more} value={now} onChange={(event) => onChange(event.currentTarget.value)}>
-      {isRequired && now !== '' ? null : <option value="">–</option>}
-      {isKnown ? null : <option value={now}>{now}</option>}
-      {records.map(({ id, name, email }) => (
-        <option key={id} value={id}>
-          {name ?? email ?? id}
-        </option>
-      ))}
-    </select>
-  )
 }
 
 const movedUp = <T,>(list: readonly T[], at: number): readonly T[] =>

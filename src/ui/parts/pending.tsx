@@ -5,12 +5,13 @@ import { apply, changed, isWarned, overview, type Warning } from '../core/live.t
 import { applyBody, isOnlyOf } from '../core/reviewed.ts'
 import { account } from '../core/session.ts'
 import { t } from '../core/text.ts'
-import { Button, Choice, Empty, Loading } from './basic.tsx'
+import { Answered } from './answered.tsx'
+import { Button, Choice, Empty, Problem } from './basic.tsx'
 import { type Change, ChangesList, Diffs, type FileDiff } from './changes-list.tsx'
 import { Dialog } from './dialog.tsx'
-import { useDoing } from './doing.ts'
+import { problemIn, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
-import { attempt, say, sayProblem } from './toast.tsx'
+import { attempt, say } from './toast.tsx'
 import { useAccepting, Warnings } from './warnings.tsx'
 
 export const isPendingOpen = signal(false)
@@ -30,6 +31,7 @@ const usual_s = (all: readonly Change[]): number =>
 /** What waits, by person and record, and how it goes live. */
 export function PendingDialog() {
   const pending = useSignal<Pending | undefined>(undefined)
+  const problem = useSignal<string | undefined>(undefined)
   const whose = useSignal<'all' | 'mine'>('all')
   const within = useSignal<number | undefined>(undefined)
   const comment = useSignal('')
@@ -37,10 +39,15 @@ export function PendingDialog() {
   const close = () => (isPendingOpen.value = false)
   useEffect(() => {
     let isOver = false
-    const take = (now: Pending) => {
-      if (!isOver) pending.value = now
+    const take = (now: Pending | undefined, why: string | undefined) => {
+      if (isOver) return
+      pending.value = now ?? pending.peek()
+      problem.value = why
     }
-    read<Pending>('/services/pending', { render: true }).then(take, sayProblem)
+    read<Pending>('/services/pending', { render: true }).then(
+      (now) => take(now, undefined),
+      (error: unknown) => take(undefined, problemIn(error)),
+    )
     // Answers may overtake each other: what is shown goes live.
     return () => {
       isOver = true
@@ -51,7 +58,9 @@ export function PendingDialog() {
   if (now === undefined)
     return (
       <Dialog title={t('Pending changes')} onClose={close} isWide>
-        <Loading />
+        <Answered of={now} problem={problem.value}>
+          {() => null}
+        </Answered>
       </Dialog>
     )
   const mine = now.changes.filter((change) => isOnlyOf(change, account.value?.email))
@@ -114,6 +123,7 @@ export function PendingDialog() {
     )
   return (
     <Dialog title={t('Pending changes')} onClose={close} isWide foot={foot}>
+      <Problem text={problem.value} />
       {now.count === 0 ? (
         <Empty title={t('Nothing waits.')}>
           <p>{t('What you change is kept here until you apply it.')}</p>

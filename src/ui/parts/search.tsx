@@ -6,6 +6,7 @@ import { goTo, hrefOf } from '../core/route.ts'
 import { state } from '../core/session.ts'
 import { t } from '../core/text.ts'
 import { isOpen, PAGES } from '../pages/pages.ts'
+import { Answered } from './answered.tsx'
 import { type Service, useServices } from './services-table.tsx'
 import type { ServerRecord } from './servers-table.tsx'
 
@@ -49,9 +50,10 @@ export function Search() {
   const text = useSignal('')
   const at = useSignal(0)
   const dialog = useRef<HTMLDialogElement>(null)
-  const { services } = useServices()
-  const { records: servers = [] } = useRecords<ServerRecord>('/ipvsDirector/rips')
-  const list = found(text.value, services, servers)
+  const { services, known, problem } = useServices()
+  const servers = useRecords<ServerRecord>('/ipvsDirector/rips')
+  const list = found(text.value, services, servers.records ?? [])
+  const isKnown = known !== undefined && servers.records !== undefined
   const close = () => (isSearchOpen.value = false)
   useEffect(() => dialog.current?.showModal(), [])
   const choose = (one: Found | undefined) => {
@@ -96,7 +98,11 @@ export function Search() {
           </li>
         ))}
       </ul>
-      {list.length === 0 ? <p class="hint none">{t('Nothing is called that.')}</p> : null}
+      {list.length === 0 ? (
+        <Answered of={isKnown ? list : undefined} problem={problem ?? servers.problem}>
+          {() => <p class="hint none">{t('Nothing is called that.')}</p>}
+        </Answered>
+      ) : null}
     </dialog>
   )
 }

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { rateOf, serversUp } from '../core/figures.ts'
 import { figureOf, frontendsOf, hasFigures, type LayerName, overview, ringOf, tick } from '../core/live.ts'
-import { foresee, type Listed, useRecords } from '../core/records.ts'
+import { foresee, type Listed, together, useRecords } from '../core/records.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { isEntering } from '../core/session.ts'
 import { short, t } from '../core/text.ts'
@@ -23,6 +23,7 @@ export interface Service {
   readonly kind: string
   readonly enabled: boolean
   readonly isPaused: boolean
+  readonly backendId: string | null
   readonly backend: BackendRecord | undefined
 }
 
@@ -69,23 +70,24 @@ effect(() => {
 
 /** `isSoon`: for who shows some only, the first ones as soon as they come. */
 export function useServices(isSoon = false): {
+  /** Those of lists that came so far. */
   readonly services: readonly Service[]
-  readonly isLoading: boolean
+  /** The same, when all came that one may see: without its backend a service would have no servers. */
+  readonly known: readonly Service[] | undefined
   readonly problem: string | undefined
 } {
-  const l7 = useRecords<L7Frontend>(PATHS.l7)
-  const l4 = useRecords<L4Frontend>(PATHS.l4)
-  const of = <T,>({ records, first }: Listed<T>) => records ?? (isSoon ? first : undefined)
-  const [frontends, frontends4] = [of(l7), of(l4)]
+  const of = <T,>(all: Listed<T>): Listed<T> => (isSoon ? { ...all, records: all.records ?? all.first } : all)
+  const l7 = of(useRecords<L7Frontend>(PATHS.l7))
+  const l4 = of(useRecords<L4Frontend>(PATHS.l4))
   const backends = of(useRecords<BackendRecord>(PATHS.backends))
   const backends4 = of(useRecords<BackendRecord>(PATHS.backends4))
   const services = useMemo(
-    () => [...ofLayer7(frontends, backends), ...ofLayer4(frontends4, backends4)],
-    [frontends, backends, frontends4, backends4],
+    () => [...ofLayer7(l7.records, backends.records), ...ofLayer4(l4.records, backends4.records)],
+    [l7.records, backends.records, l4.records, backends4.records],
   )
-  // What comes one by one is drawn at once: without its backend a service would have no servers.
-  const isLoading = [frontends, frontends4, backends, backends4].includes(undefined)
-  return { services, isLoading, problem: l7.problem ?? l4.problem }
+  const [frontends, all] = [together([l7, l4]), together([l7, l4, backends, backends4])]
+  const known = frontends.isKnown && all.isKnown ? services : undefined
+  return { services, known, problem: frontends.problem ?? all.problem }
 }
 
 const byId = (backends: readonly BackendRecord[] | undefined): ReadonlyMap<string, BackendRecord> =>
@@ -101,6 +103,7 @@ function ofLayer7(
     layer: 'layer7',
     kind: mode,
     isPaused: maintenance.enabled,
+    backendId: defaultBackendId,
     backend: known.get(defaultBackendId ?? ''),
   }))
 }
@@ -115,6 +118,7 @@ function ofLayer4(
     layer: 'layer4',
     kind: protocol,
     isPaused: false,
+    backendId,
     backend: known.get(backendId),
   }))
 }

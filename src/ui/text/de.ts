@@ -27,6 +27,7 @@ export const german: Readonly<Record<string, string>> = {
   'Audit log': 'Protokoll',
   Back: 'Zurück',
   'Back up': 'Sichern',
+  Backend: 'Backend',
   'Backend {name}': 'Backend {name}',
   Backends: 'Backends',
   'Begin a cluster': 'Cluster beginnen',

@@ -1,0 +1,119 @@
+import type { Page, Route } from 'playwright-core'
+import t from 'tap'
+import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+
+/** What has not come, or is refused, is said to be neither empty nor nothing. */
+
+const PAGES = 'services servers traffic certificates changes changes/audit alerts node account overview'.split(' ')
+/** Whose session it is, what is shown first, and what never ends. */
+const ANSWERED = /\/(localUsers\/me|overview|events|token|stats\/stream)$/
+
+/** From now on what pages read is answered in this way. */
+const answeredBy = (page: Page, how: (route: Route) => unknown) =>
+  page.route(/\/api\/v1\//, async (route) => {
+    const isRead = route.request().method() === 'GET' && !ANSWERED.test(new URL(route.request().url()).pathname)
+    await (isRead ? how(route) : route.continue())
+  })
+
+const refusedWith = (status: number) => (route: Route) =>
+  route.fulfill({ status, json: { status: 'error', code: 'BUSY', message: 'not to be read', data: null } })
+
+const CASES = {
+  'held back': { how: () => undefined, tells: '.loading' },
+  'with too much to do': { how: refusedWith(503), tells: '.problem:has-text("not to be read")' },
+  'not for who asks': { how: refusedWith(403), tells: '.problem:has-text("not to be read")' },
+} as const
+
+t.test('lists that have not come, and lists that are refused', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const [{ id }] = await until(
+    'the demonstration is there',
+    () => daemon.data('GET', '/layer7proxy/frontends'),
+    (all) => all.length > 0,
+  )
+  for (const [name, { how, tells }] of Object.entries(CASES)) {
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page)
+    await page.waitForSelector('main td:has-text("demo-frontend")')
+    await answeredBy(page, how)
+    await page.reload()
+    await page.waitForSelector('.tiles')
+    for (const one of PAGES) {
+      await page.evaluate(`location.hash = '#/${one}'`)
+      await page.waitForSelector(one === 'overview' ? '.tiles' : 'main h1')
+      await page.waitForSelector(`main ${tells}`)
+      if (tells !== '.loading') await page.waitForSelector('main .loading', { state: 'detached' })
+      test.same(await page.locator('main .empty, main td').allInnerTexts(), [], `${one}, ${name}`)
+      test.notMatch(await page.innerText('main'), /\(0\)|In none/, `${one}, ${name}`)
+    }
+    await page.keyboard.press('Control+k')
+    await page.fill('dialog.search input', 'demo')
+    await page.waitForSelector(`dialog.search ${tells}`)
+    test.equal(await page.locator('dialog.search .none').count(), 0, name)
+    await page.keyboard.press('Escape')
+    await page.click('.pill')
+    await page.waitForSelector(`.dialog ${tells}`)
+    if (tells !== '.loading') await page.waitForSelector('.dialog .loading', { state: 'detached' })
+    test.same(faults, [])
+    await page.close()
+  }
+
+  // What is behind a service comes after it.
+  const { page } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.route(/\/ipvsDirector\/rips\?/, () => undefined)
+  await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
+  await page.waitForSelector('.card:has(h2:has-text("Backend demo-backend")) .loading')
+  test.equal(await page.locator('main .empty').count(), 0)
+})
+
+t.test('requests are searched for when the node is known', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  await page.click('.menu a:has-text("Traffic")')
+  await page.waitForSelector('main h1:has-text("Traffic")')
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/overview', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.reload()
+  await page.waitForSelector('.card:has(h2:has-text("Requests")) .loading')
+  const asked = page.waitForRequest((one) => one.url().includes(`/${daemon.node}/layer7proxy/logs?`))
+  answer()
+  await asked
+  await page.waitForSelector('.card:has(h2:has-text("Requests")) :is(td, .empty)')
+  test.equal(await page.locator('main .problem').count(), 0)
+  test.same(faults, [])
+})
+
+t.test(
+  'a field that names an address offers those of the node, and those that move',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page)
+    await page.waitForSelector('.tiles')
+    const answered = (path: string, ip: string) =>
+      page.route(path, (route) =>
+        route.fulfill({ json: { status: 'success', message: '', data: [{ id: `of-${ip}`, ip }] } }),
+      )
+    await answered(`**/${daemon.node}/sips?*`, '192.0.2.7')
+    await answered('**/fips?*', '192.0.2.8')
+    await page.evaluate("location.hash = '#/node'")
+    await page.click('.chip:has-text("SNMP")')
+    const field = page.locator('.dialog .field:has(> label:has-text("Service IP")) select')
+    await until(
+      'both lists',
+      () => field.locator('option').allTextContents(),
+      (all) => all.length > 2,
+    )
+    test.same(await field.locator('option').allTextContents(), ['–', '192.0.2.7', '192.0.2.8'])
+    test.same(faults, [])
+  },
+)
