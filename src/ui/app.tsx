@@ -127,7 +127,13 @@ const Menu = () => (
 function Live() {
   if (!isAway.value && !(seesFigures.value && isFollowing.value)) return null
   const isLive = stream.value === 'live' && !isOld.value && !isAway.value
-  const word = isAway.value ? t('The daemon does not answer') : isLive ? t('live') : t('figures are old')
+  const word = isAway.value
+    ? t('The daemon does not answer')
+    : stream.value === 'crowded'
+      ? t('no figures: other windows have them')
+      : isLive
+        ? t('live')
+        : t('figures are old')
   return (
     <span class={isAway.value ? 'live away' : isLive ? 'live' : 'live old'} role="status">
       {word}

@@ -1,33 +1,15 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { logIn, noBrowser, openedPage, turn } from '../fixtures/browser.ts'
-import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { publishServices } from '../fixtures/services-published.ts'
 import { freePort } from '../fixtures/traffic.ts'
 
 /** What the page asks the daemon for while it stays open: figures of what it shows, however many objects there are. */
 
 const SERVICES = 60
-const SERVERS_EACH = 8
 /** A page whose tab nobody has looked at for this long asks for nothing. */
 const UNSEEN_MS = 60_000
-
-async function publish(daemon: Daemon, services: number): Promise<void> {
-  const port = await freePort()
-  const [realServers, l7Backends, l7Frontends]: Record<string, object>[] = [{}, {}, {}]
-  for (let n = 0; n < services; n++) {
-    const name = `service ${n}`
-    const reals = Array.from({ length: SERVERS_EACH }, (_, i) => ({ ripId: `server ${n}-${i}` }))
-    for (const [i, { ripId }] of reals.entries())
-      Object.assign(realServers ?? {}, { [ripId]: { ip: `127.1.0.${n}`, port: 8000 + i } })
-    Object.assign(l7Backends ?? {}, { [name]: { mode: 'http', reals, healthCheck: { type: 'none' } } })
-    Object.assign(l7Frontends ?? {}, {
-      [name]: { mode: 'http', ip: `127.2.0.${n}`, ports: String(port), defaultBackendId: name },
-    })
-  }
-  const document = { version: 1, realServers, l7Backends, l7Frontends }
-  const { planId } = await daemon.data('POST', '/config/plan', { document, takeOver: true })
-  await daemon.data('PUT', `/config/plans/${planId}/apply`, {})
-}
 
 /** How many ids each stream of figures was opened with, so far; 0: everything. */
 function streamsOf(page: Page): { readonly opened: number[]; readonly open: () => number } {
@@ -52,7 +34,7 @@ const opens = (test: Test, streams: ReturnType<typeof streamsOf>, wanted: readon
 
 t.test('a large site: figures of what is shown, and of nothing else', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
-  await publish(daemon, SERVICES)
+  await publishServices(daemon, SERVICES)
   const { page, faults } = await openedPage(test, daemon.port)
   const streams = streamsOf(page)
   await logIn(page)
@@ -99,7 +81,7 @@ t.test(
   { skip: noBrowser },
   async (test) => {
     const daemon = await daemonFixture(test)
-    await publish(daemon, SERVICES)
+    await publishServices(daemon, SERVICES)
     const port = await freePort()
     const { id } = await daemon.data('POST', '/layer7proxy/frontends', {
       name: 'a new one',
@@ -116,41 +98,6 @@ t.test(
     await page.waitForSelector('main td .badge:has-text("serves")')
     test.ok(streams.opened.includes(1))
     test.ok(streams.opened.includes(0), 'everything is followed instead')
-  },
-)
-
-t.test(
-  'four windows and any number of tabs share what a browser opens of connections',
-  { skip: noBrowser },
-  async (test) => {
-    const daemon = await daemonFixture(test, ['--demo'])
-    const { page, faults } = await openedPage(test, daemon.port)
-    const streams = { figures: 0, events: 0 }
-    page.context().on('request', (request) => {
-      if (request.url().includes('/stats/stream')) streams.figures += 1
-      if (request.url().endsWith('/events')) streams.events += 1
-    })
-    const isLive = (one: Page) => one.waitForSelector('.shell:not(.old) .live:has-text("live")')
-    const open = async () => {
-      const other = await page.context().newPage()
-      await other.goto(page.url())
-      await isLive(other)
-      return other
-    }
-    await logIn(page)
-    await isLive(page)
-    const windows = [page, await open(), await open(), await open()]
-    test.same(streams, { figures: 4, events: 1 }, 'each has its figures, and one tells the others of events')
-    await daemon.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 80 })
-    for (const one of windows) await one.waitForSelector('text=1 waiting')
-    for (const one of windows) await turn(one, true)
-    const tabs = [await open(), await open(), await open()]
-    for (const one of tabs.slice(0, 2)) await turn(one, true)
-    await turn(page, false)
-    await isLive(page)
-    await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 2', ip: '127.0.0.2', port: 80 })
-    for (const one of [page, ...tabs.slice(2)]) await one.waitForSelector('text=2 waiting')
-    test.same(faults, [])
   },
 )
 

@@ -1,12 +1,12 @@
 import { computed, effect, signal } from '@preact/signals'
-import { ask, changes, follow, isAway, isLocked, Refused, type StreamState, underWay } from './api.ts'
+import { ask, changes, isAway, isLocked, Refused, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
 import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
 import { may } from './rights.ts'
 import { isSeen } from './seen.ts'
 import { account, forgotten, isEntering, state, whenForgotten } from './session.ts'
-import { followEvents } from './shared-events.ts'
+import { type FiguresState, followEvents, followFigures } from './shared-streams.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
 /** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
@@ -93,12 +93,14 @@ export const frontendsOf = ({ layer7, layer4 }: Pick<Overview, 'layer7' | 'layer
   layer7.frontends.total + layer4.frontends.total
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
-export const stream = signal<StreamState>('waiting')
+export const stream = signal<FiguresState>('waiting')
 /** Figures came of what is followed now: what has none is not live. */
 export const hasFigures = signal(false)
 /** No figures came for some seconds: those that are shown are of then. */
 export const isOld = signal(false)
 export const seesFigures = computed(() => may('GET /{applianceId}/stats/stream'))
+/** Windows of other people of this browser may be told of other things. */
+const ownId = computed(() => account.value?.id ?? '')
 const seesEvents = computed(() => may('GET /events'))
 let lastFigures_ms = 0
 
@@ -294,9 +296,11 @@ effect(() => {
   if (id === undefined || ids === undefined) return undefined
   hasFigures.value = false
   touch()
-  const end = follow(`/${id}/stats/stream`, {
-    query: ids === EVERYTHING ? {} : { ids },
-    onEvent: ({ event, data }) => take(data, event === 'figures'),
+  const end = followFigures({
+    whose: ownId.value,
+    nodeId: id,
+    ids,
+    onFigures: take,
     onState: (now) => (stream.value = now),
     onRefused: () => (refusedIds.value = ids),
   })
@@ -313,7 +317,7 @@ effect(() => {
 effect(() => {
   if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesEvents.value) return undefined
   const look = spaced(EVENTS_MS, () => void refreshOverview())
-  return followEvents((kind) => {
+  return followEvents(ownId.value, (kind) => {
     look()
     // Some events are not kept any more, of whatever kind.
     if (kind === 'reset') readAgain()

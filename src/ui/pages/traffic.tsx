@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
 import { self } from '../core/live.ts'
 import { isSeen } from '../core/seen.ts'
+import { inPlace } from '../core/shared-streams.ts'
 import { number, t } from '../core/text.ts'
 import { Answered } from '../parts/answered.tsx'
 import { Badge, Button, Card, Empty, PageHead, type Tone, When } from '../parts/basic.tsx'
@@ -133,18 +134,20 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     if (!isSeen.value || node === '') return undefined
     void search()
     if (!isLive.value) return undefined
-    return follow(`/${node}/layer7proxy/logs/stream`, {
-      query: asked.current,
-      onEvent: ({ data }) => {
-        const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
-        lines.value = [
-          ...come.filter(({ time }) => typeof time === 'string').toReversed(),
-          ...(lines.value ?? []),
-        ].slice(0, KEPT)
-      },
-      // The search says why.
-      onRefused: () => (isLive.value = false),
-    })
+    const begin = () =>
+      follow(`/${node}/layer7proxy/logs/stream`, {
+        query: asked.current,
+        onEvent: ({ data }) => {
+          const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
+          lines.value = [
+            ...come.filter(({ time }) => typeof time === 'string').toReversed(),
+            ...(lines.value ?? []),
+          ].slice(0, KEPT)
+        },
+        // The search says why.
+        onRefused: () => (isLive.value = false),
+      })
+    return inPlace(begin, () => (problem.value = t('Other windows follow as much as this browser can: close one.')))
   }, [isLive.value, isSeen.value, searches.value, frontendId, node])
   const input = (label: string, value: typeof path, hint: string) => (
     <label class="field narrow">

@@ -1,0 +1,128 @@
+import { follow, type StreamState } from './api.ts'
+
+/**
+ * A browser opens six connections to a daemon, for all its windows, and keeps one for each stream: what waits for a
+ * seventh waits without end. So windows share what they follow, and some connections are left for requests.
+ */
+
+/** Streams beside the one of events. */
+const PLACES = ['fulcrum-place-1', 'fulcrum-place-2', 'fulcrum-place-3']
+/** A place that is free is had in less. */
+const PLACE_MS = 1_000
+
+type End = () => void
+
+interface Shared<T> {
+  readonly name: string
+  readonly open: (tell: (told: T) => void) => End
+  readonly onTold: (told: T) => void
+  /** What it begins with is needed by each window, so it begins anew for one that comes. */
+  readonly hasBeginning?: boolean
+}
+
+/** One window opens it, and tells the others that follow what has the same name. */
+function share<T>({ name, open, onTold, hasBeginning = false }: Shared<T>): End {
+  const windows = new BroadcastChannel(name)
+  const end = new AbortController()
+  const tell = (told: T) => {
+    if (end.signal.aborted) return
+    onTold(told)
+    windows.postMessage({ told })
+  }
+  let leave: End | undefined
+  windows.addEventListener('message', ({ data }: MessageEvent<{ readonly told: T } | 'comes'>) => {
+    if (data !== 'comes') onTold(data.told)
+    else if (leave !== undefined) {
+      leave()
+      leave = open(tell)
+    }
+  })
+  const lead = () =>
+    new Promise<void>((resolve) => {
+      leave = open(tell)
+      end.signal.addEventListener('abort', () => {
+        leave?.()
+        resolve()
+      })
+    })
+  const inTurn = () => (end.signal.aborted ? undefined : lead())
+  if (hasBeginning) windows.postMessage('comes')
+  // Locks are for what came over TLS.
+  if (isSecureContext) navigator.locks.request(name, { signal: end.signal }, inTurn).catch(() => undefined)
+  else void lead()
+  return () => {
+    end.abort()
+    windows.close()
+  }
+}
+
+/** Begins when one of a few places is free; `onCrowded` while there is none. */
+export function inPlace(begin: () => End, onCrowded: () => void): End {
+  if (!isSecureContext) return begin()
+  const end = new AbortController()
+  let isPlaced = false
+  const take = () => {
+    if (isPlaced || end.signal.aborted) return undefined
+    isPlaced = true
+    return new Promise<void>((resolve) => {
+      const stop = begin()
+      end.signal.addEventListener('abort', () => {
+        stop()
+        resolve()
+      })
+    })
+  }
+  for (const place of PLACES) navigator.locks.request(place, { signal: end.signal }, take).catch(() => undefined)
+  const timer = setTimeout(() => {
+    if (!isPlaced) onCrowded()
+  }, PLACE_MS)
+  return () => {
+    clearTimeout(timer)
+    end.abort()
+  }
+}
+
+/** Kinds of events as they happen, until what it answers is called. */
+export const followEvents = (whose: string, onEvent: (kind: string) => void): End =>
+  share<string>({
+    name: `fulcrum-events ${whose}`,
+    open: (tell) => follow('/events', { onEvent: ({ event }) => tell(event) }),
+    onTold: onEvent,
+  })
+
+/** `crowded`: other windows have every place. */
+export type FiguresState = StreamState | 'crowded'
+
+interface Figures {
+  readonly whose: string
+  readonly nodeId: string
+  /** Of which objects; '' for all. */
+  readonly ids: string
+  readonly onFigures: (data: unknown, isWhole: boolean) => void
+  readonly onState: (state: FiguresState) => void
+  readonly onRefused: () => void
+}
+
+type Told = { readonly state: FiguresState } | { readonly data: unknown; readonly isWhole: boolean } | 'refused'
+
+export const followFigures = ({ whose, nodeId, ids, onFigures, onState, onRefused }: Figures): End =>
+  share<Told>({
+    name: `fulcrum-figures ${whose} ${ids}`,
+    hasBeginning: true,
+    open: (tell) =>
+      inPlace(
+        () =>
+          follow(`/${nodeId}/stats/stream`, {
+            query: ids === '' ? {} : { ids },
+            onEvent: ({ event, data }) => tell({ data, isWhole: event === 'figures' }),
+            onState: (state) => tell({ state }),
+            onRefused: () => tell('refused'),
+          }),
+        () => tell({ state: 'crowded' }),
+      ),
+    onTold(told) {
+      if (told === 'refused') onRefused()
+      else if ('state' in told) onState(told.state)
+      else onFigures(told.data, told.isWhole)
+    },
+  })
