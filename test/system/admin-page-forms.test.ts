@@ -1,6 +1,6 @@
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture, PASSWORD, until } from '../fixtures/daemon.ts'
 
 /** What becomes of what somebody has typed: it is sent, as a whole, to what it is about. */
 
@@ -143,29 +143,32 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   test.same(faults, [])
 })
 
-t.test('what was listed stays while a daemon has too much to do', { skip: noBrowser }, async (test) => {
+t.test('spaces that were pasted with a word are not sent', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
-  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
   const { page, faults } = await openedPage(test, daemon.port)
-  await logIn(page)
+  await logIn(page, PASSWORD, ' admin@localhost ')
   await page.waitForSelector('.menu')
   await page.evaluate(`location.hash = '#/servers'`)
-  await page.waitForSelector('main td:has-text("one")')
-  const refusal = { status: 'error', code: 'BUSY', message: 'too much to do', data: null }
-  await page.route('**/ipvsDirector/rips?*', (route) => route.fulfill({ status: 503, json: refusal }))
-  await daemon.data('POST', '/ipvsDirector/rips', { name: 'two', ip: '127.0.0.1', port: 8081 })
-  await page.waitForSelector('main .problem:has-text("too much to do")')
-  test.ok(await page.isVisible('main td:has-text("one")'), 'its lists are not empty')
-  test.equal(await page.evaluate('document.documentElement.translate'), false)
-  const questions: string[] = []
-  page.on('dialog', async (question) => {
-    questions.push(question.message())
-    await question.dismiss()
+  await page.click('.page-head >> text=New server')
+  await page.fill('.dialog .field:has(> label:has-text("Name")) input', 'web one')
+  await page.click('.dialog .late > summary')
+  await page.fill('.dialog .field:has(> label:text-is("Owner")) input', ' shop ')
+  await page.fill('.dialog .field:has(> label:has-text("IP")) input', '\t127.0.0.1 ')
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.dialog', { state: 'detached' })
+  const [server] = await daemon.data('GET', '/ipvsDirector/rips')
+  test.match(server, { name: 'web one', ip: '127.0.0.1', owner: 'shop' })
+
+  await page.evaluate(`location.hash = '#/cluster'`)
+  const sent: unknown[] = []
+  await page.route('**/cluster/join', (route) => {
+    sent.push(route.request().postDataJSON())
+    return route.fulfill({ status: 422, json: { status: 'error', code: 'INVALID', message: 'no such cluster' } })
   })
-  await page.click('.pill.waiting')
-  await page.click('.dialog-foot >> text=Discard all')
-  await page.waitForSelector('.dialog .change')
-  test.same(questions, ['Discard 2 changes, 0 of other people?'])
-  test.equal((await daemon.data('GET', '/services/pending')).count, 2, 'nobody has said yes')
+  for (const name of ['token', 'address', 'nodeName'])
+    await page.fill(`input[name=cluster-${name}] >> nth=-1`, ` ${name} `)
+  await page.click('button:has-text("Look at it first")')
+  await page.waitForSelector('main .problem:has-text("no such cluster")')
+  test.match(sent, [{ token: 'token', address: 'address', nodeName: 'nodeName' }])
   test.same(faults, [])
 })

@@ -117,3 +117,30 @@ t.test(
     test.same(faults, [])
   },
 )
+
+t.test('what was listed stays while a daemon has too much to do', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/servers'`)
+  await page.waitForSelector('main td:has-text("one")')
+  const refusal = { status: 'error', code: 'BUSY', message: 'too much to do', data: null }
+  await page.route('**/ipvsDirector/rips?*', (route) => route.fulfill({ status: 503, json: refusal }))
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'two', ip: '127.0.0.1', port: 8081 })
+  await page.waitForSelector('main .problem:has-text("too much to do")')
+  test.ok(await page.isVisible('main td:has-text("one")'), 'its lists are not empty')
+  test.equal(await page.evaluate('document.documentElement.translate'), false)
+  const questions: string[] = []
+  page.on('dialog', async (question) => {
+    questions.push(question.message())
+    await question.dismiss()
+  })
+  await page.click('.pill.waiting')
+  await page.click('.dialog-foot >> text=Discard all')
+  await page.waitForSelector('.dialog .change')
+  test.same(questions, ['Discard 2 changes, 0 of other people?'])
+  test.equal((await daemon.data('GET', '/services/pending')).count, 2, 'nobody has said yes')
+  test.same(faults, [])
+})

@@ -209,6 +209,14 @@ function ofForms(forms: readonly Schema[]): Kind {
   return { kind: 'json' }
 }
 
+/** Spaces that were pasted with a word are not meant; around whatever else a field takes they may be. */
+export function asMeant({ pattern }: Schema, text: string): string {
+  const word = text.trim()
+  if (pattern === undefined) return /\s/.test(word) ? text : word
+  const taken = new RegExp(pattern, 'u')
+  return !taken.test(text) && taken.test(word) ? word : text
+}
+
 /** What tells the shapes of an object apart, such as `type`. */
 export function markOf(forms: readonly Schema[]): string | undefined {
   const [first] = forms

@@ -21,10 +21,8 @@ export interface KnownServer {
 }
 
 /** The service as a document, in which records go by their names. A server that is there already is taken as it is. */
-export function documentOf(
-  { name, address, servers, certificate, checkPath, sticks }: Wanted,
-  known: readonly KnownServer[],
-) {
+export function documentOf({ address, servers, certificate, sticks, ...typed }: Wanted, known: readonly KnownServer[]) {
+  const [name, checkPath] = [typed.name.trim(), typed.checkPath.trim()]
   const realServers: Record<string, object> = {}
   const reals = servers
     .split(/[\s,]+/)

@@ -82,10 +82,14 @@ async function redeem(via: 'saml' | 'oidc', code: string): Promise<void> {
   await Promise.all([keepSession(), enter()])
 }
 
+/** Apps show codes in groups, with a space between them. */
+export const digitsOf = (code: string): string => code.replaceAll(/\s/g, '')
+
 /** Answers `code` where a second factor is asked for; throws what else is wrong. */
 export async function logIn(email: string, password: string, code: string): Promise<'in' | 'code'> {
   try {
-    await openSession({ email, password, ...(code === '' ? {} : { code }) })
+    const digits = digitsOf(code)
+    await openSession({ email: email.trim(), password, ...(digits === '' ? {} : { code: digits }) })
   } catch (error) {
     if (error instanceof Refused && error.code === 'TWO_FACTOR_REQUIRED') return 'code'
     throw error

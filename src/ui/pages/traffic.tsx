@@ -108,10 +108,10 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const node = self()
   const query = (): Query => ({
     frontendId,
-    path: path.value || undefined,
-    status: status.value || undefined,
-    source: source.value || undefined,
-    slowerThan: slower.value || undefined,
+    path: path.value.trim() || undefined,
+    status: status.value.trim() || undefined,
+    source: source.value.trim() || undefined,
+    slowerThan: slower.value.trim() || undefined,
   })
   async function search(after?: string) {
     problem.value = undefined

@@ -2,7 +2,7 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { FieldError } from '../core/api.ts'
 import { begunWith, isBlamed, namesOf, ordered } from '../core/form-order.ts'
 import { shownValue } from '../core/merge.ts'
-import { api, type Api, type Asked, askedOf, markedAs, markOf, type Schema } from '../core/schema.ts'
+import { api, type Api, type Asked, askedOf, asMeant, markedAs, markOf, type Schema } from '../core/schema.ts'
 import { t } from '../core/text.ts'
 import { Button } from './basic.tsx'
 import { JsonField } from './json-field.tsx'
@@ -229,6 +229,10 @@ function Input(props: InputProps) {
           placeholder={usual}
           value={shownValue(value)}
           onInput={typed}
+          onChange={({ currentTarget }) => {
+            const meant = asMeant(schema, currentTarget.value)
+            if (meant !== currentTarget.value) typed({ currentTarget: { value: meant } })
+          }}
         />
       )
     case 'secret':

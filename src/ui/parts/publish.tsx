@@ -65,7 +65,7 @@ export function PublishDialog() {
 
   const { name, address, servers, certificate, checkPath, sticks } = wanted.value
   const shown = plan.value === undefined ? looking.refusal.value : refusal.value
-  const isWhole = name !== '' && address !== '' && servers.trim() !== ''
+  const isWhole = name.trim() !== '' && address !== '' && servers.trim() !== ''
   return (
     <Dialog
       title={t('Publish a service')}

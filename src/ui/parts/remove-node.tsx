@@ -42,7 +42,7 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
             kind="danger"
             icon="trash"
             isBusy={isBusy.value}
-            disabled={typed.value !== name}
+            disabled={typed.value.trim() !== name}
             onClick={() => void remove()}
           >
             {refusal.value === undefined ? (isSelf ? t('Leave') : t('Remove')) : t('Try again')}
