@@ -5,6 +5,7 @@ import { type Signal, signal } from '@preact/signals'
 /** Kinds of events, and `look`: each look at the overview, for what no event tells of. */
 const MOVED_BY: Readonly<Record<string, readonly string[]>> = {
   '/alerts': ['look'],
+  '/alerts/silences': ['look'],
   '/certificates/acme/orders': ['certificate', 'job', 'look'],
   '/certificates/certs': ['certificate'],
   '/ipvsDirector/rips': ['realServer'],

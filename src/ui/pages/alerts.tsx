@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { ask } from '../core/api.ts'
+import { changed } from '../core/live.ts'
 import { useRecords } from '../core/records.ts'
-import { ago, t } from '../core/text.ts'
+import { ago, moment, t } from '../core/text.ts'
 import { Rows } from '../parts/answered.tsx'
 import { Badge, Button, Card, Empty, PageHead, type Tone } from '../parts/basic.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
@@ -28,6 +29,16 @@ interface Target {
   readonly id: string
   readonly name: string
   readonly type: string
+}
+
+interface Silenced {
+  readonly id: string
+  readonly ruleId: string | null
+  readonly objectId: string | null
+  readonly objectName: string | null
+  readonly reason: string
+  readonly by: string
+  readonly endsAt: string
 }
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
@@ -143,6 +154,7 @@ export function AlertsPage() {
             )}
           </Rows>
         </Card>
+        <Silences rules={rules.records ?? []} />
       </div>
       {editing.value === undefined ? null : (
         <RecordDialog editing={editing.value} onClose={() => (editing.value = undefined)} />
@@ -151,5 +163,43 @@ export function AlertsPage() {
         <OperationDialog id="alertSilences.create" onClose={() => (isSilencing.value = false)} />
       ) : null}
     </>
+  )
+}
+
+/** What is not told for a while; whoever may can have it told again. */
+function Silences({ rules }: { readonly rules: readonly Rule[] }) {
+  const { records, problem, isHidden } = useRecords<Silenced>('/alerts/silences')
+  if (isHidden === true) return null
+  const nameOf = ({ ruleId, objectName, objectId }: Silenced): string => {
+    const rule = ruleId === null ? null : (rules.find(({ id }) => id === ruleId)?.name ?? ruleId)
+    const said = [rule, objectName ?? objectId].filter((one) => one !== null)
+    return said.length === 0 ? t('All alerts') : said.join(' · ')
+  }
+  async function end(id: string, name: string) {
+    if (!confirm(t('End the silence of {name}? What still fires is told then.', { name }))) return
+    await attempt(async () => (await ask('DELETE', `/alerts/silences/${id}`, { body: {} })).message)
+    await changed()
+  }
+  return (
+    <Card title={t('Silences')}>
+      <Rows of={records} problem={problem} empty={<Empty title={t('Nothing is silenced.')} />}>
+        {(one) => (
+          <>
+            <bdi>{nameOf(one)}</bdi>{' '}
+            <span class="hint">{[one.reason, one.by, t('until {day}', { day: moment(one.endsAt) })].join(' · ')}</span>
+            <span class="row-actions">
+              <Button
+                kind="quiet"
+                needs="DELETE /alerts/silences/{id}"
+                aria-label={t('End the silence of {name}', { name: nameOf(one) })}
+                onClick={() => void end(one.id, nameOf(one))}
+              >
+                {t('End')}
+              </Button>
+            </span>
+          </>
+        )}
+      </Rows>
+    </Card>
   )
 }

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
-import { apply, changed, isWarned, overview, type Warning } from '../core/live.ts'
+import { apply, changed, isWarned, overview, refreshOverview, type Warning } from '../core/live.ts'
 import { applyBody, isOnlyOf } from '../core/reviewed.ts'
 import { account } from '../core/session.ts'
 import { t } from '../core/text.ts'
@@ -182,28 +182,29 @@ export function ConfirmBar() {
     return () => clearInterval(timer)
   }, [now?.state, now?.secondsLeft])
   if (now?.state !== 'waiting') return null
+  const named = { revision: now.revision, by: now.by ?? '' }
   if (now.secondsLeft === 0)
     return (
       <div class="confirm-bar">
         <strong role="alert">
-          {t('Revision {revision} by {by} was not confirmed in time, and is being taken back.', {
-            revision: now.revision,
-            by: now.by ?? '',
-          })}
+          {t('Revision {revision} by {by} was not confirmed in time, and is being taken back.', named)}
         </strong>
         {overview.value?.quorum === false ? <span>{t('That is over when enough nodes answer.')}</span> : null}
       </div>
     )
-  const act = (path: string) => attempt(async () => (await ask('PUT', path, { body: {} })).message).then(changed)
+  const act = (path: string) =>
+    attempt(async () => {
+      // The request names none, and another one may wait since the page has looked.
+      await refreshOverview()
+      const waits = overview.value?.apply
+      if (waits?.state === 'waiting' && waits.revision !== now.revision)
+        throw new Error(t('Another revision waits by now: look at it first.'))
+      return (await ask('PUT', path, { body: {} })).message
+    }).then(changed)
   return (
     <div class="confirm-bar">
       {/* Told once: what changes each second stands beside it. */}
-      <strong role="alert">
-        {t('Revision {revision} by {by} is taken back unless it is confirmed.', {
-          revision: now.revision,
-          by: now.by ?? '',
-        })}
-      </strong>
+      <strong role="alert">{t('Revision {revision} by {by} is taken back unless it is confirmed.', named)}</strong>
       <span role="timer">{t('{seconds} s left', { seconds: left.value })}</span>
       <span>
         {t('{count:server|servers} down', {
@@ -214,6 +215,7 @@ export function ConfirmBar() {
         kind="main"
         icon="check"
         needs="PUT /services/apply/confirm"
+        aria-label={t('Keep revision {revision} by {by}', named)}
         onClick={() => void act('/services/apply/confirm')}
       >
         {t('Keep')}
@@ -222,6 +224,7 @@ export function ConfirmBar() {
         kind="danger"
         icon="undo"
         needs="PUT /services/apply/revert"
+        aria-label={t('Take back now revision {revision} by {by}', named)}
         onClick={() => void act('/services/apply/revert')}
       >
         {t('Take back now')}

@@ -5,6 +5,9 @@ export const germanOfQuestions: Readonly<Record<string, string>> = {
   'Discard {count:change|changes}, {others} of other people?':
     '{count:Änderung|Änderungen} verwerfen, davon {others} von anderen?',
   'Restart {name}? What it does is interrupted.': '{name} neu starten? Was es tut, wird unterbrochen.',
+  'End the silence of {name}? What still fires is told then.':
+    'Stummschaltung von {name} beenden? Was dann noch anschlägt, wird gemeldet.',
+  'What is shown here is shown this once. Leave it?': 'Was hier steht, wird nur dieses eine Mal gezeigt. Verlassen?',
   'What you have typed is not saved, and is lost then. Leave it?':
     'Was Sie eingegeben haben, ist nicht gespeichert und ginge verloren. Verwerfen?',
 }

@@ -1,3 +1,4 @@
+import { germanOfAlerts } from './de-alerts.ts'
 import { germanOfClusters } from './de-cluster.ts'
 import { germanOfEvents } from './de-events.ts'
 import { germanOfQuestions } from './de-questions.ts'
@@ -12,7 +13,6 @@ export const german: Readonly<Record<string, string>> = {
   Address: 'Adresse',
   'Address of this page': 'Adresse dieser Seite',
   'Address that clients use': 'Adresse, die Clients benutzen',
-  Alerts: 'Alarme',
   All: 'Alle',
   'All ({count})': 'Alle ({count})',
   'All as it was then': 'Alles wie damals',
@@ -119,10 +119,8 @@ export const german: Readonly<Record<string, string>> = {
   'New Layer 7 backend': 'Neues Backend der Schicht 7',
   'New password': 'Neues Passwort',
   'New role': 'Neue Rolle',
-  'New rule': 'Neue Regel',
   'New server': 'Neuer Server',
   'New sessions per second': 'Neue Sitzungen pro Sekunde',
-  'New target': 'Neues Ziel',
   'New token': 'Neues Token',
   'New user': 'Neuer Benutzer',
   'No backend': 'Kein Backend',
@@ -130,13 +128,10 @@ export const german: Readonly<Record<string, string>> = {
   'No certificate yet.': 'Noch kein Zertifikat.',
   'No job yet.': 'Noch kein Auftrag.',
   'No request here.': 'Keine Anfrage hier.',
-  'No rule yet.': 'Noch keine Regel.',
   'No server yet.': 'Noch kein Server.',
   'No servers here.': 'Keine Server hier.',
   'No token yet.': 'Noch kein Token.',
-  'No target yet.': 'Noch kein Ziel.',
   Node: 'Knoten',
-  'Nothing fires.': 'Nichts schlägt an.',
   'Nothing here.': 'Nichts hier.',
   'Nothing in the last 1,000 entries of the audit log.': 'Nichts in den letzten 1.000 Einträgen des Protokolls.',
   'Nothing is balanced after the next apply.': 'Nach dem nächsten Anwenden wird nichts mehr verteilt.',
@@ -193,8 +188,6 @@ export const german: Readonly<Record<string, string>> = {
   Revisions: 'Revisionen',
   Role: 'Rolle',
   Route: 'Route',
-  Rule: 'Regel',
-  Rules: 'Regeln',
   SNMP: 'SNMP',
   Save: 'Speichern',
   'Saved. The file holds private keys: keep it where nobody else reads it.':
@@ -219,7 +212,6 @@ export const german: Readonly<Record<string, string>> = {
   Settings: 'Einstellungen',
   Show: 'Zeigen',
   'Shown by': 'Gezeigt von',
-  Silence: 'Stummschalten',
   'Single sign-on': 'Single Sign-on',
   'Single sign-on by OpenID Connect': 'Single Sign-on über OpenID Connect',
   'Slower than, ms': 'Langsamer als, ms',
@@ -234,8 +226,6 @@ export const german: Readonly<Record<string, string>> = {
   'Take back now': 'Jetzt zurücknehmen',
   'Take back unless confirmed within': 'Zurücknehmen, wenn nicht bestätigt in',
   'Take this one back': 'Diese zurücknehmen',
-  Target: 'Ziel',
-  Targets: 'Ziele',
   Test: 'Testen',
   'That is meant': 'Das ist so gemeint',
   'That is over when enough nodes answer.': 'Das ist vorbei, wenn genug Knoten antworten.',
@@ -271,7 +261,6 @@ export const german: Readonly<Record<string, string>> = {
   'Users and roles': 'Benutzer und Rollen',
   View: 'Ansicht',
   Weight: 'Gewicht',
-  'What fires, what is looked for, and who is told.': 'Was anschlägt, worauf geachtet wird und wer es erfährt.',
   'What frontends show to clients, and when it ends.': 'Was Frontends den Clients zeigen, und wann es endet.',
   'What needs a person': 'Was einen Menschen braucht',
   'What was changed, by whom, and how it is taken back.':
@@ -324,7 +313,6 @@ export const german: Readonly<Record<string, string>> = {
   running: 'läuft',
   'since the last reload': 'seit dem letzten Neuladen',
   serves: 'läuft',
-  silenced: 'stumm',
   succeeded: 'gelungen',
   system: 'System',
   'this one': 'dieser',
@@ -372,6 +360,7 @@ export const german: Readonly<Record<string, string>> = {
   'The identity provider did not vouch for you, or the login took longer than ten minutes, or was used before. Try again; if it stays like this, the log of this node says why.':
     'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
+  ...germanOfAlerts,
   ...germanOfClusters,
   ...germanOfEvents,
   ...germanOfQuestions,
@@ -381,11 +370,6 @@ export const german: Readonly<Record<string, string>> = {
   'Per second': 'Pro Sekunde',
   'Where it is hatched nothing is known; a dashed line is an apply.':
     'Schraffiert ist, wovon nichts bekannt ist; an einer gestrichelten Linie wurde etwas angewendet.',
-  'Nothing is looked for: that takes a rule.': 'Es wird auf nichts geachtet: dazu braucht es eine Regel.',
-  'A rule says what to look for, such as a server that is down, and which targets hear of it.':
-    'Eine Regel sagt, worauf geachtet wird, etwa einen gestörten Server, und welche Ziele davon erfahren.',
-  'A target is where messages go: mail, a webhook or chat, syslog, SNMP.':
-    'Ein Ziel ist, wohin Meldungen gehen: E-Mail, ein Webhook oder Chat, Syslog, SNMP.',
   server: 'Server',
   'Layer 7 frontend': 'Frontend (Schicht 7)',
   'Layer 7 backend': 'Backend (Schicht 7)',
@@ -398,5 +382,13 @@ export const german: Readonly<Record<string, string>> = {
   role: 'Rolle',
   Apply: 'Anwenden',
   Job: 'Auftrag',
+  'Another revision waits by now: look at it first.':
+    'Inzwischen wartet eine andere Revision: Sehen Sie sie zuerst an.',
+  'Keep revision {revision} by {by}': 'Behalten: Revision {revision} von {by}',
+  'Take back now revision {revision} by {by}': 'Jetzt zurücknehmen: Revision {revision} von {by}',
+  'They are kept': 'Sie sind aufbewahrt',
+  'no figures: other windows have them': 'keine Werte: andere Fenster haben sie',
+  'Other windows follow as much as this browser can: close one.':
+    'Andere Fenster verfolgen so viel, wie dieser Browser kann: Schließen Sie eines.',
   Login: 'Anmeldung',
 }
