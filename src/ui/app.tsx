@@ -5,7 +5,7 @@ import { isAway, isLocked } from './core/api.ts'
 import { ahead_ms } from './core/clock.ts'
 import { isFollowing, isOld, overview, seesFigures, stream } from './core/live.ts'
 import { may } from './core/rights.ts'
-import { hrefOf, route } from './core/route.ts'
+import { goTo, hrefOf, route } from './core/route.ts'
 import { account, forgotten, logOut, state, whenForgotten } from './core/session.ts'
 import { t } from './core/text.ts'
 import { Locked, Login, Logo } from './pages/login.tsx'
@@ -44,13 +44,18 @@ whenForgotten(() => {
 
 function Page() {
   // Whoever has to set up a second factor can do nothing else.
-  const name = account.value?.mustEnrol === true ? 'account' : route.value.page
+  const mustEnrol = account.value?.mustEnrol === true
+  const name = mustEnrol ? 'account' : route.value.page
   const Shown = Object.hasOwn(pages.value, name) ? pages.value[name] : undefined
   const isLater = Shown === undefined && LATER.has(name)
   useEffect(() => {
     isMenuOpen.value = false
     if (isLater) void import('./pages/later.ts').then(({ LATER_PAGES }) => (pages.value = { ...FIRST, ...LATER_PAGES }))
   }, [name])
+  // When that is done the page stays, and with it the codes that are shown once.
+  useEffect(() => {
+    if (mustEnrol) goTo(hrefOf('account'))
+  }, [mustEnrol])
   if (Shown === undefined && !isLater)
     return (
       <Empty title={t('There is no such page.')}>

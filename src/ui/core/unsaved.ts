@@ -1,22 +1,36 @@
-import { useLayoutEffect } from 'preact/hooks'
+import { createContext } from 'preact'
+import { useContext, useLayoutEffect } from 'preact/hooks'
 import { t } from './text.ts'
 
 /** What a person has typed and not sent. Nobody loses it to a key, a link, the back button or a reload unasked. */
 
-const forms = new Set<object>()
+interface Kept {
+  readonly scope: object | undefined
+  readonly question: string
+}
+const forms = new Map<object, Kept>()
+
+/** The dialog that something is typed in: what is typed outside of it is not lost with it. */
+export const Scope = createContext<object | undefined>(undefined)
+
+const typed = () => t('What you have typed is not saved, and is lost then. Leave it?')
+export const shownOnce = (): string => t('What is shown here is shown this once. Leave it?')
 
 /** For as long as who calls it is shown; a key may come before the next frame. */
-export function useUnsaved(isUnsaved: boolean): void {
+export function useUnsaved(isUnsaved: boolean, question = typed(), scope = useContext(Scope)): void {
   useLayoutEffect(() => {
     if (!isUnsaved) return undefined
     const own = {}
-    forms.add(own)
+    forms.set(own, { scope, question })
     return () => void forms.delete(own)
-  }, [isUnsaved])
+  }, [isUnsaved, question])
 }
 
-export const mayLeave = (): boolean =>
-  forms.size === 0 || confirm(t('What you have typed is not saved, and is lost then. Leave it?'))
+/** `scope`: what is left, where it is not everything. */
+export function mayLeave(scope?: object): boolean {
+  const lost = [...forms.values()].find((one) => scope === undefined || one.scope === scope)
+  return lost === undefined || confirm(lost.question)
+}
 
 // The browser asks in its own words.
 addEventListener('beforeunload', (event) => {

@@ -3,9 +3,10 @@ import { ask } from '../core/api.ts'
 import { changed } from '../core/live.ts'
 import { useRead, useRecords } from '../core/records.ts'
 import { may } from '../core/rights.ts'
-import { account, logOut, reloadAccount } from '../core/session.ts'
+import { account, digitsOf, logOut, reloadAccount } from '../core/session.ts'
 import { language, type Language, theme, type Theme } from '../core/settings.ts'
 import { day, moment, t } from '../core/text.ts'
+import { shownOnce, useUnsaved } from '../core/unsaved.ts'
 import { Answered, Rows } from '../parts/answered.tsx'
 import { Badge, Button, Card, Choice, Empty, PageHead, PasswordField, Problem } from '../parts/basic.tsx'
 import { useDoing } from '../parts/doing.ts'
@@ -77,6 +78,7 @@ function Password() {
   const now = useSignal('')
   const next = useSignal('')
   const { isBusy, refusal, run } = useDoing()
+  useUnsaved(now.value !== '' || next.value !== '')
   const change = () =>
     run(async () => {
       await ask('PUT', '/localUsers/me/password', { body: { currentPassword: now.value, newPassword: next.value } })
@@ -121,6 +123,8 @@ function SecondFactor() {
   const begun = useSignal<Enrolment | undefined>(undefined)
   const codes = useSignal<readonly string[]>([])
   const { refusal, run } = useDoing()
+  useUnsaved(password.value !== '' || code.value !== '' || begun.value !== undefined)
+  useUnsaved(codes.value.length > 0, shownOnce())
   const begin = () =>
     run(async () => {
       begun.value = (await ask<Enrolment>('POST', '/localUsers/me/2fa', { body: { password: password.value } })).data
@@ -129,15 +133,19 @@ function SecondFactor() {
   const confirmCode = () =>
     run(async () => {
       const { data } = await ask<{ readonly recoveryCodes: readonly string[] }>('POST', '/localUsers/me/2fa/confirm', {
-        body: { code: code.value },
+        body: { code: digitsOf(code.value) },
       })
       codes.value = data.recoveryCodes
       begun.value = undefined
+      code.value = ''
       await reloadAccount()
     })
   const remove = () =>
     run(async () => {
-      await ask('DELETE', '/localUsers/me/2fa', { body: { password: password.value, code: code.value } })
+      await ask('DELETE', '/localUsers/me/2fa', { body: { password: password.value, code: digitsOf(code.value) } })
+      password.value = ''
+      code.value = ''
+      codes.value = []
       await reloadAccount()
     })
   const isOn = own?.secondFactor.enabled === true
@@ -161,6 +169,7 @@ function SecondFactor() {
         <div class="problem block warn">
           <p>{t('Keep these codes where the device is not; each opens one login without it:')}</p>
           <pre class="code">{codes.value.join('\n')}</pre>
+          <Button onClick={() => (codes.value = [])}>{t('They are kept')}</Button>
         </div>
       )}
       <div class="lines">

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../core/text.ts'
-import { mayLeave, useUnsaved } from '../core/unsaved.ts'
+import { mayLeave, Scope, useUnsaved } from '../core/unsaved.ts'
 import { Button } from './basic.tsx'
 import { ToastsOfDialog } from './toast.tsx'
 
@@ -33,9 +33,10 @@ export function Dialog({
   foot,
 }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useUnsaved(isUnsaved)
+  const own = useRef({}).current
+  useUnsaved(isUnsaved, undefined, own)
   const leave = () => {
-    if (!isUnsaved || mayLeave()) onClose()
+    if (mayLeave(own)) onClose()
   }
   useEffect(() => {
     const before = document.activeElement
@@ -62,7 +63,9 @@ export function Dialog({
         <Button kind="quiet" icon="close" aria-label={t('Close')} onClick={leave} />
       </header>
       <ToastsOfDialog />
-      <div class="dialog-body">{children}</div>
+      <Scope.Provider value={own}>
+        <div class="dialog-body">{children}</div>
+      </Scope.Provider>
       {foot === undefined ? null : <footer class="dialog-foot">{foot}</footer>}
     </dialog>
   )

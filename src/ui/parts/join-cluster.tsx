@@ -3,9 +3,11 @@ import type { ComponentChildren } from 'preact'
 import { ask } from '../core/api.ts'
 import { lookAtCluster } from '../core/cluster.ts'
 import { changed, overview } from '../core/live.ts'
+import { isSame } from '../core/merge.ts'
 import { may } from '../core/rights.ts'
 import { forget, loginNotice } from '../core/session.ts'
 import { t } from '../core/text.ts'
+import { useUnsaved } from '../core/unsaved.ts'
 import { Badge, Button, Card, Empty, PageHead } from './basic.tsx'
 import { type Refusal, useDoing } from './doing.ts'
 import { FormProblems } from './form-problems.tsx'
@@ -41,11 +43,13 @@ export function JoinCluster() {
 const ownAddress = (): string => `${location.hostname}:${Number(location.port || 9443) + 1}`
 
 function Begin({ node }: { readonly node: string }) {
-  const values = useSignal<Values>({ name: '', address: ownAddress(), nodeName: node })
+  const begun = { name: '', address: ownAddress(), nodeName: node }
+  const values = useSignal<Values>(begun)
+  useUnsaved(!isSame(values.value, begun))
   const { isBusy, refusal, run } = useDoing()
   const begin = () =>
     run(async () => {
-      say((await ask('POST', '/cluster', { body: values.value })).message)
+      say((await ask('POST', '/cluster', { body: withoutSpaces(values.value) })).message)
       await Promise.all([lookAtCluster(), changed()])
     })
   return (
@@ -77,12 +81,15 @@ interface Preview {
 
 /** Looks first: what would be joined, and what comes along. */
 function Join({ node }: { readonly node: string }) {
-  const values = useSignal<Values>({ token: '', address: ownAddress(), nodeName: node })
+  const begun = { token: '', address: ownAddress(), nodeName: node }
+  const values = useSignal<Values>(begun)
+  useUnsaved(!isSame(values.value, begun))
   const preview = useSignal<Preview | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
   const send = (isLook: boolean) =>
     run(async () => {
-      const body = isLook ? { ...values.value, dryRun: true } : values.value
+      const sent = withoutSpaces(values.value)
+      const body = isLook ? { ...sent, dryRun: true } : sent
       const { data } = await ask<Preview>('POST', '/cluster/join', { body })
       if (isLook) preview.value = data
       else {
@@ -141,6 +148,10 @@ const Seen = ({ seen: { name, nodes, brings, reachable, why, version } }: { read
 )
 
 type Values = Readonly<Record<string, string>>
+
+/** As they were pasted, with what stood around them. */
+const withoutSpaces = (values: Values): Values =>
+  Object.fromEntries(Object.entries(values).map(([name, text]) => [name, text.trim()]))
 
 const TITLES: Readonly<Record<string, () => string>> = {
   name: () => t('Name of the cluster'),

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../core/text.ts'
+import { useUnsaved } from '../core/unsaved.ts'
 
 function isJson(text: string): boolean {
   try {
@@ -29,6 +30,7 @@ export function JsonField({
   const isLeft = useSignal(false)
   // A value that comes from elsewhere counts for more than what was typed over the one before.
   const text = typed.value.over === written ? typed.value.text : written
+  useUnsaved(text !== written)
   const problem = isJson(text) ? '' : t('This is no JSON')
   const isWrong = problem !== '' && isLeft.value
   useEffect(() => input.current?.setCustomValidity(problem), [problem])

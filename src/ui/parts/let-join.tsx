@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks'
 import { ask } from '../core/api.ts'
 import { cluster, membersOf } from '../core/cluster.ts'
 import { clock, t } from '../core/text.ts'
+import { shownOnce, useUnsaved } from '../core/unsaved.ts'
 import { Badge, Button, Choice, Problem } from './basic.tsx'
 import { Dialog } from './dialog.tsx'
 import { useDoing } from './doing.ts'
@@ -140,22 +141,26 @@ const Step = ({
 )
 
 function Pasting({ token, role }: { readonly token: string; readonly role: Role }) {
+  const isKept = useSignal(false)
+  useUnsaved(!isKept.value, shownOnce())
   const isCopied = useSignal(false)
   useEffect(() => {
     if (!isCopied.value) return undefined
     const timer = setTimeout(() => (isCopied.value = false), 3_000)
     return () => clearTimeout(timer)
   }, [isCopied.value])
+  async function copy() {
+    await navigator.clipboard.writeText(token)
+    isCopied.value = true
+    isKept.value = true
+  }
   return (
     <>
       <label class="field">
         {t('Token, shown this once')}
         <textarea class="code" readOnly rows={3} value={token} onFocus={(event) => event.currentTarget.select()} />
       </label>
-      <Button
-        icon={isCopied.value ? 'check' : 'save'}
-        onClick={() => void navigator.clipboard.writeText(token).then(() => (isCopied.value = true))}
-      >
+      <Button icon={isCopied.value ? 'check' : 'save'} onClick={() => void copy()}>
         {isCopied.value ? t('Copied') : t('Copy')}
       </Button>
       {role === 'node' ? (

@@ -7,6 +7,7 @@ import { here } from '../core/records.ts'
 import { mayById } from '../core/rights.ts'
 import { api, loadApi, type Operation, requiredOf } from '../core/schema.ts'
 import { t } from '../core/text.ts'
+import { shownOnce, useUnsaved } from '../core/unsaved.ts'
 import { Button, Loading, Problem } from './basic.tsx'
 import { Dialog } from './dialog.tsx'
 import { Fields } from './form.tsx'
@@ -44,6 +45,22 @@ function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
   if (unsaid.length === 0) return
   const errors = unsaid.map(({ name }) => ({ field: name, code: 'REQUIRED', message: t('required') }))
   throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Say first which one is meant.'), errors })
+}
+
+/** What the API tells once, and keeps as a digest. */
+const ONCE: ReadonlySet<string> = new Set(['token', 'recoveryCodes'])
+
+function Answer({ message, data }: { readonly message: string; readonly data: unknown }) {
+  useUnsaved(
+    Object.keys(Object(data)).some((name) => ONCE.has(name)),
+    shownOnce(),
+  )
+  return (
+    <section aria-live="polite">
+      <p class="good-text">{message}</p>
+      <pre class="code block">{typeof data === 'string' ? data : JSON.stringify(data, null, 2)}</pre>
+    </section>
+  )
 }
 
 function Asking({
@@ -168,14 +185,7 @@ function Asking({
         )}
         <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
       </form>
-      {answer.value === undefined ? null : (
-        <section aria-live="polite">
-          <p class="good-text">{answer.value.message}</p>
-          <pre class="code block">
-            {typeof answer.value.data === 'string' ? answer.value.data : JSON.stringify(answer.value.data, null, 2)}
-          </pre>
-        </section>
-      )}
+      {answer.value === undefined ? null : <Answer {...answer.value} />}
     </Dialog>
   )
 }
