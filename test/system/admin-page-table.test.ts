@@ -126,6 +126,45 @@ t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
     await page.waitForSelector('h1:has-text("web 3")')
   })
 
+  await whole.test('what could not be moved stays ticked', async (test) => {
+    await page.evaluate("location.hash = '#/servers?q=web 11'")
+    await page.waitForSelector('main table:not(.long) tbody tr:nth-child(11)')
+    const [{ id: refused }] = await daemon.data('GET', '/ipvsDirector/rips?name=web%20111')
+    await page.route(`**/${refused}/drain`, (route) =>
+      route.fulfill({ status: 409, json: { status: 'error', code: 'IN_USE', message: 'not this one' } }),
+    )
+    await page.check('main thead input')
+    await page.click('.bulk button:has-text("Drain")')
+    await page.click('.toast.bad:has-text("not this one") [aria-label=Close]')
+    const left = await page.locator('main tr.ticked a').allTextContents()
+    test.equal(left[0], 'web 111')
+    test.same((await daemon.data('GET', '/services/pending')).count, 11 - left.length)
+    await daemon.data('DELETE', '/services/pending')
+  })
+
+  await whole.test('a form that names some of many has them at hand when they are asked for', async (test) => {
+    const servers = await daemon.data('GET', '/ipvsDirector/rips?limit=1000')
+    const idOf = (name: string) => servers.find((one: { readonly name: string }) => one.name === name).id
+    const reals = ['web 1', 'web 2'].map((name) => ({ ripId: idOf(name) }))
+    const { id } = await daemon.data('POST', '/layer7proxy/backends', { name: 'shop', mode: 'http', reals })
+    await page.evaluate("location.hash = '#/services'")
+    await page.click('.chip:has-text("shop")')
+    const choice = page.locator('.dialog .entry select').first()
+    await choice.waitFor()
+    test.same(await choice.locator('option').allTextContents(), ['web 1'])
+    await choice.focus()
+    await choice.locator(`option:text-is("${nameOf(SERVERS - 1)}")`).waitFor({ state: 'attached' })
+    test.equal(await choice.locator('option').count(), SERVERS)
+    await choice.selectOption({ label: 'web 3' })
+    await page.click('.dialog-foot .main')
+    await page.waitForSelector('.dialog', { state: 'detached' })
+    const changed = await daemon.data('GET', `/layer7proxy/backends/${id}`)
+    test.same(
+      changed.reals.map(({ ripId }: { readonly ripId: string }) => ripId),
+      [idOf('web 3'), idOf('web 2')],
+    )
+  })
+
   await whole.test('what is long is cut at the end of its column', async (test) => {
     await page.evaluate("location.hash = '#/servers'")
     await page.waitForSelector('main .long')

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { shownValue } from '../core/merge.ts'
 import { placeOf, type RecordLike, together, useRecords } from '../core/records.ts'
 import { t } from '../core/text.ts'
@@ -15,6 +16,9 @@ interface RecordChoiceProps {
   readonly onChange: (id: string) => void
 }
 
+/** A backend of a hundred servers has as many of these fields: of thousands of records they offer one until it is asked. */
+const MANY = 100
+
 /** A record by its name. */
 export function RecordChoice({ sections, value, onChange, isRequired, ...more }: RecordChoiceProps) {
   const lists = sections.map((one) => useRecords<Referred>(placeOf(one)))
@@ -24,11 +28,20 @@ export function RecordChoice({ sections, value, onChange, isRequired, ...more }:
   const nothing = isWhole ? '–' : (problem ?? t('Loading …'))
   const now = shownValue(value)
   const isKnown = now === '' || records.some(({ id }) => id === now)
+  const isOpen = useSignal(false)
+  const open = () => (isOpen.value = true)
+  const offered = records.length <= MANY || isOpen.value ? records : records.filter(({ id }) => id === now)
   return (
-    <select {...more} value={now} onChange={(event) => onChange(event.currentTarget.value)}>
+    <select
+      {...more}
+      value={now}
+      onFocus={open}
+      onPointerDown={open}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    >
       {isRequired && now !== '' ? null : <option value="">{nothing}</option>}
       {isKnown ? null : <option value={now}>{now}</option>}
-      {records.map(({ id, name, email, ip }) => (
+      {offered.map(({ id, name, email, ip }) => (
         <option key={id} value={id}>
           {name ?? email ?? ip ?? id}
         </option>

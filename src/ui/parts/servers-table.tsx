@@ -101,9 +101,14 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
   async function move(to: (typeof MOVES)[number]) {
     isBusy.value = true
     try {
-      for (const { id } of chosen) await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })
+      for (const { id } of chosen) {
+        await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })
+        // How many are left is told while it goes on, and they stay ticked where it does not.
+        const left = new Set(ticked.peek())
+        left.delete(id)
+        ticked.value = left
+      }
       say(t('{count:server|servers}: {move}, with the next apply', { count: chosen.length, move: t(to) }))
-      ticked.value = new Set()
     } catch (error) {
       sayProblem(error)
     } finally {
