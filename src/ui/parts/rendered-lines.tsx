@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask, readAll } from '../core/api.ts'
 import type { Warning } from '../core/live.ts'
 import type { Values } from '../core/merge.ts'
@@ -36,19 +36,24 @@ async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
  * What becomes of generated files, beside the form that it is about. It is asked for, and not with each key: the daemon
  * keeps some plans only, and those of other people are among them.
  */
-export function RenderedLines({ section, before, value }: Lines) {
+export function RenderedLines({ section: ofSection, before, value }: Lines) {
   const shown = useSignal<Shown | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing(noAnswer)
   const look = () =>
     run(async () => {
-      const document = documentOfRecord({ section, before, value, names: await namesOfAll() })
+      const document = documentOfRecord({ section: ofSection, before, value, names: await namesOfAll() })
       const { data } = await ask<Omit<Shown, 'of'>>('POST', '/config/plan', { body: { document, takeOver: true } })
       shown.value = { ...data, of: value }
     })
-  useEffect(() => void look(), [])
+  const section = useRef<HTMLElement>(null)
+  useEffect(() => {
+    void look()
+    // Where there is no room beside the form they stand below it.
+    section.current?.scrollIntoView({ block: 'nearest' })
+  }, [])
   const now = refusal.value === undefined ? shown.value : undefined
   return (
-    <section class="beside" aria-label={t('What would change')} aria-live="polite">
+    <section ref={section} class="beside" aria-label={t('What would change')} aria-live="polite">
       <header class="card-head">
         <h3>{t('What would change')}</h3>
         <Button isBusy={isBusy.value} disabled={now?.of === value} onClick={() => void look()}>
