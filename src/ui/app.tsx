@@ -10,7 +10,7 @@ import { account, forgotten, logOut, state, whenForgotten } from './core/session
 import { t } from './core/text.ts'
 import { Locked, Login, Logo } from './pages/login.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { isOpen, PAGES } from './pages/pages.ts'
+import { beginning, isOpen, PAGES } from './pages/pages.ts'
 import { ServersPage } from './pages/servers.tsx'
 import { ServicesPage } from './pages/services.tsx'
 import { Button, Empty, Loading } from './parts/basic.tsx'
@@ -37,6 +37,14 @@ const WRONG_MS = 60_000
 
 const pages = signal(FIRST)
 const isMenuOpen = signal(false)
+/** The file of the later pages did not come: nobody answered, or a newer version has others. */
+const isMissing = signal(false)
+
+const fetchLater = () =>
+  import('./pages/later.ts').then(
+    ({ LATER_PAGES }) => (pages.value = { ...FIRST, ...LATER_PAGES }),
+    () => (isMissing.value = true),
+  )
 
 whenForgotten(() => {
   for (const dialog of [isPendingOpen, isPublishOpen, isSearchOpen]) dialog.value = false
@@ -45,13 +53,17 @@ whenForgotten(() => {
 function Page() {
   // Whoever has to set up a second factor can do nothing else.
   const mustEnrol = account.value?.mustEnrol === true
-  const name = mustEnrol ? 'account' : route.value.page
+  const { page: asked } = route.value
+  const name = mustEnrol ? 'account' : asked === 'overview' ? beginning() : asked
   const Shown = Object.hasOwn(pages.value, name) ? pages.value[name] : undefined
   const isLater = Shown === undefined && LATER.has(name)
   useEffect(() => {
     isMenuOpen.value = false
-    if (isLater) void import('./pages/later.ts').then(({ LATER_PAGES }) => (pages.value = { ...FIRST, ...LATER_PAGES }))
   }, [name])
+  useEffect(() => {
+    isMissing.value = false
+    if (isLater && !isAway.value) void fetchLater()
+  }, [name, isAway.value])
   // When that is done the page stays, and with it the codes that are shown once.
   useEffect(() => {
     if (mustEnrol) goTo(hrefOf('account'))
@@ -70,7 +82,13 @@ function Page() {
         <a href={hrefOf('overview')}>{t('Overview')}</a>
       </Empty>
     )
-  return Shown === undefined ? <Loading /> : <Shown />
+  if (Shown !== undefined) return <Shown />
+  if (!isMissing.value) return <Loading />
+  return (
+    <Empty title={t('This page could not be loaded.')}>
+      <Button onClick={() => location.reload()}>{t('Try again')}</Button>
+    </Empty>
+  )
 }
 
 /** Everything that is there on every screen. */

@@ -120,3 +120,38 @@ t.test('a node page with what one may do there, and nothing else', { skip: noBro
   test.equal(await page.locator('.dialog-foot button:has-text("Send")').count(), 0)
   test.same(faults, [])
 })
+
+t.test('roles for one task begin where it is done', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const roles: readonly { readonly id: string; readonly name: string }[] = await daemon.data('GET', '/rbac/roles')
+  const menus = {
+    Backup: ['Node', 'Operations'],
+    Certificates: ['Certificates', 'Operations'],
+    Monitoring: ['Traffic', 'Node', 'Operations'],
+  }
+  for (const name of [...Object.keys(menus), 'Operator']) {
+    const own = roles.filter((one) => one.name === name).map(({ id }) => id)
+    await daemon.data('POST', '/localUsers/users', { ...PERSON, email: `${name}@x.test`, roles: own })
+  }
+  await daemon.data('PUT', '/services/apply')
+  for (const [name, menu] of Object.entries(menus)) {
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page, HER.password, `${name}@x.test`)
+    await page.waitForSelector(`main h1:has-text("${menu[0]}")`)
+    await page.waitForSelector('.loading', { state: 'detached' })
+    test.same(await page.locator('.menu li').allInnerTexts(), menu, name)
+    if (name === 'Backup') {
+      test.same(await page.locator('main button').allInnerTexts(), ['Back up', 'Restore a backup'])
+      const download = page.waitForEvent('download')
+      await page.click('main button:has-text("Back up")')
+      test.match((await download).suggestedFilename(), /^fulcrum-.*\.json$/)
+    }
+    test.same(faults, [])
+    await page.close()
+  }
+  const { page } = await openedPage(test, daemon.port)
+  await logIn(page, HER.password, 'Operator@x.test')
+  await page.click('.menu a:has-text("Changes")')
+  await page.waitForSelector('main .choice button')
+  test.same(await page.locator('main .choice button').allInnerTexts(), ['Revisions'])
+})

@@ -144,3 +144,17 @@ t.test('what was listed stays while a daemon has too much to do', { skip: noBrow
   test.equal((await daemon.data('GET', '/services/pending')).count, 2, 'nobody has said yes')
   test.same(faults, [])
 })
+
+t.test('a page whose file does not come says so', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  // As after an update: a page that was opened before asks for a file of then.
+  await page.route('**/assets/later-*', (route) => route.fulfill({ status: 404, body: '' }))
+  await page.click('.menu a:has-text("Certificates")')
+  await page.waitForSelector('main .empty:has-text("This page could not be loaded.")')
+  await page.unroute('**/assets/later-*')
+  await page.click('main .empty button:has-text("Try again")')
+  await page.waitForSelector('h1:has-text("Certificates")')
+})

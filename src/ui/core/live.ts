@@ -3,7 +3,7 @@ import { ask, changes, isAway, isLocked, Refused, underWay } from './api.ts'
 import { ahead_ms } from './clock.ts'
 import { type Figure, rateOf } from './figures.ts'
 import { happened, spaced } from './moves.ts'
-import { may } from './rights.ts'
+import { may, rightsChanged } from './rights.ts'
 import { isSeen } from './seen.ts'
 import { account, forgotten, isEntering, state, whenForgotten } from './session.ts'
 import { type FiguresState, followEvents, followFigures } from './shared-streams.ts'
@@ -190,6 +190,9 @@ const placeOf = ({ apply: now, pending }: Overview) =>
 const healthOf = ({ layer7, layer4 }: Overview) => JSON.stringify([layer7.reals, layer4.reals])
 
 let asked = 0
+/** Not for who is logged in, as roles for one task only: it is asked for again when rights change. */
+export const isOverviewHidden = signal(false)
+const FORBIDDEN = 403
 
 export async function refreshOverview(): Promise<void> {
   asked += 1
@@ -206,9 +209,11 @@ export async function refreshOverview(): Promise<void> {
     // No event tells of a server that is found well by its first check.
     else if (before !== undefined && healthOf(before) !== healthOf(next)) happened('realServer')
     happened('look')
-  } catch {
+  } catch (error) {
     // Whoever is away is told of in the header.
     if (late.aborted) isAway.value = true
+    if (forgotten.peek() === whose && error instanceof Refused && error.status === FORBIDDEN)
+      isOverviewHidden.value = true
   } finally {
     asked -= 1
   }
@@ -222,6 +227,7 @@ export async function changed(): Promise<void> {
 
 whenForgotten(() => {
   overview.value = undefined
+  isOverviewHidden.value = false
   for (const all of [figures, ofServers, rings]) all.clear()
 })
 
@@ -230,7 +236,10 @@ const looksOn = computed(
     isEntering.value || (state.value === 'in' && !isLocked.value && isSeen.value && account.value?.mustEnrol !== true),
 )
 effect(() => {
-  if (!looksOn.value) return undefined
+  if (rightsChanged.value > 0) isOverviewHidden.value = false
+})
+effect(() => {
+  if (!looksOn.value || isOverviewHidden.value) return undefined
   void refreshOverview()
   const timer = setInterval(() => {
     if (asked === 0) void refreshOverview()

@@ -9,7 +9,12 @@ const catalogue = signal<Readonly<Record<string, string>>>({})
 
 effect(() => {
   if (language.value === 'en') catalogue.value = {}
-  else void import('../text/de.ts').then(({ german }) => (catalogue.value = german))
+  else
+    void import('../text/de.ts').then(
+      ({ german }) => (catalogue.value = german),
+      // English says the same.
+      () => undefined,
+    )
 })
 
 const PLACE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g

@@ -2,6 +2,7 @@ import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
 import { ask, BASE } from '../core/api.ts'
 import { changed, overview, type Revision } from '../core/live.ts'
+import { may } from '../core/rights.ts'
 import { hrefOf, route } from '../core/route.ts'
 import { t } from '../core/text.ts'
 import { Answered } from '../parts/answered.tsx'
@@ -19,7 +20,11 @@ export function ChangesPage() {
   const {
     rest: [tab, revision],
   } = route.value
-  const shown: Tab = tab === 'audit' ? 'audit' : 'revisions'
+  const tabs: readonly (readonly [Tab, string])[] = [
+    ...(may('GET /revisions') ? [['revisions', t('Revisions')] as const] : []),
+    ...(may('GET /audit') ? [['audit', t('Audit log')] as const] : []),
+  ]
+  const [shown] = tabs.find(([one]) => one === tab) ?? tabs[0] ?? ['revisions']
   const waiting = overview.value?.pending?.count
   return (
     <>
@@ -35,10 +40,7 @@ export function ChangesPage() {
       <Choice
         label={t('View')}
         value={shown}
-        options={[
-          ['revisions', t('Revisions')],
-          ['audit', t('Audit log')],
-        ]}
+        options={tabs}
         onChange={(next) => (location.hash = hrefOf('changes', next))}
       />
       {shown === 'audit' ? <Audit /> : <Revisions />}

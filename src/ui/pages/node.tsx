@@ -1,7 +1,7 @@
 import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
 import { ask, read } from '../core/api.ts'
-import { overview, self } from '../core/live.ts'
+import { isOverviewHidden, overview, type Overview, self } from '../core/live.ts'
 import { may, type Right } from '../core/rights.ts'
 import { ago, bytes, t } from '../core/text.ts'
 import { Answered, Rows } from '../parts/answered.tsx'
@@ -18,10 +18,10 @@ export function NodePage() {
   const asked = useSignal<Asked | undefined>(undefined)
   const now = overview.value
   const open = (id: string, begin: Asked['begin'] = {}) => (asked.value = { id, begin })
-  if (now === undefined) return <Loading />
+  if (now === undefined && !isOverviewHidden.value) return <Loading />
   return (
     <>
-      <PageHead title={t('Node')} hint={now.nodes.find(({ isSelf }) => isSelf)?.name ?? ''}>
+      <PageHead title={t('Node')} hint={now?.nodes.find(({ isSelf }) => isSelf)?.name ?? ''}>
         <Button icon="save" needs="GET /backup" onClick={() => void attempt(saveBackup)}>
           {t('Back up')}
         </Button>
@@ -29,37 +29,14 @@ export function NodePage() {
           {t('Reboot')}
         </Button>
       </PageHead>
-      {now.quorum !== null && may('GET /cluster') ? <OwnTroubles /> : null}
-      <div class="tiles">
-        <Tile
-          title="HAProxy"
-          value={now.haproxy.version?.split('-', 1)[0] ?? '–'}
-          more={[now.haproxy.answers ? t('answers') : t('does not answer'), now.haproxy.version ?? []]
-            .flat()
-            .join(' · ')}
-        />
-        <Tile
-          title={t('Layer 4')}
-          value={now.layer4.problem === null ? t('works') : '–'}
-          more={now.layer4.frontends.total === 0 ? t('no service') : (now.layer4.problem ?? '')}
-        />
-        <Tile
-          title={t('Disk free')}
-          value={bytes(now.disk?.available)}
-          more={now.disk === null ? '' : t('of {size}', { size: bytes(now.disk.size) })}
-        />
-        <Tile
-          title="Fulcrum"
-          value={now.version}
-          more={now.quorum === null ? t('one node') : now.quorum ? t('quorum') : t('no quorum')}
-        />
-      </div>
+      {now !== undefined && now.quorum !== null && may('GET /cluster') ? <OwnTroubles /> : null}
+      {now === undefined ? null : <Figures now={now} />}
       <div class="columns even">
-        <Programs />
+        {may('GET /services') ? <Programs /> : null}
         <div class="stack">
-          {may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
+          {now !== undefined && may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
           {may('GET /jobs') ? <Jobs /> : null}
-          {may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
+          {now !== undefined && may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
           <Settings open={open} />
         </div>
       </div>
@@ -69,6 +46,31 @@ export function NodePage() {
     </>
   )
 }
+
+const Figures = ({ now }: { readonly now: Overview }) => (
+  <div class="tiles">
+    <Tile
+      title="HAProxy"
+      value={now.haproxy.version?.split('-', 1)[0] ?? '–'}
+      more={[now.haproxy.answers ? t('answers') : t('does not answer'), now.haproxy.version ?? []].flat().join(' · ')}
+    />
+    <Tile
+      title={t('Layer 4')}
+      value={now.layer4.problem === null ? t('works') : '–'}
+      more={now.layer4.frontends.total === 0 ? t('no service') : (now.layer4.problem ?? '')}
+    />
+    <Tile
+      title={t('Disk free')}
+      value={bytes(now.disk?.available)}
+      more={now.disk === null ? '' : t('of {size}', { size: bytes(now.disk.size) })}
+    />
+    <Tile
+      title="Fulcrum"
+      value={now.version}
+      more={now.quorum === null ? t('one node') : now.quorum ? t('quorum') : t('no quorum')}
+    />
+  </div>
+)
 
 /** The file as the API answers it, private keys included. */
 async function saveBackup(): Promise<string> {

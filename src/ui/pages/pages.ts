@@ -1,3 +1,4 @@
+import { isOverviewHidden } from '../core/live.ts'
 import { may, type Right } from '../core/rights.ts'
 import type { IconName } from '../parts/icon.tsx'
 
@@ -34,8 +35,13 @@ export const PAGES: readonly PageInfo[] = [
   { page: 'changes', title: 'Changes', icon: 'changes', needs: ['GET /revisions', 'GET /audit'] },
   { page: 'alerts', title: 'Alerts', icon: 'alerts', needs: ['GET /alerts'] },
   { page: 'cluster', title: 'Cluster', icon: 'cluster', needs: ['GET /cluster'] },
-  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services'] },
+  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services', 'GET /backup'] },
   { page: 'operations', title: 'Operations', icon: 'operations', needs: [] },
 ]
 
-export const isOpen = ({ needs }: PageInfo): boolean => needs.length === 0 || may(...needs)
+export const isOpen = ({ page, needs }: PageInfo): boolean =>
+  page === BEGINNING ? !isOverviewHidden.value : needs.length === 0 || may(...needs)
+
+const BEGINNING = 'overview'
+/** Where somebody begins who may not see the overview. */
+export const beginning = (): string => PAGES.find(isOpen)?.page ?? BEGINNING

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
-import { self } from '../core/live.ts'
+import { isOverviewHidden, self } from '../core/live.ts'
+import { may } from '../core/rights.ts'
 import { isSeen } from '../core/seen.ts'
 import { inPlace } from '../core/shared-streams.ts'
 import { number, t } from '../core/text.ts'
@@ -38,7 +39,9 @@ export function TrafficPage() {
       ) : (
         <History key={one.id} layer={one.layer} kind="frontends" id={one.id} name={one.name} />
       )}
-      <Requests frontendId={one?.layer === 'layer7' ? one.id : undefined} />
+      {isOverviewHidden.value || !may('GET /{applianceId}/layer7proxy/logs') ? null : (
+        <Requests frontendId={one?.layer === 'layer7' ? one.id : undefined} />
+      )}
     </>
   )
 }

@@ -104,7 +104,12 @@ export function History({
     layer === 'layer7'
       ? `/${self()}/layer7proxy/stats/${kind}/${id}/history`
       : `/ipvsDirector/stats/${kind}/${id}/history`
-  useEffect(() => void import('./chart.tsx').then(({ Chart }) => (Drawing.value = Chart)), [])
+  useEffect(() => {
+    void import('./chart.tsx').then(
+      ({ Chart }) => (Drawing.value = Chart),
+      () => (problem.value = t('This page could not be loaded.')),
+    )
+  }, [])
   useEffect(() => {
     // Answers may overtake each other: one for what was chosen before is nobody's.
     let isOver = false

@@ -240,6 +240,7 @@ export const german: Readonly<Record<string, string>> = {
     'Es gibt Warnungen: Sehen Sie sie an und bestätigen Sie, dass sie gemeint sind.',
   'There is no such page.': 'Diese Seite gibt es nicht.',
   'This browser': 'Dieser Browser',
+  'This page could not be loaded.': 'Diese Seite konnte nicht geladen werden.',
   'This is no JSON': 'Das ist kein JSON',
   'This is what would change. Nothing is live yet. When it is, it is taken back unless you confirm it within a minute.':
     'Das würde sich ändern. Noch ist nichts wirksam. Danach wird es zurückgenommen, wenn Sie es nicht binnen einer Minute bestätigen.',
