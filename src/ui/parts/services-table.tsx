@@ -210,6 +210,13 @@ export function ServicesTable({ services }: { readonly services: readonly Servic
 export function NoServices({ children }: { readonly children?: ComponentChildren }) {
   const running = overview.value === undefined ? 0 : frontendsOf(overview.value)
   if (running === 0) return <Empty title={t('Nothing is balanced yet.')}>{children}</Empty>
+  // A daemon that only observes knows of no configuration, and nothing waits that would end what runs.
+  if (overview.value?.pending?.count === 0)
+    return (
+      <Empty title={t('Nothing is configured here.')}>
+        <p>{t('What runs is told on the overview: {count:service|services}.', { count: running })}</p>
+      </Empty>
+    )
   return (
     <Empty title={t('Nothing is balanced after the next apply.')}>
       <p>{t('Until then this goes on: {count:service|services}.', { count: running })}</p>

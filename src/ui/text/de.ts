@@ -137,6 +137,9 @@ export const german: Readonly<Record<string, string>> = {
   'Nothing is balanced after the next apply.': 'Nach dem nächsten Anwenden wird nichts mehr verteilt.',
   'Nothing is balanced yet.': 'Noch wird nichts verteilt.',
   'Nothing is called that.': 'Nichts heißt so.',
+  'Nothing is configured here.': 'Hier ist nichts eingerichtet.',
+  'What runs is told on the overview: {count:service|services}.':
+    'Was läuft, steht im Überblick: {count:Dienst|Dienste}.',
   'Nothing is ordered.': 'Nichts ist bestellt.',
   'Nothing waits.': 'Nichts wartet.',
   Now: 'Jetzt',

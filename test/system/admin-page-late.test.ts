@@ -1,0 +1,96 @@
+import t from 'tap'
+import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
+import { daemonFixture, until } from '../fixtures/daemon.ts'
+
+/** What the page does with answers that come late, not now, or not at all. */
+
+t.test('requests are searched for when the node is known', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test, ['--demo'])
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('main td:has-text("demo-frontend")')
+  await page.click('.menu a:has-text("Traffic")')
+  await page.waitForSelector('main h1:has-text("Traffic")')
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/overview', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.reload()
+  await page.waitForSelector('.card:has(h2:has-text("Requests")) .loading')
+  const asked = page.waitForRequest((one) => one.url().includes(`/${daemon.node}/layer7proxy/logs?`))
+  answer()
+  await asked
+  await page.waitForSelector('.card:has(h2:has-text("Requests")) :is(td, .empty)')
+  test.equal(await page.locator('main .problem').count(), 0)
+  test.same(faults, [])
+})
+
+t.test(
+  'a field that names an address offers those of the node, and those that move',
+  { skip: noBrowser },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const { page, faults } = await openedPage(test, daemon.port)
+    await logIn(page)
+    await page.waitForSelector('.tiles')
+    const answered = (path: string, ip: string) =>
+      page.route(path, (route) =>
+        route.fulfill({ json: { status: 'success', message: '', data: [{ id: `of-${ip}`, ip }] } }),
+      )
+    await answered(`**/${daemon.node}/sips?*`, '192.0.2.7')
+    await answered('**/fips?*', '192.0.2.8')
+    await page.evaluate("location.hash = '#/node'")
+    await page.click('.chip:has-text("SNMP")')
+    const field = page.locator('.dialog .field:has(> label:has-text("Service IP")) select')
+    await until(
+      'both lists',
+      () => field.locator('option').allTextContents(),
+      (all) => all.length > 2,
+    )
+    test.same(await field.locator('option').allTextContents(), ['–', '192.0.2.7', '192.0.2.8'])
+    test.same(faults, [])
+  },
+)
+
+t.test('what was listed stays while a daemon has too much to do', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  await page.evaluate(`location.hash = '#/servers'`)
+  await page.waitForSelector('main td:has-text("one")')
+  const refusal = { status: 'error', code: 'BUSY', message: 'too much to do', data: null }
+  await page.route('**/ipvsDirector/rips?*', (route) => route.fulfill({ status: 503, json: refusal }))
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'two', ip: '127.0.0.1', port: 8081 })
+  await page.waitForSelector('main .problem:has-text("too much to do")')
+  test.ok(await page.isVisible('main td:has-text("one")'), 'its lists are not empty')
+  test.equal(await page.evaluate('document.documentElement.translate'), false)
+  const questions: string[] = []
+  page.on('dialog', async (question) => {
+    questions.push(question.message())
+    await question.dismiss()
+  })
+  await page.click('.pill.waiting')
+  await page.click('.dialog-foot >> text=Discard all')
+  await page.waitForSelector('.dialog .change')
+  test.same(questions, ['Discard 2 changes, 0 of other people?'])
+  test.equal((await daemon.data('GET', '/services/pending')).count, 2, 'nobody has said yes')
+  test.same(faults, [])
+})
+
+t.test('a page whose file does not come says so', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.tiles')
+  // As after an update: a page that was opened before asks for a file of then.
+  await page.route('**/assets/later-*', (route) => route.fulfill({ status: 404, body: '' }))
+  await page.click('.menu a:has-text("Certificates")')
+  await page.waitForSelector('main .empty:has-text("This page could not be loaded.")')
+  await page.unroute('**/assets/later-*')
+  await page.click('main .empty button:has-text("Try again")')
+  await page.waitForSelector('h1:has-text("Certificates")')
+})
