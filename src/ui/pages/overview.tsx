@@ -28,7 +28,7 @@ export function OverviewPage() {
   const { services, known, problem } = useServices(true)
   const seesServices = may('GET /layer7proxy/frontends', 'GET /ipvsDirector/frontends')
   if (now === undefined) return <Loading />
-  const { known, up, down, unknown } = serversChecked([now.layer7.reals, now.layer4.reals])
+  const checked = serversChecked([now.layer7.reals, now.layer4.reals])
   return (
     <>
       <PageHead
@@ -62,11 +62,11 @@ export function OverviewPage() {
         />
         <Tile
           title={t('Servers up')}
-          value={known === 0 ? '–' : `${up} / ${known}`}
+          value={checked.known === 0 ? '–' : `${checked.up} / ${checked.known}`}
           more={
-            unknown === 0
-              ? t('{count} down', { count: down })
-              : t('{count} down, {unknown} unknown', { count: down, unknown })
+            checked.unknown === 0
+              ? t('{count} down', { count: checked.down })
+              : t('{count} down, {unknown} unknown', { count: checked.down, unknown: checked.unknown })
           }
         />
         <Tile
