@@ -37,7 +37,7 @@ async function withoutVoter(t: Test, left: ClusterDaemon, right: ClusterDaemon):
   await until(
     'refusal',
     () => right.daemon.call('PUT', '/cluster/takeover', { body }),
-    ({ status, text }) => status === 409 && text.includes('switch it on'),
+    ({ status, text }) => status === 409 && text.includes('bring one of the others back'),
   )
   const rip = { name: 'lost', ip: '192.0.2.1', port: 80 }
   t.equal((await right.daemon.call('POST', '/ipvsDirector/rips', { body: rip })).status, 503)
