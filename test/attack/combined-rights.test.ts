@@ -202,7 +202,8 @@ t.test(
   'combined rights: what was restored goes live by who may restore, but for access and raw lines',
   async (test) => {
     const { by, target, pending, call, rip } = await people(test, ['Backup', 'Manager'])
-    await call('PUT', '/layer7proxy/raw', { body: { global: ['# once'] } })
+    const lines = await call('PUT', '/layer7proxy/raw', { body: { global: ['tune.comp.maxlevel 1'] } })
+    test.equal(lines.status, 200, lines.text)
     await call('PUT', '/services/apply')
     const backup = (await by('Backup')('GET', '/backup')).text
     test.equal((await by('Backup')('POST', '/backup/upload', { body: { backup } })).status, 200)
