@@ -78,6 +78,7 @@ t.test('one that is revoked without a quorum is out here for ever, and everywher
   test.match(elsewhere.authenticate(made.token), { id: made.id }, 'whom nobody could tell')
   await store.apiTokens.put(made.id, store.apiTokens.entries()[0]?.value)
   test.equal(again.authenticate(made.token), undefined, 'nor what the others tell')
+  test.equal(await again.revoke(({ id }) => id === made.id), 0, 'it is there no more, so nothing ends')
   hasQuorum = true
   await again.payOwed()
   test.equal(elsewhere.authenticate(made.token), undefined)
