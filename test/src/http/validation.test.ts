@@ -51,6 +51,8 @@ t.test('every problem is reported at once, one entry per field', async (test) =>
 t.test('a union says what each form would need, or what is wrong inside the value', async (test) => {
   const port = refused(JSON.stringify({ name: 'a', ip: '::1', port: 'x' })).details.errors?.[0]
   test.match(port, { field: 'port', code: 'TYPE', message: /integer.*or/ })
+  const half = refused(JSON.stringify({ name: 'a', ip: '::1', port: 0.5 })).details.errors?.[0]
+  test.match(half, { field: 'port', code: 'TYPE', message: 'must be integer, or must be one of "", 0' })
   const inside = refused(JSON.stringify({ name: 'a', ip: '::1', port: 1, fallback: { ip: 'nope' } }))
   test.same(fields(inside), { 'fallback.ip': 'FORMAT' })
 })
