@@ -22,6 +22,8 @@ interface Shared<T> {
 
 /** One window opens it, and tells the others that follow what has the same name. */
 function share<T>({ name, open, onTold, hasBeginning = false }: Shared<T>): End {
+  // Locks are for what came over TLS; without them each window would open it, and tell all others what they know.
+  if (!isSecureContext) return open(onTold)
   const windows = new BroadcastChannel(name)
   const end = new AbortController()
   const tell = (told: T) => {
@@ -47,9 +49,7 @@ function share<T>({ name, open, onTold, hasBeginning = false }: Shared<T>): End 
     })
   const inTurn = () => (end.signal.aborted ? undefined : lead())
   if (hasBeginning) windows.postMessage('comes')
-  // Locks are for what came over TLS.
-  if (isSecureContext) navigator.locks.request(name, { signal: end.signal }, inTurn).catch(() => undefined)
-  else void lead()
+  navigator.locks.request(name, { signal: end.signal }, inTurn).catch(() => undefined)
   return () => {
     end.abort()
     windows.close()

@@ -7,7 +7,7 @@ import { isSeen } from '../core/seen.ts'
 import { inPlace } from '../core/shared-streams.ts'
 import { number, t } from '../core/text.ts'
 import { Answered } from '../parts/answered.tsx'
-import { Badge, Button, Card, Empty, PageHead, type Tone, When } from '../parts/basic.tsx'
+import { Badge, Button, Card, Empty, PageHead, Problem, type Tone, When } from '../parts/basic.tsx'
 import { History } from '../parts/chart-card.tsx'
 import { NoServices, useServices } from '../parts/services-table.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -103,6 +103,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const lines = useSignal<readonly LogLine[] | undefined>(undefined)
   const next = useSignal<string | undefined>(undefined)
   const isLive = useSignal(false)
+  const isCrowded = useSignal(false)
   /** Rises with each search: what is live follows what was searched for last. */
   const searches = useSignal(0)
   const problem = useSignal<string | undefined>(undefined)
@@ -137,8 +138,9 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     if (!isSeen.value || node === '') return undefined
     void search()
     if (!isLive.value) return undefined
-    const begin = () =>
-      follow(`/${node}/layer7proxy/logs/stream`, {
+    const begin = () => {
+      isCrowded.value = false
+      return follow(`/${node}/layer7proxy/logs/stream`, {
         query: asked.current,
         onEvent: ({ data }) => {
           const come = (Array.isArray(data) ? data : [data]) as readonly LogLine[]
@@ -150,7 +152,12 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
         // The search says why.
         onRefused: () => (isLive.value = false),
       })
-    return inPlace(begin, () => (problem.value = t('Other windows follow as much as this browser can: close one.')))
+    }
+    const end = inPlace(begin, () => (isCrowded.value = true))
+    return () => {
+      isCrowded.value = false
+      end()
+    }
   }, [isLive.value, isSeen.value, searches.value, frontendId, node])
   const input = (label: string, value: typeof path, hint: string) => (
     <label class="field narrow">
@@ -192,6 +199,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
           {t('Search')}
         </Button>
       </form>
+      <Problem text={isCrowded.value ? t('Other windows follow as much as this browser can: close one.') : undefined} />
       <Answered of={lines.value} problem={problem.value}>
         {(all) =>
           all.length === 0 ? (
