@@ -215,7 +215,7 @@ function bindsOf(
   // HAProxy looks at no certificate where it does not speak TLS.
   const certificates = (isTls ? crts : []).map((path) => certificateName(draft, path))
   for (const path of isTls ? crts : [])
-    if (!/\.\w+$/.test(path)) remark(`if ${path} is a folder, each file in it is a certificate: name all of them`)
+    if (!/\.(?!d$)\w+$/.test(path)) remark(`if ${path} is a folder, each file in it is a certificate: name all of them`)
   const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
   // Linux lets this address take both, and Fulcrum's frontends of it take IPv6 alone.
   if (listen.ip !== '::' || isNewerOnly) return [bind]

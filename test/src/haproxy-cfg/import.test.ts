@@ -483,7 +483,8 @@ t.test('what is not the same any more is told, of the line that it is about', as
   test.match(await told(`${tls}\n maxconn 9`), [/^5 each of the frontends/])
   test.match(await told(`${tls}\n option forwardfor`), [/^5 where TLS is spoken, X-Forwarded-Proto is sent as well/])
   test.match(await told(' bind :443 ssl crt /a/b'), [/^4 if \/a\/b is a folder/])
-  test.match(await told(' bind :443 ssl crt /a/b.d/'), [/^4 if \/a\/b.d\/ is a folder/])
+  for (const folder of ['/a/b.d/', '/a/b.d'])
+    test.match(await told(` bind :443 ssl crt ${folder}`), [new RegExp(`^4 if ${folder} is a folder`)], folder)
   const redirect = ' redirect scheme https code 301 if !{ ssl_fc }'
   test.same(await told(`${tls}\n${redirect}`), [])
   test.match(await told(` bind :8080\n${redirect}`), [/^5 the port in Host is left out/])
