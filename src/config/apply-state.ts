@@ -26,7 +26,7 @@ export function applyState(
 }
 
 /** A machine that was started anew takes it back at once. */
-function secondsLeft(deadline: Deadline | undefined, clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>): number {
+export function secondsLeft(deadline: Deadline | undefined, clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>): number {
   const left_ms = deadline?.bootId === clock.bootId ? deadline.uptime_ms - clock.uptime_ms() : 0
   return Math.max(0, Math.ceil(left_ms / 1000))
 }

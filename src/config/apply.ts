@@ -19,7 +19,7 @@ import { HERE_ALONE, NO_OTHERS, type Reach, Rollout } from './rollout/rollout.ts
 import { requireWaiting, takeBack, type TakenBack, WentBackAlone } from './take-back.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { verifyAll } from './verify-all.ts'
-import { deadlineOf, refuseWaiting, waiting } from './waiting.ts'
+import { deadlineIn, deadlineOf, refuseWaiting, waiting } from './waiting.ts'
 import { configView, frozenView, recordChange, sideOf } from './views.ts'
 import { wentLive } from './went-live.ts'
 import { reasonOf } from '../base/reason.ts'
@@ -104,7 +104,7 @@ export class ApplyEngine {
   get state(): ApplyState {
     const { store, clock } = this.#parts
     const unconfirmed = store.unconfirmed()
-    return applyState(store, clock, this.#begun, unconfirmed && this.deadlineOf(unconfirmed))
+    return applyState(store, clock, this.#begun, unconfirmed && this.#shownDeadline(unconfirmed))
   }
 
   /** What this node alone tells of the state. */
@@ -121,6 +121,17 @@ export class ApplyEngine {
     return deadlineOf(this.#parts.store, this.#parts.nodeId, unconfirmed)
   }
 
+  /** What it has learnt of just now has all of its time. */
+  #shownDeadline(unconfirmed: Unconfirmed): Deadline {
+    return this.deadlineOf(unconfirmed) ?? deadlineIn(unconfirmed.among?.within_s ?? 0, this.#parts.clock)
+  }
+
+  #refuseWaiting(): void {
+    const { store, clock } = this.#parts
+    const unconfirmed = store.unconfirmed()
+    if (unconfirmed !== undefined) refuseWaiting(unconfirmed, this.#shownDeadline(unconfirmed), clock)
+  }
+
   /**
    * An apply that somebody asked for; what came of it is told. `take` chooses the changes when nobody edits, so that
    * what it looked at is what is frozen.
@@ -128,7 +139,7 @@ export class ApplyEngine {
   #called(options: ApplyDetails, caller: Caller, take: () => FreezeEntry['changes']): Promise<Applied> {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
-      refuseWaiting(store.unconfirmed(), this.#parts.clock)
+      this.#refuseWaiting()
       const begun = this.#begin(caller.by, options.comment ?? '', options.applyId)
       const { applyId } = begun
       try {
@@ -147,11 +158,11 @@ export class ApplyEngine {
 
   /** What was looked at before may be another one by now, where other nodes write. */
   #freeze(begun: RevisionHeader, { force }: ApplyOptions, take: () => FreezeEntry['changes']): Promise<RevisionHeader> {
-    const { store, clock, others, nodeId } = this.#parts
+    const { store, others, nodeId } = this.#parts
     const { applyId } = begun
     return store.edit(() => {
       refuseUnderWay(store, others)
-      refuseWaiting(store.unconfirmed(), clock)
+      this.#refuseWaiting()
       const header = { ...begun, revision: store.revision + 1 }
       const asked: Asked | undefined = others && { nodeId, header, atLeast: force ?? 'runtime' }
       return { result: header, entry: { op: 'freeze', applyId, changes: take(), asked } }

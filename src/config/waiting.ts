@@ -1,17 +1,20 @@
 import type { ConfigStore, Deadline, RevisionHeader, Unconfirmed } from '../../storage/config/config-store.ts'
 import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
+import { secondsLeft } from './apply-state.ts'
 
 /** While one apply may still be taken back, nothing is built on it. */
-export function refuseWaiting(unconfirmed: Unconfirmed | undefined, clock: Pick<MachineClock, 'now_ms'>): void {
-  if (unconfirmed === undefined) return
-  const { revision, confirmBy } = unconfirmed
-  const left_s = Math.max(1, Math.ceil((Date.parse(confirmBy) - clock.now_ms()) / 1000))
-  const isOver = Date.parse(confirmBy) <= clock.now_ms()
-  const message = isOver
-    ? `Revision ${revision} was not confirmed until ${confirmBy}, and is being taken back; where too few nodes answer, that waits for them: GET /cluster tells who is missing`
-    : `Revision ${revision} waits for its confirmation until ${confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
-  throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(left_s) } })
+export function refuseWaiting(
+  { revision, confirmBy }: Unconfirmed,
+  deadline: Deadline,
+  clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>,
+): never {
+  const left_s = secondsLeft(deadline, clock)
+  const message =
+    left_s === 0
+      ? `Revision ${revision} was not confirmed until ${confirmBy}, and is being taken back; where too few nodes answer, that waits for them: GET /cluster tells who is missing`
+      : `Revision ${revision} waits for its confirmation until ${confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
+  throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(Math.max(1, left_s)) } })
 }
 
 /** What waits for its confirmation from now on; `nodeId` where other nodes wait as well. */
@@ -26,7 +29,7 @@ export function waiting(
   return { applyId, revision, by, confirmBy, deadline: deadlineIn(within_s, clock), ...among }
 }
 
-const deadlineIn = (within_s: number, clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>): Deadline => ({
+export const deadlineIn = (within_s: number, clock: Pick<MachineClock, 'bootId' | 'uptime_ms'>): Deadline => ({
   bootId: clock.bootId,
   uptime_ms: clock.uptime_ms() + within_s * 1000,
 })

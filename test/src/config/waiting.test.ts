@@ -5,14 +5,26 @@ import { manualClock } from '../../fixtures/manual-clock.ts'
 
 t.test('what waits says until when, and refuses others with the seconds that are left', async (test) => {
   const clock = manualClock()
-  refuseWaiting(undefined, clock)
   const header = { applyId: 'x', revision: 3, by: 'a@b', at: '', comment: '' }
   const unconfirmed = waiting(header, 30, clock)
   test.match(unconfirmed, { revision: 3, by: 'a@b', deadline: { bootId: clock.bootId } })
+  const refused = () =>
+    refuses(test, 'APPLY_IN_PROGRESS', () => refuseWaiting(unconfirmed, unconfirmed.deadline, clock))
   clock.advance(10_500)
-  const error = await refuses(test, 'APPLY_IN_PROGRESS', () => refuseWaiting(unconfirmed, clock))
+  const error = await refused()
   test.match(error.details.headers, { 'Retry-After': '20' })
+  test.match(error.message, /waits for its confirmation/)
   clock.advance(3_600_000)
-  const late = await refuses(test, 'APPLY_IN_PROGRESS', () => refuseWaiting(unconfirmed, clock))
+  const late = await refused()
   test.match(late.details.headers, { 'Retry-After': '1' })
+  test.match(late.message, /was not confirmed until/)
+})
+
+t.test('a clock that was set forward does not end it, as the machine counts by itself', async (test) => {
+  const clock = manualClock()
+  const unconfirmed = waiting({ applyId: 'x', revision: 3, by: 'a@b', at: '', comment: '' }, 30, clock)
+  const ahead = { ...clock, now_ms: () => clock.now_ms() + 3_600_000 }
+  const error = await refuses(test, 'APPLY_IN_PROGRESS', () => refuseWaiting(unconfirmed, unconfirmed.deadline, ahead))
+  test.match(error.message, /waits for its confirmation/)
+  test.match(error.details.headers, { 'Retry-After': '30' })
 })
