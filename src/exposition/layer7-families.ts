@@ -81,7 +81,7 @@ const MAKES: ByKind<readonly Make[]> = {
 
 const UP: ByKind<string> = {
   frontend: 'Whether it takes connections.',
-  backend: 'Whether a server of it takes traffic.',
+  backend: 'Whether a server of it takes traffic; absent of one that has none.',
   server: 'Whether its health check passes; absent while none is made.',
 }
 

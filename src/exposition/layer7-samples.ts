@@ -53,8 +53,9 @@ export class Layer7Samples {
       yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, states)
     }
     noteLacks(lacks, taken, kind)
-    // HAProxy says UP of a backend without any server, and answers 503.
-    const ups = up.find((object) => isUp(taken, object) && Number(lacks[object] !== LACKS_ALL))
+    // HAProxy says UP of a backend without any server: it answers 503, or a redirect, and nobody is down.
+    const hasNone = (object: number) => lacks[object] === LACKS_ALL && isUp(taken, object) === 1
+    const ups = up.find((object) => (hasNone(object) ? undefined : isUp(taken, object)))
     yield* this.#lines(out, families.up, labels, ups)
     let place = 0
     for (const { family, columns } of families.columns) {

@@ -143,13 +143,16 @@ function backendsOf(rows: readonly (readonly [status: string, active: string, ba
   }
 }
 
-t.test('a backend is up while a server of it takes traffic: HAProxy says UP of one that has none', async (test) => {
-  const next = documents()
-  const ups = (...rows: Parameters<typeof backendsOf>[0]) => {
-    const lines = next(backendsOf(rows)).split('\n')
-    return lines.filter((line) => line.startsWith('fulcrum_layer7_backend_up{')).map((line) => line.slice(-1))
-  }
-  test.same(ups(['UP', '2', '0'], ['UP', '0', '1'], ['UP', '0', '0'], ['DOWN', '0', '0']), ['1', '1', '0', '0'])
-  test.same(ups(['UP', '0', '0'], ['UP', '0', '1'], ['UP', '10', '0'], ['UP', '0', '1']), ['0', '1', '1', '1'])
-  test.same(ups(['UP', '', ''], ['UP', '0', '1'], ['UP', '10', '0'], ['', '0', '0']), ['1', '1', '1'], 'not told')
-})
+t.test(
+  'a backend is up while a server of it takes traffic, and neither where it has none, which HAProxy calls UP',
+  async (test) => {
+    const next = documents()
+    const ups = (...rows: Parameters<typeof backendsOf>[0]) => {
+      const lines = next(backendsOf(rows)).split('\n')
+      return lines.filter((line) => line.startsWith('fulcrum_layer7_backend_up{')).map((line) => line.slice(-1))
+    }
+    test.same(ups(['UP', '2', '0'], ['UP', '0', '1'], ['UP', '0', '0'], ['DOWN', '0', '0']), ['1', '1', '0'])
+    test.same(ups(['UP', '0', '0'], ['UP', '0', '1'], ['UP', '10', '0'], ['UP', '0', '1']), ['1', '1', '1'])
+    test.same(ups(['UP', '', ''], ['UP', '0', '1'], ['UP', '10', '0'], ['', '0', '0']), ['1', '1', '1'], 'not told')
+  },
+)
