@@ -36,6 +36,7 @@ const OwnAccount = Type.Object({
     { description: 'Second factor.' },
   ),
   mustEnrol: Type.Boolean({ description: 'Nothing else is granted until a second factor is set up.' }),
+  nodeId: text('Node that answers.'),
   endpoints: Type.Array(Type.String(), {
     description:
       'Ids of the endpoints that you may use, see GET /rbac/endpoints; what belongs to everybody is not among them.',
@@ -180,7 +181,7 @@ export const account = [
     handle: (ctx) => {
       const { groups, roles, endpoints, confined, ...about } = ctx.accounts.own(ctx)
       const lists = { groups: [...groups], roles: [...roles], endpoints: [...endpoints], confined: [...confined] }
-      return { ...about, ...lists }
+      return { ...about, nodeId: ctx.nodeId, ...lists }
     },
   }),
   endpoint({

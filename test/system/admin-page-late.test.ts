@@ -4,29 +4,6 @@ import { daemonFixture, until } from '../fixtures/daemon.ts'
 
 /** What the page does with answers that come late, not now, or not at all. */
 
-t.test('requests are searched for when the node is known', { skip: noBrowser }, async (test) => {
-  const daemon = await daemonFixture(test, ['--demo'])
-  const { page, faults } = await openedPage(test, daemon.port)
-  await logIn(page)
-  await page.waitForSelector('main td:has-text("demo-frontend")')
-  await page.click('.menu a:has-text("Traffic")')
-  await page.waitForSelector('main h1:has-text("Traffic")')
-  let answer = () => {}
-  const held = new Promise<void>((resolve) => (answer = resolve))
-  await page.route('**/overview', async (route) => {
-    await held
-    await route.continue()
-  })
-  await page.reload()
-  await page.waitForSelector('.card:has(h2:has-text("Requests")) .loading')
-  const asked = page.waitForRequest((one) => one.url().includes(`/${daemon.node}/layer7proxy/logs?`))
-  answer()
-  await asked
-  await page.waitForSelector('.card:has(h2:has-text("Requests")) :is(td, .empty)')
-  test.equal(await page.locator('main .problem').count(), 0)
-  test.same(faults, [])
-})
-
 t.test(
   'a field that names an address offers those of the node, and those that move',
   { skip: noBrowser },

@@ -258,16 +258,13 @@ effect(() => {
   hasFollowed = true
 })
 
-const nodeId = signal<string | undefined>(undefined)
-effect(() => {
-  const id = overview.value?.nodeId
-  if (id !== undefined) nodeId.value = id
-})
+/** An address that moves leads to another node: the overview, which is asked for more often, tells of that first. */
+const nodeId = computed(() => overview.value?.nodeId ?? account.value?.nodeId)
 
 /** They come after what the first screen waits for. */
 const mayBegin = signal(false)
 effect(() => {
-  if (nodeId.value !== undefined && underWay.value === 0) mayBegin.value = true
+  if ((overview.value !== undefined || isOverviewHidden.value) && underWay.value === 0) mayBegin.value = true
 })
 
 const objectsOf = ({ frontends, backends, reals }: Layer) => frontends.total + backends.total + reals.total

@@ -34,9 +34,9 @@ export function NodePage() {
       <div class="columns even">
         {may('GET /services') ? <Programs /> : null}
         <div class="stack">
-          {now !== undefined && may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
+          {may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
           {may('GET /jobs') ? <Jobs /> : null}
-          {now !== undefined && may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
+          {may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
           <Settings open={open} />
         </div>
       </div>

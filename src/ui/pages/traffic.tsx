@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { ask, follow, type Query } from '../core/api.ts'
-import { isOverviewHidden, self } from '../core/live.ts'
+import { self } from '../core/live.ts'
 import { may } from '../core/rights.ts'
 import { isSeen } from '../core/seen.ts'
 import { inPlace } from '../core/shared-streams.ts'
@@ -39,9 +39,9 @@ export function TrafficPage() {
       ) : (
         <History key={one.id} layer={one.layer} kind="frontends" id={one.id} name={one.name} />
       )}
-      {isOverviewHidden.value || !may('GET /{applianceId}/layer7proxy/logs') ? null : (
+      {may('GET /{applianceId}/layer7proxy/logs') ? (
         <Requests frontendId={one?.layer === 'layer7' ? one.id : undefined} />
-      )}
+      ) : null}
     </>
   )
 }
@@ -134,8 +134,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
     }
   }
   useEffect(() => {
-    // On which node, is known with the overview.
-    if (!isSeen.value || node === '') return undefined
+    if (!isSeen.value) return undefined
     void search()
     if (!isLive.value) return undefined
     const begin = () => {

@@ -38,7 +38,7 @@ async function fixture(test: Test) {
 }
 
 t.test('who you are, without any role', async (test) => {
-  const { person } = await fixture(test)
+  const { person, node } = await fixture(test)
   const jane = await person('jane@localhost')
   test.match((await jane.call('GET', '/localUsers/me')).json.data, {
     id: jane.id,
@@ -48,6 +48,7 @@ t.test('who you are, without any role', async (test) => {
     roles: [],
     secondFactor: { enabled: false, since: null, recoveryCodesLeft: 0 },
     mustEnrol: false,
+    nodeId: node,
   })
 })
 
