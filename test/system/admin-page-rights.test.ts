@@ -142,7 +142,7 @@ t.test('roles for one task begin where it is done', { skip: noBrowser }, async (
     await page.waitForSelector('.loading', { state: 'detached' })
     test.same(await page.locator('.menu li').allInnerTexts(), menu, name)
     if (name === 'Backup') {
-      test.same(await page.locator('main button').allInnerTexts(), ['Back up', 'Restore a backup'])
+      test.same(await page.locator('main .card-actions button').allInnerTexts(), ['Upload a file', 'Back up'])
       const download = page.waitForEvent('download')
       await page.click('main button:has-text("Back up")')
       test.match((await download).suggestedFilename(), /^fulcrum-.*\.json$/)

@@ -1,14 +1,14 @@
 import { useRead } from '../core/records.ts'
 import { useSignal } from '@preact/signals'
-import { ask, read } from '../core/api.ts'
+import { ask } from '../core/api.ts'
 import { isOverviewHidden, overview, type Overview, self } from '../core/live.ts'
 import { may, type Right } from '../core/rights.ts'
 import { ago, bytes, t } from '../core/text.ts'
 import { Answered, Rows } from '../parts/answered.tsx'
 import { Badge, Button, Card, Empty, Loading, PageHead, Tile, type Tone } from '../parts/basic.tsx'
+import { BackupsCard } from '../parts/backups.tsx'
 import { OwnTroubles } from '../parts/cluster-troubles.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
-import { saveFile } from '../core/save-file.ts'
 import { attempt } from '../parts/toast.tsx'
 
 type Asked = { readonly id: string; readonly begin?: Readonly<Record<string, unknown>> }
@@ -22,9 +22,6 @@ export function NodePage() {
   return (
     <>
       <PageHead title={t('Node')} hint={now?.nodes.find(({ isSelf }) => isSelf)?.name ?? ''}>
-        <Button icon="save" needs="GET /backup" onClick={() => void attempt(saveBackup)}>
-          {t('Back up')}
-        </Button>
         <Button kind="danger" needs="PUT /{applianceId}/system/reboot" onClick={() => open('power.reboot')}>
           {t('Reboot')}
         </Button>
@@ -37,6 +34,7 @@ export function NodePage() {
           {may('GET /{applianceId}/interfaces') ? <Interfaces open={open} /> : null}
           {may('GET /jobs') ? <Jobs /> : null}
           {may('GET /{applianceId}/system/update/status') ? <Updates open={open} /> : null}
+          {may('GET /backup', 'GET /backup/list', 'POST /backup/upload') ? <BackupsCard /> : null}
           <Settings open={open} />
         </div>
       </div>
@@ -71,15 +69,6 @@ const Figures = ({ now }: { readonly now: Overview }) => (
     />
   </div>
 )
-
-/** The file as the API answers it, private keys included. */
-async function saveBackup(): Promise<string> {
-  const backup = await read<unknown>('/backup')
-  const url = URL.createObjectURL(new Blob([JSON.stringify(backup)], { type: 'application/json' }))
-  saveFile(`fulcrum-${new Date().toISOString().slice(0, 10)}.json`, url)
-  URL.revokeObjectURL(url)
-  return t('Saved. The file holds private keys: keep it where nobody else reads it.')
-}
 
 interface Opening {
   readonly open: (id: string, begin?: Asked['begin']) => void
@@ -237,7 +226,6 @@ const SETTINGS: readonly (readonly [string, string, Right])[] = [
   ['SNMP', 'snmp.update', 'PUT /snmp'],
   ['Address of this page', 'userInterface.update', 'PUT /{applianceId}/system/userinterface'],
   ['Syslog', 'syslogServer.update', 'PUT /layer7proxy/syslog'],
-  ['Restore a backup', 'backups.restore', 'POST /backup/restore'],
   ['Snapshot', 'lvmSnapshots.create', 'POST /{applianceId}/lvmsnapshots'],
   ['Shut down', 'power.halt', 'PUT /{applianceId}/system/halt'],
 ]

@@ -35,7 +35,7 @@ export const PAGES: readonly PageInfo[] = [
   { page: 'changes', title: 'Changes', icon: 'changes', needs: ['GET /revisions', 'GET /audit'] },
   { page: 'alerts', title: 'Alerts', icon: 'alerts', needs: ['GET /alerts'] },
   { page: 'cluster', title: 'Cluster', icon: 'cluster', needs: ['GET /cluster'] },
-  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services', 'GET /backup'] },
+  { page: 'node', title: 'Node', icon: 'node', needs: ['GET /services', 'GET /backup', 'GET /backup/list'] },
   { page: 'operations', title: 'Operations', icon: 'operations', needs: [] },
 ]
 

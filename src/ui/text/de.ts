@@ -1,4 +1,5 @@
 import { germanOfAlerts } from './de-alerts.ts'
+import { germanOfBackups } from './de-backups.ts'
 import { germanOfClusters } from './de-cluster.ts'
 import { germanOfEvents } from './de-events.ts'
 import { germanOfQuestions } from './de-questions.ts'
@@ -26,7 +27,6 @@ export const german: Readonly<Record<string, string>> = {
   Ask: 'Abfragen',
   'Audit log': 'Protokoll',
   Back: 'Zurück',
-  'Back up': 'Sichern',
   Backend: 'Backend',
   'Backend {name}': 'Backend {name}',
   Backends: 'Backends',
@@ -180,7 +180,6 @@ export const german: Readonly<Record<string, string>> = {
   'Requests per second': 'Anfragen pro Sekunde',
   'Response time, ms': 'Antwortzeit, ms',
   Restart: 'Neu starten',
-  'Restore a backup': 'Sicherung einspielen',
   Resume: 'Fortsetzen',
   Revision: 'Revision',
   'Revision {revision}': 'Revision {revision}',
@@ -193,8 +192,6 @@ export const german: Readonly<Record<string, string>> = {
   Route: 'Route',
   SNMP: 'SNMP',
   Save: 'Speichern',
-  'Saved. The file holds private keys: keep it where nobody else reads it.':
-    'Gesichert. Die Datei enthält private Schlüssel: Bewahren Sie sie auf, wo sie niemand sonst liest.',
   'Say first which one is meant.': 'Zuerst ist zu sagen, was gemeint ist.',
   'Scan it with an app for one-time codes, or type this:': 'Mit einer App für Einmal-Codes lesen oder dies eintippen:',
   Search: 'Suchen',
@@ -365,6 +362,7 @@ export const german: Readonly<Record<string, string>> = {
     'Der Identitätsanbieter hat nicht für Sie gebürgt, oder die Anmeldung hat länger als zehn Minuten gedauert oder wurde schon benutzt. Versuchen Sie es noch einmal; bleibt es dabei, sagt das Protokoll dieses Knotens, warum.',
   'Lines of haproxy.cfg': 'Zeilen der haproxy.cfg',
   ...germanOfAlerts,
+  ...germanOfBackups,
   ...germanOfClusters,
   ...germanOfEvents,
   ...germanOfQuestions,

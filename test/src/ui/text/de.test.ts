@@ -1,7 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { BACKUP_SECTIONS } from '../../../../src/backup-file/sections.ts'
 import { german } from '../../../../src/ui/text/de.ts'
+import { germanOfSections } from '../../../../src/ui/text/de-backups.ts'
 import { germanOfEvents } from '../../../../src/ui/text/de-events.ts'
 
 const root = fileURLToPath(new URL('../../../../src/ui/', import.meta.url))
@@ -9,7 +11,7 @@ const sources = globSync('**/*.{ts,tsx}', { cwd: root }).filter((file) => !file.
 const code = sources.map((file) => readFileSync(`${root}${file}`, 'utf8')).join('\n')
 const said = new Set([...code.matchAll(/(?<![\w.])t\(\s*'([^']+)'/g)].map(([, text = '']) => text))
 /** States that answers have, and no source of the page names. */
-const FROM_THE_API = ['offline', ...Object.keys(germanOfEvents)]
+const FROM_THE_API = ['offline', ...[germanOfEvents, germanOfSections].flatMap(Object.keys)]
 const places = (text: string) => [...text.matchAll(/\{(\w+)/g)].map(([, name = '']) => name).toSorted()
 
 t.test('German has every text of the page', async (test) => {
@@ -35,6 +37,11 @@ t.test('German has each state of an event that a source of the daemon names', as
     [...states].filter((text) => !Object.hasOwn(german, text)),
     [],
   )
+})
+
+t.test('German has each section of a backup that can be restored by itself', async (test) => {
+  const names = BACKUP_SECTIONS.filter(({ partRestore }) => partRestore).map(({ nameFull }) => nameFull)
+  test.same(Object.keys(germanOfSections).toSorted(), names.toSorted())
 })
 
 t.test('German says nothing that the page does not', async (test) => {
