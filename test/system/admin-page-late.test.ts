@@ -31,6 +31,24 @@ t.test(
   },
 )
 
+t.test('what was refused for now is read again while it is shown', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  const { page, faults } = await openedPage(test, daemon.port)
+  await logIn(page)
+  await page.waitForSelector('.menu')
+  const refusal = { status: 'error', code: 'BUSY', message: 'too much to do', data: null }
+  // A list, and an answer that is none.
+  for (const [place, path] of Object.entries({ certificates: '/certificates/certs', node: '/backup/list' })) {
+    const paths = (url: URL) => url.pathname.endsWith(path)
+    await page.route(paths, (route) => route.fulfill({ status: 503, json: refusal }))
+    await page.evaluate(`location.hash = '#/${place}'`)
+    await page.waitForSelector('main .problem:has-text("too much to do")')
+    await page.unroute(paths)
+    await page.waitForSelector('main .problem', { state: 'detached' })
+  }
+  test.same(faults, [])
+})
+
 t.test('what was listed stays while a daemon has too much to do', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ask, changes, PAGE, type Query, read, readAll, Refused, underWay } from './api.ts'
 import { self } from './live.ts'
 import { movesOf } from './moves.ts'
+import { isSeen } from './seen.ts'
 import { whenForgotten } from './session.ts'
 
 /** Lists of the API, kept while somebody shows them and read again after each change. */
@@ -29,6 +30,8 @@ interface Kept {
   told: number
   users: number
   stop: (() => void) | undefined
+  /** The next reading of what was refused for now. */
+  again: ReturnType<typeof setTimeout> | undefined
 }
 
 const kept = new Map<string, Kept>()
@@ -38,6 +41,16 @@ const FIRST = 100
 
 /** Not for who asks, or not there. A daemon with too much to do refuses as well, for now. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404])
+const FOR_NOW: ReadonlySet<number> = new Set([429, 503])
+const AGAIN_MS = 5_000
+
+/** Asks again for what a daemon with too much to do has refused; who comes back to the page reads everything anyway. */
+const soonAgain = (error: unknown, look: () => void): ReturnType<typeof setTimeout> | undefined =>
+  error instanceof Refused && FOR_NOW.has(error.status)
+    ? setTimeout(() => {
+        if (isSeen.peek()) look()
+      }, AGAIN_MS)
+    : undefined
 
 /** Some lists stand in an object, under a name. */
 const listIn = (data: unknown): readonly unknown[] =>
@@ -53,6 +66,7 @@ async function whenDrawn(): Promise<void> {
 async function load(path: string, one: Kept): Promise<void> {
   const { listed } = one
   const own = (one.asked += 1)
+  clearTimeout(one.again)
   /** Answers may overtake each other. */
   function tell(now: Listed<unknown>): void {
     if (own < one.told) return
@@ -77,6 +91,9 @@ async function load(path: string, one: Kept): Promise<void> {
     if (error instanceof Refused && HIDDEN.has(error.status))
       tell({ records: undefined, first: undefined, problem, isHidden: true })
     else tell({ records: listed.value.records, first: listed.value.first, problem })
+    // Whatever was asked for since does it itself; what nobody shows any more may wait.
+    if (own !== one.asked || one.stop === undefined) return
+    one.again = soonAgain(error, () => void load(path, one))
   }
 }
 
@@ -89,6 +106,7 @@ function keptOf(path: string): Kept {
     told: 0,
     users: 0,
     stop: undefined,
+    again: undefined,
   }
   kept.set(path, made)
   return made
@@ -101,11 +119,14 @@ function begin(path: string, one: Kept): void {
   })
 }
 
+function end(one: Kept): void {
+  one.stop?.()
+  one.stop = undefined
+  clearTimeout(one.again)
+}
+
 whenForgotten(() => {
-  for (const one of kept.values()) {
-    one.stop?.()
-    one.stop = undefined
-  }
+  for (const one of kept.values()) end(one)
   kept.clear()
 })
 
@@ -121,9 +142,7 @@ export function useRecords<T = RecordLike>(path: string): Listed<T> {
     begin(path, one)
     return () => {
       one.users -= 1
-      if (one.users > 0) return
-      one.stop?.()
-      one.stop = undefined
+      if (one.users === 0) end(one)
     }
   }, [path])
   return one.listed.value as Listed<T>
@@ -149,8 +168,10 @@ export function useRead<T>(
 ): { readonly data: T | undefined; readonly problem: string | undefined } {
   const data = useSignal<T | undefined>(undefined)
   const problem = useSignal<string | undefined>(undefined)
+  const tries = useSignal(0)
   useEffect(() => {
     let isOver = false
+    let again: ReturnType<typeof setTimeout> | undefined
     read<T>(path, query).then(
       (come) => {
         if (isOver) return
@@ -158,13 +179,16 @@ export function useRead<T>(
         problem.value = undefined
       },
       (error: Error) => {
-        if (!isOver) problem.value = error.message
+        if (isOver) return
+        problem.value = error.message
+        again = soonAgain(error, () => (tries.value += 1))
       },
     )
     return () => {
       isOver = true
+      clearTimeout(again)
     }
-  }, [path, JSON.stringify(query), changes.value + movesOf(path)])
+  }, [path, JSON.stringify(query), changes.value + movesOf(path), tries.value])
   return { data: data.value, problem: problem.value }
 }
 
