@@ -1,4 +1,4 @@
-import { GAPS_MAX } from '../limits.ts'
+import { GAPS_MAX, RING_SERVED_S } from '../limits.ts'
 import { ceilTo, floorTo, keyFirst, keySecond, makeKey, writeKey } from './layout.ts'
 import type { SealedRows } from './sealed-rows.ts'
 import type { Tier } from './tiers.ts'
@@ -37,6 +37,20 @@ export function withGap(gaps: readonly Gap[], gap: Gap): readonly Gap[] {
   const shortest = Math.min(...all.map(length_s))
   const first = all.findIndex((one) => length_s(one) === shortest)
   return all.filter((_, index) => index !== first)
+}
+
+/** With those that the crash tail alone knows of: LMDB refused when they were passed over. */
+export function gapsOfTail(
+  gaps: readonly Gap[],
+  records: readonly { readonly to_s: number }[],
+  stored_s: number,
+): readonly Gap[] {
+  let all = gaps
+  for (const [index, { to_s }] of records.entries()) {
+    const from_s = records[index - 1]?.to_s ?? to_s
+    if (from_s >= stored_s && to_s - from_s >= RING_SERVED_S) all = withGap(all, { from_s, to_s })
+  }
+  return all
 }
 
 /** What is left of them when time is `to_s` again. */

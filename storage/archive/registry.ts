@@ -120,12 +120,16 @@ export class ObjectRegistry {
     this.#active = undefined
   }
 
-  /** Time is `to_s` again. One that has gone since then was there: its open chunk of `open_s` is written anew. */
-  stepBack(to_s: number, open_s: number): void {
+  /** Time will be `to_s` again. One that has gone since then was there: its open chunk of `open_s` is written anew. */
+  placeAgain(to_s: number, open_s: number): void {
     for (const object of this.objects) {
       if (object.slot < 0 && object.seen_s > to_s - open_s) this.ensure(object.kind, object.name, object.backend, to_s)
-      object.seen_s = Math.min(object.seen_s, to_s)
     }
+  }
+
+  /** Time is `to_s` again. */
+  stepBack(to_s: number): void {
+    for (const object of this.objects) object.seen_s = Math.min(object.seen_s, to_s)
     // What is after the step was thrown away, so chunks of who was gone for long before it are open again.
     this.#activeSince_s = 0
     this.#active = undefined

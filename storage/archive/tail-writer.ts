@@ -109,7 +109,7 @@ export function restoreRows(
   const byBlock = groupByBlock(objects.filter(({ slot }) => slot >= 0))
   const values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
   const first_s = Math.max(from_s, to_s - RING_ROWS)
-  for (let second = from_s; second < to_s; second++) ring.beginSecond(second)
+  for (let second = first_s; second < to_s; second++) ring.beginSecond(second)
   for (const record of records) {
     if (record.to_s <= first_s) continue
     for (const { kind, second, block, bytes } of record.parts()) {

@@ -13,12 +13,12 @@ import type { ArchiveObject, ObjectKind } from './catalog.ts'
 import { type ChunkSource, ChunkWriter } from './chunk-writer.ts'
 import { type ArchiveDatabases, chunkLookup, META_PROGRESS, openArchiveDatabases } from './databases.ts'
 import { newTailPlace, writeTailPlace } from './databases.ts'
-import { type Gap, keptFrom, readGaps, withGap, writeGaps } from './gaps.ts'
+import { type Gap, gapsOfTail, keptFrom, readGaps, withGap, writeGaps } from './gaps.ts'
 import { makeKey } from './layout.ts'
 import { adoptTiers } from './adopt-tiers.ts'
 import { recover } from './recover.ts'
 import { ObjectRegistry } from './registry.ts'
-import { rewindRing } from './rewind-ring.ts'
+import { rewindRing, rowsBetween } from './rewind-ring.ts'
 import { RingWriter } from './ring.ts'
 import { readTail, removeTail, TailFile, type TailPlace } from './tail-file.ts'
 import { type Baseline, restoreRows, TailWriter } from './tail-writer.ts'
@@ -33,6 +33,7 @@ import { forgetFrom, RELIEF_BYTES, relieve, trimKeys, trimTier } from './trim.ts
 export class ArchiveWriter {
   readonly ring: RingWriter
   readonly databases: ArchiveDatabases
+  readonly #directory: string
   readonly #room: FileRoom
   readonly registry: ObjectRegistry
   #held: string | undefined
@@ -60,6 +61,7 @@ export class ArchiveWriter {
    */
   constructor(directory: string, now_s: number, tiers: readonly Tier[] = TIERS) {
     const opened = openArchiveDatabases(directory)
+    this.#directory = directory
     this.ring = new RingWriter()
     this.#room = new FileRoom(directory, () => usedBytes(opened.environment))
     const found = recover(opened, now_s, this.#room)
@@ -68,7 +70,7 @@ export class ArchiveWriter {
     this.#storedBefore_s = found.stored_s
     this.#sampled_s = found.sampled_s
     this.#needed_s = found.ringOldest_s
-    this.#gaps = readGaps(opened.meta)
+    this.#gaps = gapsOfTail(readGaps(opened.meta), found.tail.records, found.stored_s)
     this.#tailPlace = found.place
     this.#tailFile = new TailFile(directory, found.place, found.tail.next)
     removeTail(directory, 1 - found.place.pair)
@@ -79,7 +81,8 @@ export class ArchiveWriter {
       if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
     }
     restoreRows(found.tail.records, this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
-    this.databases = adoptTiers(opened, tiers, this.registry.objects, this.ring, found.stored_s, this.#room)
+    const ring = this.#lacksRows(found.stored_s, opened.table) ? this.#ringFromTail(found.stored_s) : this.ring
+    this.databases = adoptTiers(opened, tiers, this.registry.objects, ring, found.stored_s, this.#room)
     this.#reader = this.#readerOf(this.ring)
     this.#publishFloors()
     this.ring.publish(found.hwm_s, found.stored_s)
@@ -137,9 +140,14 @@ export class ArchiveWriter {
 
   #keep(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     const { ring } = this
-    if (this.#lacksRows(this.#hwm_s)) this.#giveUpRows(to_s)
+    if (ring.oldest() > this.#hwm_s) {
+      // The disk refused for so long that these rows are lost. What was committed before them is in the crash tail.
+      this.#appendGap(ring.oldest())
+      ring.forgetBefore(ring.oldest())
+    }
     if (to_s - this.#hwm_s >= RING_SERVED_S && ring.written() <= this.#hwm_s) {
-      this.#passGap(to_s)
+      this.#appendGap(to_s)
+      this.#storeAll()
       ring.reset(to_s)
       this.#needed_s = to_s
     }
@@ -196,56 +204,49 @@ export class ArchiveWriter {
   }
 
   /** Whether the ring has moved past rows that chunks need which are open at this second. */
-  #lacksRows(at_s: number): boolean {
-    return this.ring.oldest() > Math.max(this.#needed_s, at_s - span_s(this.#base) + 1)
+  #lacksRows(at_s: number, table = this.databases.table): boolean {
+    return this.ring.oldest() > Math.max(this.#needed_s, at_s - span_s(tierAt(0, table)) + 1)
   }
 
   /** Whatever is in the crash tail alone. Of what the ring has lost meanwhile, it has the rows. */
   #storeAll(): void {
     while (this.#stored_s < this.#hwm_s) {
-      if (!this.#lacksRows(this.#stored_s)) return this.#store(this.#hwm_s)
-      const until = Math.min(this.#hwm_s, this.#stored_s + span_s(this.#base))
-      this.#store(until, this.#ringFromTail(until))
+      const gap = this.#gaps.find(({ from_s }) => from_s >= this.#stored_s)
+      const end_s = gap?.from_s ?? this.#hwm_s
+      const isLost = this.#lacksRows(this.#stored_s)
+      const until = isLost ? Math.min(end_s, this.#stored_s + span_s(this.#base)) : end_s
+      const ring = isLost ? this.#ringFromTail(until) : this.ring
+      // A gap may be years: it is passed over in one transaction.
+      this.#store(until === gap?.from_s ? gap.to_s : until, ring, until)
     }
-  }
-
-  /**
-   * The disk refused for so long that rows which open chunks need are no longer in the ring. What was committed of them
-   * is in the crash tail; what was not, is lost.
-   */
-  #giveUpRows(to_s: number): void {
-    // Reading the tail is dear, and on a full disk it would be in vain, each second.
-    this.#ensureRoom()
-    this.#storeAll()
-    const until = Math.min(to_s, Math.max(this.ring.oldest(), this.#hwm_s + span_s(this.#base)))
-    this.#passGap(until, this.#ringFromTail(this.#hwm_s))
-    // A tier must not know less of a second than the next finer one.
-    this.ring.forgetBefore(until)
-    this.#needed_s = this.ring.oldest()
   }
 
   /** Rows of the seconds before `to_s`, as many as open chunks can need. */
   #ringFromTail(to_s: number): RingWriter {
-    const ring = new RingWriter()
+    const ring = this.#emptyRing()
     const from_s = this.#stored_s - TAIL_KEPT_S
-    for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
     ring.reset(from_s)
-    const { records } = readTail(this.databases.directory, this.#tailPlace)
+    const { records } = readTail(this.#directory, this.#tailPlace)
     restoreRows(records, ring, from_s, to_s, this.registry.objects)
     return ring
   }
 
-  /** Of the seconds up to `to_s` nothing is known. Longer than a chunk, they are passed over in one transaction. */
-  #passGap(to_s: number, ring = this.ring): void {
-    this.#storeAll()
-    const rowsTo_s = this.#hwm_s
-    this.#append(to_s, rowsTo_s, false)
-    if (to_s - rowsTo_s >= RING_SERVED_S) this.#gaps = withGap(this.#gaps, { from_s: rowsTo_s, to_s })
-    this.#store(to_s, ring, rowsTo_s)
+  /** Of the seconds up to `to_s` nothing is known. */
+  #appendGap(to_s: number): void {
+    const from_s = this.#hwm_s
+    this.#append(to_s, from_s, false)
+    if (to_s - from_s >= RING_SERVED_S) this.#gaps = withGap(this.#gaps, { from_s, to_s })
+  }
+
+  /** With the same places, and not shared. */
+  #emptyRing(): RingWriter {
+    const ring = new RingWriter()
+    for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
+    return ring
   }
 
   /** One transaction with the chunks that are due up to `to_s`. Of its seconds those before `rowsTo_s` have rows. */
-  #store(to_s: number, ring = this.ring, rowsTo_s = to_s): void {
+  #store(to_s: number, ring: RingWriter, rowsTo_s: number): void {
     const from_s = this.#stored_s
     const objects = this.registry.active()
     const reader = ring === this.ring ? this.#reader : this.#readerOf(ring)
@@ -321,19 +322,24 @@ export class ArchiveWriter {
     const from_s = to_s - TAIL_KEPT_S
     this.#ensureRoom()
     this.#storeAll()
-    this.registry.stepBack(to_s, TAIL_KEPT_S)
+    this.registry.placeAgain(to_s, TAIL_KEPT_S)
     if (this.registry.hasUnsaved) this.#saveObjects()
-    rewindRing(this.ring, this.registry.objects, this.#reader, this.#stored_s, from_s, to_s)
+    const rows = rowsBetween(this.registry.objects, this.#reader, this.#stored_s, from_s, to_s)
     const place = newTailPlace(this.databases)
-    const file = this.#beginTail(place, from_s, to_s)
+    // The ring itself goes on as it is when LMDB refuses.
+    const ring = this.#emptyRing()
+    rewindRing(ring, rows, from_s, to_s)
+    const file = this.#beginTail(place, ring, from_s, to_s)
     this.#gaps = this.databases.environment.transactionSync(() => {
       const left = forgetFrom(this.databases, this.#hwm_s, this.#gaps, to_s)
       this.databases.meta.putSync(META_PROGRESS, makeKey(to_s, 0))
       writeTailPlace(this.databases, place)
       return left
     })
+    this.registry.stepBack(to_s)
+    rewindRing(this.ring, rows, from_s, to_s)
     this.#tailFile.close()
-    removeTail(this.databases.directory, this.#tailPlace.pair)
+    removeTail(this.#directory, this.#tailPlace.pair)
     this.#tailFile = file
     this.#tailPlace = place
     this.#hwm_s = to_s
@@ -345,15 +351,15 @@ export class ArchiveWriter {
     this.ring.publish(to_s, to_s)
   }
 
-  /** A crash tail with the rows [from, to) of the ring. */
-  #beginTail(place: TailPlace, from_s: number, to_s: number): TailFile {
-    removeTail(this.databases.directory, place.pair)
-    const file = new TailFile(this.databases.directory, place)
+  /** A crash tail with the rows [from, to) of a ring. */
+  #beginTail(place: TailPlace, ring: RingWriter, from_s: number, to_s: number): TailFile {
+    removeTail(this.#directory, place.pair)
+    const file = new TailFile(this.#directory, place)
     try {
       for (let at = from_s; at < to_s; at += SECONDS_PER_COMMIT) {
         const until = Math.min(to_s, at + SECONDS_PER_COMMIT)
         const seconds = { from_s: at, to_s: until, rowsTo_s: until, sampled_s: 0 }
-        this.#tail.append(file, this.ring, this.registry.objects, seconds, 0)
+        this.#tail.append(file, ring, this.registry.objects, seconds, 0)
       }
       return file
     } catch (error) {

@@ -1,8 +1,10 @@
 import type { Points } from '../../storage/archive/consolidate.ts'
 import { ceilTo, coverageStart, floorTo } from '../../storage/archive/layout.ts'
 import { ArchiveReader } from '../../storage/archive/reader.ts'
-import { CORE_COUNT, METRIC_COUNT, TIERS, tierAt } from '../../storage/archive/tiers.ts'
+import { RingReader } from '../../storage/archive/ring.ts'
+import { CORE_COUNT, METRIC_COUNT, span_s, type Tier, TIERS, tierAt } from '../../storage/archive/tiers.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
+import { RING_ROWS } from '../../storage/limits.ts'
 import { ReferenceModel, seededRandom } from '../storage/archive/reference-model.ts'
 import { compareParts, compareTiers, compareWithModel, insistSame, readTier, type Window } from './store-comparison.ts'
 
@@ -10,6 +12,16 @@ const NAMES = ['frontend', 'backend', 'steady', 'idle', 'comes', 'goes', 'rare']
 /** The longest way back that the archive's clock is set; the seconds behind it are then written again. */
 const BACK_S_MAX = 4_000
 const SNAPSHOTS_MAX = 60
+/** The longest time for which a disk refuses: longer than the ring lasts. */
+const REFUSED_S_MAX = 400
+/** Tables of tiers that a restart may bring: the same steps, other chunks, and one that keeps less. */
+const TABLES: readonly (readonly Tier[])[] = [
+  TIERS,
+  TIERS.map((tier) => ({ ...tier, points: tier.points / 2 })),
+  TIERS.map((tier, index) => (index === 1 ? { ...tier, rows: tier.rows / 2, points: 24 } : tier)),
+]
+
+class RefusedError extends Error {}
 
 interface Snapshot extends Window {
   readonly points: Points
@@ -27,15 +39,37 @@ export class ArchiveRun {
   readonly #covered: number[] = TIERS.map(() => 0)
   #snapshots: Snapshot[] = []
   #writer: ArchiveWriter
+  /** Seconds before this one have passed, also those that no commit has kept yet. */
+  #now_s: number
+  /** Before these seconds LMDB refuses so many of all transactions, and the disk takes nothing at all. */
+  #refused = { until_s: 0, share: 1 }
+  #heldUntil_s = 0
   /** Columns compared so far. */
   compared = 0
-  readonly events = { seconds: 0, gaps: 0, restarts: 0, stepsBack: 0, wrongClocks: 0 }
+  readonly events = noEvents()
 
   constructor(directory: string, seed: number) {
     this.#directory = directory
     this.#random = seededRandom(seed)
     this.#start_s = 1_700_000_000 + this.#whole(7_200)
-    this.#writer = new ArchiveWriter(directory, this.#start_s)
+    this.#writer = this.#opened(this.#start_s, TIERS)
+    this.#now_s = this.#writer.hwm_s
+  }
+
+  /** Its transactions fail while LMDB refuses: before they change anything, or once they have. */
+  #opened(now_s: number, tiers: readonly Tier[]): ArchiveWriter {
+    const writer = new ArchiveWriter(this.#directory, now_s, tiers)
+    const { environment } = writer.databases
+    const works = environment.transactionSync.bind(environment)
+    environment.transactionSync = (work) => {
+      if (this.#now_s >= this.#refused.until_s || this.#random() >= this.#refused.share) return works(work)
+      if (this.#random() < 0.5) throw new RefusedError()
+      return works(() => {
+        work()
+        throw new RefusedError()
+      })
+    }
+    return writer
   }
 
   #whole(below: number): number {
@@ -67,35 +101,89 @@ export class ArchiveRun {
 
   /** One commit, of mostly one second. */
   #tick(): void {
-    const first = this.#writer.hwm_s
+    const first = this.#now_s
     const n = this.#random() < 0.97 ? 1 : 2 + this.#whole(8)
     for (let second = first; second < first + n; second += 1) this.#writeSecond(second)
-    this.#writer.commit(first + n, true, undefined)
+    this.#commit(first + n, true)
     this.events.seconds += n
   }
 
   #gap(): void {
     const kind = this.#random()
     const length = 1 + this.#whole(kind < 0.7 ? 20 : kind < 0.95 ? 700 : 9_000)
-    this.#writer.commit(this.#writer.hwm_s + length, false, undefined)
+    this.#commit(this.#now_s + length, false)
     this.events.gaps += 1
   }
 
+  /** What the ring has lost before a disk took it again is unknown from then on, and nothing else is. */
+  #commit(to_s: number, sampled: boolean): void {
+    const { hwm_s, ring } = this.#writer
+    const oldest_s = ring.oldest()
+    this.#now_s = to_s
+    this.#attempt(() => this.#writer.commit(to_s, sampled, undefined))
+    if (this.#writer.hwm_s > hwm_s) this.#forget(hwm_s, oldest_s)
+  }
+
+  /** Whether it was done. A disk that refuses is the one reason for which it may not be. */
+  #attempt(work: () => void): boolean {
+    const isHeld = this.#now_s < this.#heldUntil_s
+    this.#writer.hold(isHeld ? 'held' : undefined)
+    try {
+      work()
+      return true
+    } catch (error) {
+      if (!(error instanceof RefusedError) && !isHeld) throw error
+      this.events.refused += 1
+      return false
+    }
+  }
+
+  #forget(from: number, to: number): void {
+    if (from >= to) return
+    this.#model.forget(from, to)
+    this.#snapshots = this.#snapshots.filter((snapshot) => snapshot.to <= from)
+  }
+
+  /** From now on LMDB refuses, all of the time or mostly, or the disk does, or both for times of their own. */
+  #refuse(): void {
+    const kind = this.#random()
+    const until_s = () => this.#now_s + 1 + this.#whole(REFUSED_S_MAX)
+    if (kind < 0.7) this.#refused = { until_s: until_s(), share: this.#random() < 0.6 ? 1 : 0.5 }
+    if (kind >= 0.5) this.#heldUntil_s = until_s()
+    this.events.refusals += 1
+  }
+
+  #endFaults(): void {
+    this.#refused.until_s = 0
+    this.#heldUntil_s = 0
+  }
+
   /** Nothing but what is on disk carries on. */
-  async #restart(): Promise<void> {
+  async #restart(tiers: readonly Tier[] = this.#writer.databases.table): Promise<void> {
     const { hwm_s } = this.#writer
     await this.#writer.close()
-    this.#writer = new ArchiveWriter(this.#directory, hwm_s)
+    this.#writer = this.#opened(this.#now_s, tiers)
     if (this.#writer.hwm_s !== hwm_s) throw new Error(`restarted at ${this.#writer.hwm_s} instead of ${hwm_s}`)
+    this.#forget(hwm_s, this.#now_s)
+    if (hwm_s < this.#now_s) this.#commit(this.#now_s, false)
     this.events.restarts += 1
   }
 
+  /** The disk works at the start itself. */
+  async #otherTiers(): Promise<void> {
+    this.#endFaults()
+    await this.#restart(TABLES[this.#whole(TABLES.length)])
+    this.events.otherTiers += 1
+  }
+
   #stepBack(): void {
-    const back = this.#writer.hwm_s - 61 - this.#whole(BACK_S_MAX)
+    const back = this.#now_s - 61 - this.#whole(BACK_S_MAX)
     this.#noteCoverage()
     // Once the finest tier has lost its beginning, the coarser ones cannot be made again from there on.
-    if (back <= this.#start_s || (this.#covered[0] ?? 0) > this.#start_s) return
-    this.#writer.stepBack(back)
+    if (back <= this.#start_s || back > this.#writer.hwm_s || (this.#covered[0] ?? 0) > this.#start_s) return
+    if (!this.#attempt(() => this.#writer.stepBack(back))) return
+    this.#now_s = back
+    this.#endFaults()
     this.#model.forgetFrom(back)
     this.#snapshots = this.#snapshots.filter(({ to }) => to <= back)
     this.#away.clear()
@@ -104,23 +192,36 @@ export class ArchiveRun {
 
   /** The clock is set ahead, runs so for a while, and is set right: what was there before still is, in every tier. */
   async #wrongClock(): Promise<void> {
-    const right = this.#writer.hwm_s
+    if (this.#writer.hwm_s < this.#now_s) return
+    const right = this.#now_s
     const ahead = 3_600 + this.#whole(this.#random() < 0.5 ? 10 * 86_400 : 36 * 365 * 86_400)
-    this.#writer.commit(right + ahead, false, undefined)
+    const faultsFor_s = [this.#refused.until_s - right, this.#heldUntil_s - right] as const
+    this.#refused.until_s = right + ahead + faultsFor_s[0]
+    this.#heldUntil_s = right + ahead + faultsFor_s[1]
+    this.#commit(right + ahead, false)
     for (let ticks = this.#whole(this.#random() < 0.8 ? 30 : 900); ticks > 0; ticks -= 1) {
       this.#tick()
-      if (this.#random() < 0.01) await this.#restart()
+      const event = this.#random()
+      if (event < 0.01) await this.#restart()
+      else if (event < 0.015) this.#refuse()
     }
-    const back = this.#writer.hwm_s - ahead
-    this.#writer.stepBack(back)
+    const back = this.#now_s - ahead
+    if (!this.#attempt(() => this.#writer.stepBack(back))) {
+      this.#endFaults()
+      this.#writer.hold(undefined)
+      this.#writer.stepBack(back)
+    }
+    this.#endFaults()
+    this.#now_s = back
     this.#model.forgetFrom(right)
     this.#away.clear()
     this.events.wrongClocks += 1
   }
 
   #noteCoverage(): void {
-    for (const [tier, { step_s }] of TIERS.entries()) {
-      const covered = coverageStart(tierAt(tier), this.#writer.hwm_s)
+    for (const [tier, kept] of this.#writer.databases.table.entries()) {
+      const { step_s } = kept
+      const covered = coverageStart(kept, this.#now_s)
       this.#covered[tier] = Math.max(this.#covered[tier] ?? 0, covered, ceilTo(this.#start_s, step_s))
     }
   }
@@ -128,7 +229,7 @@ export class ArchiveRun {
   /** All closed buckets that the tier holds. */
   #window(tier: number, place: Window['place']): Window {
     const from = floorTo(this.#covered[tier] ?? 0, tierAt(tier).step_s)
-    return { tier, place, from, to: Math.max(from, floorTo(this.#writer.hwm_s, tierAt(tier).step_s)) }
+    return { tier, place, from, to: Math.max(from, floorTo(this.#now_s, tierAt(tier).step_s)) }
   }
 
   /** Part of it, with ends that are multiples of the step. */
@@ -142,6 +243,9 @@ export class ArchiveRun {
 
   compareAll(): void {
     const { header, slabs } = this.#writer.ring
+    // While LMDB refuses for longer, seconds of open chunks are in the crash tail alone, which nobody reads.
+    const stored_s = new RingReader(header, slabs).stored()
+    if (this.#now_s - stored_s > RING_ROWS - span_s(tierAt(0))) return
     const reader = new ArchiveReader(this.#directory, header, slabs)
     this.#noteCoverage()
     for (const place of this.#writer.objects()) {
@@ -185,7 +289,11 @@ export class ArchiveRun {
       else if (event < 0.008) this.#stepBack()
       else if (event < 0.01) this.compareAll()
       else if (event < 0.011) await this.#wrongClock()
+      else if (event < 0.014) this.#refuse()
+      else if (event < 0.0145) await this.#otherTiers()
     }
+    await this.#otherTiers()
+    this.#tick()
     this.compareAll()
   }
 
@@ -195,6 +303,19 @@ export class ArchiveRun {
 
   close(): Promise<void> {
     return this.#writer.close()
+  }
+}
+
+export function noEvents() {
+  return {
+    seconds: 0,
+    gaps: 0,
+    restarts: 0,
+    stepsBack: 0,
+    wrongClocks: 0,
+    refusals: 0,
+    refused: 0,
+    otherTiers: 0,
   }
 }
 

@@ -190,6 +190,8 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
       'the clock was set back: newer statistics are dropped',
       `from ${this.#told_s(hwm_s)} to ${this.#told_s(tick_s)}`,
     )
+    // When the disk refuses that, it is tried again without patience.
+    this.#behindSince_s = Number.NEGATIVE_INFINITY
     // The second that ends now is written anew.
     this.#writer.stepBack(tick_s - 1)
     this.#feed.collector.storeAll()

@@ -1,5 +1,13 @@
 import t from 'tap'
-import { type Gap, gapsBefore, keptFrom, readGaps, withGap, writeGaps } from '../../../storage/archive/gaps.ts'
+import {
+  type Gap,
+  gapsBefore,
+  gapsOfTail,
+  keptFrom,
+  readGaps,
+  withGap,
+  writeGaps,
+} from '../../../storage/archive/gaps.ts'
 import { coverageStart, keyFirst, keySecond } from '../../../storage/archive/layout.ts'
 import { tierAt } from '../../../storage/archive/tiers.ts'
 import { GAPS_MAX } from '../../../storage/limits.ts'
@@ -51,6 +59,12 @@ t.test('set back, the gap ends there', async (t) => {
   t.strictSame(gapsBefore(gaps, S + 505), [gaps[0], { from_s: S + 500, to_s: S + 505 }])
   t.strictSame(gapsBefore(gaps, S + 500), [gaps[0]])
   t.strictSame(gapsBefore(gaps, S), [])
+})
+
+t.test('a gap that the crash tail alone knows of is one, and a short one is not', async (t) => {
+  const known = [{ from_s: S - 900, to_s: S - 500 }]
+  const records = [S - 900, S - 500, S, S + 10, S + 10 + YEARS_36, S + 11 + YEARS_36].map((to_s) => ({ to_s }))
+  t.strictSame(gapsOfTail(known, records, S), [...known, { from_s: S + 10, to_s: S + 10 + YEARS_36 }])
 })
 
 t.test('of too many the shortest is not remembered', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { chunkLookup } from '../../../storage/archive/databases.ts'
-import { rewindRing } from '../../../storage/archive/rewind-ring.ts'
+import { rewindRing, rowsBetween } from '../../../storage/archive/rewind-ring.ts'
 import { TierReader } from '../../../storage/archive/tier-reader.ts'
 import { ArchiveWriter } from '../../../storage/archive/writer.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
@@ -12,7 +12,7 @@ t.test('seconds that only chunks hold are in the ring again, and nothing newer',
   const { databases, ring, hwm_s } = writer
   const to = hwm_s - 600
   const reader = new TierReader(databases.table, chunkLookup(databases), ring, 'stored')
-  rewindRing(ring, writer.objects(), reader, hwm_s, to - 100, to)
+  rewindRing(ring, rowsBetween(writer.objects(), reader, hwm_s, to - 100, to), to - 100, to)
   t.strictSame([ring.oldest(), ring.written()], [to - 100, to])
   let wrong = 0
   for (let second = to - 100; second < to; second++) {

@@ -220,6 +220,72 @@ for (const refused_s of [100, 150, 180, 240, 500]) {
   }
 }
 
+t.test('a disk takes nothing for as long as the ring lasts: all that the ring has is stored', async (t) => {
+  for (const held_s of [210, RING_ROWS - 1]) {
+    const simulation = begin(t, 18)
+    for (let i = 0; i < 400; i++) second(simulation)
+    simulation.writer.hold('the disk fails')
+    t.equal(failedSeconds(simulation, held_s), held_s)
+    simulation.writer.hold(undefined)
+    second(simulation)
+    t.equal(simulation.writer.ring.losses, 0)
+    compareAll(t, simulation, START)
+    for (let i = 0; i < RING_ROWS; i++) second(simulation)
+    compareAll(t, simulation, START)
+    await simulation.writer.close()
+  }
+})
+
+t.test('LMDB refuses while the clock is set ahead by years: one transaction passes them over later', async (t) => {
+  for (const isKilled of [false, true]) {
+    const simulation = begin(t, 19)
+    for (let i = 0; i < 400; i++) second(simulation)
+    const letWork = refusingLmdb(simulation)
+    t.throws(() => gap(simulation, 36 * 365 * 86_400), /Input/)
+    letWork()
+    if (isKilled) {
+      await simulation.writer.close()
+      simulation.writer = new ArchiveWriter(simulation.directory, simulation.now)
+      t.equal(simulation.writer.hwm_s, simulation.now)
+    }
+    for (let i = 0; i < RING_ROWS; i++) second(simulation)
+    t.strictSame(checkArchive(simulation.writer.databases), [])
+    const right = START + 1_000
+    simulation.writer.stepBack(right)
+    simulation.now = right
+    simulation.model.forgetFrom(right)
+    second(simulation)
+    compareAll(t, simulation, START)
+    await simulation.writer.close()
+  }
+})
+
+t.test(
+  'LMDB refuses a step back in which the clock is corrected again: all goes on as if there was none',
+  async (t) => {
+    const simulation = begin(t, 21)
+    for (let i = 0; i < 700; i++) second(simulation)
+    const letWork = refusingLmdb(simulation)
+    t.throws(() => simulation.writer.stepBack(simulation.now - 300), /Input/)
+    compareAll(t, simulation, START)
+    letWork()
+    // What brings the chunks up to date goes well, what throws them away does not.
+    const { environment } = simulation.writer.databases
+    const works = environment.transactionSync.bind(environment)
+    let left = 1
+    environment.transactionSync = (work) => {
+      if (left-- > 0) return works(work)
+      throw new Error('Input/output error')
+    }
+    t.throws(() => simulation.writer.stepBack(simulation.now - 300), /Input/)
+    environment.transactionSync = works
+    compareAll(t, simulation, START)
+    for (let i = 0; i < RING_ROWS; i++) second(simulation)
+    compareAll(t, simulation, START)
+    await simulation.writer.close()
+  },
+)
+
 t.test('a step back that LMDB refuses, or that is killed before it, changes nothing', async (t) => {
   const simulation = begin(t, 4)
   for (let i = 0; i < 700; i++) second(simulation)
