@@ -1,7 +1,7 @@
 /**
  * Random lives of an archive against the reference model: gaps, several seconds at once, objects that come and go,
- * restarts at any tick, also with other tiers, the clock set back and ahead, LMDB and the disk refusing. FULCRUM_TEST_ARCHIVE_RUNS: how many of them; a failing one is named by its
- * seed.
+ * restarts at any tick, also with other tiers, the clock set back and ahead, LMDB and the disk refusing.
+ * FULCRUM_TEST_ARCHIVE_RUNS: how many of them; a failing one is named by its seed.
  */
 import t from 'tap'
 import { floorTo } from '../../storage/archive/layout.ts'
