@@ -141,6 +141,7 @@ t.test('a cluster', { skip }, async (test) => {
     await page.waitForSelector('.steps textarea')
     await page.evaluate("document.querySelector('.steps textarea').value = 'fj1.' + 'x'.repeat(180)")
     await take(page, 'cluster-join-token', look)
+    page.once('dialog', (question) => void question.accept())
     await page.keyboard.press('Escape')
     open.push([look, page])
   }

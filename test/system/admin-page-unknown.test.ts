@@ -1,7 +1,7 @@
 import type { Page, Route } from 'playwright-core'
 import t from 'tap'
 import { logIn, noBrowser, openedPage } from '../fixtures/browser.ts'
-import { daemonFixture, until } from '../fixtures/daemon.ts'
+import { daemonFixture } from '../fixtures/daemon.ts'
 
 /** What has not come, or is refused, is said to be neither empty nor nothing. */
 
@@ -27,11 +27,7 @@ const CASES = {
 
 t.test('lists that have not come, and lists that are refused', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test, ['--demo'])
-  const [{ id }] = await until(
-    'the demonstration is there',
-    () => daemon.data('GET', '/layer7proxy/frontends'),
-    (all) => all.length > 0,
-  )
+  const [{ id }] = await daemon.data('GET', '/layer7proxy/frontends')
   for (const [name, { how, tells }] of Object.entries(CASES)) {
     const { page, faults } = await openedPage(test, daemon.port)
     await logIn(page)
@@ -61,8 +57,9 @@ t.test('lists that have not come, and lists that are refused', { skip: noBrowser
 
   // What is behind a service comes after it.
   const { page } = await openedPage(test, daemon.port)
-  await logIn(page)
   await page.route(/\/ipvsDirector\/rips\?/, () => undefined)
+  await logIn(page)
+  await page.waitForSelector('main .page-head')
   await page.evaluate(`location.hash = '#/services/layer7/${id}'`)
   await page.waitForSelector('.card:has(h2:has-text("Backend demo-backend")) .loading')
   test.equal(await page.locator('main .empty').count(), 0)

@@ -136,11 +136,12 @@ export async function shop(test: Test) {
     certificates: { site: { pem: `${chain}${privateKey}` } },
     l7Backends: {
       shop: { mode: 'http', reals: [{ ripId: 'web1' }, { ripId: 'web2' }], healthCheck: { type: 'none' } },
-      raw: { mode: 'tcp', reals: [{ ripId: 'raw1' }], healthCheck: { type: 'none' } },
+      // Who says nothing while programs start is not cut off for that.
+      raw: { mode: 'tcp', reals: [{ ripId: 'raw1' }], healthCheck: { type: 'none' }, timeoutServer: 600 },
     },
     l7Frontends: {
       shop: frontend,
-      raw: { mode: 'tcp', ...at, ports: String(tcpPort), defaultBackendId: 'raw' },
+      raw: { mode: 'tcp', ...at, ports: String(tcpPort), defaultBackendId: 'raw', timeoutClient: 600 },
     },
   }
   return { document, frontend, port, tcpPort, web1, web2, privateKey }
