@@ -36,10 +36,22 @@ export function shownState(parts: ShownParts): ClusterState {
     preferredNode: pair?.preferredNode,
     takeoverAfter: pair?.takeoverAfter_s,
     histories: histories.parted,
-    nodes: members.all().map((member) => shownNode(parts, member)),
+    nodes: shownMembers(parts).map((member) => shownNode(parts, member)),
     witness: members.witness && shownVoter(parts, members.witness),
     spareVotes: spareVotes(parts),
   }
+}
+
+type Shown = Voter & Pick<Member, 'maintenance'>
+
+/**
+ * A node that has read of its own removal stands among the others until it is a single one: people look for it there.
+ */
+function shownMembers({ own, members, removedAt }: ShownParts): readonly Shown[] {
+  const all = members.all()
+  if (removedAt === undefined || all.some(({ id }) => id === own.nodeId)) return all
+  const gone = members.removed().findLast(({ member }) => member.id === own.nodeId)
+  return gone === undefined ? all : [...all, gone.member]
 }
 
 /** Those that answer, beyond the majority that every change needs. */
@@ -66,14 +78,14 @@ function shownVoter({ listed, leader, stateOf }: ShownParts, voter: Voter): Clus
   }
 }
 
-const shownNode = (parts: ShownParts, member: Member): ClusterNode => ({
+const shownNode = (parts: ShownParts, member: Shown): ClusterNode => ({
   ...shownVoter(parts, member),
   isSelf: member.id === parts.own.nodeId,
   ahead: parts.store.aheadOn(member.id).length,
   maintenance: shownMaintenance(member),
 })
 
-function shownMaintenance({ maintenance }: Member): ClusterNode['maintenance'] {
+function shownMaintenance({ maintenance }: Shown): ClusterNode['maintenance'] {
   if (maintenance === undefined) return undefined
   const { until: _until, ...shown } = maintenance
   return shown

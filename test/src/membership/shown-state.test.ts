@@ -49,3 +49,26 @@ t.test('a witness stands beside the nodes, and how many votes can be spared', as
   t.equal(shown('a', 'b').spareVotes, 0)
   t.equal(shown().spareVotes, 0)
 })
+
+t.test('a node that has read of its own removal stands among the others', async (t) => {
+  const other = { ...NODE, id: 'b', name: 'right' }
+  const shown = (removedAt: string | undefined, ...all: readonly object[]) =>
+    shownState({
+      own: { clusterId: 'c', name: 'site', nodeId: 'a' } as never,
+      store: { aheadOn: () => [] },
+      members: { all: () => all, removed: () => [{ member: NODE, stage: 'done' }], epoch: 1 } as never,
+      log: { position: 5, halted: undefined },
+      histories: { parted: undefined },
+      listed: undefined,
+      leader: undefined,
+      removedAt,
+      isTakingOver: false,
+      stateOf: () => 'unreachable',
+    }).nodes.map(({ id, isSelf }) => [id, isSelf])
+  t.same(shown('2026-11-29T20:00:00.000Z', other), [
+    ['b', false],
+    ['a', true],
+  ])
+  t.same(shown('2026-11-29T20:00:00.000Z', NODE, other).length, 2)
+  t.same(shown(undefined, other), [['b', false]])
+})
