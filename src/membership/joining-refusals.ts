@@ -3,7 +3,7 @@ import { type NodeRecords, readNodeRecords, shownRecords } from '../config/node-
 import { FIRST_LEVEL } from '../cluster/levels.ts'
 import { JoinToken, JoinTokenError } from '../cluster/join-token.ts'
 import type { JoinPreview, NamedNode } from '../context/cluster.ts'
-import { JoinError, type JoinErrorCode } from '../peers/joining/join-error.ts'
+import { JoinError, type JoinErrorCode, OF_THE_TOKEN } from '../peers/joining/join-error.ts'
 import type { Application, Seen } from '../peers/joining/protocol.ts'
 import type { Applicant } from './admission.ts'
 import type { WitnessApplicant } from './witness-admission.ts'
@@ -56,15 +56,6 @@ function fieldOf(code: JoinErrorCode): string {
   if (code === 'ADDRESS_UNREACHABLE' || code === 'INVALID_APPLICATION') return 'address'
   return OF_THE_TOKEN.has(code) ? 'token' : ''
 }
-
-const OF_THE_TOKEN: ReadonlySet<JoinErrorCode> = new Set([
-  'WRONG_PIN',
-  'WRONG_PROOF',
-  'TOKEN_UNKNOWN',
-  'TOKEN_EXPIRED',
-  'TOKEN_USED',
-  'OTHER_ROLE',
-])
 
 const UNREACHED: ReadonlySet<string> = new Set(['UNREACHABLE', 'LOST', 'BUSY'])
 

@@ -11,7 +11,7 @@ import type { EtcdService } from '../membership/etcd-service.ts'
 import type { NodeAddress } from '../membership/node-address.ts'
 import type { WitnessWelcome } from '../membership/witness-admission.ts'
 import { JoinClient } from '../peers/joining/join-client.ts'
-import { JoinError, type JoinErrorCode } from '../peers/joining/join-error.ts'
+import { JoinError, type JoinErrorCode, OF_THE_TOKEN } from '../peers/joining/join-error.ts'
 import type { TokenFile } from './token-file.ts'
 import type { Applying, OwnWitness, WitnessFiles } from './witness-files.ts'
 
@@ -28,16 +28,7 @@ export interface ApplicationParts {
 
 const AGAIN_MS = 5_000
 /** Another try with the same token meets the same. */
-const FINAL: ReadonlySet<JoinErrorCode> = new Set([
-  'WRONG_PIN',
-  'WRONG_PROOF',
-  'TOKEN_UNKNOWN',
-  'TOKEN_EXPIRED',
-  'TOKEN_USED',
-  'OTHER_ROLE',
-  'OTHER_PROTOCOL',
-  'INVALID_APPLICATION',
-])
+const FINAL: ReadonlySet<JoinErrorCode> = new Set([...OF_THE_TOKEN, 'OTHER_PROTOCOL', 'INVALID_APPLICATION'])
 
 /** Asks to be let in for as long as there is a token that may be good. */
 export class Application {

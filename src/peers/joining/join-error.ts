@@ -23,6 +23,16 @@ const CODES = [
 
 export type JoinErrorCode = (typeof CODES)[number]
 
+/** The token itself is no good: another one is needed. */
+export const OF_THE_TOKEN: ReadonlySet<JoinErrorCode> = new Set([
+  'WRONG_PIN',
+  'WRONG_PROOF',
+  'TOKEN_UNKNOWN',
+  'TOKEN_EXPIRED',
+  'TOKEN_USED',
+  'OTHER_ROLE',
+])
+
 /** The message is one line for people, with what to do next. Nothing secret is in it. */
 export class JoinError extends Error {
   override readonly name = 'JoinError'
