@@ -42,14 +42,20 @@ export interface Received<T> {
 
 /** The API refused. */
 export class Refusal extends Failure {
-  readonly code: string
-  /** In the words of the API. */
-  readonly said: string
+  readonly refused: Refused
 
-  constructor(refused: Refused) {
-    super(told(refused))
-    this.code = refused.code
-    this.said = refused.message
+  constructor(refused: Refused, inWords = inOwnWords) {
+    super(inWords(told(refused)))
+    this.refused = refused
+  }
+
+  get code(): string {
+    return this.refused.code
+  }
+
+  /** For whoever speaks to the API itself. */
+  get inItsWords(): Refusal {
+    return new Refusal(this.refused, (said) => said)
   }
 }
 
@@ -74,7 +80,7 @@ export class Unreachable extends Failure {
 function told({ message, code, errors, data }: Refused): string {
   const lines = errors.length > 1 ? errors.map((error) => `\n  ${error.field}: ${error.message}`).join('') : ''
   const said = outputsIn(data).map((line) => `\n  ${line}`)
-  return inOwnWords(`${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}${said.join('')}`)
+  return `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}${said.join('')}`
 }
 
 /** Lines of what a step of an apply ended with where it failed: why it did, its program alone may know. */

@@ -6,22 +6,34 @@ export const OWN_WORDS = [
   ['plan with takeOver', 'plan with --take-over'],
   ['{"changes": [ids]}', '--only ID'],
   ['{"mine": true}', '--mine'],
+  ['X-Backup-Passphrase', 'The passphrase (--passphrase, or FULCRUM_PASSPHRASE beside it)'],
+] as const
+
+/** What the API's operations are called here. Any other is sent by `fulcrum api`. */
+export const OWN_COMMANDS = [
+  ['DELETE /cluster/nodes/ID', 'fulcrum cluster leave'],
+  ['DELETE /cluster/nodes/ID?force=true', 'fulcrum cluster leave --force'],
+  ['DELETE /services/pending', 'fulcrum discard --all'],
   ['DELETE /services/pending?mine=true', 'fulcrum discard --mine'],
   ['DELETE /services/pending/{changeId}', 'fulcrum discard ID'],
-  ['see GET /services/pending', 'see fulcrum pending'],
-  ['PUT /services/apply/confirm keeps', 'fulcrum confirm keeps'],
-  ['PUT /services/apply/revert takes', 'fulcrum revert takes'],
-  ['GET /cluster tells', 'fulcrum cluster status tells'],
-  ['PUT /cluster/resolve says', 'fulcrum cluster resolve says'],
-  ['PUT /cluster/takeover goes', 'fulcrum cluster takeover goes'],
-  [
-    'delete some with DELETE /backup/{filename}',
-    'delete some of fulcrum backup list with fulcrum api DELETE /backup/FILE',
-  ],
-  ['X-Backup-Passphrase', 'The passphrase (--passphrase, or FULCRUM_PASSPHRASE beside it)'],
-  ['DELETE /backup/uploads makes room', 'fulcrum api DELETE /backup/uploads makes room'],
+  ['GET /backup/list', 'fulcrum backup list'],
+  ['GET /cluster', 'fulcrum cluster status'],
+  ['GET /healthchecks', 'fulcrum get checks'],
+  ['GET /services/apply', 'fulcrum status'],
+  ['GET /services/pending', 'fulcrum pending'],
+  ['PUT /cluster/resolve', 'fulcrum cluster resolve'],
+  ['PUT /cluster/takeover', 'fulcrum cluster takeover'],
+  ['PUT /services/apply', 'fulcrum apply'],
+  ['PUT /services/apply/confirm', 'fulcrum confirm'],
+  ['PUT /services/apply/revert', 'fulcrum revert'],
 ] as const
+
+const OPERATION = /\b(?:GET|POST|PUT|DELETE) \/[\w{}/?=-]+(?:\.[\w]+)*/g
+const commandOf = new Map<string, string>(OWN_COMMANDS)
 
 /** What the API says, in words of this program. */
 export const inOwnWords = (said: string): string =>
-  OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), said)
+  OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), said).replaceAll(
+    OPERATION,
+    (operation) => commandOf.get(operation.replace(/(\/nodes\/)[\w-]+/, '$1ID')) ?? `fulcrum api ${operation}`,
+  )

@@ -38,8 +38,8 @@ function totals(series: Readonly<Record<string, readonly (number | null)[]>>, re
 }
 
 /**
- * History at one second from `start` until now, once it counts what is expected. HAProxy counts the bytes of an answer a
- * moment after its client has them: what a second lacks of them is in the next.
+ * History at one second from `start` until now, once it counts what is expected. HAProxy counts the bytes of an answer
+ * after its client has them, so those of the last one may be in the next second.
  */
 async function historyTotals(daemon: Daemon, path: string, start: number, expected: Partial<Totals>): Promise<Totals> {
   const read = async () => {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { collect, type Common, optionsOf, readText, type Run } from '../command.ts'
+import { Refusal } from '../connection.ts'
 import { Failure } from '../failure.ts'
 
 interface ApiOptions extends Common {
@@ -36,7 +37,10 @@ async function api(
     headers: Object.fromEntries(header.map(headerOf)),
     ...(body === undefined ? {} : { body: await bodyOf(run, body) }),
   }
-  const { text } = await run.connect(common).ask(wanted, path.replace(/^\/api\/v1(?=\/)/, ''), sent)
+  const asked = run.connect(common).ask(wanted, path.replace(/^\/api\/v1(?=\/)/, ''), sent)
+  const { text } = await asked.catch((error: unknown) => {
+    throw error instanceof Refusal ? error.inItsWords : error
+  })
   run.terminal.data(text.endsWith('\n') ? text : `${indented(text)}\n`)
 }
 

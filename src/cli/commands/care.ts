@@ -225,6 +225,6 @@ async function answerTo(connection: Connection, path: string): Promise<unknown> 
     return await connection.get(path)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { refused: error.code, message: error.said }
+    return { refused: error.code, message: error.refused.message }
   }
 }

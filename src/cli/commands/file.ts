@@ -271,13 +271,12 @@ interface Applied {
 export function tellApplied(
   run: Run,
   { data, message }: { readonly data: unknown; readonly message: string },
-  { json }: Common,
+  { json, confirm }: ApplyOptions,
 ): void {
   if (json === true) return run.json(data)
   const { revision, confirmBy }: Partial<Applied> = Object(data)
   run.terminal.out(`${printable(inOwnWords(message))}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
-  if (typeof confirmBy === 'string') {
-    const left = Math.round((Date.parse(confirmBy) - Date.now()) / 1000)
-    run.terminal.out(`It ${untilTakenBack(left)}\n`)
-  }
+  // By what was asked for: the clock of this machine may be another than that of the node.
+  if (typeof confirmBy === 'string' && confirm !== undefined)
+    run.terminal.out(`It ${untilTakenBack(secondsIn(confirm))}\n`)
 }

@@ -56,5 +56,10 @@ t.test('what the API says is told in words of this program', (test) => {
     'staged, see fulcrum pending.\n',
     'applied; to take back the others: fulcrum discard --mine. Revision 7 runs.\n',
   ])
+  said.length = 0
+  const confirmBy = '2001-01-01T00:00:00.000Z'
+  tellApplied(run, { data: { revision: 8, confirmBy }, message: 'Applied' }, { confirm: '90s' })
+  const left = 'It is taken back in 90 s unless you say: fulcrum confirm\n'
+  test.same(said, ['Applied. Revision 8 runs.\n', left], 'by no clock, which may be another than that of the node')
   test.end()
 })

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import t, { type Test } from 'tap'
-import { Connection, placeOf, shownBy } from '../../../src/cli/connection.ts'
-import { OWN_WORDS } from '../../../src/cli/own-words.ts'
+import { Connection, placeOf, Refusal, shownBy } from '../../../src/cli/connection.ts'
 import { cliFixture } from '../../fixtures/cli.ts'
 import { httpServer } from '../../fixtures/traffic.ts'
 
@@ -109,28 +107,15 @@ t.test('work that goes on is told of', async (test) => {
   test.match(await working.ask('PUT', '/x'), { message: 'begun', job: 'j1', next: undefined })
 })
 
-t.test('refusals name options of this program, not parameters of the API', async (test) => {
-  const sources = [
-    'config/heeding',
-    'config/cut-refusal',
-    'config/chosen-changes',
-    'config/discard',
-    'config/waiting',
-    'membership/histories',
-    'membership/removals',
-    'backup/backups',
-    'resources/backups',
-  ]
-  const read = (path: string) => readFileSync(new URL(`../../../src/${path}.ts`, import.meta.url), 'utf8')
-  const said = [...sources, 'resources/going-live/replay', 'resources/revisions'].map(read).join('')
-  for (const [theirs, own] of OWN_WORDS) {
-    test.match(said, theirs, 'it is said still')
-    const message = `no: ${theirs} if that is meant`
-    const refusing = await server(test, (_request, response) =>
-      response.writeHead(409).end(JSON.stringify({ message, code: 'WARNINGS' })),
-    )
-    await test.rejects(refusing.ask('PUT', '/x'), { message: `no: ${own} if that is meant (WARNINGS)` })
-  }
+t.test('refusals name options and commands of this program', async (test) => {
+  const message = 'no: see GET /services/pending, or send {"mine": true}'
+  const refusing = await server(test, (_request, response) =>
+    response.writeHead(409).end(JSON.stringify({ message, code: 'WARNINGS' })),
+  )
+  const refusal: unknown = await refusing.ask('PUT', '/x').catch((error: unknown) => error)
+  if (!(refusal instanceof Refusal)) throw refusal
+  test.equal(refusal.message, 'no: see fulcrum pending, or send --mine (WARNINGS)')
+  test.equal(refusal.inItsWords.message, `${message} (WARNINGS)`)
 })
 
 t.test('what is busy is asked again after the time that it names', async (test) => {

@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { inOwnWords, OWN_COMMANDS, OWN_WORDS } from '../../../src/cli/own-words.ts'
+
+const ROOT = new URL('../../../', import.meta.url).pathname
+
+t.test('all of it is said still, and said otherwise here', (test) => {
+  const others = globSync('src/**/*.ts', { cwd: ROOT }).filter((path) => !/^src\/(?:cli|ui)\//.test(path))
+  const said = others
+    .map((path) => readFileSync(`${ROOT}${path}`, 'utf8'))
+    .join('')
+    .replaceAll(/(\/nodes\/)\$\{[\w.]+\}/g, '$1ID')
+  for (const [theirs, own] of [...OWN_WORDS, ...OWN_COMMANDS]) {
+    test.match(said, theirs)
+    test.equal(inOwnWords(`no: ${theirs}, if that is meant`), `no: ${own}, if that is meant`)
+  }
+  test.end()
+})
+
+t.test('an operation without a command of its own is sent as it is', (test) => {
+  test.equal(
+    inOwnWords('see GET /localUsers/me. PUT /x/{id}?a=1: POST /backup/a.json, GET /cluster/log'),
+    'see fulcrum api GET /localUsers/me. fulcrum api PUT /x/{id}?a=1: fulcrum api POST /backup/a.json, fulcrum api GET /cluster/log',
+  )
+  test.equal(inOwnWords('DELETE /cluster/nodes/k3-_Z9 makes it one'), 'fulcrum cluster leave makes it one')
+  test.equal(inOwnWords('GET / is no operation, nor is /etc/PUT'), 'GET / is no operation, nor is /etc/PUT')
+  test.end()
+})
