@@ -18,7 +18,8 @@ export function diagnoseOutput(output: string, desired: ConfigView, paths: Hapro
     .map((message): Problem => {
       const lineNumber = Number(/\[[^\]]*:(\d+)\]/.exec(message)?.[1] ?? 0)
       const owner = owners[lineNumber - 1] ?? ownerNamed(message, desired)
-      return { section: owner?.section, id: owner?.id, field: owner?.field, message: withoutPath(message) }
+      const { section, id, field }: Partial<Owner> = owner ?? {}
+      return { section, id, field, message: withNames(withoutPath(message), desired) }
     })
   if (problems.length > 0) return problems
   const message = output.trim() === '' ? 'HAProxy refused the configuration and gave no reason' : lastLines(output)
@@ -47,6 +48,13 @@ function ownerNamed(message: string, desired: ConfigView): Owner | undefined {
 /** The place of our own file says nothing to a person who edits records. */
 function withoutPath(message: string): string {
   return message.replace(/^(?:parsing|Binding) \[[^\]]*\]\s*:?\s*/, '')
+}
+
+/** HAProxy knows records by their ids, which are nothing that a person has given them. */
+function withNames(message: string, desired: ConfigView): string {
+  const record = (id: string) =>
+    desired.get('l7Frontends', id) ?? desired.get('l7Backends', id) ?? desired.get('realServers', id)
+  return message.replaceAll(/[A-Za-z0-9-]+/g, (word) => record(word)?.name ?? word)
 }
 
 function lastLines(output: string): string {

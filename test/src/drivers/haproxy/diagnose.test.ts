@@ -12,9 +12,9 @@ const folder = mkdtempSync(join(tmpdir(), 'fulcrum-diagnose-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 
 const view = viewOf({
-  realServers: [realServer('r1')],
-  l7Frontends: [frontend('f1', 'b1'), frontend('f2', 'b1', { ports: '81' })],
-  l7Backends: [backend('b1', ['r1'])],
+  realServers: [{ ...realServer('r1'), name: 'web1' }],
+  l7Frontends: [frontend('f1', 'b1', { name: 'www' }), frontend('f2', 'b1', { name: 'shop', ports: '81' })],
+  l7Backends: [{ ...backend('b1', ['r1']), name: 'pool' }],
 })
 const diagnose = (output: string) => diagnoseOutput(output, view, PATHS)
 
@@ -49,7 +49,9 @@ t.test('a proxy named without a line is found by its id', (t) => {
   t.match(diagnose("[ALERT]    (1) : config : backend 'b1' has no server available!"), [
     { section: 'l7Backends', id: 'b1' },
   ])
-  t.match(diagnose("[ALERT]    (1) : config : server 'b1/r1' : nothing works"), [{ id: 'b1', field: 'reals.r1' }])
+  t.match(diagnose("[ALERT]    (1) : config : server 'b1/r1' : nothing works"), [
+    { id: 'b1', field: 'reals.r1', message: "server 'pool/web1' : nothing works" },
+  ])
   t.match(diagnose('[ALERT]    (1) : config : Proxy other: unknown'), [{ section: undefined, id: undefined }])
   t.end()
 })
@@ -68,7 +70,7 @@ t.test('a port that cannot be bound at a reload', (t) => {
       section: 'l7Frontends',
       id: 'f2',
       field: 'ports',
-      message: 'for frontend f2: cannot bind socket (Address already in use) for [127.0.0.1:81]',
+      message: 'for frontend shop: cannot bind socket (Address already in use) for [127.0.0.1:81]',
     },
   ])
   t.match(diagnose('[ALERT] (7649) : Starting frontend f2: cannot bind socket (Permission denied)'), [
