@@ -5,7 +5,7 @@ import { origin } from './asked-haproxy.ts'
 import { pebbleFixture } from './pebble.ts'
 import { output } from './tls-frontend.ts'
 
-/** What somebody who runs a site does in a day, by names and in as few calls as it takes; docs/a-site.md tells it. */
+/** What somebody who runs a site does in a day, by names and in as few calls as it takes, as the README has it. */
 
 const SITE = 'www.site.test'
 
