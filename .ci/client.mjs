@@ -10,7 +10,7 @@ import { endpoints } from '../src/resources/index.ts'
 import { installGenerators, ROOT, run, typesOf } from './generators.mjs'
 
 const TSC = join(ROOT, 'node_modules/.bin/tsc')
-/** They come with it: who has an appliance need not have a registry. */
+/** They are bundled because a site that has an appliance need not have access to a registry. */
 const BUNDLED = ['openapi-fetch', 'openapi-typescript-helpers']
 
 const EMIT =

@@ -1,6 +1,7 @@
-// What tap takes from async-hook-domain: whose test an error is that nobody catches. That package hears of the end of
-// every promise, for which V8 watches each of them; here a test is what its asynchronous work inherits. The rules are
-// its own: who listens for uncaught errors is asked first, and a test that is over hands on to the one around it.
+// Replaces async-hook-domain in tap: it decides which test an uncaught error belongs to. That package hooks the end of
+// every promise, so V8 has to track each of them; here a test is what its asynchronous work inherits. The rules are the
+// same: listeners for uncaught errors are asked first, and a test that has ended passes the error on to the one around
+// it.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 const current = new AsyncLocalStorage()

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 const SUITE = 'trixie'
 const PACKAGES = ['etcd-server', 'etcd-client']
 const KEYRINGS = ['/usr/share/keyrings/debian-archive-keyring.pgp', '/usr/share/keyrings/debian-archive-keyring.gpg']
-/** Half for whoever fetches them at the same time, half to fetch them. */
+/** Half of the patience is for another process that fetches at the same time, half for fetching here. */
 const PATIENCE_S = '300'
 
 const FETCH = `

@@ -1,6 +1,6 @@
-// The generators that the OpenAPI document is tried with, and that types of the client are made with. They are installed
-// in .cache/clients when they are first wanted, or their lock has changed: they need an older TypeScript than everything
-// else, and weigh too much for who only runs the tests.
+// The generators that the OpenAPI document is tried with, and that types of the client are made with. They are
+// installed in .cache/clients when they are first needed or their lock has changed: they need an older TypeScript than
+// everything else, and would weigh too much for somebody who only runs the tests.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

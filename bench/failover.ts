@@ -106,7 +106,7 @@ async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
     writeFileSync(join(node.folder, 'plain.conf'), plainFile(node.folder, at))
     node.startHaproxy()
     running.set(node, start(node))
-    // Who comes first has them.
+    // The first node holds them.
     if (at === 0) await lab.untilOn(node)
   }
   return sideOf(lab, async (from) => {

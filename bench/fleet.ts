@@ -1,7 +1,8 @@
 /**
- * A fleet seen by who watches it: the answers of many nodes, each with other figures each second, collected by a real
+ * A fleet as its monitoring sees it: the answers of many nodes, each with different figures each second, collected by a
+ * real
  * Prometheus that also sends them on to a real VictoriaMetrics. One process answers for all nodes; to the collectors
- * each is one of its own.
+ * each looks like a node of its own.
  */
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -50,7 +50,7 @@ const apply = () => call('PUT', '/services/apply')
 /** Stages a farm, or nothing, as a part of a backup: 20,000 records in one request. */
 async function restored(size: FarmSize | undefined): Promise<void> {
   const farm = size === undefined ? {} : farmOf(size)
-  // Nobody is there who would answer a check.
+  // Nothing is listening that could answer a check.
   const l4Backends = (farm.l4Backends ?? []).map((backend) => ({ ...backend, healthCheck: { type: 'none' as const } }))
   const source = {
     applianceVersion: VERSION,

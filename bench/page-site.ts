@@ -33,7 +33,7 @@ export async function publish(daemon: Daemon, services: number, port: number): P
 interface Opened {
   readonly daemon: Daemon
   readonly context: BrowserContext
-  /** Of somebody who is logged in. */
+  /** The page of a user who is logged in. */
   readonly page: Page
   readonly url: string
 }

@@ -1,5 +1,5 @@
 /**
- * The admin page in a real browser: how soon somebody who is logged in sees the overview, and how a list of thousands
+ * The admin page in a real browser: how soon a user who is logged in sees the overview, and how a list of thousands
  * scrolls.
  */
 import type { BrowserContext, Page } from 'playwright-core'

@@ -1,5 +1,5 @@
 /**
- * Walks of Fulcrum's tables through snmpd, beside a walk of what snmpd has itself, and what they cost who polls the
+ * Walks of Fulcrum's tables through snmpd, beside a walk of snmpd's own tables, and what they cost other clients of the
  * API.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'

@@ -36,7 +36,7 @@ function kept(name) {
 }
 
 function keep(name, code) {
-  // Two who write it at the same time may spoil it: its seal tells.
+  // Two processes that write it at the same time may spoil it: its seal tells.
   const draft = join(folder, `${name}.new`)
   try {
     writeFileSync(draft, sealed(name, code), { mode: 0o600 })

@@ -72,8 +72,9 @@ interface Found {
 class Superseded extends Error {}
 
 /**
- * Gets certificates and renews them. How far an order is, is on the disk of every node before the next step: whoever
- * works on it next, after a crash or on another node, goes on from there.
+ * Gets certificates and renews them. The progress of an order is on the disk of every node before the next step, so
+ * after
+ * a crash, or on another node, work continues from there.
  */
 export class AcmeOrders {
   readonly #parts: AcmeOrdersParts
@@ -249,7 +250,7 @@ export class AcmeOrders {
     })
   }
 
-  /** The same of what a step has come to. Who asks for a renewal meanwhile has not made that undone. */
+  /** The same with the result of a step. A renewal that is requested meanwhile does not undo the step. */
   #advance({ order, progress }: Found, came: Partial<AcmeProgress>): Promise<void> {
     return this.#parts.amend(order.id, (now) => {
       const asked = askedFor(progress)

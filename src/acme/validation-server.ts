@@ -48,7 +48,7 @@ export class ValidationServer {
       (socket) => socket.end(),
     )
     this.#server.maxConnections = CONNECTIONS_MAX
-    // Whoever hangs up, or asks for what nobody ordered.
+    // Clients that hang up, or ask for a name that nobody ordered.
     this.#server.on('tlsClientError', (_, socket) => socket.destroy())
   }
 

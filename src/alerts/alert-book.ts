@@ -6,7 +6,7 @@ import type { AlertObject, Met } from './met.ts'
 
 /** At once; beyond it alerts are counted and told, but not listed. */
 const LISTED_MAX = 2_000
-/** What is so at once, told or not. Whoever makes up names in events must not fill the memory with them. */
+/** The most alerts that are active at once, reported or not. Made-up names in events must not fill the memory. */
 const ACTIVE_MAX = 50_000
 /** Of those that have ended. */
 const ENDED_MAX = 1_000

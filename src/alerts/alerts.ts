@@ -102,7 +102,7 @@ export class Alerts implements AlertsActor {
   async close(): Promise<void> {
     this.#looks.stop()
     this.#stopEvents()
-    // What failed is told by who looked.
+    // The look itself reports a failure.
     await this.#looking?.catch(() => undefined)
     await this.#lookAtLastEvents()
     await this.#outbox.close(new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref()))
@@ -174,7 +174,10 @@ export class Alerts implements AlertsActor {
     }
   }
 
-  /** Alerts and the messages about them are one write: who is told is kept with what it is about. */
+  /**
+   * Alerts and the messages about them are one write, so a recipient is never recorded without the alert, or the
+   * reverse.
+   */
   async #write(): Promise<void> {
     if (this.#unwritten.size === 0) return
     const puts = [...this.#unwritten.values()].filter((put) => put !== undefined)

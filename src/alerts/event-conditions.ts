@@ -2,7 +2,7 @@ import type { Event } from '../events/events.ts'
 import type { AlertRule } from '../model/alerts.ts'
 import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 
-/** Of one look: whoever makes more events has a log for them. */
+/** The most events of one look: the log is the place for more. */
 const WAITING_MAX = 1_000
 const TEXT_MAX = 500
 

@@ -216,7 +216,7 @@ export class Outbox {
     queue.delivered += taken
   }
 
-  /** The oldest go first: who comes back wants to hear what is so now. */
+  /** The oldest go first, because a recipient that comes back wants to know the current state. */
   async #dropSurplus(targetId: string, queue: Queue): Promise<void> {
     const oldest_ms = this.#parts.clock.monotonic_ms() - AGE_MS_MAX
     const old = queue.waiting.findIndex(({ message }) => (this.#since_ms.get(message) ?? oldest_ms) >= oldest_ms)

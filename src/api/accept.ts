@@ -16,7 +16,7 @@ function weightOf(parameters: readonly string[]): number {
   return value === undefined ? 0 : Number(value)
 }
 
-/** Whether this form is wanted rather than JSON. Who does not name it gets JSON. */
+/** Whether this form is wanted rather than JSON. A client that does not name it gets JSON. */
 export function prefers(type: 'text/csv' | 'text/html', accept: string): boolean {
   if (accept === '' || accept === '*/*') return false
   const weights = weightsOf(accept)

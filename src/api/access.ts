@@ -13,7 +13,7 @@ export interface DefaultRole {
   grants(endpoint: Endpoint): boolean
 }
 
-/** Who did what is for those who audit. */
+/** Only auditors may see who did what. */
 const reads = (endpoint: Endpoint) => endpoint.method === 'GET' && !endpoint.reveals && !under(endpoint, '/audit')
 const under = (endpoint: Endpoint, ...prefixes: readonly string[]) =>
   prefixes.some((prefix) => endpoint.path === prefix || endpoint.path.startsWith(`${prefix}/`))
@@ -26,8 +26,10 @@ function role(name: string, grants: (endpoint: Endpoint) => boolean): DefaultRol
 export const ADMINISTRATOR = role('Administrator', () => true)
 
 /**
- * Who may write here could give rights to anybody, by restoring users and roles as they were or never were. So could
- * who installs a package of his own, takes the whole system back, or brings in the users of another cluster or node.
+ * A caller that may write here could grant rights to anybody, by restoring users and roles as they were or never were.
+ * The same
+ * goes for a caller that installs its own package, takes the whole system back, or brings in the users of another
+ * cluster or node.
  */
 const OVER_RIGHTS = [
   '/localUsers',

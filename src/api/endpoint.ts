@@ -58,7 +58,7 @@ export const oneNodeParameter = Type.Optional(
 
 /** Limits of what may be worked on at once. */
 export interface AtOnce {
-  /** In the plural, for who is refused. */
+  /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
   /** Of one user. */
@@ -89,7 +89,7 @@ export interface EndpointSpec<
   /** The answer holds a secret, such as a private key: never part of a read-only role. */
   readonly reveals?: true
   /**
-   * Granted, and the answer is the same for all who may ask, until figures, the names of objects or somebody's rights
+   * Granted by role, and the answer is the same for every caller until figures, names of objects or somebody's rights
    * change: it is answered from memory (record 160).
    */
   readonly isSameForAll?: true
@@ -98,14 +98,16 @@ export interface EndpointSpec<
   /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
   readonly permissionOnly?: true
   /**
-   * About the pending changes of everybody: refused inside a transaction, whose edits are none of them. Every apply is.
+   * Concerns the pending changes of everybody, and is refused inside a transaction, whose edits are not among them. So
+   * is every apply.
    */
   readonly outsideTransactions?: true
   /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
   readonly managedOnly?: true
   /**
-   * Whoever is asked answers, also where the path names another node, which may be away, or be none any more. `in
-   * transactions`: only what names a transaction, whose node answers; see `nodeFacts` for what it asks the other one.
+   * The node that is asked answers, even if the path names another node, which may be away or removed. `in
+   * transactions`: only for requests with a transaction, whose node answers; see `nodeFacts` for what it asks the other
+   * one.
    */
   readonly answeredByAny?: AnsweredByAny
   /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */
@@ -136,7 +138,7 @@ export interface EndpointSpec<
   readonly atOnce?: AtOnce
   /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
   readonly produces?: readonly string[]
-  /** The answer carries a tag of its bytes: who names it in If-None-Match gets 304. */
+  /** The answer carries a tag of its bytes: a request that names it in If-None-Match gets 304. */
   readonly isTagged?: true
   /** Headers of the answer beside those that follow from the rest. */
   readonly sends?: readonly string[]
@@ -324,7 +326,7 @@ function listing(made: Endpoint): Endpoint {
   }
 }
 
-/** The endpoint whose handler sees one spelling of each field. */
+/** The endpoint with a handler that sees one spelling of each field. */
 function spelled(made: Endpoint): Endpoint {
   const { spellings, rules, prepare, handle } = made
   if (Object.keys(spellings).length === 0) return made
@@ -346,7 +348,7 @@ function spelled(made: Endpoint): Endpoint {
 
 type Sent = Readonly<Record<string, unknown>>
 
-/** The endpoint with a body whose fields null clears; its handler sees what null stands for. */
+/** The endpoint with a body in which null clears fields; its handler sees what null stands for. */
 function clearing(made: Endpoint): Endpoint {
   const { body, whenNull, rules, prepare, handle } = made
   if (body === undefined || Object.keys(whenNull).length === 0) return made

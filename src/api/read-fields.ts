@@ -61,7 +61,7 @@ async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Pr
   return Object(within === undefined ? record : fieldOf(record, within))
 }
 
-/** The same for whoever may read it; undefined for others. */
+/** The stored record, for callers that may read it; undefined for others. */
 export async function recordIfSeen(reading: Endpoint, ctx: Context, request: Request): Promise<Json | undefined> {
   if (ctx.may(reading.name)) return await recordRead(reading, ctx, request)
   const section = confinable(reading.name)
@@ -71,7 +71,7 @@ export async function recordIfSeen(reading: Endpoint, ctx: Context, request: Req
 }
 
 async function refuseOthers(reading: Endpoint, ctx: Context, request: Request, sent: Json): Promise<void> {
-  // Whoever may not read it could otherwise find out by guessing.
+  // A caller that may not read it could otherwise find it out by guessing.
   const stored = (await recordIfSeen(reading, ctx, request)) ?? {}
   const still = Object.keys(sent).filter((name) => !reading.moving.includes(name))
   const other = still.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
@@ -91,7 +91,7 @@ function apart(body: Json, shown: ReadonlySet<string>): { readonly own: Json; re
 function taking(change: Endpoint, body: TObject, reading: Endpoint): Endpoint {
   const { fields } = shapeOf(reading.data)
   const read = Object.entries(fields).filter(([name]) => !(name in body.properties))
-  // Who shares no field with it changes something else, such as the machine.
+  // A body without a field in common changes something else, such as the machine.
   if (read.length === 0 || read.length === Object.keys(fields).length) return change
   const shown = new Set(read.map(([name]) => name))
   const properties = read.map(([name, schema]) => [

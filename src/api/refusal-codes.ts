@@ -15,7 +15,8 @@ const ALWAYS: readonly ErrorCode[] = [
   'NODE_UNREACHABLE',
 ]
 /**
- * Of who has to be known. A transaction that the request names may not be there; what is dear, or long, has few places.
+ * Refusals of endpoints with known callers. The transaction that a request names may not exist; expensive or long
+ * requests are limited in number.
  */
 const KNOWN: readonly ErrorCode[] = [
   'UNAUTHENTICATED',

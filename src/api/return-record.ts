@@ -6,7 +6,7 @@ import { confinable } from '../model/confined.ts'
 import { recordIfSeen, shapeOf } from './read-fields.ts'
 import { Reply } from './reply.ts'
 
-/** Who makes a record may have it answered as a read answers it, beside its id. */
+/** A caller that creates a record may ask for the record itself in the answer, as a read would answer it. */
 
 const WantedReturn = Type.Optional(
   Type.Enum(['record'], { description: 'Answers the whole record, as reading it would; without it, its id.' }),

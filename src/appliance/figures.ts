@@ -5,7 +5,10 @@ import type { Settings } from '../settings.ts'
 import type { Layer7StatsOptions } from '../stats/layer7-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 
-/** Where the figures come from, and who names what they are of: the configuration, or the HAProxy that is observed. */
+/**
+ * Where the figures come from, and what supplies the names of their objects: the configuration, or the HAProxy that is
+ * observed.
+ */
 export function figuresOf(
   { observe, state }: Pick<Settings, 'observe' | 'state'>,
   { masterSocket, statsSocket }: Pick<Machine, 'masterSocket' | 'statsSocket'>,

@@ -18,7 +18,7 @@ export function createFloating(
   const readiness = new Readiness({ ...node, ...others, revision, executor, haproxy, keepalivedRuns })
   const look = () =>
     readiness.look().catch((error: unknown) => log.warn('keepalived was not told', { reason: String(error) }))
-  // In trial the network is only recorded, and who only watches has nothing to do with it.
+  // In trial the network is only recorded, and an observing daemon does not manage it.
   const isMoved = settings.profile !== 'trial' && settings.observe === undefined
   const here = {
     tells: () => ({ isReady: isMoved ? readiness.why === undefined : null, why: readiness.why, held: addresses.held }),

@@ -37,17 +37,17 @@ export interface Ground {
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly drivers: readonly Driver[]
-  /** Who the node is, by the configuration that runs now. */
+  /** Id of the node, by the configuration that runs now. */
   readonly identity: () => string
-  /** Who it was when this daemon started. */
+  /** Its id when this daemon started. */
   readonly nodeId: string
-  /** Who it was before it assumed another identity; configurations that name none mean this one. */
+  /** Its id before it assumed another identity; configurations that name no node mean this one. */
   readonly born: string
   /** Of its cluster, in the order in which they joined; none without one. */
   readonly nodeIds: () => readonly string[]
-  /** With whom HAProxy shares its stick tables. */
+  /** The nodes with which HAProxy shares its stick tables. */
   readonly sharing: SharingHere
-  /** Whom HAProxy asks for host names. */
+  /** The name servers that HAProxy asks for host names. */
   readonly nameServers: NameServersHere
   readonly clock: MachineClock
   readonly log: Log

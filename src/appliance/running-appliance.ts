@@ -55,7 +55,7 @@ export interface Appliance {
 
 interface Closing {
   readonly keepsPrograms?: boolean
-  /** Whoever asks meanwhile is told to come again: another one takes over where this one listens. */
+  /** Requests that arrive meanwhile are told to come again: the next appliance takes over this one's listeners. */
   readonly rests?: boolean
 }
 
@@ -112,7 +112,7 @@ export class RunningAppliance implements Appliance {
     ]
   }
 
-  /** An apply that changed who this node is was answered before anything ends. */
+  /** If an apply changed the node's id, it is answered before anything ends. */
   get reborn(): Promise<void> {
     return this.#reborn.promise
   }
@@ -162,7 +162,7 @@ export class RunningAppliance implements Appliance {
       const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
       if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
     } catch (error) {
-      // On a full disk whoever could make room must be let in; what is left to do is tried again by those who watch.
+      // On a full disk a user who could make room has to be let in; the watches retry whatever is left to do.
       log.warn('not everything is as running says', { reason: String(error) })
     }
     await listeners.settle()
@@ -278,7 +278,7 @@ function createClusterWatch({ membership, events, clock, log }: Node): Part {
   const { members } = membership
   const watch = new ClusterWatch({ cluster: () => membership.cluster, members, tell, clock })
   const looks = new Repeated('the members of the cluster', () => watch.look(), WATCH_EVERY_MS, log)
-  // Who is there now is known: who joins a moment later is told.
+  // Nodes that are there now are known; one that joins a moment later is told then.
   const start = () => {
     looks.start()
     return looks.now()

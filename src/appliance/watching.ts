@@ -9,7 +9,7 @@ interface Watching extends Pick<Seen<'read'>, 'metrics' | 'overview'> {
   readonly figureStreams: FigureStreams
 }
 
-/** What is for those who watch a node rather than manage it. */
+/** What a daemon does if it watches a node rather than managing it. */
 export function createWatching(node: Node, here: AddressesParts['here']): Watching {
   const { layer7, layer4 } = node
   const nextTick = () => layer7.waitTick()

@@ -18,7 +18,7 @@ import type { ComputePool } from '../threads/worker-pool.ts'
 
 /** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
 const HEAD_KEY = 'audit head'
-/** Whoever that was: a login that fails has no user. */
+/** The user is not known: a login that fails has none. */
 const LOGINS = ''
 const DAY_MS = 86_400_000
 /** What was counted meanwhile becomes an entry. */
@@ -110,7 +110,7 @@ export class Audit implements AuditTrail, AuditReader {
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
     const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
-    // Whoever is answered finds the events of what was done on the disk as well.
+    // When a caller is answered, the events of what it did are on the disk as well.
     await Promise.all([...repeated, own, this.#parts.events.stored()])
     return true
   }

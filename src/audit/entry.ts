@@ -70,7 +70,7 @@ function liveOf(live: AuditedRequest['wentLive']): object {
   return { revision, live: told, ...(more > 0 ? { moreLive: more } : {}) }
 }
 
-/** As it stands in the log: of a login, who came in, or the name that was tried. */
+/** The name in the log entry: for a login the user who came in, or the name that was tried. */
 export function nameOf({ endpoint, actor, body, cameIn }: AuditedRequest): string {
   return cameIn?.name ?? (endpoint.access === 'public' ? emailIn(body) : actor.email)
 }

@@ -6,8 +6,9 @@ const ONE_EVERY_MS = 300_000
 /** While more come than that, one entry stands for all beginnings of the caller in this time. */
 const BEGINNING_EVERY_MS = 60_000
 /**
- * What was counted goes before an own entry of the caller no more often: or whoever does something in between has each
- * refusal written, at nobody's expense.
+ * Counted refusals are written before an entry of the same caller at most this often. Otherwise a caller that does
+ * something
+ * in between would have each refusal written, without using up its own share.
  */
 const TOLD_EVERY_MS = 60_000
 /** Users are few; what is more than this was deleted long ago. */
@@ -35,8 +36,9 @@ interface Caller<E> {
 }
 
 /**
- * Who is refused has to have no right at all: nobody may push older entries out of the audit log by being refused
- * often. What is more than a bound becomes one entry with a count. Nothing is refused because of it.
+ * A caller that is refused needs no right at all, so nobody may push older entries out of the audit log by being
+ * refused
+ * often. Refusals above a bound become one entry with a count. Nothing is refused because of the counting.
  */
 export class Refusals<E extends { readonly at: string; readonly endpoint: string }> {
   readonly #clock: Pick<Clock, 'monotonic_ms'>

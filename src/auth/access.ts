@@ -39,7 +39,10 @@ export interface AccessParts {
 /** Compiled rights of tokens that are remembered; a little more than a kilobyte each. */
 const NARROWED_MAX = 2000
 
-/** Whom another node of the cluster vouches for: it has looked at the session, or at the token and its limits. */
+/**
+ * A caller that another node of the cluster vouches for: that node has checked the session, or the token and its
+ * limits.
+ */
 type Vouched = Pick<Actor, 'userId' | 'sessionId'> & { readonly endpoints?: readonly string[] }
 
 type Caller = Pick<Actor, 'userId' | 'sessionId'>
@@ -49,7 +52,7 @@ interface Admitted {
   readonly sessionId: string
 }
 
-/** Who may come in, and what they may do: the parts of access control, put together. */
+/** Authentication and authorization: the parts of access control, put together. */
 export class AccessControl {
   readonly passwords: Passwords
   /** For passwords that administrators set: a flood of logins must not keep them waiting. */
@@ -116,7 +119,7 @@ export class AccessControl {
     const changes = this.#found === undefined ? [] : recordChanges(this.#found)
     const at_ms = Date.parse(this.#found?.at ?? '')
     const ended = new Set(changes.filter(endsSessions).map(({ id }) => id))
-    // Who has logged in since then has done so with the new password.
+    // Sessions that began since then began with the new password.
     const isOlder = ({ userId, createdAt_ms }: Session) => ended.has(userId) && createdAt_ms < at_ms
     await this.sessions.end((session) => this.#isNobody(session) || isOlder(session))
     await this.#revokeOf(changes)
@@ -182,8 +185,9 @@ export class AccessControl {
   }
 
   /**
-   * Whether whoever asks may use the endpoint with this name: with a token, no more than the token may. A right that is
-   * confined counts for what is touched, and without that for nothing.
+   * Whether the caller may use the endpoint with this name; a token allows no more than it was made for. A confined
+   * right
+   * counts only for `touched`, and without that for nothing.
    */
   may(asking: Caller, endpoint: string, touched?: Touched): boolean {
     const place = this.#placeOf(endpoint)
@@ -205,7 +209,7 @@ export class AccessControl {
     return rights?.areas?.get(place) ?? new Area(section, [])
   }
 
-  /** Whether any right of whoever asks is confined. Who has none is held to no record at all. */
+  /** Whether any right of the caller is confined. A caller without rights is held to no record at all. */
   isConfined(asking: Caller): boolean {
     const rights = this.#rightsOf(asking)
     return rights === undefined || rights.areas !== undefined
@@ -227,8 +231,9 @@ export class AccessControl {
   }
 
   /**
-   * Refuses what somebody asked for earlier and may not do any more: who is gone or disabled, or has lost a right or
-   * the token. `touched`: what they are to be used for.
+   * Refuses what a caller asked for earlier and may not do any more because it is gone or disabled, or has lost a right
+   * or
+   * the token. `touched`: the records that the rights are used for.
    */
   assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[], touched?: Touched): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
@@ -246,7 +251,7 @@ export class AccessControl {
     if (lost.length > 0) refuse(`no role grants ${lost.join(' and ')}`)
   }
 
-  /** Of whoever has this login name. */
+  /** The id of the user with this login name. */
   #idOf(name: string): string | undefined {
     const remote = [...this.#running.list('radiusUsers')].find(({ username }) => username === name)
     return (localUser(this.#running, name) ?? remote)?.id
@@ -261,7 +266,9 @@ export class AccessControl {
     this.sessions.endOutdated(hashOf, (id) => this.account.isSpared(id))
   }
 
-  /** New rights count from the next request on; who is gone, disabled or has another password is logged out. */
+  /**
+   * New rights count from the next request on; users who are gone, disabled or have another password are logged out.
+   */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
     // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
     if (changes.some(({ section }) => OF_RIGHTS.has(section))) {
@@ -276,7 +283,7 @@ export class AccessControl {
     await this.#revokeOf(changes)
   }
 
-  /** A user who comes back with a restore brings no token back. */
+  /** A user who comes back with a restore does not get old tokens back. */
   async #revokeOf(changes: readonly RecordChange[]): Promise<void> {
     const gone = changes
       .filter(({ section, after }) => OF_USERS.has(section) && after === undefined)

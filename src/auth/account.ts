@@ -43,7 +43,7 @@ interface Enrolment {
   readonly until_ms: number
 }
 
-/** What people do to their own account, at once; and what is done for those who cannot any more. */
+/** What people do to their own account, at once; and what administrators do for people who no longer can. */
 export class Account implements Accounts {
   readonly #parts: AccountParts
   readonly #proof: Proof
@@ -210,7 +210,8 @@ export class Account implements Accounts {
     if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
       throw new ApiError('NOT_FOUND', 'No second factor is being set up; begin with POST /localUsers/me/2fa')
     }
-    // The secret was answered to who knows the password: another session must not guess its way to the recovery codes.
+    // The secret was answered to a session that knew the password: another session must not guess its way to the
+    // recovery codes.
     const isRight = await this.#proof.counted(
       user.id,
       'second factor',

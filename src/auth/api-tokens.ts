@@ -9,7 +9,7 @@ import { endedHere, isNoQuorum, Owed } from './owed.ts'
 /** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
 const PREFIX = 'fulcrum_'
 const SECRET_BYTES = 32
-/** What stands for the session of whoever holds a token, before the id of the token. */
+/** Prefix of the session id of a caller with an API token, before the id of the token. */
 export const TOKEN_SESSION = 'token '
 export const isOfToken = (sessionId: string) => sessionId.startsWith(TOKEN_SESSION)
 export const TOKENS_PER_USER_MAX = 50

@@ -8,7 +8,7 @@ import type { User } from '../model/access.ts'
 import { configView } from '../config/views.ts'
 import type { Passwords } from './password.ts'
 
-/** Names the administrator whom nobody has been told of yet, as no start has come so far. */
+/** Names the administrator whose password has not been shown yet, because no start has got that far. */
 const UNSEEN_KEY = 'unseenAdministrator'
 
 export interface FirstAdministrator {

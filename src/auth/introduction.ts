@@ -6,18 +6,18 @@ import { comparedName } from './login-name.ts'
 import { localUser, type Principal, principalOf } from './principal.ts'
 
 /**
- * What an identity provider says of somebody who is no user here. The sessions of this person keep it, and what runs
- * judges it at each request: rights are never kept.
+ * What an identity provider says about a person who is not a user here. The person's sessions keep it, and the running
+ * configuration judges it at each request: rights are never kept.
  */
 export interface Introduction {
   readonly email: string
-  /** Whose word it is, and where in the token it stood; see `sourceOf`. */
+  /** The provider that said it, and the claim in which it was; see `sourceOf`. */
   readonly source: string
   /** Those that were mapped at the login, of the thousands that a token may name. */
   readonly groups: readonly string[]
 }
 
-/** What stands for nobody: why, as far as it matters to whom. */
+/** Why somebody is not let in, as far as the caller has to know. */
 type NotLetIn = 'off' | 'unmapped' | 'disabled' | 'taken'
 
 /** What the word of the provider rests on. Where it changes, whatever was said before says nothing any more. */
@@ -28,8 +28,8 @@ const sourceOf = ({ issuer, clientId, emailClaim, groupsClaim }: OidcConfig) =>
 const idOf = (email: string) => nameBasedId(`OpenID Connect user ${comparedName(email)}`)
 
 /**
- * Plain addresses only (RFC 5322, atoms): who looks like somebody else in a log, by letters of other scripts, is not
- * let in without a record here.
+ * Plain addresses only (RFC 5322, atoms): a name that looks like somebody else's in a log, through letters of other
+ * scripts, is not let in without a record here.
  */
 const PLAIN_EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$/
 
@@ -52,7 +52,7 @@ export function isSameIntroduction(a: Introduction | undefined, b: Introduction 
   return a?.email === b?.email && a?.source === b?.source && a?.groups.join('\n') === b?.groups.join('\n')
 }
 
-/** Who somebody is of whom the provider said this, by what runs now. */
+/** The principal for a person that the provider described, by the running configuration. */
 export function introduced(view: ConfigView, { email, source, groups }: Introduction): Principal | NotLetIn {
   const config = view.get('oidcConfigs', SHARED)
   if (config?.enabled !== true || (config.groupsClaim ?? null) === null || sourceOf(config) !== source) return 'off'
@@ -65,7 +65,7 @@ export function introduced(view: ConfigView, { email, source, groups }: Introduc
   return { id: idOf(email), name: email, disabled: false, groups: [], roles }
 }
 
-/** What two people do would stand under one name in the audit log; and who was disabled stays out. */
+/** Two people must not share one name in the audit log, and a disabled user stays out. */
 function takenBy(view: ConfigView, email: string): 'disabled' | 'taken' | undefined {
   const local = localUser(view, email)
   if (local !== undefined) return local.disabled ? 'disabled' : 'taken'

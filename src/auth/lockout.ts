@@ -15,7 +15,7 @@ export const NAMES_PER_SITE_MAX = 2_000
 
 interface Failure {
   readonly at_ms: number
-  /** The name as it was typed: who knows one password clears nothing of another name that only looks like it. */
+  /** The name as it was typed: a user who knows one password clears nothing of another name that only looks like it. */
   readonly typed: string
 }
 interface Attempts {
@@ -26,7 +26,8 @@ interface Attempts {
 
 /**
  * Five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain nothing.
- * All spellings that a server may take for one account count as one. Who is locked stays so, however many other names
+ * All spellings that a server may take for one account count as one. A locked name stays locked, however many other
+ * names
  * are tried.
  */
 export class Lockout {

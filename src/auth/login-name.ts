@@ -1,6 +1,7 @@
 /**
- * The form in which login names are compared: ASCII letters without case, and everything else as it was typed. Whoever
- * folds or normalises more makes one name of two: U+212A, the sign of Kelvin, becomes a k, and is somebody else's.
+ * The form in which login names are compared: ASCII letters without case, and everything else as it was typed. More
+ * folding
+ * or normalisation would merge different names: U+212A, the Kelvin sign, becomes a k, and belongs to somebody else.
  */
 export function comparedName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -17,8 +18,8 @@ const folded = (name: string) =>
 
 /**
  * The name that a server, or a directory behind it, may take for one account, whatever realm is written before or
- * behind it: CORP\\alice, corp/alice, corp!alice, alice@corp.example, alice%corp and Álice may all be alice. It makes
- * one of names that are two, so it only counts failures and finds who was disabled; it never says who somebody is.
+ * after it: CORP\\alice, corp/alice, corp!alice, alice@corp.example, alice%corp and Álice may all be alice. It may
+ * merge two different names, so it only counts failures and finds disabled users; it never identifies anybody.
  */
 export function bareName(name: string): string {
   const whole = folded(name)
@@ -26,7 +27,7 @@ export function bareName(name: string): string {
   return last.split(/[@%]/).find((part) => part !== '') ?? last
 }
 
-/** What the daemon calls itself in revisions and in the audit log, and whoever comes by its own socket; folded. */
+/** Names that revisions and the audit log use for the daemon, and for callers on its own socket; folded. */
 const OF_THE_DAEMON: ReadonlySet<string> = new Set(['fulcrum', 'system', 'demo', 'localroot'])
 
 /** Nobody may be taken for the daemon. */

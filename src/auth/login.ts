@@ -49,7 +49,7 @@ type Identified =
 
 const userDisabled = () => new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
 
-/** What somebody is told whom an identity provider knows, and nobody here. */
+/** The answer for a person whom the identity provider knows and this configuration does not. */
 const WHY_NOT = {
   off: 'The set-up of logins was changed meanwhile; log in again',
   unmapped: 'There is no user here with this e-mail, and none of your groups is mapped to a role',
@@ -77,7 +77,7 @@ export class Login implements LoginActor {
         this.#parts.log.warn('login refused', { account: email, address })
         throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
       }
-      // Only who knows the password is told more than that.
+      // Only a user who knows the password is told more than that.
       if (who.user.disabled) throw userDisabled()
       this.#refuseWhereEnforced(who.user.id)
       if (who.kind === 'local') {
@@ -94,8 +94,8 @@ export class Login implements LoginActor {
   }
 
   /**
-   * For whom an identity provider has vouched. A local user has the rights that are his here, whatever the provider
-   * says besides; `introduction` is for who is none.
+   * A login that an identity provider vouches for. A local user has the rights configured here, whatever the provider
+   * says; `introduction` is for everybody else.
    */
   async admitted(
     email: string,
@@ -183,7 +183,7 @@ export class Login implements LoginActor {
     return { kind: 'unjudged' }
   }
 
-  /** By a local user, or by one who was disabled under another form of the name. */
+  /** The name belongs to a local user, or to a user who was disabled under another spelling. */
   #isTaken(name: string): boolean {
     const { running } = this.#parts
     if (localUser(running, name) !== undefined) return true
@@ -204,7 +204,7 @@ export class Login implements LoginActor {
     if (code === undefined || code === '') {
       throw new ApiError('TWO_FACTOR_REQUIRED', 'Send the code of the second factor, or a recovery code, as code')
     }
-    // Who knows the password could guess from many addresses: a million codes are few.
+    // Somebody who knows the password could guess from many addresses, and there are only a million codes.
     const settle = this.#parts.lockout.begin(user.id, 'second factor')
     let outcome: boolean | undefined
     try {
@@ -225,7 +225,9 @@ export class Login implements LoginActor {
     )
   }
 
-  /** Who is known as the server says waits for nobody; only what has to be written goes one after the other. */
+  /**
+   * A user who is known with the same groups waits for nobody; only what has to be written goes one after the other.
+   */
   #provisioned(name: string, groups: readonly string[]): Promise<RadiusUser> {
     const sorted = groups.toSorted()
     const known = this.#known(name)
@@ -250,8 +252,7 @@ export class Login implements LoginActor {
     const known = this.#known(username)
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
-      // The same again when somebody comes back who was deleted: names are unique, and earlier revisions may hold this
-      // one.
+      // A deleted user who comes back gets the same id: names are unique, and earlier revisions may contain this one.
       const id = nameBasedId(`RADIUS user ${comparedName(username)}`)
       const user = { id, username, disabled: false, groups: [...groups], createdAt }
       await amend('radiusUsers', user.id, () => user)

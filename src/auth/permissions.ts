@@ -13,7 +13,7 @@ import type { Principals } from './principals.ts'
 
 /** Of a flag: the endpoint may be used, for every record. */
 export const WHOLLY = 1
-/** For the records of an area only. Whoever asks for `WHOLLY` and has not thought of areas refuses. */
+/** For the records of an area only. A caller that asks for `WHOLLY`, and does not consider areas, refuses this. */
 export const IN_PART = 2
 
 /** What one user may do: `granted[i]` for the endpoint at place i of the table. */

@@ -1,7 +1,7 @@
 import { networkOf, networkText, parseIp } from '../base/ip-network.ts'
 
 /**
- * Where an attempt comes from. Whoever has an IPv6 network has eighteen trillion addresses of it: they count as one.
+ * Where an attempt comes from. An IPv6 network has eighteen trillion addresses: they count as one.
  * IPv4 inside IPv6 is one address.
  */
 export function placeOf(address: string, prefix = 64): string {
@@ -10,5 +10,5 @@ export function placeOf(address: string, prefix = 64): string {
   return networkText(networkOf({ ...ip, prefix }))
 }
 
-/** Whoever shares a queue: a whole site, to which networks of 64 bits cost nothing (RFC 6177 gives it 48). */
+/** Everybody who shares a queue: a whole site, which gets networks of 64 bits for free (RFC 6177 gives it 48). */
 export const siteOf = (address: string): string => placeOf(address, 48)

@@ -2,7 +2,9 @@ import { comparedName, isReservedName } from './login-name.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView, SectionRecords } from '../model/sections.ts'
 
-/** Whoever can hold a session: a local user, or somebody whom a RADIUS server or an identity provider vouched for. */
+/**
+ * Anybody who can hold a session: a local user, or a person for whom a RADIUS server or an identity provider vouched.
+ */
 export interface Principal {
   readonly id: string
   /** Login name. */
@@ -15,7 +17,7 @@ export interface Principal {
 /** Sections that hold users. */
 export const OF_USERS: ReadonlySet<string> = new Set(['users', 'radiusUsers'])
 
-/** Of those who have a record. */
+/** The principal with this record. */
 export function principalOf(view: ConfigView, id: string): Principal | undefined {
   const local = view.get('users', id)
   if (local !== undefined) return { ...local, name: local.email }

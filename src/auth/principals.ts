@@ -2,7 +2,10 @@ import type { ConfigView } from '../model/sections.ts'
 import { introduced, type Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
 
-/** Whoever can hold a session, by id: who has a record in running, and who was introduced by an identity provider. */
+/**
+ * Everybody who can hold a session, by id: users with a record in running, and people introduced by an identity
+ * provider.
+ */
 export class Principals {
   readonly #running: ConfigView
   /** What live sessions keep of this user. */

@@ -16,7 +16,7 @@ export interface ProofParts {
 
 const ELSEWHERE = 'A RADIUS server or an identity provider keeps the password and the second factor of this user'
 
-/** Who asks proves that he is the one whose session it is. */
+/** Proof that the caller is the person whose session it is. */
 export class Proof {
   readonly #parts: ProofParts
 

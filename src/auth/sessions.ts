@@ -25,7 +25,7 @@ export interface Session {
   /** May do nothing but set up the second factor. */
   readonly isLimited?: boolean
   /**
-   * Of who has no record here. Nodes of earlier versions know no such field, find no user with this id, and refuse.
+   * For people without a record here. Earlier versions do not know this field, find no user with this id, and refuse.
    */
   readonly introduction?: Introduction
 }
@@ -51,8 +51,9 @@ export class Sessions {
   readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
   /**
-   * Ids of those that were opened without a quorum: no store has them. With the hash of the password that counted then;
-   * '' for who has none here.
+   * Ids of sessions that were opened without a quorum, so no store has them, with the password hash that was valid
+   * then;
+   * '' for people who have none here.
    */
   readonly #unkept = new Map<string, string>()
   /** Those that have ended here and could not be removed: the store, and other nodes, have them yet. Until when. */
@@ -83,7 +84,7 @@ export class Sessions {
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#keep(session, passwordHash)
-    // At once: who logs in again may end this one as soon as anything is waited for.
+    // Right away: a new login may end this session as soon as anything is awaited.
     const token = this.token(session.id)
     const all = this.list(userId)
     const surplus = new Set(all.slice(0, -SESSIONS_PER_USER_MAX))
@@ -147,7 +148,7 @@ export class Sessions {
     return this.#tokens.signTicket({ sub: session.userId, sid: session.id, exp }, randomUUID())
   }
 
-  /** A fresh token for whoever holds a ticket of a live session; undefined for everybody else. */
+  /** A fresh token for a caller with the ticket of a live session; undefined otherwise. */
   resume(ticket: string): string | undefined {
     const claims = this.#tokens.verifyTicket(ticket)
     const session = typeof claims === 'string' ? undefined : this.#live.get(claims.sid)
@@ -212,7 +213,9 @@ export class Sessions {
     }
   }
 
-  /** Keeps those that were opened without a quorum: since this node needs none, whoever has one stays logged in. */
+  /**
+   * Stores the sessions that were opened without a quorum: now that this node needs none, their users stay logged in.
+   */
   async keepAll(): Promise<void> {
     for (const [id, passwordHash] of this.#unkept) {
       const session = this.#live.get(id)
@@ -221,8 +224,9 @@ export class Sessions {
   }
 
   /**
-   * Ends those that no store has and that were opened with another password than `hashOf` answers: whoever has changed
-   * it at another node, and ended all sessions of its user, has not seen them.
+   * Ends unstored sessions that were opened with another password than `hashOf` answers: a user who changed the
+   * password
+   * at another node, and ended all sessions there, has not seen these.
    */
   endOutdated(hashOf: (userId: string) => string | undefined, isSpared: (id: string) => boolean): void {
     for (const [id, before] of this.#unkept) {

@@ -3,7 +3,7 @@ import type { FieldError } from '../base/errors.ts'
 import { longListProblems } from '../base/long-lists.ts'
 import { validatorOf } from '../base/validator.ts'
 
-/** More problems than this are not told: whoever reads the first hundred knows what kind of file it is. */
+/** More problems than this are not reported: the first hundred show what kind of file it is. */
 const PROBLEMS_MAX = 100
 
 /** Collects what is wrong, up to a number. */

@@ -117,7 +117,7 @@ function hasSpecialName(value: unknown): boolean {
   return Object.values(value).some(hasSpecialName)
 }
 
-/** One key opens all sections: each costs a second, and whoever made the file chose how many there are. */
+/** One key opens all sections: deriving each takes a second, and the author of the file chose how many there are. */
 function checkSealing(known: readonly KnownSection[], problems: Problems): void {
   const keys = new Set<string>()
   for (const { section, data } of known) {

@@ -139,7 +139,7 @@ export class Backups implements BackupsActor {
     }
   }
 
-  /** A whole backup says who the node is, and the others know it by another id. */
+  /** A whole backup sets the id of the node, and the other nodes know it by another id. */
   #refuseInCluster(): void {
     if (this.#parts.membership.members.all().length === 0) return
     const message =

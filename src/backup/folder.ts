@@ -23,7 +23,10 @@ interface Known {
   readonly head: BackupHead | undefined
 }
 
-/** The backups of one folder. Nobody else writes there; who does is found out and listed when the file is right. */
+/**
+ * The backups of one folder. Only the daemon writes there; a file that somebody else adds is found, and listed if it is
+ * valid.
+ */
 export class BackupFolder {
   readonly #folder: string
   readonly #describe: (raw: Uint8Array) => Promise<BackupHead | undefined>
@@ -32,7 +35,7 @@ export class BackupFolder {
   readonly #known = new Map<string, Known>()
   #opened: Promise<void> | undefined
   #listing: Promise<readonly Kept[]> | undefined
-  /** A file came or went since the listing began: who asks now waits for it, and for another one. */
+  /** A file came or went since the listing began: callers from now on wait for it, and for another listing. */
   #isOutdated = false
   /** Something was found out that the folder does not keep yet. */
   #isNews = false
@@ -49,7 +52,7 @@ export class BackupFolder {
     return (await readdir(this.#folder)).filter(isBackupName).sort()
   }
 
-  /** Every file in which all is right, newest first. Who asks while it is found out shares the answer. */
+  /** Every valid file, newest first. Callers during a listing share its answer. */
   list(): Promise<readonly Kept[]> {
     if (this.#listing !== undefined && !this.#isOutdated) return this.#listing
     this.#isOutdated = false

@@ -12,7 +12,7 @@ export interface Management {
   readonly interfaceId: string
 }
 
-/** Who the node is now, and who it is to be. */
+/** The id of the node now, and the one that it is to have. */
 export interface Identity {
   /** The id it was born with. */
   readonly born: string

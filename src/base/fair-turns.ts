@@ -7,7 +7,7 @@ export interface FairTurnsOptions {
   readonly waitingEach_max: number
   /** Of all places. */
   readonly waiting_max: number
-  /** For who is refused. */
+  /** Message of the refusal. */
   readonly busy: string
 }
 
@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * Work that is dear and that anybody may ask for. Places that it is asked from take turns, so that a flood from one
- * keeps nobody waiting who comes from another; when too many wait, the newest of the place with most of them goes.
+ * Work that is expensive and that anybody may request. Sources of requests take turns, so that a flood from one source
+ * delays nobody from another; when too many wait, the newest of the source with the most is refused.
  */
 export class FairTurns {
   readonly #options: FairTurnsOptions

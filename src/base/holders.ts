@@ -1,4 +1,4 @@
-/** Those who still read something; each lets go once. */
+/** Readers that are still reading something; each lets go once. */
 export class Holders {
   #count = 0
 

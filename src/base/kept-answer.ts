@@ -7,8 +7,9 @@ export interface KeptAnswerParts<Answer> {
 }
 
 /**
- * However many ask, one question is asked at a time, and asked anew when its answer is older than `kept_ms`. A question
- * that failed is no answer: whoever comes next asks again.
+ * However many callers ask, one question is under way at a time, and it is asked again when its answer is older than
+ * `kept_ms`. A
+ * failure is not an answer: the next caller asks again.
  */
 export class KeptAnswer<Answer> {
   readonly #parts: KeptAnswerParts<Answer>

@@ -7,7 +7,7 @@ export interface OutwardRules {
   readonly allowsLoopback: boolean
   /** Addresses and networks that may be reached although they are inward. */
   readonly allowed: readonly string[]
-  /** What may not be at an inward address, for who is refused. */
+  /** What may not be at an inward address, in the words of the refusal. */
   readonly refusal: string
 }
 
@@ -20,8 +20,9 @@ export interface Found {
 }
 
 /**
- * Where a host that somebody has named is now. Connections go to these very addresses: what the name means a moment
- * later changes nothing of it. Whoever may name a host must not reach what only this machine may.
+ * The current addresses of a host that somebody has named. Connections go to exactly these addresses, so a later change
+ * of
+ * the name has no effect. A user who may name a host must not reach what only this machine can reach.
  */
 export async function outwardPlace(host: string, { allowsLoopback, allowed, refusal }: OutwardRules): Promise<Found> {
   const bare = host.replace(/^\[(.*)\]$/, '$1')

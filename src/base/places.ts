@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 
 export interface PlacesOptions {
-  /** For who is refused, in the plural. */
+  /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
   /** Of one user: less than all, or one could keep everybody out. */

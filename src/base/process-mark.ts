@@ -8,7 +8,7 @@ export function bootIdHere(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-/** `bootId` as seen by who will ask. */
+/** `bootId` as the later reader will see it. */
 export function ownMark(bootId: string): ProcessMark {
   return { pid: process.pid, startedAt: startOf(process.pid) ?? '', bootId }
 }

@@ -10,7 +10,7 @@ interface SubjectName {
   readonly value: string
 }
 
-/** What a certificate says beside its names; whoever does not know it has to refuse the certificate. */
+/** A part of a certificate beside its names; software that does not know it has to refuse the certificate. */
 interface CriticalExtension {
   readonly oid: string
   /** DER. */

@@ -1,4 +1,4 @@
-/** Who polls waits for as long as the loop does not turn. */
+/** Pollers wait for as long as the loop does not turn. */
 const SLICE_MS = 1
 
 /** Resolves when the event loop has answered what came in meanwhile. */

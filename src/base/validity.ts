@@ -1,8 +1,8 @@
 const [ANSWERS, RIGHTS] = [0, 1] as const
 
 /**
- * Until when other threads may use what they keep of answers, and of who may ask for them: for as long as these numbers
- * are what they were when it was answered.
+ * Tells other threads how long their cached answers, and rights to get them, are valid: for as long as these numbers
+ * are the same as when the request was answered.
  */
 export class Validity {
   /** For other threads. */

@@ -53,7 +53,7 @@ export class Refusal extends Failure {
     return this.refused.code
   }
 
-  /** For whoever speaks to the API itself. */
+  /** The same refusal for `fulcrum api`, whose users speak to the API itself. */
   get inItsWords(): Refusal {
     return new Refusal(this.refused, (said) => said)
   }
@@ -91,7 +91,7 @@ function outputsIn(data: unknown): readonly string[] {
   return text.split('\n').filter((line) => line.trim() !== '')
 }
 
-/** Who is asked: `fingerprint` is the one certificate that is taken, undefined for one that is generally trusted. */
+/** The daemon to ask: `fingerprint` is the only certificate to accept, undefined for one that is generally trusted. */
 export interface Target {
   readonly url: string
   readonly token?: string | undefined
@@ -153,7 +153,9 @@ export class Connection {
     return { message, data: data as T, next, job, etag: answer.headers.get('etag') ?? undefined, text }
   }
 
-  /** What a stream tells, until the signal is aborted. Who is not there when it begins is not waited for. */
+  /**
+   * The events of a stream, until the signal is aborted. A daemon that is not there at the beginning is not waited for.
+   */
   async *events(
     path: string,
     query: Sent['query'],
@@ -232,7 +234,7 @@ class Came implements Answer {
 
   constructor(message: IncomingMessage) {
     this.#message = message
-    // Whoever reads is told; it may also end when nobody reads any more.
+    // The reader is told; the stream may also end when nobody reads any more.
     message.on('error', () => undefined)
     this.status = message.statusCode ?? 0
     this.ok = this.status >= 200 && this.status < 300
@@ -332,7 +334,7 @@ export function placeOf(url: string): { readonly host: string; readonly port: nu
 function connected(url: string): Promise<TLSSocket> {
   const { host, port } = placeOf(url)
   return new Promise((resolve, reject) => {
-    // Whether it is trusted is looked at by whoever asked.
+    // The caller checks whether the certificate is trusted.
     const socket = connect({
       host,
       port,

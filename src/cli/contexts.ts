@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Failure } from './failure.ts'
 import { writePrivately } from './private-file.ts'
 
-/** Where a daemon is, and as whom it is asked. */
+/** The address of a daemon, and the account to use there. */
 export interface Context {
   readonly url: string
   /** API token; undefined at the daemon's own socket, which needs none. */
@@ -12,7 +12,7 @@ export interface Context {
   readonly user: string
   /** SHA-256 of the certificate that was accepted at the login; undefined: one that the system's authorities know. */
   readonly fingerprint?: string | undefined
-  /** When the token ends, by the clock of whoever logged in; undefined where an earlier version kept it. */
+  /** When the token ends, by the clock of the machine that logged in; undefined if an earlier version stored it. */
   readonly until?: string | undefined
 }
 

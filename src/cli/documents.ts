@@ -140,7 +140,7 @@ function refuseStrange(document: YamlDocument, refuse: (offset: number, message:
         const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0
         if (!isScalar(key) || key.value === null) return refuse(offset, 'a name is a text')
         const name = typeof key.value === 'string' ? key.value : JSON.stringify(key.value)
-        // YAML takes 007 for a number: whoever wrote it has another name in mind than 7.
+        // YAML takes 007 for a number, but its author meant another name than 7.
         if (typeof key.value !== 'string' && key.source !== name)
           refuse(offset, `${key.source ?? 'this'} would be ${name}: put it in quotes if it is a name`)
         if (seen.has(name)) refuse(offset, `${name} is there twice`)

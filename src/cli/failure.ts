@@ -1,4 +1,4 @@
-/** What ends a command: one line for whoever sees the terminal, and the exit code for whatever started it. */
+/** What ends a command: one line for the person at the terminal, and the exit code for the program that started it. */
 export class Failure extends Error {
   readonly exitCode: number
 

@@ -18,7 +18,7 @@ export interface Terminal {
   readonly hasColour: boolean
   /** Fails where nobody can answer. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
-  /** What was put into the standard input; on a terminal, whoever is there is told that `what` is read. */
+  /** The standard input; on a terminal, the user is told that `what` is being read. */
   input(what: string): Promise<string>
   /** Of what goes on until it is ended: aborted by Ctrl-C, and when nobody takes what is written to `out` any more. */
   readonly interrupted: AbortSignal
@@ -29,7 +29,7 @@ type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'once'>
 interface Ends {
   /** Ends the program at Ctrl-C, unless a command looks at it itself. */
   readonly leave: () => void
-  /** Something that was written to `out` is lost, and not because whoever reads it had enough. */
+  /** Something that was written to `out` is lost, and not because its reader had enough. */
   readonly lose: () => void
 }
 

@@ -13,7 +13,7 @@ export class OtherCertificate extends Error {
 }
 
 /**
- * A `fetch` for Node that takes one certificate and no other, whoever has signed it: `fingerprint` is its SHA-256, in
+ * A `fetch` for Node that accepts one certificate and no other, whoever signed it: `fingerprint` is its SHA-256, in
  * hexadecimal with colons, as `GET /certificates/certs` and `openssl x509 -fingerprint -sha256` show it.
  */
 export function pinnedFetch(fingerprint: string): Fetch {

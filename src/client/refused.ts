@@ -39,7 +39,7 @@ export class Refused extends Error {
   }
 }
 
-/** Whoever answered is no Fulcrum, such as a proxy before it. */
+/** Something other than Fulcrum answered, such as a proxy in front of it. */
 export class Foreign extends Error {
   override readonly name = 'Foreign'
 }

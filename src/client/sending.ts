@@ -32,7 +32,7 @@ export class Sending {
     if (this.#token.value === undefined) await this.#logInAgain(undefined)
     const { value } = this.#token
     const response = await this.#again(withToken(request, value))
-    // Who is not known has not changed anything.
+    // A caller that is not known has not changed anything.
     if (!(await isUnknown(response)) || !(await this.#logInAgain(value))) return response
     await response.body?.cancel()
     return await this.#again(withToken(request, this.#token.value))

@@ -10,7 +10,7 @@ import { CertificateError, isCertificateId, nodeUri, pinOf, pinOfKey } from './n
 /** `peer` lets vote (etcd's port for members, the witness too); `client` lets read and write. */
 export type AuthorityRole = 'peer' | 'client'
 
-/** An authority as it is kept. Whoever holds the key can let anybody in: it is sealed wherever it is stored. */
+/** An authority as it is stored. Anybody with the key can let anybody in, so it is sealed wherever it is stored. */
 export interface StoredAuthority {
   readonly role: AuthorityRole
   readonly clusterId: string
@@ -189,17 +189,19 @@ export class Authority {
     return new Authority(rest, await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, true, ['sign']))
   }
 
-  /** With its key, for whoever seals and keeps it. */
+  /** With its key, for code that seals and stores it. */
   stored(): StoredAuthority {
     const { role, clusterId, certificate } = this
     return { role, clusterId, certificate, key: keyPem(this.#key) }
   }
 
   /**
-   * The certificate of a node for a year, or until the authority itself ends, as server and as client. Of the request
-   * only the key counts, which it proves to be its sender's; what stands in the certificate is the cluster's to say. It
-   * begins when the authority does: the clock of whoever issues it may be ahead, by months, and is put right
-   * afterwards. Nothing is lost by it, as a key that did not exist yet has signed nothing.
+   * The certificate of a node for a year, or until the authority itself ends, as server and as client. Only the key of
+   * the
+   * request is used, which the request proves to be its sender's; the cluster decides on the contents of the
+   * certificate. Its
+   * validity begins with that of the authority: the issuer's clock may be months ahead, and be corrected
+   * afterwards. Nothing is lost by this, because a key that did not exist yet has signed nothing.
    *
    * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
    *
@@ -308,7 +310,7 @@ export async function pinOfRequest(request: string): Promise<string> {
   return pinOfKey(Buffer.from(publicKey.rawData))
 }
 
-/** A request that proves to hold its key, which is on P-256. Whoever sends it may be anybody with a token. */
+/** A request that proves possession of its P-256 key. Its sender may be anybody with a token. */
 async function readRequest(text: string): Promise<Pkcs10CertificateRequest> {
   const { Pkcs10CertificateRequest: Request } = await library()
   try {

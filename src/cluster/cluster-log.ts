@@ -134,7 +134,7 @@ export class ClusterLog implements EntryLog {
     const position = since + 1
     if (await this.#writer.write(bytes, envelope, since)) return await this.#takeOwn(position, envelope)
     await this.#values.forget(position, envelope.id).catch(() => undefined)
-    // Whoever cannot read who was faster finds out with the next try.
+    // A node that cannot read which writer was faster finds out with its next try.
     await this.#catchUp().catch(() => undefined)
     throw lostRace()
   }
@@ -168,7 +168,7 @@ export class ClusterLog implements EntryLog {
       if (before > this.position) await this.#begin()
       for (const entry of entries) await this.#take(positionIn(entry.key), entry.value)
       if (hasMore || this.position < last) continue
-      // Whoever has folded the same has the same history; behind `last` there may be a takeover already.
+      // A node that has folded the same entries has the same history; after `last` there may already be a takeover.
       if (this.position === last && history !== this.#parts.history())
         this.halt(`the cluster has gone on with history ${history}, and what this node has is another one`)
       return revision
@@ -257,8 +257,9 @@ export class ClusterLog implements EntryLog {
   }
 
   /**
-   * Behind every so many entries each node works out what it has. Who wrote that entry stores a checkpoint, and tells
-   * the others its digest in an entry.
+   * After a fixed number of entries each node computes a digest of what it has. The writer of that entry stores a
+   * checkpoint, and
+   * tells the others its digest in an entry.
    */
   async #compare({ node, entry }: Envelope, position: number): Promise<void> {
     const { folding, nodeId } = this.#parts
@@ -287,7 +288,7 @@ export class ClusterLog implements EntryLog {
     return this.#checkpoints.seal(folding, keys.newestKeyId, (work) => this.#inTurn(work))
   }
 
-  /** What is not stored now is stored by whoever writes the next round number. */
+  /** What is not stored now is stored by the writer of the next round number. */
   async #store(checkpoint: Checkpoint): Promise<void> {
     const { position, digest } = checkpoint
     try {

@@ -16,15 +16,16 @@ const DIGITS = BITS / 4
 
 /**
  * Says whether two stores hold the same records, however they came to: the sum, modulo 2^256, of a SHA-256 of each
- * record. A sum has no order, and a record is added or taken away without the others being read.
+ * record. A sum has no order, and a record is added or taken away without reading the others.
  *
  * Against faults that is as good as a hash of the whole: stores that differ by a record that was lost, doubled, changed
  * or put elsewhere agree with a probability of 2^-256, because no fault chooses records by their hashes. It is no
- * defence against forgers: who may choose many records finds sets of one sum far sooner than collisions of SHA-256
+ * defence against forgers: somebody who may choose many records finds sets with equal sums far sooner than collisions
+ * of SHA-256
  * (Wagner's generalized birthday problem, 2002). Nodes trust each other's records through sealing, not through this.
  *
- * Records are counted, not looked up: adding one twice counts twice, and whoever replaces or removes one says what it
- * was.
+ * Records are counted, not looked up: adding one twice counts twice, and a caller that replaces or removes one passes
+ * its previous value.
  */
 export class RecordsDigest {
   #sum: bigint

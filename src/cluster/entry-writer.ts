@@ -77,7 +77,7 @@ export class EntryWriter {
     return entry.op === 'takeover' ? historyOf(entry.takeover) : this.#parts.history()
   }
 
-  /** The guard lets it in once, however often it is sent. Answers who was there already where it was too late. */
+  /** The guard admits it once, however often it is sent. If it was too late, the answer is the entry that was first. */
   async #try(id: string, { value, since, history }: Attempt, tries: number): Promise<Writer> {
     const { etcd } = this.#parts
     const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(history, since + 1) }]
@@ -88,7 +88,7 @@ export class EntryWriter {
     return answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
   }
 
-  /** Who wrote what is there: an earlier try of the same entry may have been executed after all. */
+  /** The writer of what is there: an earlier try of the same entry may have been executed after all. */
   async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<Writer> {
     const [first] = answers
     const found = first?.did === 'get' ? first.range.kvs[0] : undefined

@@ -6,7 +6,7 @@ const VERSION = 1
 /** An entry as it stands in the log of the cluster. */
 export interface Envelope {
   readonly v: number
-  /** Made for one attempt to write it: whoever finds it in the log knows that it is their own. */
+  /** Made for one attempt to write it, so that its writer recognises it in the log. */
   readonly id: string
   /** Id of the node that wrote it. */
   readonly node: string

@@ -3,13 +3,15 @@ import type { TLSSocket } from 'node:tls'
 import { lengthPrefixed } from './length-prefixed.ts'
 
 /**
- * How a node that joins and a member of the cluster show each other that they know the secret of a token, without
- * sending it, in one session of TLS: what is proved in one is worth nothing in another, so nobody can stand between.
+ * How a joining node and a member of the cluster show each other that they know the secret of a token, without
+ * sending it, in one TLS session: what is proved in one session is worth nothing in another, so nobody can stand
+ * between.
  *
  * The form is that of SCRAM (RFC 5802, section 3) with the exporter of the session for its channel binding (RFC 9266
- * does so with a label of its own). A plain HMAC under the secret could be checked only by who has the secret, or
- * something as good; here the member keeps a hash that checks a proof and cannot make one. There is neither salt nor
- * iteration: a secret of 256 random bits is not guessed.
+ * does so with a label of its own). Checking a plain HMAC under the secret would take the secret itself, or
+ * something equivalent; here the member keeps a hash that can check a proof but cannot make one. There is neither salt
+ * nor
+ * iteration: a secret of 256 random bits cannot be guessed.
  */
 
 const DOMAIN = 'fulcrum join 1'
@@ -17,7 +19,7 @@ const DOMAIN = 'fulcrum join 1'
 const LABEL = 'EXPERIMENTAL fulcrum join 1'
 const EXPORTED_BYTES = 32
 
-/** The two who prove: the node that joins, and the member that it asks. */
+/** The two sides that prove: the joining node, and the member that it asks. */
 export type Prover = 'joiner' | 'member'
 
 /** What a proof is bound to. Both sides make it of their own end of the connection. */

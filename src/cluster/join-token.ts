@@ -178,11 +178,11 @@ export function unproven(kept: StoredJoinToken, { session, proof }: Proving): Un
 }
 
 /**
- * Lets a node in by its proof. That a token is used once is as sure as the write of what this answers: it has to
- * compare what is kept with what was read, and be durable before the node is told.
+ * Admits a node by its proof. That a token is used only once depends on the write of this result: the write has to
+ * compare the stored value with the one that was read, and be durable before the node is told.
  *
  * The node that has used it may come again, because the answer may have been lost; its keys show that it is the same
- * one. Only who proves to know the secret is told that a token has expired or was used.
+ * node. Only a node that proves to know the secret is told that a token has expired or was used.
  */
 export function redeem(kept: StoredJoinToken, redeeming: Redeeming, now_ms: number): Redemption {
   const wrong = unproven(kept, redeeming)

@@ -55,7 +55,7 @@ export class LargeValues {
     return this.#seal(name, FORM.inParts, Buffer.from(JSON.stringify(pointer)))
   }
 
-  /** @throws {MissingPartError} when parts are gone: whoever wrote a checkpoint has taken them away with the entry. */
+  /** @throws {MissingPartError} when parts are gone: the writer of a checkpoint has deleted them with the entry. */
   async opened(name: string, sealed: Uint8Array, position: number): Promise<Buffer> {
     const bytes = await this.#opened(name, sealed)
     const content = bytes.subarray(1)

@@ -18,13 +18,13 @@ const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }
 /** The level from which on this entry may be written; that of `level` itself is known by then to all. */
 export function levelOf({ op, table, puts = [] }: Of): number {
   if (table === 'silences') return 4
-  // Whoever is in no section of users is nobody to nodes before: one that started would take such sessions out of its
-  // own store alone, and follow the cluster no longer.
+  // Earlier versions do not know users that are in no section: such a node would remove their sessions from its own
+  // store alone, and could follow the cluster no longer.
   if (table === 'sessions' && puts.some(({ value }) => Object.hasOwn(Object(value), 'introduction'))) return 5
   return SINCE[op] ?? FIRST_LEVEL
 }
 
-/** What of an entry tells who knows it. */
+/** The parts of an entry that decide which versions understand it. */
 interface Of extends Pick<Entry, 'op'> {
   readonly table?: SharedTableName
   readonly puts?: readonly { readonly value: unknown }[]

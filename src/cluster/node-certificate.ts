@@ -31,7 +31,7 @@ export interface NodeCertificate {
 }
 
 /**
- * What the certificate of a node says. Whether it is true is for whoever verified its issuer.
+ * What the certificate of a node says. Whether that is true depends on the verification of its issuer.
  *
  * @param certificate in PEM or DER.
  * @throws {CertificateError} when it is no certificate, or one that names no node or several.

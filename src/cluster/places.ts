@@ -1,6 +1,6 @@
 /** Names in etcd. Numbers are padded, so that names sort as the numbers do. */
 
-/** The guard: history and number of the last entry. Only who has folded that one writes the next. */
+/** The guard: history and number of the last entry. Only a node that has folded that entry can write the next one. */
 export const GUARD = '/f/seq'
 /** Its value. */
 export const markerOf = (history: string, position: number): string => `${history} ${position}`
@@ -38,10 +38,10 @@ export const keyName = (keyId: string): string => `${KEYS}${keyId}`
 /** Written behind an entry, so that every voter has on its disk that the entry is agreed on. */
 export const SETTLED = '/f/settled'
 
-/** Whose member of etcd may be away for a moment. */
+/** The node whose etcd member may be away for a moment. */
 export const TURN = '/f/turn'
 
-/** Who works on the orders of certificates. */
+/** The node that works on certificate orders. */
 export const ORDERS_TURN = '/f/orders-turn'
 
 export const NUMBER_DIGITS = 12

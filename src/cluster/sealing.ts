@@ -165,8 +165,8 @@ export class ClusterKeys {
    * The value, sealed for a place.
    *
    * @param name of the place in etcd, with the sequence number where the place has one.
-   * @param deflate where that makes it shorter. The length of what is sealed can be seen by whoever reads etcd, so this
-   *   is for bulk, not for a secret beside text that others choose.
+   * @param deflate where that makes it shorter. Anybody who can read etcd sees the length of what is sealed, so this
+   * is for bulk data, not for a secret next to text that others choose.
    * @throws {SealingError} TOO_LARGE, KEY_SPENT.
    */
   seal(name: string, value: Uint8Array, { deflate = false } = {}): Buffer {
@@ -232,7 +232,10 @@ export class ClusterKeys {
 /** Which key a value was sealed with; it need not be one that is there. */
 export const keyIdOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(2, NONCE_AT)).toString('hex')
 
-/** Only who has the key could make a text that inflates without end; a defect of ours must not fill memory either. */
+/**
+ * Only somebody with the key could make a text that inflates without end, but a defect of ours must not fill memory
+ * either.
+ */
 function inflated(text: Buffer, name: string): Buffer {
   try {
     return inflateRawSync(text, { maxOutputLength: VALUE_BYTES_MAX })

@@ -9,9 +9,10 @@ interface Parts extends Pick<ApplyParts, 'store' | 'onPromoted'> {
 }
 
 /**
- * Changes a record of somebody's account at once; no driver has anything to do with those. It happens between edits,
- * and not while an apply is under way: for that, nobody who edits must wait. What to change is asked for then, as by
- * then the record may be another one, or gone. What `change` throws is the refusal.
+ * Changes a record of somebody's account at once; no driver is involved in those. This happens between edits,
+ * and not during an apply, so that no editor has to wait for one. `change` is called then, because the record may be
+ * different
+ * or gone by that time. What `change` throws is the refusal.
  */
 export async function amendRecord<N extends AmendedSection>(
   { store, onPromoted, engine }: Parts,

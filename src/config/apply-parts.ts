@@ -20,7 +20,7 @@ export interface Caller {
   readonly by: string
   /** Where the request came from; undefined for the daemon's own. */
   readonly address: string | undefined
-  /** Asked when the apply begins; absent for the daemon's own, who may everything. */
+  /** Asked when the apply begins; absent for the daemon itself, which may do everything. */
   readonly may?: May
 }
 

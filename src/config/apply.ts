@@ -76,8 +76,9 @@ export class ApplyEngine {
   }
 
   /**
-   * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, who asks must be able
-   * to make them.
+   * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, the caller has to be
+   * able
+   * to make all of them.
    */
   async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
     const { store } = this.#parts
@@ -222,7 +223,8 @@ export class ApplyEngine {
   }
 
   /**
-   * Takes back what waits for its confirmation; refuses when nothing waits, and who could not have made the changes.
+   * Takes back the apply that waits for confirmation; refuses if none does, or if the caller could not have made its
+   * changes.
    */
   async revertNow({ by, may }: Pick<Caller, 'by' | 'may'>): Promise<TakenBack> {
     return this.#machine.run('caller', async () => {
@@ -249,7 +251,8 @@ export class ApplyEngine {
   }
 
   /**
-   * Ends the waiting; refuses when nothing waits, when it is being reverted right now, and who could not have made the
+   * Ends the waiting; refuses if nothing waits, if it is being reverted right now, or if the caller could not have made
+   * the
    * changes.
    */
   async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {

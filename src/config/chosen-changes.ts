@@ -66,7 +66,7 @@ export function chosenChanges(
   return new Set(chosen.map(({ id }) => id))
 }
 
-/** Who may do what is asked of every node, about every node. */
+/** Changes of access rights concern every node, so they cannot be applied on one alone. */
 function refuseShared(chosen: readonly Change[]): void {
   const errors = chosen
     .filter((change) => isOfAccess([change]))

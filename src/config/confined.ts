@@ -5,7 +5,7 @@ import type { Area } from '../rules/confined.ts'
 import { nameRecord } from '../rules/names.ts'
 import type { May } from './needed-rights.ts'
 
-/** What who asks may see of a section by an endpoint, of which the right is confined to an area. */
+/** What the caller may see of a section through an endpoint for which its right is confined to an area. */
 interface Confinement<N extends SectionName> {
   readonly section: N
   readonly area: Area
@@ -62,7 +62,7 @@ export const changedInside = <N extends SectionName>(
 
 function refuseOutside<N extends SectionName>({ section, may }: Confinement<N>, record: SectionRecords[N]): never {
   const touched = { section, before: undefined, after: record }
-  // Who may not read it does not learn that it is there.
+  // A caller that may not read it does not learn that it exists.
   if (!may(`${section}.get`, touched) && !may(`${section}.list`, touched)) refuseMissing(section, record.id)
   throw new ApiError('PERMISSION_DENIED', outside(section, record))
 }

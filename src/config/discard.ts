@@ -13,7 +13,7 @@ export type Discarded = 'all' | { readonly by: string } | { readonly id: string 
 
 const HOW_TO_GO_ON =
   'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
-/** Of a change of access, whoever named it. */
+/** For changes of access, whoever made them. */
 const HOW_TO_LEAVE_ACCESS =
   'those of users, roles and log-in settings go together; discard others with DELETE /services/pending/{changeId}, or ask somebody who may'
 
@@ -25,9 +25,11 @@ interface Discarding {
 }
 
 /**
- * The changes to take back. Those of access go together. Refuses who could not have made them, and when what is left
- * would newly refer to a record that is gone, or newly give two records one name. What was broken before, by an apply
- * that was taken back, stops nobody who discards one change after the other.
+ * The changes to take back. Those of access go together. Refuses callers that could not have made them, and discards
+ * after
+ * which something would newly refer to a missing record, or two records would newly share a name. What was already
+ * broken, by an apply
+ * that was taken back, does not stop somebody who discards one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): Discarding {
   const changes = store.staged()

@@ -9,7 +9,7 @@ import { isOfAccess, type May } from './needed-rights.ts'
 import type { Joined } from './transactions.ts'
 import { configView } from './views.ts'
 
-/** Who edits through which endpoint, now. */
+/** The author and endpoint of an edit, and the time. */
 export const originOf = (actor: string, endpoint: string, clock: Clock): Origin => ({
   actor,
   endpoint,
@@ -99,7 +99,10 @@ export class Editing {
     refuseLastAdministrator(configView(this.#store.candidate), view, role)
   }
 
-  /** Takes pending changes back without asking who needs them: for edits of the daemon's own that came to nothing. */
+  /**
+   * Takes pending changes back without checking whether others refer to them: for edits of the daemon's own that
+   * failed.
+   */
   takeBack(isMine: (change: Change) => boolean, origin: Origin): Promise<void> {
     return this.#store.edit(() => {
       const mine = this.#store.staged().filter(isMine)

@@ -39,7 +39,7 @@ export interface EnactorParts {
   readonly log: Log
 }
 
-/** What took effect, and is kept or taken back by who asked for it. */
+/** What took effect; the caller keeps it or takes it back. */
 export interface Enacted {
   /** Some of it was only recorded, because the profile keeps hands off the machine. */
   readonly isDryRun: boolean

@@ -8,10 +8,10 @@ import { NO_SYSLOG_SERVER } from '../model/syslog-server.ts'
 import { isOwned } from '../model/confined.ts'
 import { nameRecord } from '../rules/names.ts'
 
-/** Whether who asks may use the endpoint with this name, for every record or for what is touched. */
+/** Whether the caller may use the endpoint with this name, for every record or for what is touched. */
 export type May = (endpoint: string, touched?: Touched) => boolean
 
-/** A change of one record as far as it is judged who may make it. */
+/** The part of a record's change by which the caller's rights are judged. */
 export interface Judged {
   readonly id: string
   readonly section: string
@@ -151,7 +151,7 @@ function missedField(change: Judged, may: May): AnyOf | undefined {
   return undefined
 }
 
-/** The record that a change newly refers to and who makes it may not read, although that takes his right to change. */
+/** A record that a change newly refers to and that its author may not read, although the change requires that. */
 interface Reached {
   readonly field: string
   readonly section: SectionName
@@ -159,8 +159,8 @@ interface Reached {
 }
 
 /**
- * Whoever may change some records of a kind only could reach the others by what he attaches to his own: so these take
- * on what he may read, and nothing else. Who may change all of them needs no such rule.
+ * A user who may change only some records of a kind could reach others by attaching them to those: so a new reference
+ * requires the right to read its target, and no more. A user who may change all of them needs no such rule.
  */
 function reachedBeyond(change: Judged, may: May, find: Find): Reached | undefined {
   const { before, after } = change
@@ -190,7 +190,7 @@ export const isOfAccess = (changes: readonly { readonly section: string }[]): bo
 const LISTED_MAX = 1_000
 
 /**
- * Refuses with the changes that who asks could not have made, and says how to go on. What they refer to is among them
+ * Refuses with the changes that the caller could not have made, and says how to go on. What they refer to is among them
  * or in `view`.
  */
 export function refuseForeign(
@@ -199,7 +199,7 @@ export function refuseForeign(
   next: string,
   view: () => Pick<ConfigView, 'get'>,
 ): void {
-  // Looked up for those only whose rights are confined.
+  // Looked up only for callers with confined rights.
   let made: ReadonlyMap<string, unknown> | undefined
   let seen: Pick<ConfigView, 'get'> | undefined
   const find: Find = (section, id) => {

@@ -99,7 +99,7 @@ interface PendingParts {
   readonly engine: { validate(): Promise<void> }
 }
 
-/** Whoever only glances at warnings need not have them found anew each time. */
+/** A caller that only glances at warnings need not have them computed anew each time. */
 const WARNINGS_MS = 10_000
 
 /** What people ask for of pending changes. */

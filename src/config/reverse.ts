@@ -14,8 +14,9 @@ import { assertRecord } from './record-schema.ts'
 import { CLUSTER } from './views.ts'
 
 /**
- * Edits a draft so that what one revision changed is as before, and answers how many records that takes; refuses who
- * may not make these edits by themselves.
+ * Edits a draft so that what one revision changed is as before, and answers how many records that takes; refuses
+ * callers
+ * that may not make these edits themselves.
  */
 export async function reverse(
   store: Pick<ConfigStore, 'candidate'>,
@@ -74,7 +75,8 @@ function asBefore(now: unknown, before: unknown, after: unknown): unknown {
 }
 
 /**
- * Refuses what does not fit what came later: a record that goes although others need it now, one that comes back and
+ * Refuses to reverse what later changes depend on: a record that goes although others need it now, one that comes back
+ * and
  * needs a record that is gone, or one whose name is taken.
  */
 async function refuseUnfit(view: ConfigView, revision: number, writes: readonly Write[]): Promise<void> {

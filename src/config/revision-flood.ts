@@ -19,7 +19,7 @@ export function refuseRevisionFlood(
   const [edge] = store.revisionHeaders(1, store.revision - max + 2)
   if (edge === undefined || !isOfToday(edge)) return
   const all = store.revisionHeaders(store.revision)
-  // What nobody confirmed is taken back by the daemon, and is of who made it.
+  // A revision by which the daemon took back an unconfirmed apply counts as its author's.
   const ownerOf = ({ by: maker }: RevisionHeader, place: number) => (maker === DAEMON ? all[place + 1]?.by : maker)
   const own = all.filter((header, place) => ownerOf(header, place) === by && isOfToday(header))
   const first = own[max - 1]

@@ -25,7 +25,9 @@ export interface TakenBack {
   readonly failed: PlanFailure | undefined
 }
 
-/** The apply that waits for its confirmation; refuses when none does, and who could not have made its changes. */
+/**
+ * The apply that waits for its confirmation; refuses if none does, or if the caller could not have made its changes.
+ */
 export function requireWaiting(
   store: Pick<ConfigStore, 'unconfirmed' | 'revisions' | 'revision' | 'agreed'>,
   may: May | undefined,
@@ -64,7 +66,7 @@ export async function takeBack(
   const desired = frozenView(store.running, planned)
   await prepare(drivers, desired)
   const done = alone === 'went' ? undefined : await enactor.openReturn(desired, header, sideOf(planned, 'before'))
-  // Nothing is lost: who made it may mend it, and apply it again.
+  // Nothing is lost: its author can mend it and apply it again.
   const promoting = store.edit(() => {
     if (store.unconfirmed()?.applyId !== waits) return { result: undefined }
     // Somebody may have changed their own account since: that stays.

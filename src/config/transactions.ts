@@ -122,7 +122,7 @@ export class Transactions {
     this.#looks.stop()
   }
 
-  /** Ends the transaction that is idle, or whose node is gone; and forgets what one that has ended has left here. */
+  /** Ends a transaction that is idle or whose node is gone, and forgets what an ended one has left here. */
   async look(): Promise<void> {
     const open = this.#open
     if (open !== undefined && this.#current() === undefined && this.#holders.hasQuorum) {
@@ -171,7 +171,7 @@ export class Transactions {
     const { userId, email } = owner
     const [openedAt_ms, nodeId] = [this.#clock.now_ms(), this.#holders.self]
     const opened: Opened = { id: newId(), nodeId, owner: { userId, email }, openedAt_ms, used: this.#now() }
-    // Whoever else opens one, here or on another node, is before this or looks again behind it.
+    // Another node or request that opens one is ordered before this, or looks again afterwards.
     await this.#opened.update(() => {
       this.refuseOpen()
       return { puts: [{ key: opened.id, value: opened }], removed: this.#opened.entries().map(({ key }) => key) }
@@ -190,7 +190,7 @@ export class Transactions {
     return { id, writes: used.writes, save: (writes) => this.#save({ ...used, writes }) }
   }
 
-  /** Refuses who could not have made the edits of somebody else: rolling them back makes them vanish. */
+  /** Refuses callers that could not have made somebody else's edits: rolling back makes those vanish. */
   refuseForeign(id: string, { userId }: Actor, may: May): void {
     const { owner } = this.#named(id)
     if (owner.userId === userId) return

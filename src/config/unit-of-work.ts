@@ -55,7 +55,7 @@ export class UnitOfWork implements Edits {
   cameIn: CameIn | undefined
   wentLive: WentLive | undefined
 
-  /** `askAgain` refuses who may not ask for this any more, as an edit waits for its turn. */
+  /** `askAgain` refuses callers that lost the right while the edit waited for its turn. */
   constructor(
     parts: WorkParts,
     endpoint: Purpose,
@@ -110,7 +110,7 @@ export class UnitOfWork implements Edits {
     return this.#endpoint.effect === 'read' ? seenInside(editor, confinement) : changedInside(editor, confinement)
   }
 
-  /** Whatever way a request has of changing a record: of whom a right is confined, all of its edits are judged here. */
+  /** Whichever way a request changes records: if the caller's right is confined, all of its edits are judged here. */
   #refuseOutside(draft: Draft): void {
     if (!this.#parts.access.isConfined(this.#actor)) return
     const edits = judgedEdits(

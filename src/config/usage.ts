@@ -2,7 +2,7 @@ import { canonicalIp } from '../base/ip-network.ts'
 import type { Usage } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
-/** Who refers to a record, over all sections. */
+/** The records that refer to a record, over all sections. */
 export function usageOf(view: ConfigView, section: SectionName, id: string): readonly Usage[] {
   return SECTION_NAMES.flatMap((resource) => usageIn(view, resource, section, id))
 }

@@ -102,7 +102,7 @@ export function attemptedView(running: RecordReader, attempted: readonly RecordC
   )
 }
 
-/** What the last revision changed. It may hold thousands of records, so whoever needs it reads it once. */
+/** What the last revision changed. It may hold thousands of records, so callers should read it once. */
 export function lastMade(store: Pick<ConfigStore, 'revisions' | 'revision'>): Made {
   const [made] = store.revisions(1)
   if (made?.revision !== store.revision) throw new Error(`revision ${store.revision} is not the last one`)

@@ -2,7 +2,7 @@ import type { Where } from '../model/access.ts'
 import type { Actor, SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
-/** What handlers see of people's accounts: their own, and everybody's for who may look after them. */
+/** What handlers see of accounts: the caller's own, and everybody's for administrators. */
 
 export interface SessionEntry {
   readonly id: string
@@ -69,13 +69,11 @@ export interface AccountsReader {
   tokens(userId?: string): readonly TokenEntry[]
 }
 
-/**
- * What acts, acts at once. Whoever proves who he is by a password or a code is held up like at a login after five
- * failures.
- */
+/** Effects are immediate. Proofs by password or code are locked after five failures, as at a login. */
 export interface Accounts extends AccountsReader {
   /**
-   * Refuses with INVALID_CREDENTIALS, PASSWORD_POLICY, or NOT_SUPPORTED for who has no password here. Other sessions of
+   * Refuses with INVALID_CREDENTIALS, PASSWORD_POLICY, or NOT_SUPPORTED for a user without a password here. Other
+   * sessions of
    * the user end.
    */
   changePassword(asking: Asking, current: string, next: string): Promise<void>
@@ -90,7 +88,7 @@ export interface Accounts extends AccountsReader {
   beginSecondFactor(asking: Asking, password: string): Promise<{ readonly secret: string; readonly uri: string }>
   confirmSecondFactor(asking: Asking, code: string): Promise<{ readonly recoveryCodes: readonly string[] }>
   removeSecondFactor(asking: Asking, password: string, code: string): Promise<void>
-  /** Of somebody who has lost it. */
+  /** For a user who has lost it. */
   resetSecondFactor(asking: Asking, userId: string): Promise<void>
 }
 

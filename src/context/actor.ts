@@ -1,4 +1,4 @@
-/** Who calls, as established by the token and looked up in running. */
+/** The caller, as established by the token and looked up in running. */
 export interface Actor {
   readonly userId: string
   readonly email: string

@@ -1,7 +1,7 @@
 import type { Touched } from '../model/sections.ts'
 import type { Actor } from './actor.ts'
 
-/** Who makes a request, and from where. */
+/** The author of a request, and where it comes from. */
 export interface Asking {
   readonly actor: Actor
   /** The address is read only where it is needed: finding it out costs more than the rest of a small answer. */

@@ -37,7 +37,7 @@ import type { StickTables, StickTablesReader } from './stick-tables.ts'
 import type { UnitsActor, UnitsReader } from './units.ts'
 
 /**
- * What handlers may ask for, each with its faces: `read` is seen by every handler, the others by those whose effect
+ * What handlers may use, each with its faces: every handler sees `read`, the others are seen by handlers whose effect
  * allows it.
  */
 export interface Capabilities {

@@ -22,7 +22,7 @@ interface Staging extends Seen<'stage'> {
   section<N extends SectionName>(name: N): SectionEditor<N>
   readonly work: Edits
 }
-/** The audit log tells who came in by a request: a code or a name does not say it. */
+/** Tells the audit log which user a request logged in: a code or a name does not say it. */
 interface Acting extends Seen<'act'> {
   readonly work: { noteLogin(session: SessionData): void }
 }

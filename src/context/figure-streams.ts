@@ -5,8 +5,8 @@ export interface FigureStreamsReader {
   /** Whether an object of this node has the id. */
   has(id: string): boolean
   /**
-   * What is there, and each second what has changed of it; after `lastId` only that, where it is known what that was.
-   * No ids: of everything. Refuses with TOO_MANY_AT_ONCE who follows too many different sets.
+   * The current figures, and then each second the changes; after `lastId` only the changes since, if they are known.
+   * Without ids: of everything. Refuses callers that follow too many different sets with TOO_MANY_AT_ONCE.
    */
   stream(ids: readonly string[], lastId: string, userId: string): Stream
 }

@@ -78,7 +78,7 @@ export interface SnapshotsReader {
 }
 export interface SnapshotsActor extends SnapshotsReader {
   create(by: string): Promise<Started>
-  /** With `reboot`, the machine starts anew at once; else the restore waits for somebody who does that. */
+  /** With `reboot`, the machine restarts at once; otherwise the restore waits for somebody to do that. */
   restore(reboot: boolean, by: string): Promise<Started>
   remove(by: string): Promise<Started>
 }
@@ -94,7 +94,7 @@ export interface PowerActor {
       readonly drain_s: number
       readonly isForced: boolean
       readonly by: string
-      /** Who must still have the right when the connections have ended. */
+      /** The user who must still have the right when the connections have ended. */
       readonly author?: Actor | undefined
     },
   ): Promise<{ readonly isDryRun: boolean }>

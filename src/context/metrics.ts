@@ -4,6 +4,6 @@ export type MetricsFormat = 'openmetrics' | 'prometheus'
 
 /** The figures of this node in the form that monitoring systems collect. */
 export interface MetricsReader {
-  /** In the form that an Accept header prefers; the same bytes for everybody who asks in the same second. */
+  /** In the form that an Accept header prefers; the same bytes for every caller in the same second. */
   answer(accept: string): Promise<Rendered>
 }

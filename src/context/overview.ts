@@ -1,6 +1,6 @@
 import type { Attention, Overview } from '../model/overview.ts'
 
-/** Something that needs a person, and the endpoint whose right tells of it; undefined: it is for everybody. */
+/** Something that needs attention, and the endpoint whose right reveals it; undefined: everybody may see it. */
 export interface Noted extends Attention {
   readonly right?: string
 }

@@ -33,7 +33,7 @@ export interface Plan {
 
 export interface PlansReader {
   /**
-   * What would be changed by `edit`, checked as an apply would check it. Touches nothing; refuses whoever could not
+   * What `edit` would change, checked as an apply would check it. Touches nothing; refuses callers that could not
    * make those changes.
    */
   make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan>

@@ -9,7 +9,7 @@ import { followed, recordIfNamed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** Backups, certificates, and what is handed to whoever helps. */
+/** Backups, certificates, and the file for support. */
 export function addCare(program: Command, run: Run): void {
   addBackups(program.command('backup').description('keep the configuration as a file, and bring it back'), run)
   addCertificates(program.command('cert').description('hand in a certificate, or see which end soon'), run)

@@ -35,7 +35,7 @@ interface PlanFile {
   readonly prune: boolean
   readonly takeOver: boolean
   readonly digest: string
-  /** What it warned of, for whoever looked at it. */
+  /** The warnings that the plan had when it was reviewed. */
   readonly warnings: Changes['warnings']
 }
 
@@ -122,7 +122,7 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   for (const remark of notUnderstood) run.terminal.err(told(remark))
 }
 
-/** What stands in a record as if it were to be filled in is no order of whoever reads the file. */
+/** A placeholder in a record is text, and no instruction to fill in something when the file is read. */
 function escaped(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/\$(?=\{(?:env|file):)/g, '$$$$')
   if (Array.isArray(value)) return value.map(escaped)
@@ -211,10 +211,10 @@ interface Waiting {
   readonly secondsLeft: number
 }
 
-/** Whoever reads that nothing would change takes it for lasting: what waits for its confirmation is taken back yet. */
+/** "Nothing would change" sounds permanent, but an apply that waits for its confirmation is still taken back. */
 async function refuseWaiting(connection: Connection): Promise<void> {
   const path = '/services/apply'
-  // Who may apply documents need not be one who may ask for this.
+  // A user who may apply documents need not have the right to ask this.
   const found = await connection.get<Waiting>(path).catch(undefinedIfDenied)
   if (found?.state !== 'waiting') return
   const { revision, by, secondsLeft } = found

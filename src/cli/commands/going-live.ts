@@ -81,7 +81,7 @@ function addApply(program: Command, run: Run): void {
     })
 }
 
-/** What would be passed over: whoever says it means something else than what would be done. */
+/** Options that would be ignored: the user means something else than what would be done. */
 function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune, takeOver }: ApplyAll): void {
   if (plan !== undefined && file !== undefined) throw new Failure('say a plan, or -f and a document')
   if (mine === true && only !== undefined) throw new Failure('say --mine or --only')
@@ -97,7 +97,7 @@ function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune,
 
 interface PendingChange extends Change {
   readonly id: string
-  /** Who else has changed it while it was pending. */
+  /** The other users who changed it while it was pending. */
   readonly alsoBy: readonly string[]
 }
 
@@ -106,7 +106,7 @@ interface Pending extends Changes {
   readonly changes: readonly PendingChange[]
 }
 
-/** As the daemon calls whoever asks it by its own socket. */
+/** The daemon's name for a caller on its own socket. */
 const LOCAL_ROOT = 'local root'
 
 async function pending(run: Run, { isWide = false, ...common }: Common & { readonly isWide?: boolean }): Promise<void> {
@@ -164,7 +164,7 @@ function refuseStrange({ changes }: Pending, ids: readonly string[]): void {
   if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
 }
 
-/** E-mail of who asks; undefined where an API token does. */
+/** E-mail of the caller; undefined for an API token. */
 async function whoAsks(run: Run, common: Common): Promise<string | undefined> {
   const { user, token, url } = run.contextOf(common)
   if (user !== '') return user

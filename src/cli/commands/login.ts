@@ -76,7 +76,7 @@ function replaceable(run: Run, name: string, url: string): Context | undefined {
   throw new Failure(`the context ${name} is ${before.url}: ${advice}`)
 }
 
-/** Whoever logs in here once more, or under another name of a context, has one by the usual name already. */
+/** A second login from here, or one under another context name, finds a token with the usual name already. */
 async function tokenFor(connection: Connection, expiresInDays: number): Promise<string> {
   const name = `fulcrum of ${userInfo().username}@${hostname()}`
   const made = (as: string) =>

@@ -188,12 +188,12 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
     const others = holders.filter((one) => !named.includes(one))
     return verb === 'take' ? others : [...others, ...named]
   }
-  // Who holds a role is kept with the holder.
+  // The holder's record lists its roles.
   const of = [...ids, ...groupIds]
   const stage = async () => {
     const { data: role, etag } = await connection.ask<Role>('GET', `${ROLES}/${id}`)
     const body = { users: changed(role.users, ids), groups: changed(role.groups, groupIds) }
-    // Sent as whole lists, which would take it from whoever was given it meanwhile.
+    // Lists are sent whole, which would take the role away from anybody who was given it meanwhile.
     const headers = etag === undefined ? {} : { 'if-match': etag }
     return connection.ask('PUT', `${ROLES}/${id}`, { body, headers })
   }

@@ -16,7 +16,8 @@ export function decisionOn(
 }
 
 /**
- * Says that an apply came to nothing, unless it has ended: of two who say so, or of this and a promotion, one is first.
+ * Says that an apply came to nothing, unless it has ended: if two say so, or one says so and another promotes, the
+ * first wins.
  */
 export function thaw(store: Pick<ConfigStore, 'edit' | 'frozen'>, applyId: string): Promise<void> {
   return store.edit(() => {

@@ -87,7 +87,7 @@ export class Participant {
     refuseUnderWay(store, others)
   }
 
-  /** An apply that was asked of this node: who leads it tells what came of it. */
+  /** An apply that was requested on this node: its leader reports the result. */
   lead(applyId: string): void {
     this.#ledId = applyId
   }
@@ -236,7 +236,7 @@ export class Participant {
     await arm(store, nodeId, clock)
   }
 
-  /** Whoever leads an apply may have gone for good. Its promotion and what ends it exclude each other in the log. */
+  /** The leader of an apply may have gone for good. Its promotion and what ends it exclude each other in the log. */
   async #endAbandoned(): Promise<void> {
     const { store, nodeId, others, machine, clock, log } = this.#parts
     const frozen = store.underWay()
