@@ -18,7 +18,7 @@ export interface Settings {
   readonly listen: Address
   /** Plain HTTP on loopback, beside TLS. */
   readonly http: Address | undefined
-  /** The daemon's own socket, which whoever may open it needs no login at. */
+  /** The daemon's own socket: a caller that may open it needs no login. */
   readonly localSocket: string
   /** Plain HTTP that answers nothing but /metrics, without a token; undefined: only the API answers it. */
   readonly metrics: Address | undefined
@@ -266,7 +266,9 @@ function withoutTls(
   return { http, metrics: metrics(given['metrics-listen'] ?? env['FULCRUM_METRICS_LISTEN'], [listen, http]) }
 }
 
-/** Anybody who reaches it reads the names and figures of everything: a place of its own, which somebody has chosen. */
+/**
+ * Anybody who reaches it can read all names and figures, so it needs an address of its own that somebody has chosen.
+ */
 function metrics(text: string | undefined, others: readonly (Address | undefined)[]): Address | undefined {
   if (text === undefined || text === '') return undefined
   const own = address('--metrics-listen', text)

@@ -27,7 +27,7 @@ export async function runDaemon(
   end: (code: number) => void,
 ): Promise<void> {
   const starter = settings.beside === undefined ? undefined : starterOf()
-  // Before it holds anything: whoever is told to end in the middle of the start ends what that start takes over.
+  // Set before anything is held: a daemon that is told to end during its start ends what that start takes over.
   const signal = endingSignal(starter)
   takeState(settings.state)
   const daemon: Daemon = {

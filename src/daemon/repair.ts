@@ -19,7 +19,7 @@ export async function repairState(stateFolder: string): Promise<readonly string[
   for (const name of ['archive', LAYER4_ARCHIVE]) {
     const directory = join(stateFolder, name)
     if (!existsSync(join(directory, 'data.mdb'))) continue
-    // Whoever writes to a tree of pages that is broken breaks more of it, or ends with a signal.
+    // Writing to a broken tree of pages breaks more of it, or ends the process with a signal.
     assertWholeFile(directory, { everyPage: true })
     for (const place of await repairArchive(directory)) done.push(`${name}: ${place}: damaged, and unknown from now on`)
   }

@@ -20,7 +20,7 @@ interface NamingInterfaces {
 export interface PortClaim {
   readonly ip: string
   readonly port: number
-  /** Who wants it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
+  /** The record that claims it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
   readonly claimant: string
   /** Whether the program may have it already, by a configuration that is not of our making. */
   readonly isInherited?: true

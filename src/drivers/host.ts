@@ -30,7 +30,7 @@ export interface Host {
   listFiles(folder: string): Promise<readonly string[]>
   /** Why nobody could listen on this port now; undefined when it is free. */
   portProblem(ip: string, port: number): Promise<string | undefined>
-  /** Who listens on TCP ports; nobody where systemd does not run HAProxy, or nothing tells. */
+  /** The listeners on TCP ports; empty if systemd does not run HAProxy, or nothing reports them. */
   listeners(): Promise<readonly Listener[]>
   /** `start` of a running program does nothing; `reload` and `restart` of a stopped one start it. */
   unit(name: UnitName, verb: UnitVerb, timeout_ms: number): Promise<RunResult>

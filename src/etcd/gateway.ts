@@ -10,7 +10,7 @@ import { type Fields, fieldsOf, numberOf, part, textOf, UnreadableError } from '
 
 /** PEM, or DER where Node takes it. */
 export interface Credentials {
-  /** Who signs the certificates of the members. */
+  /** The authority of the members' certificates. */
   readonly ca: string | Buffer
   readonly certificate: string | Buffer
   readonly key: string | Buffer
@@ -54,7 +54,7 @@ export class Gateway {
   /** As messages show it. */
   readonly address: string
   readonly #url: URL
-  /** Of its own machine, where the mode of a file says who may ask. */
+  /** A local socket, where the mode of a file decides about access. */
   readonly #isSocket: boolean
   readonly #agent: Agent | SocketAgent
   /** What streams goes on for long, and must not take the places of calls. */
@@ -90,12 +90,12 @@ export class Gateway {
     }
   }
 
-  /** The pieces of an answer that goes on; whoever reads destroys it. Rejects with `EtcdError`. */
+  /** The pieces of a continuing answer; its reader destroys it. Rejects with `EtcdError`. */
   async open(call: Call, patience: Patience): Promise<IncomingMessage> {
     const until_ms = performance.now() + patience.left_ms
     const { request, response } = await this.#begin(call, patience, this.#streams)
     if (response.statusCode === 200) {
-      // Who reads is told of it; before that, or afterwards, nobody is.
+      // The reader is told; before and after that, nobody is.
       response.on('error', () => undefined)
       return response
     }

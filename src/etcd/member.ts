@@ -7,7 +7,7 @@ export interface MemberSide {
   /** For both uses, server and client: a member asks its own gateway with it. It names where the member is reached. */
   readonly certificateFile: string
   readonly keyFile: string
-  /** Who signs the certificates of the other side. */
+  /** The authority of the other side's certificates. */
   readonly caFile: string
   /**
    * Certificates that are not accepted any more: DER, or every connection is refused. It is read anew for each
@@ -43,17 +43,19 @@ export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: 
 
 const QUOTA_BYTES = 512 * 2 ** 20
 /**
- * How many entries a member has in memory, at least. Most of what it takes are those, so who serves no client has few:
- * another member that was away for longer gets all of the database instead.
+ * How many entries a member has in memory, at least. They are most of its memory, so a member that serves no client has
+ * few:
+ * another member that was away for longer gets the whole database instead.
  */
 const KEPT = { server: 10_000, aside: 500 } as const
 /** Of a member that makes a cluster of itself alone. */
 export const FORCED_NEW = '--force-new-cluster=true'
 
 /**
- * What `etcd` is started with. Arguments, as its configuration file knows no revocation lists; secrets are in files
- * that only etcd reads. Figures of the member are shown on the client side only, to whoever has a certificate. Limits
- * of requests stay as they are.
+ * The arguments of `etcd`. They are arguments because its configuration file knows no revocation lists; secrets are in
+ * files
+ * that only etcd reads. Figures of the member are available only on the client side, with a certificate. Limits
+ * of requests keep their defaults.
  */
 export function memberArguments(settings: MemberSettings | AsideSettings): readonly string[] {
   const { name, dataFolder, peer, client, members, state, token, isForcedNew = false, progressEvery_s } = settings
@@ -69,7 +71,7 @@ export function memberArguments(settings: MemberSettings | AsideSettings): reado
     `--initial-cluster-token=${token}`,
     ...('socket' in client ? [] : sideArguments('', client)),
     ...sideArguments('peer-', peer),
-    // The key tells who a peer is: where it comes from is up to its machine's kernel, and to translations on the way.
+    // The key identifies a peer: its source address depends on its machine's kernel, and on address translation.
     '--experimental-peer-skip-client-san-verification=true',
     '--tls-min-version=TLS1.3',
     `--quota-backend-bytes=${QUOTA_BYTES}`,

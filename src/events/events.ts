@@ -25,8 +25,8 @@ const RETRY_MS = 2000
 const keyOf = (id: number) => String(id).padStart(16, '0')
 
 /**
- * What happened lately, for those who watch. An event is told when it is on the disk, so that no number is ever given
- * twice: who comes back with the last number it saw gets exactly what came after it.
+ * Recent events, for those who watch. An event is sent when it is on the disk, so that no number is ever reused:
+ * a client that comes back with the last number it saw gets exactly what came after it.
  */
 export class Events implements EventsReader {
   readonly #table: SideTable
@@ -95,7 +95,7 @@ export class Events implements EventsReader {
     }
   }
 
-  /** Said to whom some events cannot be told any more. */
+  /** Sent to clients that can no longer get some events. */
   #gap() {
     const message = 'Some events since your last one are not kept any more; read again what you need to know'
     return { id: this.lastId, kind: 'reset', data: { message } }
@@ -128,7 +128,7 @@ export class Events implements EventsReader {
     for (const event of batch) for (const subscriber of this.#subscribers) this.#tell(subscriber, event)
   }
 
-  /** Whoever fails does not keep others, and what comes, from being told. */
+  /** A subscriber that fails must not keep others from being told, or itself from later events. */
   #tell(subscriber: Subscriber, event: Event): void {
     try {
       subscriber(event)

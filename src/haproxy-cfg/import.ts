@@ -81,7 +81,7 @@ class Importer {
     for (const { name } of proxies) this.#names.add(name)
     for (const proxy of proxies) await this.#proxy(proxy)
     this.#forward()
-    // A line of defaults is taken by whoever it is for; nobody has taken these.
+    // A line of defaults is used by the sections that it applies to; none has used these.
     for (const line of defaults.filter((one) => !this.#used.has(one) && !this.#shared.has(one)))
       if (this.#ofHttp.has(line)) this.#reading.remark(line, OF_HTTP)
       else leave(line, 'no frontend and no backend takes it over', this.#reading)

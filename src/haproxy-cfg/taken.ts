@@ -114,7 +114,7 @@ export function listenOf(text: string): { readonly ip: string; readonly ports: s
   return ports === undefined || isIP(ip) === 0 ? refuse('Fulcrum listens on one address and ports') : { ip, ports }
 }
 
-/** What `option forwardfor` says beyond itself: who gets no header, or another one. */
+/** What `option forwardfor` says besides: sources that get no header, or another name for it. */
 export function forwardedFor(words: readonly string[], line: Line, reading: Reading): void {
   const [, except, header = 'X-Forwarded-For', ifNone] =
     /^(except \S+)?(?: ?header (\S+))?(?: ?(if-none))?$/.exec(words.join(' ')) ?? refuse('it has no counterpart')

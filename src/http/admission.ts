@@ -10,7 +10,7 @@ import type { Route } from './router.ts'
 /** What a caller shows: a token, or what another node or the own socket says of it. */
 export type Proof = string | CarriedWho
 
-/** Who holds this token, or has asked another node: rights, or the refusal. */
+/** The holder of this token, or of the word of another node: rights, or the refusal. */
 export type Authenticate = (proof: Proof) => { readonly rights: Rights; readonly sessionId: string } | ApiError
 
 export interface Who {
@@ -26,13 +26,13 @@ export interface Asked {
   readonly actor: Actor
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
-  /** Of a request with a body: refuses whoever may not ask for this any more. */
+  /** For a request with a body: refuses a caller that may not ask for this any more. */
   readonly askAgain?: () => void
 }
 
 export const NOBODY: Actor = { userId: '', email: '', sessionId: '' }
 
-/** Finds out who calls, and refuses a caller without a valid token. */
+/** Identifies the caller, and refuses one without a valid token. */
 export function admit(endpoint: Endpoint, incoming: Incoming, authenticate: Authenticate): Who {
   if (endpoint.access === 'public') return { actor: NOBODY, rights: undefined }
   const proof = proofOf(incoming)
@@ -62,7 +62,10 @@ export function refuseDenied(route: Route, who: { readonly rights: Rights | unde
   if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint, who.rights))
 }
 
-/** The refusal of whom was admitted earlier: the session may have ended meanwhile, or the right been taken away. */
+/**
+ * The refusal of a caller that was admitted earlier: the session may have ended meanwhile, or the right been taken
+ * away.
+ */
 export function admitAgain({ route, incoming }: Asked, authenticate: Authenticate): () => void {
   const proof = route.endpoint.access === 'public' ? undefined : proofOf(incoming)
   return () => {
@@ -73,7 +76,7 @@ export function admitAgain({ route, incoming }: Asked, authenticate: Authenticat
   }
 }
 
-/** For answers without an end: tells, each time that it is called, whether who asks may still ask for it. */
+/** For answers without an end: says, each time that it is called, whether the caller may still have it. */
 export function stillAllowed({ route, incoming }: Asked, authenticate: Authenticate): () => boolean {
   const proof = proofOf(incoming) ?? ''
   return () => {

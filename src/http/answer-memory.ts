@@ -43,9 +43,10 @@ const TEXT_MAX = 2_048
 const ASKED_MAX = 4_096
 
 /**
- * Remembers answers that are the same for all who may ask, as long as figures and names are those, and who may ask for
- * what, until somebody may do less. Both are looked at with each request, and neither way nor rights nor query of one
- * that is remembered are gone through again.
+ * Remembers answers that are the same for all callers, as long as figures and names stay the same, and which callers
+ * may have
+ * them, until somebody loses a right. Both are checked with each request; the path, rights and query of a
+ * remembered request are not evaluated again.
  */
 export class AnswerMemory {
   readonly #validity: Validity
@@ -144,7 +145,10 @@ export function wishOf(request: Wishing): Wish | undefined {
 
 const whatOf = ({ path, query }: Wishing) => (query === '' ? path : `${path}?${query}`)
 
-/** A transaction, or what a client wants to have seen, is looked up; who has the answer already gets none. */
+/**
+ * A transaction, or a position that a client wants to have seen, is looked up; a client that has the answer already
+ * gets none.
+ */
 const isSpecial = (request: Wishing) =>
   request.header('if-none-match') !== '' ||
   request.header('x-transaction-id') !== '' ||

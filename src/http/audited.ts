@@ -19,7 +19,7 @@ export interface AuditedRequest {
   readonly body?: unknown
   /** An entry from before it began holds the body. */
   readonly isBegun?: boolean
-  /** Who came in by this request, and how. */
+  /** The user that this request logged in, and how. */
   readonly cameIn?: CameIn | undefined
   /** Of the candidate. */
   readonly changes?: readonly RecordChange[] | undefined
@@ -39,11 +39,12 @@ export interface AuditOutcome {
 
 export interface AuditTrail {
   /**
-   * Throws when the disk is so full that an entry could be lost after the deed; who removes something makes room, and
+   * Throws when the disk is so full that an entry could be lost after the deed; a request that removes something makes
+   * room, and
    * is let in longer.
    */
   assertRoom(endpoint: Endpoint): void
-  /** Refuses who has filled so much of the log that there would be no room for others. */
+  /** Refuses a caller that has filled so much of the log that there would be no room for others. */
   assertShare(request: AuditedRequest): void
   /**
    * Resolves when the entry is on the disk, or when it is counted in another one; with whether it has an entry of its

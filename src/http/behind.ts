@@ -72,7 +72,7 @@ export class Behind {
     }
     if (isWithBody(exchange)) exchange.streamBody(BODY_BYTES_MAX).pipe(asked)
     else asked.end()
-    // Whoever may not ask is told before a body comes.
+    // A caller without a right is told before it sends a body.
     asked.flushHeaders()
     exchange.release()
     let isAnswered = false
@@ -113,7 +113,7 @@ export class Behind {
     wish: Wish | undefined,
     over: () => void,
   ): void {
-    // Whoever reads it hears of it as well.
+    // Its reader hears of it as well.
     message.on('error', () => undefined)
     const answer = answerOf(message)
     const requestId = String(message.headers['x-request-id'])

@@ -5,7 +5,7 @@ import { Places } from '../base/places.ts'
 import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** At once; one user has one, so that nobody who sends slowly keeps the others from it. */
+/** At a time; each user may have one, so that somebody who sends slowly keeps nobody else from it. */
 const LARGE_BODIES_MAX = 2
 /** Before anybody logged in: enough for a login, too little to fill the memory with. */
 const PUBLIC_BODY_BYTES_MAX = 8 * 1024

@@ -8,7 +8,7 @@ export const COMPRESS_MIN_BYTES = 1_200
 export const COMPRESS_AT_ONCE_BYTES = 16 * 1_024
 /** Threads of the common pool that compress: the others are for logins and for what has to be on disk. */
 const RUNNING_MAX = 2
-/** Answers that wait for them; whoever comes after that gets the plain bytes, which every client understands. */
+/** Answers that wait for compression; later ones are sent as plain bytes, which every client understands. */
 const WAITING_MAX = 32
 
 const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml|openmetrics-text)|image\/svg)/

@@ -6,7 +6,7 @@ import { placeOfBytes, socketsByPlace } from './socket-table.ts'
 const CONNECTIONS_MAX = 16_384
 /** Descriptors that the daemon keeps for files, stores, threads and programs; of a small limit, half. */
 const OWN_DESCRIPTORS = 512
-/** Of one address: nobody takes all, and who is behind a proxy is many. */
+/** The share of one address: nobody may take all, but many clients may be behind one proxy. */
 const SHARE = 4
 /** With threads in front, a connection on which something is asked takes both ends of another one. */
 const DESCRIPTORS_IN_FRONT = 3

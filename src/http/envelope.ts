@@ -16,7 +16,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
   /** Type and headers as they are sent, made once for an answer that is sent many times. */
   readonly head?: string | undefined
-  /** The bytes are overwritten by the next answer: they are sent at once, and copied by whoever keeps them. */
+  /** The bytes are overwritten by the next answer: they are sent at once, and copied by code that keeps them. */
   readonly isTransient?: true | undefined
   /** A copy can be spared: bytes that are held are not. */
   readonly hold?: Hold | undefined
@@ -29,10 +29,10 @@ export interface Answer {
   /** The stream is one of those that many may follow. */
   readonly isShared?: true | undefined
   /**
-   * Comes from another node: instead of `body`, or what `stream` is made of. Destroyed by whoever does not send it.
+   * Comes from another node: instead of `body`, or what `stream` is made of. Code that does not send it destroys it.
    */
   readonly relayed?: Readable | undefined
-  /** The user whom an answer that lasts is counted for. */
+  /** The user for whom a long answer is counted. */
   readonly holder?: string | undefined
 }
 

@@ -162,7 +162,7 @@ export class Exchange implements Incoming {
     this.#request = undefined
   }
 
-  /** Rejects when the client leaves before all of it has come: whoever waits for it holds a place. */
+  /** Rejects when the client leaves before all of it has come: the waiting code holds a place. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined> {
     // The address cannot be asked for once the socket is gone.
     void this.address

@@ -51,8 +51,9 @@ export interface ForwardingParts {
 const WHOLE_BYTES_MAX = 64 * 1024
 
 /**
- * Requests whose path names another node are answered by that node. Here it was found out who asks, and that a role
- * grants it; the other node judges that again, and everything else.
+ * Requests whose path names another node are answered by that node. This node identifies the caller, and checks that a
+ * role
+ * grants the endpoint; the other node checks that again, and everything else.
  */
 export class Forwarding {
   readonly #parts: ForwardingParts
@@ -168,7 +169,7 @@ function jobOf(nodeId: string, answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, Location: `${location}?node=${encodeURIComponent(nodeId)}` } }
 }
 
-/** What was shown here stays here; the other node is told who has shown it. */
+/** Proofs that were shown to this node stay here; the other node is told who showed them. */
 function requestFor(asked: Asked, rights: Rights | undefined, nodeId: string): ForwardedRequest {
   const { route, incoming, actor, requestId } = asked
   const { method, path, query, address, signal } = incoming

@@ -130,7 +130,8 @@ const PAGE = {
 const ASSET = { cacheControl: 'public, max-age=31536000, immutable', headers: ASSET_HEADERS } as const
 
 /**
- * Who opens the address of the API in a browser gets the admin page. Programs are told that nothing is there, as
+ * A person who opens the address of the API in a browser gets the admin page. Programs are told that nothing is there,
+ * as
  * everywhere.
  */
 export function withFrontPage(handle: Handler, files = new PageFiles()): Handler {

@@ -90,9 +90,11 @@ function whyOf(error: unknown, { aborted }: AbortSignal): string {
 }
 
 /**
- * The events of all nodes as they come, each with the node that tells it; `nodeId` may be whom it is about. Their
- * numbers are each node's own, so that none is told: nobody comes back with one. A node whose events are not told (any
- * more) is an event `missing`.
+ * The events of all nodes as they come, each with the node that reports it; `nodeId` may be the node that it is about.
+ * Their
+ * numbers are each node's own and are left out, because no client could come back with one. A node whose events are not
+ * available (any
+ * more) becomes an event `missing`.
  */
 export function gatherEvents({ nodeId, own, others, ask }: Gathered): Answer {
   const { stream: ofOwn } = own

@@ -17,7 +17,7 @@ export interface TransactionsElsewhere {
 export function holderOf(held: HeldElsewhere, { route, incoming, params }: Asked): string | undefined {
   const { endpoint } = route
   if (endpoint.transactionIn === 'path') {
-    // Without its node it is told what the others know, and who has opened it ends it.
+    // If its node is away, the others answer what they know, and the user who opened it can end it.
     const isAbout = (params['id'] ?? held.id) === held.id
     return isAbout && held.isReachable ? held.nodeId : undefined
   }

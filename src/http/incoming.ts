@@ -18,7 +18,7 @@ export interface Incoming {
   readonly isAmbiguous: boolean
   /** undefined: larger than the limit. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined>
-  /** Who asked the node that has forwarded this; absent in what came from a client. */
+  /** The caller at the node that has forwarded this; absent in a client's own request. */
   readonly carried?: CarriedWho
   /** It came by the daemon's own socket. */
   readonly isLocal?: boolean
@@ -59,6 +59,9 @@ function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
   return header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
 }
 
-/** What says who asks: a token, the word of the node that was asked, or that the system let it open the own socket. */
+/**
+ * What identifies the caller: a token, the word of the node that was asked, or that the system let it open the own
+ * socket.
+ */
 export const proofOf = (incoming: Pick<Incoming, 'header' | 'carried' | 'isLocal'>): string | CarriedWho | undefined =>
   incoming.carried ?? tokenOf(incoming) ?? (incoming.isLocal === true ? LOCAL_ROOT : undefined)

@@ -1,6 +1,6 @@
 import { decodeSegment, type Match, type NoMatch } from './router.ts'
 
-/** Some hundred bytes each: longer paths are not remembered, whoever sends them. */
+/** Some hundred bytes each: longer paths are not remembered. */
 const KNOWN_PATHS_MAX = 4_096
 const KNOWN_PATH_LENGTH = 256
 

@@ -5,7 +5,7 @@ import type { Answer } from './envelope.ts'
 import { answerRefusal } from './refusal.ts'
 
 /**
- * The answer, counted for who asked when it lasts. Why a long one broke off stands in the log: its status was sent long
+ * The answer, counted for its caller when it is long. The log says why a long one broke off: its status was sent long
  * before.
  */
 export function lasting(

@@ -37,7 +37,7 @@ import { whileAllowed } from './streams.ts'
 import { Validation, parseQuery } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
-/** A caller who is answered from memory is looked at again after this time, whatever happens. */
+/** A caller that is answered from memory is checked again after this time, whatever happens. */
 const KEPT_MS_MAX = 10_000
 
 /** What one request does to the configuration, and what is told of it. */
@@ -85,7 +85,7 @@ interface Compiled {
   readonly places: Places | undefined
 }
 
-/** route → who → may → where → read → valid → handle → reply. Answers at once when nothing has to be waited for. */
+/** route → who → may → where → read → valid → handle → reply. Answers at once if nothing has to be waited for. */
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #router: Router
@@ -160,7 +160,7 @@ export class Pipeline {
     incoming.letKeep?.(() => Math.min(Date.now() + KEPT_MS_MAX, this.#parts.expiryOf(proof)))
   }
 
-  /** Answers what another node has forwarded, as if it had been asked here by whom that node names. */
+  /** Answers what another node has forwarded, as if the caller that it names had asked here. */
   async handleForwarded(request: PeerRequest): Promise<PeerAnswer> {
     const { method, path, requestId, signal } = request
     signal.throwIfAborted()
@@ -296,7 +296,7 @@ export class Pipeline {
       : answer
   }
 
-  /** A secret is answered after the disk holds who asked for it. */
+  /** A secret is answered after the disk records who asked for it. */
   async #revealed(asked: Asked): Promise<Answer> {
     const note = noteOf(asked)
     const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }

@@ -17,7 +17,7 @@ interface Forms {
   identity?: Form
   gzip?: Form
   br?: Form
-  /** The answers to who has these bytes already. */
+  /** The answers for clients that have these bytes already. */
   readonly unchanged: { -readonly [E in Encoding]?: Answer }
 }
 
@@ -47,7 +47,7 @@ function isFullForOnce(): boolean {
 /** The same prepared bytes are asked for many times: each form of their answer is made once and goes with them. */
 const prepared = new WeakMap<Rendered, Forms>()
 
-/** Sends prepared bytes, compressed for those who want that, or 304 when the caller has them already. */
+/** Sends prepared bytes, compressed if the client accepts that, or 304 if it has them already. */
 export function negotiate(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
   const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
   if (

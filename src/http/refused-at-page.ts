@@ -5,8 +5,8 @@ import type { Handler } from './server.ts'
 
 /**
  * A person whom an identity provider has sent here, or who is on the way there, reads no JSON: a browser that is
- * refused is sent to the admin page, which says why in the words of its language. Only the code of the refusal and the
- * name of the endpoint go with it, which are words of this program and nothing of what was sent.
+ * refused is sent to the admin page, which explains it in the user's language. Only the code of the refusal and the
+ * name of the endpoint go with it, which are words of this program and not of the request.
  */
 export function sendingRefusedOn(handle: Handler, prefix: string, endpoints: readonly Endpoint[]): Handler {
   const names = new Map(

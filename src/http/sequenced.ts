@@ -14,16 +14,18 @@ export interface SharedLog {
 const SEQUENCE = 'X-Fulcrum-Sequence'
 const WAIT_MS_MAX = 1_000
 const LOOK_EVERY_MS = 5
-/** At once. Whoever comes then is answered with what this node has by now. */
+/** At once. Later requests are answered with what this node has by now. */
 const WAITING_MAX = 256
 const AFTER_A_WAIT = [...REQUEST_HEADERS, 'authorization', 'cookie']
 
 let waiting = 0
 
 /**
- * Answers say how much of the log is in them, and a read that names more waits for it, for a second: who has changed
- * something on one node reads it on another. What is rendered once for many, such as figures, says nothing. Nobody
- * waits whom `isKnown` does not know: waiting costs more than a refusal.
+ * Answers say how much of the log is in them, and a read that names more waits for it, for a second: a client that
+ * changes
+ * something on one node can read it on another. What is rendered once for many, such as figures, says nothing. Callers
+ * that
+ * `isKnown` does not know never wait: waiting costs more than a refusal.
  */
 export function sequenced(
   log: SharedLog,

@@ -26,7 +26,7 @@ export interface Listener {
   /** Takes no new connections; each open one ends with its next answer. */
   drain(): void
   /**
-   * Begins nothing any more, and says so with this answer to whoever asks, until it resumes; resolves when whatever was
+   * Begins nothing more, and gives this answer to all requests, until it resumes; resolves when everything that was
    * asked before is answered. Answers without an end of their own end at once.
    */
   rest(answer: Answer): Promise<void>
@@ -124,14 +124,14 @@ function resting(state: State): Pick<Listener, 'rest' | 'cut' | 'resume'> {
 }
 
 /**
- * Opens the socket of this name, which only root and the account of this process can connect to: whoever comes without
+ * Opens the socket of this name, to which only root and the account of this process can connect: a caller without
  * a token is local root. Refuses when another daemon listens there.
  */
 export function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   return listenAt(path, newState(handle, { isLocal: true }), nextId)
 }
 
-/** The same for the threads in front, which say who asks them. */
+/** The same for the threads in front, which say who their caller is. */
 export function listenToFronts(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   return listenAt(path, newState(handle, { isBehindFronts: true, commonHead: '' }), nextId)
 }

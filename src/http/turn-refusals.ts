@@ -3,8 +3,8 @@ const ANSWERED_MAX = 64
 
 /**
  * uWebSockets.js serves all requests of one read in one turn: ten thousand that are refused at once, sent in one piece
- * by somebody who never logged in, would hold up everybody else. Beyond so many in one turn their connections end
- * instead, which drops what else was read of them.
+ * by a client that never logged in, would delay everybody else. Beyond a limit per turn their connections end
+ * instead, which drops the rest of what was read from them.
  */
 export class TurnRefusals {
   #answered = 0

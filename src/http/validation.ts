@@ -163,7 +163,7 @@ function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly
   const branches = all.filter((error) => branchOf(error, union))
   // What an object lacks is told by itself.
   if (branches.some(({ keyword }) => keyword === 'required')) return []
-  // Of a field that may be null, or an id beside an object: who sends something else hears what is wrong with that.
+  // For a field that may be null, or an id or an object: a value of another type gets the message about the types.
   const ofForms = ['null', 'object'].reduce((left, type) => {
     const others = left.filter((error) => !(error.keyword === 'type' && error.params.type === type))
     return others.length === 0 ? left : others
@@ -171,7 +171,7 @@ function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly
   // A form of another type has no range: half a port is no whole number, whichever it is near.
   const mistyped = new Set(ofForms.flatMap(({ keyword, schemaPath }) => (keyword === 'type' ? [schemaPath] : [])))
   const told = ofForms.filter(({ keyword, schemaPath }) => keyword === 'type' || !mistyped.has(schemaPath))
-  // Who sends a number where a number or a word may be, and one beyond the range, has the type right.
+  // For a field that takes a number or a word, a number out of range has the right type.
   const ofType = told.filter(({ keyword }) => !isOfAnother(keyword))
   const codes = new Set((ofType.length > 0 ? ofType : told).map(({ keyword }) => CODES[keyword] ?? 'TYPE'))
   const [code = 'TYPE'] = codes

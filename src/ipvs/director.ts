@@ -5,7 +5,10 @@ const PID_FILE = '/run/keepalived.pid'
 /** It may be restarted between two looks. */
 const MISSES_MAX = 2
 
-/** Looks whether a process that a file names runs as keepalived, and is not stopped: who is killed leaves its file. */
+/**
+ * Looks whether a process that a pid file names runs as keepalived, and is not stopped: a process that is killed leaves
+ * its file.
+ */
 export function keepalivedRuns(pidFile = PID_FILE): boolean {
   try {
     const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
@@ -16,8 +19,8 @@ export function keepalivedRuns(pidFile = PID_FILE): boolean {
 }
 
 /**
- * Whoever takes real servers out of the kernel's table when their checks fail. Without it the table goes on with those
- * it has, and says nothing of their health.
+ * Takes real servers out of the kernel's table when their checks fail. Without it the table keeps the servers that it
+ * has, and says nothing about their health.
  */
 export class Director {
   readonly #runs: () => boolean

@@ -108,7 +108,10 @@ export function attributeEnd(view: DataView, at: number, end: number): number {
   return at + length
 }
 
-/** What went wrong, in words that follow the name of who was asked; `code` is the errno, if the kernel gave one. */
+/**
+ * What went wrong, in words that follow the name of the program that was asked; `code` is the errno, if the kernel gave
+ * one.
+ */
 export class NetlinkError extends Error {
   readonly code: number | undefined
 

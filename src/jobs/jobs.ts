@@ -10,7 +10,7 @@ import type { Job } from '../model/job.ts'
 const KEPT_MAX = 200
 const LOG_LINES_MAX = 200
 const LINE_LENGTH_MAX = 500
-/** On the disk it is for whoever starts again after a crash. */
+/** The copy on the disk is only for the next start after a crash. */
 const STORE_PROGRESS_EVERY_MS = 1000
 
 /** What the work of a job is given. */

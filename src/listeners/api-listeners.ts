@@ -148,7 +148,7 @@ export class ApiListeners implements OwnPart {
     this.#fronts = new Fronts(threads, path, log)
   }
 
-  /** Whoever would use it can log in instead. */
+  /** Callers that would use it can log in instead. */
   async #openLocal(): Promise<void> {
     const { settings, handle, nextId, log } = this.#parts
     try {
@@ -222,7 +222,7 @@ export class ApiListeners implements OwnPart {
   }
 
   /**
-   * Begins nothing any more, and says so to whoever asks, until the next one takes over; resolves when whatever was
+   * Begins nothing more, and says so to every caller, until the next one takes over; resolves when everything that was
    * asked before is answered.
    */
   async rest(): Promise<void> {
@@ -232,7 +232,7 @@ export class ApiListeners implements OwnPart {
       headers: { 'Retry-After': '1' },
     })
     const resting = this.#opened.map((listener) => listener.rest(failure(why)))
-    // Threads in front answer nothing from memory either: whoever asks them asks here.
+    // Threads in front answer nothing from memory either: they ask here for every caller.
     validity.endRights()
     await Promise.all(resting)
   }

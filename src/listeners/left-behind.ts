@@ -10,7 +10,7 @@ export function leftBehindGuard(api: Pick<ApiListeners, 'port' | 'leaves'>, fact
     // Nearly every apply leaves the API where it is: nobody's connections need to be looked up.
     if (!api.leaves(running, desired, client)) return undefined
     const connections = await facts.connections(client, api.port)
-    // Who is on this machine reaches every address of it.
+    // A client on this machine can reach every address of it.
     const left = connections.find(({ local }) => local !== client && api.leaves(running, desired, local))
     return left === undefined
       ? undefined

@@ -12,7 +12,7 @@ const filesIn = (directory: string): CertificateFiles => ({
   certificateFile: join(directory, 'api-certificate.pem'),
 })
 
-/** What the API shows, for whoever watches over its end; [] before the first start. */
+/** The certificates that the API presents, to be watched for their end; [] before the first start. */
 export function apiCertificate(directory: string): readonly WatchedCertificate[] {
   const { certificateFile } = filesIn(directory)
   if (!existsSync(certificateFile)) return []

@@ -13,7 +13,7 @@ export const overlap = (a: Address, b: Address): boolean =>
   a.port === b.port && (canonicalIp(a.host) === canonicalIp(b.host) || ANY.has(a.host) || ANY.has(b.host))
 
 export interface OwnPlace {
-  /** Who listens there, for people. */
+  /** What listens there, for people. */
   readonly owner: string
   readonly place: Address
 }
@@ -28,7 +28,7 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
   const own = stored?.sshEnabled === true ? [...places, ssh] : places
   const claims = [
     ...[...view.list('l7Frontends')].map((frontend) => ({ section: 'l7Frontends', ...frontend }) as const),
-    // The kernel balances what is sent to a port, whoever listens there.
+    // The kernel balances what is sent to a port, whatever listens there.
     ...[...view.list('l4Frontends')]
       .filter(({ protocol }) => protocol === 'tcp')
       .map((frontend) => ({ section: 'l4Frontends', ...frontend }) as const),

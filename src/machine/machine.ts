@@ -36,7 +36,7 @@ import type { StartArchives } from '../stats/start-archives.ts'
 export interface Machine {
   /** See `createDrivers`. */
   drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
-  /** Whom its C library asks for host names, as HAProxy reads them. */
+  /** The name servers of its C library, as HAProxy reads them. */
   nameServers(): Promise<readonly string[]>
   readonly executor: FiguresExecutor
   /** Master socket of the managed HAProxy; undefined when none is managed. */

@@ -115,8 +115,8 @@ export class Snapshots implements SnapshotsActor {
   }
 
   /**
-   * A merge that began with this start of the machine: LVM removes the snapshot when somebody looks at its end. Whoever
-   * looks may be gone before it, so it is done until there is nothing left to look at.
+   * A merge that began with this start of the machine: LVM removes the snapshot when somebody polls for its end. The
+   * polling program may end earlier, so it is repeated until there is nothing left to poll.
    */
   async finishMerge(): Promise<void> {
     if (!this.#parts.machine.touchesPackages) return

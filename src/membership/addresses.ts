@@ -29,7 +29,7 @@ export interface AddressesParts {
 const LOOK_EVERY_MS = 50
 const LOOKS_MAX = 100
 
-/** Who has which floating IP, and how they come to another node. */
+/** Which node holds which floating IP, and how they move to another node. */
 export class Addresses implements AddressesActor {
   readonly #parts: AddressesParts
 
@@ -67,12 +67,12 @@ export class Addresses implements AddressesActor {
     const others = able.filter((id) => id !== nodeId)
     const holders = others.filter((id) => holds(told.get(id)))
     const syncGroup = syncGroupOf(floating)
-    // Those that could come in between first; who is away takes nothing.
+    // Nodes that could come in between go first; a node that is away takes nothing.
     const idle = others.filter((id) => !holders.includes(id))
     await Promise.allSettled(idle.map((id) => this.#yieldOn(id, syncGroup)))
     await Promise.all(holders.map((id) => this.#yieldOn(id, syncGroup)))
     const isTaken = await this.#until(async () => holds(await this.#told(nodeId)))
-    // Who takes it may fail in the next moment.
+    // The node that takes it may fail in the next moment.
     await Promise.allSettled(others.filter((id) => told.has(id)).map((id) => this.#resumeOn(id, syncGroup)))
     if (!isTaken) throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
   }

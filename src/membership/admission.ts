@@ -15,7 +15,7 @@ import type { Member, Members } from './members.ts'
 import { clientUrl, isSamePlace, type NodeAddress } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
-/** Who wants to join, and has shown that it may. */
+/** A machine that wants to join, and has shown that it may. */
 export interface Newcomer extends NodeAddress {
   readonly id: string
   readonly name: string
@@ -95,14 +95,16 @@ export async function admit(
   return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: known, gateways }
 }
 
-/** Those that count are still those; new ones would be waited for by who joins and does not know them. */
+/**
+ * Whether the authorities are still the same; the joining node does not know new ones, and would wait for them in vain.
+ */
 export const isSameAs = (members: Members, { pairs }: Issuers) =>
   numbersOf(members.authorities()).join() === numbersOf(pairs).join()
 
 /** Each node counts what it has sealed itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
-/** Refuses who would not be let in as it is now. Changes nothing. */
+/** Refuses a newcomer that could not be admitted as it is now. Changes nothing. */
 export function vetNode(members: Members, store: SharedStore, newcomer: Applicant): void {
   const { id, own } = newcomer
   if (members.removed().some(({ member, stage }) => member.id === id && stage !== 'done'))
@@ -114,7 +116,7 @@ export function vetNode(members: Members, store: SharedStore, newcomer: Applican
   if (own !== undefined) changesBy(store, own, newcomer)
 }
 
-/** Who only looks finds out itself whose place there is. */
+/** A node that only looks finds out itself whether that place exists. */
 function refuseUnknown(members: Members, { id, isReplacing }: Applicant): void {
   if (isReplacing && members.get(id) === undefined && members.replaceable().every((member) => member.id !== id))
     throw new ApiError('NOT_FOUND', `No node with the id ${id} was removed from the cluster`)

@@ -6,10 +6,12 @@ import type { AuthorityPair, Members } from './members.ts'
 import type { Waiting } from './patience.ts'
 
 /**
- * Who certifies nodes. Every node can read the keys of the authorities, so a node that was removed may have: after
+ * The authorities that certify nodes. Every node can read their keys, so a node that was removed may have done so:
+ * after
  * each removal there are new ones. They come in three steps, none of which cuts anybody off, and each is taken when
- * every node has taken the one before: all take certificates of both, then all show those of the new ones, then nobody
- * takes those of the old ones any more.
+ * every node has taken the one before: all accept certificates of both, then all present those of the new ones, then
+ * nobody
+ * accepts those of the old ones any more.
  */
 
 export type Authorities = Readonly<Record<AuthorityRole, Authority>>
@@ -19,7 +21,7 @@ export interface OpenedPair extends AuthorityPair {
   readonly authorities: Authorities
 }
 
-/** Of whom certificates count, and who issues them. */
+/** The authorities whose certificates are accepted, and those that issue. */
 export interface Issuers {
   /** Number of the pair. */
   readonly issuer: number
@@ -72,10 +74,11 @@ export function takenFrom(pairs: readonly AuthorityPair[], issuer: number): Read
 }
 
 /**
- * Keeps authorities in etcd, sealed with the newest key of the cluster. Where some are kept with that key, those stay:
- * whoever put them there ended before it could tell of them.
+ * Stores authorities in etcd, sealed with the newest key of the cluster. If some are stored with that key already,
+ * those stay:
+ * the node that put them there ended before it could announce them.
  *
- * @returns those that are kept.
+ * @returns those that are stored.
  */
 export async function keepAuthorities(etcd: Etcd, keys: ClusterKeys, authorities: Authorities): Promise<Authorities> {
   const keyId = keys.newestKeyId
@@ -126,7 +129,8 @@ export const firstIssuers = (
 export const numbersOf = (pairs: readonly AuthorityPair[]): readonly number[] => pairs.map(({ number }) => number)
 
 /**
- * Waits for the end of a change, as tokens name who certifies nodes, and end with that. A node that is away holds the
+ * Waits for the end of a change, because tokens name the authorities and become void with that. A node that is away
+ * holds the
  * change up, and is not waited for.
  */
 export async function settled(members: Known, areThere: () => boolean, { clock, wait }: Waiting): Promise<void> {

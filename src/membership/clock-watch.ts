@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Members } from './members.ts'
 
-/** What a node answers who asks for its time. */
+/** A node's answer to a request for its time. */
 export interface ClockTold {
   /** Milliseconds since 1970-01-01 UTC. */
   readonly now_ms: number

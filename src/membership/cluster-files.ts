@@ -19,7 +19,7 @@ export interface OwnMembership extends NodeAddress {
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
-  /** Client URLs of the members that let it in: who else there is it reads from the log, which it may not have yet. */
+  /** Client URLs of the members that admitted it: it reads the others from the log, which it may not have yet. */
   readonly gateways?: readonly string[]
   /** It is on its way out, and becomes a single node. */
   readonly isLeaving?: boolean

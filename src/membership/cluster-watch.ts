@@ -22,7 +22,7 @@ export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
 
 /** What stands for less is not told: elections and starts take a second or two. */
 const STANDS_MS = 5_000
-/** Nobody but the next who goes would notice that a witness is away. */
+/** The absence of a witness would be noticed only when the next node goes. */
 const WITNESS_STANDS_MS = 60_000
 /** A node that has just joined puts itself together anew. */
 const JOINING_MS = 60_000
@@ -51,7 +51,10 @@ class Expected {
   }
 }
 
-/** Tells what this node sees of the cluster: who comes and goes, who is reached, whether changes can be made. */
+/**
+ * Reports what this node sees of the cluster: members that come and go, which of them are reached, whether changes can
+ * be made.
+ */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
   readonly #reach = new Map<string, Expected>()
@@ -76,7 +79,7 @@ export class ClusterWatch {
       tell({ state: sight.removal === undefined ? 'halted' : 'removed', reason: halted })
     this.#halted = halted
     this.#lookWhose(sight)
-    // Whoever follows it no longer knows nothing of it.
+    // A node that no longer follows the log knows nothing about it.
     if (halted !== undefined) return
     this.#lookWho(sight.own.nodeId)
     this.#lookWhere(sight)

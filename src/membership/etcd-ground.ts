@@ -9,7 +9,7 @@ import { EtcdError } from '../etcd/errors.ts'
 import { versionProblem } from '../etcd/version.ts'
 import { haproxyPort, hostToListenAt, type NodeAddress } from './node-address.ts'
 
-/** What a node needs before it forms or joins a cluster. Whoever finds out later has told others already. */
+/** What a node needs before it forms or joins a cluster. If it found out later, others would have been told already. */
 export interface EtcdGround {
   /** What the program says of its version; undefined where there is none. */
   readonly says: () => Promise<string | undefined>

@@ -3,7 +3,7 @@ import type { EtcdClient } from '../etcd/client.ts'
 
 export interface Turn {
   readonly key: string
-  /** Who has the turn and goes away holds up the others for so long. */
+  /** A holder of the turn that goes away holds up the others for this long. */
   readonly ttl_s: number
 }
 

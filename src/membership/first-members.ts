@@ -15,7 +15,7 @@ export function refusePendingIdentity(store: Store): void {
 }
 
 /**
- * What the table of nodes begins with: the node that forms the cluster, and who certifies nodes. Where it was made of a
+ * The initial table of nodes: the node that forms the cluster, and the authorities. If the cluster is made from a
  * backup of several nodes, the others are lost, and count as removed: another machine may join in the place of each.
  */
 export function firstMembers(store: Store, self: Member, pair: AuthorityPair): readonly SharedRow[] {

@@ -7,11 +7,12 @@ import { type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 /**
- * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, as
- * whoever never starts must not cost the others their quorum. What is listed there goes first: once a member has
- * answered the leader, etcd sends it only what comes behind, and where it has lost what it had it panics at each start.
+ * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, because
+ * a member that never starts must not cost the others their quorum. A member that is listed in its place goes first:
+ * once a member has
+ * answered the leader, etcd sends it only later entries, and if it has lost its earlier ones it panics at each start.
  *
- * Answers where the peers of each member are reached, the new one included, by the id of the node. It has to be started
+ * Answers the peer URLs of each member by the id of its node, including the new one. It has to be started
  * with those that etcd lists and no others: a node in maintenance may be in the log and have no member.
  */
 export async function makeRoom(
@@ -28,12 +29,16 @@ export async function makeRoom(
   return Object.fromEntries(named)
 }
 
-/** What etcd says when who it asks lists other members than it was started with, and when none answers it in time. */
+/**
+ * What etcd says when the member it asks lists other members than it was started with, and when none answers it in
+ * time.
+ */
 const PASSING = ['error validating peerURLs', 'could not retrieve cluster information']
 
 /**
  * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends
- * where they differ. One that was started itself a moment ago lists who was there earlier, as it goes through its log,
+ * if they differ. A member that was itself started a moment ago lists earlier members, because it is still replaying
+ * its log,
  * or does not answer yet.
  */
 export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'restart'>): Promise<void> =>
@@ -49,9 +54,10 @@ const PATIENCE_MS = 10_000
 const SAID_MS = 1_000
 
 /**
- * A new member of etcd takes its id from what another one lists, who was there earlier included; so whoever joins where
- * a node has just left may take that one's id, and nobody talks to it. It can be told by the list: it has no name
- * there. Without a name it has no vote, and nothing that anybody counts on, so it is replaced.
+ * A new member of etcd derives its id from the list that another one answers, which may include earlier members; so a
+ * node that joins where
+ * another has just left may get that one's id, and nobody talks to it. The list shows this: the member has no name
+ * there. Without a name it has no vote, and nothing that anybody relies on, so it is replaced.
  */
 export class Unnamed {
   readonly #clock: Waiting['clock']

@@ -126,7 +126,7 @@ export async function revocationOf(
 ): Promise<Revocation> {
   const revoked = revokedOf(removed)
   const { authorities } = pairWith(pairs, issuer)
-  // etcd looks for serial numbers only, whoever signed the list. OpenSSL wants one of every authority that it believes.
+  // etcd compares serial numbers only, whoever signed the list. OpenSSL wants a list of every authority that it trusts.
   const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number)
   const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number))
   return {

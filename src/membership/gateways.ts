@@ -12,8 +12,9 @@ export interface Listed {
 }
 
 /**
- * The own member first, as it is the nearest, unless it does not answer yet. Where two nodes have parted, that of the
- * other one may have another history, and is asked nothing: whoever has taken over goes by its own member.
+ * The own member first, because it is the nearest, unless it does not answer yet. If two nodes have parted, the other
+ * one's member
+ * may have another history, and is asked nothing: a node that has taken over relies on its own member.
  */
 export function gatewaysOf(
   members: Members,

@@ -40,7 +40,7 @@ export interface HistoriesParts {
 /** What nodes ask each other that are not in one etcd although they are in one cluster. */
 export interface HistoryQuestion {
   readonly takeovers: readonly Takeover[]
-  /** An operator has decided that the one who asks goes on. */
+  /** An operator has decided that the asking node goes on. */
   readonly giveWay?: boolean
 }
 
@@ -65,9 +65,10 @@ export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[
 }
 
 /**
- * Looks whether a node that is reached goes on without this one, or this one without it. Who has missed a takeover
- * comes back by itself, and so does the one of two histories in which nobody has changed the configuration. Where both
- * have been changed nothing is merged: a person says which stays.
+ * Looks whether a node that is reached goes on without this one, or this one without it. A node that has missed a
+ * takeover
+ * comes back by itself, and so does the one of two histories in which nobody has changed the configuration. If both
+ * have been changed nothing is merged: a person chooses which one stays.
  */
 export class Histories {
   readonly #parts: HistoriesParts
@@ -83,7 +84,7 @@ export class Histories {
     return this.#givingWay !== undefined
   }
 
-  /** Who has removed the other one has chosen, too. */
+  /** Removing the other node is a choice as well. */
   get parted(): PartedHistories | undefined {
     const parted = this.#parted
     return parted !== undefined && this.#parts.members.get(parted.nodeId) !== undefined ? parted : undefined

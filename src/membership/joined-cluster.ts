@@ -89,7 +89,7 @@ export class JoinedCluster {
   readonly #looks: Repeated
   /** Its own member of etcd answers it: one that has just joined answers nobody. */
   #isVoter = false
-  /** Who is in one etcd with it. */
+  /** The members of the same etcd. */
   #listed: ReadonlySet<string> | undefined
   readonly #standing: OwnStanding
   #isLockedOut = false
@@ -228,7 +228,7 @@ export class JoinedCluster {
     return this.#livenessOf(id)?.isReachable === true
   }
 
-  /** Undefined of whoever is in no list; and once this is closed, as it asks nobody any more. */
+  /** Undefined for a node that is in no list, and after `close`, when nobody is asked any more. */
   #livenessOf(id: string): Liveness | undefined {
     const { members } = this.#parts
     if (this.#isClosed || members.voter(id) === undefined || id === this.own.nodeId) return undefined
@@ -271,7 +271,7 @@ export class JoinedCluster {
     this.witness.meet()
     this.#server.recheck()
     this.peers.keep(members.othersThan(this.own.nodeId))
-    // Who joins does not know them yet, but from whom it was let in.
+    // A joining node does not know them yet, but knows the members that admitted it.
     if (members.get(this.own.nodeId) !== undefined)
       this.etcd.use(gatewaysOf(members, this.own, { isVoter: this.#isVoter, names: this.#listed }))
   }
@@ -296,7 +296,7 @@ export class JoinedCluster {
     }
   }
 
-  /** Who was there when it was removed becomes a single node; who was not says so, and a person decides. */
+  /** A node that was up when it was removed becomes a single node; one that was not says so, and a person decides. */
   async #goOut(removal: Standing): Promise<void> {
     const { service, leave, log } = this.#parts
     if (removal.isLeaving) return await leave(this)
@@ -309,7 +309,7 @@ export class JoinedCluster {
     log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
   }
 
-  /** Starts no member of etcd any more: whoever ends this daemon may be ending that one as well. */
+  /** Starts no etcd member any more: whatever ends this daemon may be ending the member as well. */
   leaveEtcd(): void {
     this.#leavesEtcd = true
   }
@@ -339,7 +339,7 @@ export class JoinedCluster {
     await this.#care.look(status, listed)
   }
 
-  /** Where nobody tells who is in etcd, it is who was. */
+  /** If nobody lists the members of etcd, they are what they were. */
   #know(listed: readonly EtcdMember[] | undefined): void {
     const isVoter = listed?.some(({ name, isLearner }) => name === this.own.nodeId && !isLearner) === true
     const names = listed === undefined ? this.#listed : new Set(listed.map(({ name }) => name))
@@ -377,7 +377,7 @@ export class JoinedCluster {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    // What a look asks etcd fails from here on, as if it were away, and whoever closes this may be stopping it.
+    // From here on requests to etcd fail as if it were away, and the caller may be stopping it.
     this.leaveEtcd()
     this.#looks.stop()
     this.peers.close()

@@ -20,7 +20,7 @@ export function applicantOf(application: Application, id: string): Applicant {
     throw new ApiError('INVALID_BODY', 'The application lacks its address, or the key of its tokens')
   }
   const isReplacing = Reflect.get(Object(records), 'isReplacing') === true
-  // Who takes the place of another gets what that one had.
+  // A node that takes another one's place gets that one's records.
   const own = isReplacing ? undefined : readNodeRecords(Reflect.get(Object(records), 'own'), id)
   return { id, name, version, level, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
 }

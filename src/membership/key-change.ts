@@ -16,9 +16,10 @@ export interface KeyChangeParts {
 }
 
 /**
- * Puts a new key of the cluster, and then new authorities, in the place of those of `before`, the id of a key. Each is
- * done by what is there, so whoever ends in the middle of it is followed by the same call; and of two nodes that do it
- * at once one is refused. Rejects where etcd does not answer.
+ * Replaces the key of the cluster, and then the authorities, if the key is still `before`, the id of a key. Each step
+ * is
+ * derived from the current state, so if a node ends midway the same call continues; and if two nodes do it
+ * at once one is refused. Rejects if etcd does not answer.
  */
 export async function changeKeys(parts: KeyChangeParts, before: string): Promise<void> {
   await rotate(parts, before)
@@ -34,7 +35,7 @@ async function rotate({ keys, members, etcd, clock }: KeyChangeParts, before: st
     const at = new Date(clock.now_ms()).toISOString()
     const notice = keyNotice(keys.clusterId, key, recipients, { number, at })
     const name = keyName(key.keyId)
-    // First for those who will begin with the checkpoint: nobody seals with a key that somebody cannot find.
+    // First for nodes that will begin with the checkpoint: nobody may seal with a key that somebody cannot find.
     await etcd.put(name, keys.seal(name, Buffer.from(JSON.stringify(notice))))
     const isSame = () => {
       const now = new Set(members.all().map(({ spki }) => spki))

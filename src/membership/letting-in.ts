@@ -9,7 +9,9 @@ export interface LettingIn extends Omit<WitnessAdmission, 'cluster'> {
   readonly store: SharedStore
 }
 
-/** Refuses who would not be let in as it is now, before the token is used; also who only looks is told. */
+/**
+ * Refuses a newcomer that could not be admitted as it is now, before the token is used; this also answers a dry run.
+ */
 export function vet(
   { members, store }: Pick<LettingIn, 'members' | 'store'>,
   ...[application, { role }, id]: [Application, Pick<StoredJoinToken, 'role'>, string]
@@ -18,7 +20,7 @@ export function vet(
   else vetNode(members, store, applicantOf(application, id))
 }
 
-/** Lets in whom the token is for: a node, or a witness. */
+/** Admits the machine that the token is for: a node, or a witness. */
 export const letIn = async (
   parts: LettingIn,
   cluster: Parameters<typeof admit>[0],

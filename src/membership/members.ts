@@ -7,7 +7,7 @@ import type { KeyNotice, KeyRecipient } from '../cluster/key-notice.ts'
 import type { NodeMaintenance } from '../context/cluster.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** Who has a member of etcd, as all nodes keep it. */
+/** A node or witness with an etcd member, as all nodes store it. */
 export interface Voter extends NodeAddress {
   readonly id: string
   /** For people; unique. */
@@ -41,8 +41,9 @@ export interface Member extends Voter, KeyRecipient {
 }
 
 /**
- * Who was removed, for as long as its certificates would count. `marked`: no node answers it any more, and etcd has yet
- * to let it go; `out`: it is no member of etcd, and the key of the cluster has yet to follow; `done`.
+ * A removed node, for as long as its certificates would be valid. `marked`: no node answers it any more, and etcd has
+ * yet
+ * to release it; `out`: it is no member of etcd, and the key of the cluster has yet to be replaced; `done`.
  */
 export interface Removed {
   readonly member: Voter
@@ -88,7 +89,7 @@ export class Members {
   readonly #table: SharedTable
   readonly #byId = new Map<string, Member>()
   readonly #byPin = new Map<string, string>()
-  /** By the pin: who comes again has another key. */
+  /** By the pin: a node that comes again has another key. */
   readonly #removed = new Map<string, Removed>()
   readonly #keys = new Map<string, KeyNotice>()
   readonly #pairs = new Map<string, AuthorityPair>()
@@ -138,7 +139,7 @@ export class Members {
     return this.voters().find((voter) => voter.id === id)
   }
 
-  /** Ids of all that etcd may count: also of who was removed, until etcd has let it go. */
+  /** Ids of all nodes that etcd may count, including removed ones, until etcd has released them. */
   mayVote(): ReadonlySet<string> {
     const leaving = this.removed().filter(({ stage }) => stage === 'marked')
     return new Set([...this.voters(), ...leaving.map(({ member }) => member)].map(({ id }) => id))

@@ -49,7 +49,7 @@ export interface MembershipParts extends Omit<
   JoinedParts,
   'members' | 'files' | 'service' | 'vet' | 'admit' | 'leave' | 'beginAnew'
 > {
-  /** Who this node is, by the configuration that runs now: so it is known to the others. */
+  /** The id of this node, by the configuration that runs now: the others know it by this. */
   readonly nodeId: string
   /** PEM: what its tokens are verified with. */
   readonly tokenKey: string
@@ -188,7 +188,7 @@ export class Membership implements ClusterActor {
     })
   }
 
-  /** Before the token is used: in the place of whom it joins, and by which name. */
+  /** Before the token is used: the place to take, and the name. */
   async #named(joining: Joining): Promise<Joining> {
     if (joining.as === undefined) return joining
     const { client } = await this.#joinClient(joining)
@@ -301,7 +301,7 @@ export class Membership implements ClusterActor {
     return this.#cluster
   }
 
-  /** Whoever was removed already has nobody to tell; who is forced tries. */
+  /** A node that was removed already has nobody to tell; with force, it tries. */
   async #leave(cluster: JoinedCluster, isForced: boolean): Promise<void> {
     try {
       if (cluster.removal === undefined) await cluster.removals.leave()

@@ -86,8 +86,9 @@ export async function certifyAnew(
 }
 
 /**
- * Before others are told that this node shows these, `show` does: those who were the last to wait for that take the old
- * ones no more.
+ * `show` is called before others learn that this node presents these: the last ones to wait for that stop accepting the
+ * old
+ * ones.
  */
 export async function putInPlace(
   { cluster, members, files }: MovingParts,

@@ -29,7 +29,7 @@ export class OwnStanding {
     return read?.isOut === true ? read : (this.#told ?? read)
   }
 
-  /** Whoever is cut off asks whether it was removed meanwhile: what it meets looks the same. */
+  /** A node that is cut off asks whether it was removed meanwhile, because both look the same to it. */
   async ask(): Promise<Standing | undefined> {
     const { own, members, files } = this.#parts
     const credentials = files.certificates().client
@@ -41,8 +41,9 @@ export class OwnStanding {
   }
 
   /**
-   * The same for who goes on alone and needs nobody, which waits for no machine that is off: the other one may go on as
-   * well, and have removed it there.
+   * The same for a node that goes on alone and needs nobody, without waiting for a machine that is off: the other one
+   * may go on as
+   * well, and may have removed it there.
    */
   askBeside(): void {
     if (this.#isAsking) return

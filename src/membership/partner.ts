@@ -7,8 +7,10 @@ import { clientUrl } from './node-address.ts'
 const PATIENCE_MS = 2_000
 
 /**
- * The other node where no third vote is counted; undefined in any other cluster, whose votes decide who goes on. A vote
- * counts until etcd is known to have let it go: whoever has only been told to go may still make a majority elsewhere.
+ * The other node, if no third vote is counted; undefined in any other cluster, where votes decide which nodes go on. A
+ * vote
+ * counts until etcd is known to have released it: a member that has only been told to go may still make a majority
+ * elsewhere.
  */
 export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: string): Member | undefined {
   const all = members.all()
@@ -38,7 +40,7 @@ export async function answeringPath(paths: PathsToPartner, partner: Member): Pro
 const yes = () => true
 const no = () => false
 
-/** Nothing is sent but the request: whoever it is, it is on. */
+/** Nothing but the request is sent: whatever answers, the machine is on. */
 function hasServer(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request({ host, port, method: 'HEAD', path: '/', rejectUnauthorized: false, timeout: PATIENCE_MS })

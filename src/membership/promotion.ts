@@ -6,7 +6,7 @@ import type { OwnMembership } from './cluster-files.ts'
 import type { Members } from './members.ts'
 import { askNode } from './questions.ts'
 
-/** Whether it has read of who else may vote. */
+/** Whether it has read which others may vote. */
 export const KNOWS = '/knows'
 const PATIENCE_MS = 2_000
 
@@ -20,10 +20,12 @@ export interface PromotionParts {
 }
 
 /**
- * Gives those their vote that have caught up, when they show themselves as of the cluster: before that a crash makes
+ * Gives a vote to members that have caught up, once they show themselves as members of the cluster: before that a crash
+ * makes
  * them forget that they joined, and a vote would be lost.
  *
- * Of two voters one may go on alone. A third one ends that, so each has to know of it before it votes: whoever does not
+ * Of two voters one may go on alone. A third one ends that, so both have to know of it before it votes: one that does
+ * not
  * would take the cluster over while the other two go on.
  */
 export async function promote(parts: PromotionParts, listed: readonly EtcdMember[]): Promise<void> {

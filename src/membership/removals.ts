@@ -44,8 +44,8 @@ const STATUS_PATIENCE_MS = 1_500
 const REMEMBERED_MS = 366 * 86_400_000
 
 /**
- * Takes nodes out of the cluster. The first step is one entry of the log, from which on nobody answers the node any
- * more; everything behind it is done by what is there: whoever ends in the middle of it, another node goes on.
+ * Removes nodes from the cluster. The first step is one entry of the log, from which on nobody answers the node any
+ * more. All further steps follow from the current state: if a node ends midway, another one continues.
  */
 export class Removals {
   readonly #parts: RemovalsParts
@@ -81,7 +81,7 @@ export class Removals {
     await this.#putMark(own.nodeId).catch(async (error: unknown) => {
       if ((await standing()) === undefined) throw error
     })
-    // Before its member ends: without it, those who stay may not be enough.
+    // Before its member ends: without it, the remaining ones may not be enough.
     await inTime(() => this.leaveEtcd())
   }
 
@@ -209,7 +209,9 @@ export class Removals {
     if (pins.length > 0) await members.forget(pins)
   }
 
-  /** Those who stay have to be able to go on without it: etcd counts who answers, not who is known. */
+  /**
+   * The remaining members have to be able to go on without it: etcd counts those that answer, not those that are known.
+   */
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
     const listed = await patiently(this.#parts, () => etcd.members.list()).catch((error: unknown) => {
@@ -232,7 +234,7 @@ export class Removals {
     )
   }
 
-  /** Who cannot be waited for any more is not removed before somebody goes on without it. */
+  /** A node that cannot be waited for any more is not removed before somebody goes on without it. */
   #wayWithoutQuorum(id: string): string {
     const { own, members } = this.#parts
     if (id === own.nodeId) return 'with force this node becomes a single one, although the others cannot be told'
@@ -250,7 +252,7 @@ export class Removals {
   }
 }
 
-/** What who had this key is told of it. */
+/** What the former owner of this key is told. */
 export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): Standing | undefined {
   const removed = members.removalOf(pin)
   return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }

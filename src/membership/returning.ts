@@ -29,10 +29,11 @@ export async function startOver(
 }
 
 /**
- * Gives a node that comes back a new member of etcd, as one that follows without a vote, like a node that joins. What
- * it had of the old one is away by now, so from the start on nothing may be wiped any more: that it returns is over
- * before. Whoever asks starts it, and has to know by then that it has a member: a start that fails is tried again, and
- * nothing goes for it.
+ * Gives a node that comes back a new member of etcd, one that follows without a vote, like that of a joining node. Its
+ * old
+ * member's data are gone by now, so from the start on nothing may be wiped any more: the return is recorded as over
+ * before. The caller starts the member, and has to know by then that it has one: a start that fails is tried again, and
+ * nothing is deleted for it.
  */
 export async function comeBack({ own, etcd, members, files, service }: ReturningParts): Promise<void> {
   const known = await makeRoom(etcd, { ...own, id: own.nodeId })

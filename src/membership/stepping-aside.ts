@@ -28,9 +28,10 @@ const STATUS_PATIENCE_MS = 1_500
 const LEASE_S = 2
 
 /**
- * Of two nodes, the one that is in maintenance has no vote meanwhile: so the other one goes on without it, at once and
- * with nobody's decision. Its member of etcd is removed while both are there, which etcd does only when both agree, so
- * there is one history: who is out cannot take over. Afterwards it gets a new member, which follows until it has all.
+ * Of two nodes, the one in maintenance has no vote meanwhile, so that the other one goes on without it, at once and
+ * without anybody's decision. Its etcd member is removed while both are up, which etcd does only when both agree, so
+ * there is one history: the node without a vote cannot take over. Afterwards it gets a new member, which follows until
+ * it has everything.
  */
 export class SteppingAside {
   readonly #parts: SteppingAsideParts
@@ -80,7 +81,7 @@ export class SteppingAside {
     return this.isOut
   }
 
-  /** Who goes on meanwhile; undefined where this node has to keep its vote. */
+  /** The node that goes on meanwhile; undefined if this node has to keep its vote. */
   #successor(): Member | undefined {
     const { members, own, peers } = this.#parts
     const partner = partnerIn(members, own.nodeId)

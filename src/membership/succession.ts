@@ -44,7 +44,7 @@ export interface SuccessionParts {
 
 const PATIENCE_MS = 1_500
 
-/** Who goes on with the cluster when its two nodes part, and how the other one comes back. */
+/** Which node goes on with the cluster when its two nodes part, and how the other one comes back. */
 export class Succession {
   readonly takeovers: Takeovers
   readonly histories: Histories
@@ -112,7 +112,7 @@ export class Succession {
 
   /** Answers whether this node is apart from what `listed` are: the members of the etcd that answers, if one does. */
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
-    // Whoever cannot say who votes may be answered a moment later.
+    // A member that cannot list the voters now may be able to a moment later.
     if (listed !== undefined) this.#shared = this.#sharedIn(listed)
     const isFit = !this.#isFollower && this.#parts.log.halted === undefined
     if (isFit) await this.#automatic.look(listed !== undefined)

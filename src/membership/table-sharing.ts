@@ -8,9 +8,9 @@ import type { Member, Members } from './members.ts'
 import { haproxyPort, hostToListenAt } from './node-address.ts'
 
 /**
- * HAProxies of nodes share their stick tables by keys that they have for this alone: whoever reads the files of one can
- * ask neither etcd nor another node. Their certificates stand in the log, and those of the members count, each by
- * itself, so a node that is removed is refused as soon as the others have read it.
+ * HAProxies of nodes share their stick tables with keys that serve this alone: somebody who reads the files of one can
+ * ask neither etcd nor another node. Their certificates are in the log, and each member's certificate is trusted by
+ * itself, so a node that is removed is refused as soon as the others have read about it.
  */
 
 /** Tells the others what the HAProxy beside this node shows them, and makes it where there is none. */
@@ -42,7 +42,7 @@ export interface TableSharingParts {
   readonly lookUp?: (host: string) => Promise<readonly string[]>
 }
 
-/** Whom this node shares stick tables with, as its files and the log say it. */
+/** The nodes that this node shares stick tables with, according to its files and the log. */
 export class TableSharing {
   readonly #parts: TableSharingParts
   #shown: NamedKey | undefined

@@ -11,7 +11,7 @@ import type { Members, Voter } from './members.ts'
 import type { Waiting } from './patience.ts'
 import { type KnownNode, nodesFor, type TrustOrder, trustFor } from './witness-orders.ts'
 
-/** Who wants to be the witness. */
+/** A machine that wants to be the witness. */
 export interface WitnessApplicant extends Newcomer {
   /** PKCS#10 in PEM. */
   readonly request: string
@@ -78,14 +78,14 @@ export async function admitWitness(
   return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: listed }
 }
 
-/** Refuses who would not be let in as it is now. Changes nothing. */
+/** Refuses a witness that could not be admitted as it is now. Changes nothing. */
 export function vetWitness(members: Members, applicant: WitnessApplicant): void {
   refuseWitness(members, applicant.id)
   refuseTaken(members, applicant)
 }
 
 /**
- * @param id of who wants to be one; left out where that is not known yet.
+ * @param id of the applicant; left out if it is not known yet.
  * @throws {ApiError} NOT_SUPPORTED, LIMIT_REACHED, INVALID_BODY.
  */
 export function refuseWitness(members: Pick<Members, 'all' | 'level' | 'witness'>, id?: string): void {

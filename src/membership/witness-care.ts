@@ -48,9 +48,11 @@ const RESTART_MS = 25_000
 const SENT_AGAIN_MS = 10_000
 
 /**
- * What nodes do for the witness, which cannot read the log: the eldest of them tells it whose certificates count and
- * who the nodes are, renews its certificate, and takes leadership from it. All of it by comparing what the witness says
- * with what has to be, so it does not matter who ends in the middle of it.
+ * What nodes do for the witness, which cannot read the log: the eldest of them tells it which certificates to accept
+ * and
+ * which nodes there are, renews its certificate, and takes leadership from it. All of this compares what the witness
+ * says
+ * with the desired state, so a node may end in the middle of it.
  */
 export class WitnessCare {
   readonly #parts: WitnessCareParts

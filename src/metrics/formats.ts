@@ -6,7 +6,7 @@ export const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
 }
 
-/** OpenMetrics for whoever names it and does not like the other one better. */
+/** OpenMetrics for clients that name it and do not prefer the other one. */
 export function formatFor(accept: string): MetricsFormat {
   const weights = weightsOf(accept)
   const openmetrics = weights.get('application/openmetrics-text') ?? 0

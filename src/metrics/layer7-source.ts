@@ -45,7 +45,7 @@ export class Layer7Source {
   }
 
   /**
-   * Everything is of the answer that HAProxy has given by now, which whoever calls holds until it is written. Others
+   * Everything comes from one answer of HAProxy, the current one, which the caller holds until it is written. Others
    * have turns in between. undefined while HAProxy does not answer.
    */
   async read({ isShared }: { readonly isShared: boolean }): Promise<Layer7Input | undefined> {

@@ -53,7 +53,7 @@ class Documents {
     this.#writer = new DocumentWriter(format)
   }
 
-  /** Who polls has turns in between. */
+  /** Pollers have turns in between. */
   async make(): Promise<Rendered> {
     const node = await this.#parts.node()
     writeNode(this.#out, node)

@@ -79,7 +79,7 @@ export const AcmeAnswer = closed({
 })
 export type AcmeAnswer = Static<typeof AcmeAnswer>
 
-/** How far an order is: kept before each step, so that whoever comes next goes on from there. */
+/** The progress of an order: stored before each step, so that the next node or start continues from there. */
 export const AcmeProgress = closed({
   of: Type.String({ maxLength: 64, description: 'Digest of what was ordered: of another order this says nothing.' }),
   orderUrl: Type.Optional(Type.String({ maxLength: 4096, description: 'The order that is under way.' })),

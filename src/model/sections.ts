@@ -264,7 +264,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'username',
     secrets: [],
     shownWith: [],
-    // Its groups are none: who administers groups need not know of users that come and go.
+    // No references to groups: an administrator of groups need not know about users that come and go.
     references: () => [],
   },
   samlConfigs: {

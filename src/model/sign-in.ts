@@ -39,7 +39,7 @@ export const RadiusConfig = closed({
 })
 export type RadiusConfig = Static<typeof RadiusConfig>
 
-/** Somebody who logged in through RADIUS: made at the first login. */
+/** A user who logged in through RADIUS: made at the first login. */
 export const RadiusUser = closed({
   id: Id,
   username: Line(253, 'Name at the RADIUS server.'),

@@ -66,7 +66,7 @@ export const SnmpUser = closed({
 })
 export type SnmpUser = Static<typeof SnmpUser>
 
-/** The fields that a user lacks; the agent knows only those who lack none. */
+/** The keys that a user lacks; the agent knows only users that lack none. */
 export const missingOf = ({ authKey, privacyKey }: Pick<SnmpUser, 'authKey' | 'privacyKey'>): readonly string[] => [
   ...(authKey === '' ? ['authPassphrase'] : []),
   ...(privacyKey === '' ? ['privacyPassphrase'] : []),

@@ -2,8 +2,8 @@ import { constants, type Http2Stream } from 'node:http2'
 import { finished, Readable } from 'node:stream'
 
 /**
- * Bodies of requests and answers. Node ends a stream that was reset in the middle as if it were whole, at least with
- * some codes, so whoever sends a body says at its end that it is: in trailers, which nothing can stand behind.
+ * Bodies of requests and answers. Node ends a stream that was reset midway as if it were complete, at least with
+ * some codes, so the sender of a body says at its end that it is complete: in trailers, after which nothing can follow.
  */
 const WHOLE = 'fulcrum-whole'
 const IS_WHOLE = '1'
@@ -60,7 +60,7 @@ export interface Receiving {
   readonly isEmpty: boolean
   /** The error of a body that did not come to its end. */
   readonly broken: () => Error
-  /** Whoever reads wants no more. */
+  /** The reader wants no more. */
   readonly dropped: () => void
   /** All of it has come. */
   readonly ended: () => void
@@ -80,7 +80,7 @@ export function receivedBody(stream: Http2Stream, { isEmpty, broken, dropped, en
       callback(error)
     },
   })
-  // Who does not read it is not to be harmed by what becomes of it.
+  // Code that does not read it must not be harmed by its fate.
   body.on('error', () => undefined)
   if (isEmpty) {
     isEnded = true

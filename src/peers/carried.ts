@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** No proof of who asks is among them: that goes as `CarriedWho`. */
+/** The caller's credentials are not among them: they go as `CarriedWho`. */
 export const REQUEST_HEADERS = [
   'accept',
   'accept-encoding',

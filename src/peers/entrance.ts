@@ -18,15 +18,17 @@ export interface EntranceParts {
   readonly bounds: EntranceBounds
   /** Whose certificate is one of the cluster's authority and not revoked. */
   readonly enter: (socket: TLSSocket) => void
-  /** Who wants to join, and has shown nothing yet. Where it is left out, nobody can ask. */
+  /** Connections that want to join, and have shown nothing yet. If it is left out, nobody can ask. */
   readonly join: ((socket: TLSSocket) => void) | undefined
-  /** Who wants to know whether it was removed. */
+  /** Connections that want to know whether their node was removed. */
   readonly standing: ((socket: TLSSocket) => void) | undefined
   /** For lines that anybody can cause. */
   readonly log: Log
 }
 
-/** Where connections come in. Who is not certified by the cluster goes without a word, and takes nobody's place. */
+/**
+ * Accepts connections. A peer without a certificate of the cluster is dropped without a word, and takes nobody's place.
+ */
 export class Entrance {
   readonly #parts: EntranceParts
   readonly #listener: Server
@@ -43,9 +45,9 @@ export class Entrance {
     this.#tls = createTlsServer({
       ...secureOptionsOf(parts.credentials),
       requestCert: true,
-      // Who joins has no certificate yet. Of everybody else it is asked below, before a byte of theirs is read.
+      // A joining node has no certificate yet. Everybody else's is checked below, before a byte of theirs is read.
       rejectUnauthorized: false,
-      // Of what a client offers the first that is here: who can be a member has to be one.
+      // The first of the client's protocols that is listed here: a client that can be a member has to be one.
       ALPNProtocols: [
         ...PROTOCOLS,
         ...(parts.join === undefined ? [] : [JOIN_PROTOCOL]),

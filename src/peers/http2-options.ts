@@ -16,7 +16,7 @@ export const HTTP2_OPTIONS = {
   maxHeaderListPairs: 64,
   /** Megabytes. Windows bound what streams hold; this is for what is said around them. */
   maxSessionMemory: 256,
-  // Clients who go away make many resets of ours, and none of them may end the session of all: Node's own bounds are
+  // Clients that go away make us reset many streams, and none of them may end the session of all: Node's own bounds are
   // for servers that anybody can ask.
   streamResetBurst: 100_000,
   streamResetRate: 10_000,

@@ -89,7 +89,7 @@ export class PeerClient {
     for (const nodeId of nodeIds) this.#sessionWith(nodeId).keep()
   }
 
-  /** What is known of the node. Who asks wants to know, so its session is made again for a while. */
+  /** What is known about the node. The caller is interested, so its session is kept connected for a while. */
   livenessOf(nodeId: string): Liveness {
     return this.#sessionWith(nodeId).liveness
   }

@@ -1,7 +1,7 @@
 /**
  * What became of a request that was to be carried. `unreachable`, `refused` and `busy`: nothing of it was executed.
- * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun does not go on. `aborted`:
- * who asked went away, or what was to be sent ended half way. `closed`: this node ends.
+ * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun broke off. `aborted`:
+ * the caller went away, or the request ended halfway. `closed`: this node ends.
  */
 export type PeerErrorKind = 'unreachable' | 'lost' | 'refused' | 'busy' | 'aborted' | 'closed'
 
@@ -11,7 +11,7 @@ export interface PeerErrorFacts {
   readonly since_ms?: number
 }
 
-/** The message is for the people who asked; of `unreachable` and `lost` it is that of a 503 NODE_UNREACHABLE. */
+/** The message is for people; for `unreachable` and `lost` it is that of a 503 NODE_UNREACHABLE. */
 export class PeerError extends Error {
   override readonly name = 'PeerError'
   readonly kind: PeerErrorKind

@@ -10,7 +10,7 @@ import { type Standing, tellStanding } from './standing.ts'
 export interface PeerBounds extends EntranceBounds {
   /** How often sessions are looked at. */
   readonly look_ms: number
-  /** A session of which nothing was heard at so many looks ends: who uses one pings each second. */
+  /** A session that was silent at this many looks ends: a peer that uses one pings each second. */
   readonly silentLooks_max: number
 }
 
@@ -44,9 +44,9 @@ interface Caller extends Shown {
 }
 
 /**
- * The port where other nodes of the cluster ask: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was
- * not revoked, and its key is that of a node that is a member at this moment; nobody else gets an answer of any kind,
- * but who asks to join, in a protocol of its own.
+ * The port for other nodes of the cluster: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was
+ * not revoked, and its key is that of a current member; nobody else gets an answer of any kind,
+ * except nodes that ask to join, in a protocol of their own.
  */
 export class PeerServer {
   readonly #parts: PeerServerParts

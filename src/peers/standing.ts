@@ -22,7 +22,7 @@ export interface Standing {
 const TOLD_MAX = 1024
 const PATIENCE_MS = 3_000
 
-/** The side of a member. Who shows the key of no node that was removed is told nothing. */
+/** The side of a member. A peer whose key is not that of a removed node is told nothing. */
 export function tellStanding(socket: TLSSocket, standingOf: (pin: string) => Standing | undefined): void {
   socket.on('error', () => undefined)
   const forget = after(PATIENCE_MS, () => socket.destroy())
@@ -51,7 +51,7 @@ export async function askStanding({ at, nodeId, pin, credentials }: StandingPart
     ...at,
     servername: '',
     ALPNProtocols: [STANDING_PROTOCOL],
-    // After a removal others certify the nodes. The key is what counts, and whoever answers has it.
+    // After a removal other authorities certify the nodes. The key is what counts, and the answering peer has it.
     rejectUnauthorized: false,
   })
   socket.on('error', () => undefined)

@@ -23,7 +23,10 @@ export const WHO_LENGTH_MAX = 40 * 1024
 const ENDPOINTS_MAX = 1_000
 const BASE64URL = /^[\w-]+$/
 
-/** What does not say who asks, or not so that it may be carried. The message holds nothing of the text. */
+/**
+ * A text that does not identify the caller, or not in a form that may be carried. The message contains nothing of the
+ * text.
+ */
 export class WhoError extends Error {
   override readonly name = 'WhoError'
 }

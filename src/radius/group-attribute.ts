@@ -68,7 +68,7 @@ export function groupValues(name: string, attributes: readonly Attribute[]): rea
 
 type Mapping = Pick<RadiusConfig, 'groupMappings' | 'denyUnmapped'>
 
-/** Groups by the values, each once; undefined for a user who may not come in because there is none. */
+/** Groups for the values, each once; undefined for a user who may not come in because there is none. */
 export function mappedGroups({ groupMappings, denyUnmapped }: Mapping, values: readonly string[]) {
   const meant = new Set(values.flatMap((value) => [value, hexadecimal(Buffer.from(value))]))
   const isMeant = (value: string) => meant.has(value) || (/^0x/i.test(value) && meant.has(value.toLowerCase()))

@@ -85,7 +85,7 @@ export class AccessRequest {
     this.bytes = signedRequest(packet, secret)
   }
 
-  /** Undefined for what is no answer to this request at all, whoever sent it. A forged one says nothing. */
+  /** Undefined for a datagram that is no answer to this request at all. A forged one says nothing. */
   judge(datagram: Uint8Array): { readonly authenticity: Authenticity; readonly said: Said | undefined } | undefined {
     const answer = decodePacket(datagram)
     if (answer === undefined || answer.identifier !== this.#identifier || !ANSWERS.has(answer.code)) return undefined

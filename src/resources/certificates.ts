@@ -62,7 +62,7 @@ const Whole = Type.Object({
 
 type Reading = Pick<ContextOf['read'], 'section' | 'units' | 'nodeId'>
 
-/** Who shows a certificate, by its id. */
+/** The users of a certificate, by its id. */
 function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
   const fullName = (service: string) => ctx.units.list().find(({ name }) => name === service)?.fullName ?? service
   const found = new Map<string, Static<typeof Usage>[]>()

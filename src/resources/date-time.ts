@@ -150,7 +150,7 @@ export const dateTime = [
         refuseFields([problemIn('dateTime', message)])
         return undefined
       }
-      // Whoever says what he read is told when the settings of the clock are others by now.
+      // A caller that names the version it read is refused if the settings of the clock have changed since.
       ctx.section('clocks').settings(ctx.nodeId)
       await refuseWhileKept(ctx)
       const { isDryRun } = await ctx.clock.set(wallTime)

@@ -31,7 +31,7 @@ const HOLDER = Type.Object({
   since: MomentOrNull('ISO 8601: since when, as the daemon of that node has seen it; null without a holder.'),
 })
 
-/** Two nodes have one address at most for a moment: who has it last counts. */
+/** Two nodes have one address at most for a moment: the last one to get it counts. */
 function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresses>): Static<typeof HOLDER> {
   let holder: string | null = null
   let since: string | null = null

@@ -47,8 +47,9 @@ type Interfaces = ContextOf['stage']['interfaces']
 type Subnet = Parameters<typeof subnetOf>[0]
 
 /**
- * Interfaces by id; each node once, and only interfaces that are there. The id of one of a node that is away is taken
- * from who sends it: the apply looks at it.
+ * Interfaces by id; each node once, and only existing interfaces. For a node that is away, the sent id of its interface
+ * is
+ * accepted: the apply checks it.
  */
 async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   const problems: FieldProblem[] = []

@@ -45,7 +45,7 @@ const fields = {
   }),
 }
 
-/** The two sections that say who holds a role. */
+/** The two sections whose records list their roles. */
 const HOLDERS = ['users', 'groups'] as const
 
 export const roles = [
@@ -276,7 +276,7 @@ function whereProblem(name: string, where: Where): FieldError | undefined {
 
 type Named = { readonly [K in (typeof HOLDERS)[number]]?: readonly string[] | undefined }
 
-/** Who should hold the role and is not there. */
+/** Users and groups that are to hold the role and do not exist. */
 const missingHolders = (ctx: ContextOf['stage'], named: Named): readonly FieldError[] =>
   HOLDERS.flatMap((holders) =>
     (named[holders] ?? []).flatMap((id, index) =>

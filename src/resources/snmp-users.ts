@@ -110,7 +110,7 @@ async function mastersOf(sent: Sent, algorithm: AuthAlgorithm): Promise<Masters>
 const stillFitting = async (masters: Masters, sent: Sent, algorithm: AuthAlgorithm): Promise<Masters> =>
   masters.algorithm === algorithm ? masters : mastersOf(sent, algorithm)
 
-/** The engine of the keys: made once, by whoever needs it first. */
+/** The engine of the keys: made once, when it is first needed. */
 function engineOf(settings: ReturnType<typeof settingsOf>): string {
   const stored = settings.settings(SHARED)
   if (stored !== undefined) return stored.engineId

@@ -9,7 +9,7 @@ import { SNMP_OFF, SnmpSettings } from '../model/snmp.ts'
 import { newEngineId } from '../snmp/keys.ts'
 import { communityProblem, directiveProblem } from '../rules/snmp.ts'
 
-/** How a stored community reads to who may not change it; sent, it keeps the stored one. */
+/** How a stored community reads to callers that may not change it; sent back, it keeps the stored one. */
 
 const { enabledV2, enabledV3, community, location, contact, serviceIpId, port } = SnmpSettings.properties
 

@@ -51,7 +51,7 @@ const Ping = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing was answered; null when it was.' }),
 })
 
-/** Whom to ask: who is named, or the gateway of the group. */
+/** The address to ping: the given one, or the gateway of the group. */
 function targetOf(address: StaticIp, to: string | undefined, groups: SectionReader<'ipGroups'>): string {
   const gateway = groups.find(address.groupId)?.gateway ?? ''
   const target = to ?? gateway

@@ -23,7 +23,7 @@ function problems({ host = '', caCertificate = '' }: Partial<Omit<SyslogServer, 
   ]
 }
 
-/** Without TLS nobody shows or checks a certificate: who sends one believes in more than there is. */
+/** Without TLS no certificate is presented or checked: sending one suggests security that is not there. */
 function wholeProblems({ transport, caCertificate, certificateId }: Omit<SyslogServer, 'id'>): FieldProblem[] {
   if (transport === 'tls') return []
   return Object.entries({ caCertificate, certificateId }).flatMap(([field, value]) =>

@@ -116,7 +116,8 @@ async function update(
   sent: Update,
   isOn: boolean | undefined,
 ): Promise<Reply<undefined>> {
-  // What was read may be sent back, also by who may not change it; who may not read it could find it out by guessing.
+  // A value that was read may be sent back, even without the right to change it; a caller that may not read it could
+  // otherwise find it out by guessing.
   const isAsRead = sent.consoleEnabled === isOn && ctx.may('userInterface.get')
   const isAboutConsole = sent.consolePassword !== undefined || (namesConsole(sent) && !isAsRead)
   if (isAboutConsole && !ctx.may('console.update')) {

@@ -96,7 +96,7 @@ export function nextTry_ms(progress: AcmeProgress, certificate: Certificate, now
 /** Five a host and hour are what a large CA takes of failures. */
 const FIRST_WAIT_S = 300
 const WAIT_S_MAX = 86_400
-/** CAs say "in a week" to who has ordered too much; more than that is a mistake. */
+/** CAs say "in a week" after too many orders; more than that is a mistake. */
 const RETRY_AFTER_S_MAX = 8 * 86_400
 
 /** How long after so many failures in a row, and what the CA said, it is tried again. */

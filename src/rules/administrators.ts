@@ -37,7 +37,7 @@ export function refuseLastAdministrator(before: ConfigView, after: ConfigView, a
   }
   for (const lost of breakGlassProblems(after, are)) {
     const { section } = lost
-    // Who edits the set-up itself is told when it is applied: the user may be made an administrator until then.
+    // An edit of the set-up itself is checked when it is applied: until then the user may be made an administrator.
     if (!isDeepStrictEqual(after.get(section, SHARED), before.get(section, SHARED))) continue
     if (breakGlassProblems(before, were).some((one) => one.section === section)) continue
     const message = `Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT ${lost.configPath} first`
@@ -52,7 +52,9 @@ function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, ro
   return roles.includes(role) || groups.some((id) => view.get('groups', id)?.roles.includes(role))
 }
 
-/** Where passwords are off, somebody who can repair that must still get in when the identity provider fails. */
+/**
+ * If passwords are off, an administrator must still be able to log in and repair that when the identity provider fails.
+ */
 function breakGlassProblems(desired: ConfigView, administrators: readonly User[]) {
   const message = 'the user who may log in with a password must be enabled and hold the Administrator role'
   return enforcedSso(desired)

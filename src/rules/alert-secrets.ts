@@ -9,10 +9,10 @@ type Fields = Omit<AlertTarget, 'id'>
 export type SentTarget = { readonly [F in keyof Fields]?: Fields[F] | null }
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
-/** As a URL is answered: chat systems know who posts by what is behind the host. */
+/** As a URL is answered: in chat systems the part after the host is a secret that allows posting. */
 const shownUrl = (url: string): string => `${originOf(url)}/${MASK}`
 
-/** Whom the secrets of a target were given to. */
+/** The place that the secrets of a target were given for. */
 const placeOf = ({ host = '', port, url }: Partial<Fields>): string =>
   url === undefined ? `${host.toLowerCase()} ${port ?? ''}` : originOf(url)
 
@@ -29,8 +29,8 @@ export function shownTarget(target: AlertTarget): AlertTarget {
 }
 
 /**
- * What a change makes of a target. Secrets that are not sent are kept, but only for the place that they were given for:
- * whoever may change a target must not have them sent to himself.
+ * A target after a change. Secrets that are not sent are kept, but only for the place that they were given for:
+ * a user who may change a target must not be able to have them sent to himself.
  */
 export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   const problems: FieldProblem[] = []

@@ -105,7 +105,7 @@ function snmpProblems({ version = '3', ...target }: Omit<AlertTarget, 'id'>): re
   ]
 }
 
-/** They say where a message ends, or who signs it. */
+/** These headers mark the end of a message, or its signature. */
 const OWN_HEADERS =
   /^(?:host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|webhook-.*)$/i
 

@@ -7,7 +7,7 @@ const WAYS = [
   { section: 'oidcConfigs', path: '/oidc', name: 'OpenID Connect' },
 ] as const
 
-/** Those beside which passwords are off, but for the user who breaks the glass. */
+/** The configuration of single sign-on that switches passwords off, except for the user who breaks the glass. */
 export function enforcedSso(view: ConfigView) {
   return WAYS.flatMap(({ section, path, name }) => {
     const config = view.get(section, SHARED)

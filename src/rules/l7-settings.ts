@@ -103,7 +103,10 @@ export function backendSettingProblems(backend: BackendSettings): readonly Field
   return [...httpOnly(mode, { httpReuse: httpReuse === 'safe' ? undefined : httpReuse }), ...answerProblems(backend)]
 }
 
-/** A frontend that was to let in only who shows a certificate must not be without it for want of another field. */
+/**
+ * A frontend that should admit only clients with a certificate must not lose that check because another field is
+ * missing.
+ */
 function clientProblems(frontend: FrontendSettings): readonly FieldProblem[] {
   const { certificates = [], clientCa = '', clientVerify = 'none' } = frontend
   const fault = clientCa === '' ? undefined : authoritiesFault(clientCa)

@@ -6,7 +6,10 @@ import type { Mib } from './agentx/answer.ts'
 import type { Oid, Value } from './agentx/bytes.ts'
 import { type Column, ColumnMib, countedKey, impliedKey, type KeyedRow, sortedRows } from './columns.ts'
 
-/** FULCRUM-MIB (see docs/FULCRUM-MIB.txt): below what Net-SNMP keeps for who has no number of his own. */
+/**
+ * FULCRUM-MIB (see docs/FULCRUM-MIB.txt): in the part of Net-SNMP's tree for organisations without a number of their
+ * own.
+ */
 export const FULCRUM_OID: Oid = [1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 70]
 const OBJECTS: Oid = [...FULCRUM_OID, 1]
 

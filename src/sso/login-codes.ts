@@ -10,7 +10,7 @@ const WAITING_MAX = 10_000
 interface Kept<T> {
   readonly value: T
   readonly until_ms: number
-  /** Who has vouched for it. */
+  /** The provider that vouched for it. */
   readonly provider: object
   /** Of the request with which the login began, where that counts; '' otherwise. */
   readonly requestId: string

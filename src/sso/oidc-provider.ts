@@ -29,11 +29,11 @@ export interface ProviderParts {
 export interface LoginMarks {
   readonly state: string
   readonly nonce: string
-  /** Of PKCE: who asks for the token is who began the login. */
+  /** For PKCE: shows that the login was begun here. */
   readonly verifier: string
 }
 
-/** Of whom the provider says that he has logged in there. */
+/** A person who has logged in at the provider. */
 export interface LoggedIn {
   readonly email: string
   /** undefined: only local users are let in. */
@@ -80,7 +80,7 @@ export class OidcProvider {
     return url.href
   }
 
-  /** Who has logged in there. Throws whatever is wrong with the answer, and says why. */
+  /** The person who has logged in there. Throws with the reason if anything is wrong with the answer. */
   async loggedIn(answer: URLSearchParams, { state, nonce, verifier }: LoginMarks): Promise<LoggedIn> {
     const oauth = await import('oauth4webapi')
     const { config } = this.#parts
@@ -151,7 +151,7 @@ export class OidcProvider {
   }
 }
 
-/** How the client proves who it is: as the provider takes it, or not at all where it has no secret. */
+/** How the client authenticates: as the provider accepts it, or not at all without a secret. */
 function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer, secret: string): OAuth.ClientAuth {
   if (secret === '') return oauth.None()
   const taken = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -159,7 +159,10 @@ function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer
   return isPost ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
 }
 
-/** What the library leaves to who uses it: the age of the token, the party it was made for, and whose e-mail it is. */
+/**
+ * Checks that the library leaves to its user: the age of the token, the party it was made for, and the owner of the
+ * e-mail.
+ */
 function emailIn(claims: OAuth.IDToken, { clientId, emailClaim }: OidcConfig, now_s: number): string {
   if (claims.azp !== undefined && claims.azp !== clientId) throw new Error('azp names another client')
   if (claims.iat > now_s + SKEW_S) throw new Error('iat is in the future')

@@ -8,7 +8,7 @@ export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 /** Answers asked for once that are remembered: a window that is asked for again soon is worth keeping. */
 const ASKED_ONCE_MAX = 1_024
 
-/** The same bytes for who asked for a window that is over, and for who asked for one of which this is all so far. */
+/** The same bytes for a window that is over, and for an open window of which this is everything so far. */
 export interface HistoryAnswer {
   readonly whole: Rendered<Uint8Array>
   readonly ofNow: Rendered<Uint8Array>

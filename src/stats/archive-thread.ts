@@ -23,7 +23,7 @@ const OPEN_TIMEOUT_MS = 60_000
 /** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
 const CAPTURE_MS = 5_000
 
-/** Who takes what the thread says of each archive that it writes. */
+/** Receives what the thread reports about each archive that it writes. */
 export interface ArchiveSides {
   readonly layer7: ArchiveSide<StatsSource, HaproxyTick>
   readonly layer4?: ArchiveSide<IpvsSource, IpvsTick> | undefined

@@ -17,7 +17,7 @@ export interface FigureStreamsParts {
 /** Different sets of objects that are followed: each costs a rendering a second. */
 const SETS_MAX = 256
 const SETS_EACH_MAX = 32
-/** What was followed is remembered for who comes back. */
+/** Sets that were followed are remembered for clients that come back. */
 const REMEMBERED_MS = 15_000
 /** So many clients are told in a turn, which takes about a millisecond; 5,000 in a third of a second. */
 const AT_ONCE = 64
@@ -31,7 +31,7 @@ interface Client {
   knows: number
 }
 
-/** Those who follow the same objects. */
+/** The clients that follow the same objects. */
 class Followed {
   readonly clients = new Set<Client>()
   /** How many streams each user has of it, and what gives the place back. */
@@ -53,7 +53,7 @@ class Followed {
     this.look()
   }
 
-  /** `isWhole`: also at what passes by itself, which only those are told of who know nothing yet. */
+  /** `isWhole`: include passing values, which are sent only to clients that know nothing yet. */
   look(isWhole = false): void {
     this.#moment++
     this.#texts.clear()
@@ -72,8 +72,9 @@ class Followed {
   }
 
   /**
-   * Spread over a part of the second, so that most of the loop is for who polls. Whoever was not reached before the
-   * next second is told more then.
+   * Spread over a part of the second, so that most of the loop is left to pollers. A client that was not reached before
+   * the
+   * next second gets more then.
    */
   async tellAll(): Promise<void> {
     if (this.#isTelling) return
@@ -107,7 +108,7 @@ class Followed {
     return text
   }
 
-  /** Also where nothing has changed: who hears nothing takes what it knows for old. */
+  /** Also if nothing has changed: a client that hears nothing believes its figures to be stale. */
   #write(since: number): Buffer {
     const out = this.#out
     const [layer7, layer4] = this.#frames
@@ -212,7 +213,7 @@ export class FigureStreams implements FigureStreamsReader {
 
   #remember(key: string, set: Followed): void {
     clearTimeout(set.timer)
-    // Who follows one set after another and stays with none must not fill the memory with them.
+    // A client that follows one set after another and stays with none must not fill the memory with them.
     if (this.#sets.size > SETS_MAX) return void this.#sets.delete(key)
     set.timer = setTimeout(() => {
       if (set.clients.size === 0) this.#sets.delete(key)

@@ -77,7 +77,7 @@ export class Layer4Health {
     this.#watched.health.fill('unknown')
   }
 
-  /** Takes a reading; answers who went down or came back by itself. */
+  /** Takes a reading; answers the servers that went down or came back by themselves. */
   read(reading: HealthReading): readonly HealthChange[] {
     const { plan, figures } = reading
     if (this.#watched.version !== plan.version) this.#watched = new Watched(plan, this.#watched)

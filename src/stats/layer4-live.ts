@@ -82,7 +82,7 @@ export class Layer4Live implements FrameSource {
     if (plan === undefined || plan.version === this.#plan) return
     this.#plan = plan.version
     this.#rows = rowsOf(plan, rowKey)
-    // Of a backend that no frontend uses the table has nothing: nobody knows who would take connections.
+    // The table has nothing about a backend that no frontend uses: its connections are unknown.
     const used = plan.backends.filter(({ isUsed }) => isUsed)
     this.#members = new Map(
       used.map(({ id, members }) => [

@@ -18,7 +18,7 @@ const TOLD = Type.Union([
   Type.Object({ objects: Type.Object({ frontends: list, backends: list, reals: list }) }),
 ])
 
-/** Whether it can be added to what others tell. Which figures an object has is the business of whoever tells it. */
+/** Whether it can be added to what other nodes report. The reporting node decides which figures an object has. */
 export const isLayer4Told = (answer: unknown): answer is Layer4Told => validatorOf(TOLD).Check(answer)
 
 export interface Layer4OfNodesParts {

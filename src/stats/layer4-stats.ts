@@ -31,7 +31,7 @@ export interface Layer4StatsOptions {
   readonly applianceId: string
   /** Whether an apply is under way. */
   readonly isChanging: () => boolean
-  /** Who checks real servers. */
+  /** The program that checks real servers. */
   readonly director: Pick<Director, 'look' | 'rest' | 'isAway'>
   /** Told which real servers went down or came back. */
   readonly onHealth: (changes: readonly HealthChange[]) => void

@@ -78,7 +78,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     const { observer, onHealth, log } = this.#options
     if (tick.listed !== undefined) observer?.list(tick.listed)
     if (tick.health !== undefined) onHealth(tick.health)
-    // Who points at a socket is told when nobody answers there; a HAProxy of ours is only just being started.
+    // An operator who names a socket is told when nothing answers there; a HAProxy of ours is only just being started.
     if (up !== this.#state.up || (this.#sequence === 0 && observer !== undefined)) {
       if (up) log.info('HAProxy answers with statistics')
       else log.warn('HAProxy does not answer with statistics', { reason })
@@ -93,7 +93,7 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
   /** HAProxy may well be fine, and its state is left alone. */
   override interrupt(reason: string, since_ms: number): void {
     this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
-    // Who follows the figures is told as well.
+    // Clients that follow the figures are told as well.
     this.#nextTick()
   }
 

@@ -40,7 +40,7 @@ export class LiveRows {
     return this.#layout
   }
 
-  /** Whoever answers next may count its layouts anew. */
+  /** The next HAProxy to answer may number its layouts anew. */
   forget(): void {
     this.#layout = -1
   }

@@ -56,7 +56,7 @@ interface PreparedField {
 
 const NULL = ascii('null')
 const NONE = new Uint8Array(0)
-/** Whoever follows figures is told of it when it begins anew. */
+/** Clients that follow figures get it when they begin anew. */
 const PASSING_COLUMN = 'lastchg'
 const QUOTE = 0x22
 /** Whether a real server takes traffic, as every answer about it says. */
@@ -125,7 +125,7 @@ export class LiveAnswers implements FrameSource {
     return this.#names.states ?? 0
   }
 
-  /** The last answer stays as it is until this is let go: for who reads it while others have turns. */
+  /** The last answer stays as it is until this is let go: for code that reads it while others have turns. */
   hold(): () => void {
     const tick = this.#tick
     const holders = this.#holders.get(tick) ?? new Holders()

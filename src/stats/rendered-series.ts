@@ -22,7 +22,7 @@ export interface MetricGroup {
   readonly columns: Columns
 }
 
-/** Who asks for the core metrics pays for no others. */
+/** Requests for the core metrics do not pay for others. */
 export const METRIC_GROUPS = [
   { first: 0, end: CORE_COUNT, columns: CORE_COUNT },
   { first: CORE_COUNT, end: METRIC_COUNT, columns: METRIC_COUNT },

@@ -1,6 +1,6 @@
 import { fieldEnd } from '../drivers/haproxy/stats-csv.ts'
 
-/** What a column of HAProxy's answer is for those who follow figures. */
+/** What a column of HAProxy's answer means for clients that follow figures. */
 export const [UNUSED, USED, PASSING] = [0, 1, 2] as const
 
 const [COMMA, LINE, QUOTE, ZERO] = [0x2c, 0x0a, 0x22, 0x30] as const

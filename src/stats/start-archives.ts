@@ -21,12 +21,13 @@ export function startArchives(options: ArchivesOptions, worker = startThread()):
 }
 
 /**
- * Starts a thread before anybody knows what it is to keep. It finds its modules while this one finds its own, and who
- * starts the archives first gets it.
+ * Starts a thread before it is known what it is to store. It finds its modules while this one finds its own, and the
+ * first
+ * caller that starts the archives gets it.
  */
 export function startArchivesEarly(early = startThread()): StartArchives {
   let unused: Worker | undefined = early
-  // Who starts the archives then starts another one, and hears of the same failure.
+  // The code that starts the archives then starts another thread, and hears of the same failure.
   early.on('error', () => undefined)
   return (options) => {
     const worker = unused !== undefined && unused.threadId >= 0 ? unused : undefined

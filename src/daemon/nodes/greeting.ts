@@ -9,7 +9,7 @@ export interface Greeting {
   readonly email: string
   /** Made up by this start; nobody else shows it. */
   readonly password: string | undefined
-  /** Whoever starts it again knows who the administrator is. */
+  /** At later starts the administrator is known already. */
   readonly isFirst: boolean
   readonly demo: DemoPorts | undefined
   /** Of the process that has started them. */
@@ -21,7 +21,7 @@ const label = (text: string) => `  ${text.padEnd(15)}`
 export const titleLine = (nodes: number, state: string): string =>
   `Fulcrum ${VERSION}, trial profile, a cluster of ${nodes} nodes on this machine, state in ${state}`
 
-/** What somebody needs to know who has just started a cluster. */
+/** What somebody who has just started a cluster needs to know. */
 export function greetingLines(greeting: Greeting): readonly string[] {
   const { nodes, demo, isFirst } = greeting
   const [first] = nodes

@@ -7,9 +7,9 @@ import { addressText, type NodePlace } from './places.ts'
 /** What a cluster on one machine is, for its next start. */
 export interface KeptNodes {
   readonly nodes: number
-  /** HOST:PORT where the first is reached by the others, who know each other by these. */
+  /** HOST:PORT at which the others reach the first node; nodes know each other by these. */
   readonly peer: string
-  /** All have joined, and somebody has seen who the administrator is. */
+  /** All have joined, and the administrator has been shown. */
   readonly isComplete: boolean
   readonly demo: DemoPorts | undefined
 }

@@ -103,7 +103,7 @@ export function nodeArguments(
   return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
 }
 
-/** Nothing of this start that is for all of them, but whom it made administrator. */
+/** Only settings that are for a single node, and the administrator that was chosen. */
 export function nodeEnvironment(
   { number, listen }: NodePlace,
   env: Environment,

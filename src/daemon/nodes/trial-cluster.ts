@@ -81,7 +81,7 @@ export class TrialCluster {
     await formCluster(this.#nodes, loginOf, this.#tell)
   }
 
-  /** Who does not start is told; the others are a cluster without it. */
+  /** A node that does not start is reported; the others are a cluster without it. */
   async #goOn(): Promise<void> {
     const starts = await Promise.allSettled(this.#nodes.map((node) => this.#startNode(node)))
     const failed = starts.filter(({ status }) => status === 'rejected')

@@ -1,7 +1,7 @@
 import { isHost } from '../../base/host-name.ts'
 import { writtenHere } from '../fragment.ts'
 
-/** Debian's own servers, for whoever names none. */
+/** Debian's own servers, for a configuration that names none. */
 const DEFAULT_SOURCE = 'pool 2.debian.pool.ntp.org iburst'
 
 /** The whole chrony.conf. What is no host never becomes a line of it. */

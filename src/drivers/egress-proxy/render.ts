@@ -24,7 +24,8 @@ export function proxyInUse(settings: SystemProxy | undefined): ProxyInUse | unde
 }
 
 /**
- * Everything but letters and digits is encoded, so that no character means anything to whoever reads the URL or its
+ * Everything but letters and digits is encoded, so that no character means anything to a program that reads the URL or
+ * its
  * file.
  */
 function encoded(text: string): string {

@@ -25,7 +25,7 @@ export function whyUnanswered(
   account: AcmeAccount,
   { challenge }: Pick<AcmeOrder, 'challenge'>,
 ): string | undefined {
-  // The script knows who is asked.
+  // The script knows the name servers.
   if (challenge === 'dns-01') return undefined
   const frontends = servedFrontends(view)
   if (challenge === 'tls-alpn-01') return whyUnvalidated(frontends, account)
@@ -35,8 +35,9 @@ export function whyUnanswered(
 }
 
 /**
- * Answers HTTP-01 for the names that are ordered, whoever asks and whatever the token is: what has to follow it is the
- * thumbprint of the account's key, which is no secret and never changes. So no challenge has to be told to HAProxy, and
+ * Answers HTTP-01 for the ordered names, for any client and any token: the token has to be followed by the
+ * thumbprint of the account's key, which is no secret and never changes. So HAProxy need not learn about challenges,
+ * and
  * each node answers.
  */
 export function challengeStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {

@@ -45,7 +45,7 @@ function ownerNamed(message: string, desired: ConfigView): Owner | undefined {
   return desired.get('l7Backends', id) === undefined ? undefined : { section: 'l7Backends', id, field }
 }
 
-/** The place of our own file says nothing to a person who edits records. */
+/** The path of our own file tells nothing to a person who edits records. */
 function withoutPath(message: string): string {
   return message.replace(/^(?:parsing|Binding) \[[^\]]*\]\s*:?\s*/, '')
 }

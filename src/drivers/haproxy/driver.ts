@@ -266,7 +266,7 @@ function cipherListEffect(id: string, running: ConfigView, desired: ConfigView):
   return undefined
 }
 
-/** Only its file changes; whoever uses it in another way is a change of its own. */
+/** Only its file changes; another way of using the check is a change of the backend. */
 function healthCheckEffect(id: string, desired: ConfigView): ChangeEffect | undefined {
   return programBackends(desired).some(({ healthCheck }) => healthCheck.id === id) ? 'runtime' : undefined
 }

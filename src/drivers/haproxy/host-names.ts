@@ -79,9 +79,10 @@ export const hasNames = (view: ConfigView, at: 'start' | 'live'): boolean => nam
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**
- * Who is asked for live names, how often, and how long an answer holds when there is no other. That a name is gone
+ * The name servers for live names, how often they are asked, and how long an answer holds when there is no other. That
+ * a name is gone
  * must have been answered for ten seconds, and with each of the tries; name servers that fail or are silent take no
- * server out, but for a service that was not answered within its tries after a reload.
+ * server out, except one that was not answered within its tries after a reload.
  */
 export function resolversLines(view: ConfigView, nameServers: readonly string[] = LOCAL): readonly string[] {
   const { used } = namesOf(view)

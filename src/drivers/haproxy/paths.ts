@@ -17,7 +17,7 @@ export interface HaproxyPaths {
   readonly foundCopy: string | undefined
   /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
-  /** Who is asked for host names, as HAProxy reads it; undefined where nobody said. */
+  /** The name servers, as HAProxy reads them; undefined if there are none. */
   readonly nameServers?: readonly string[] | undefined
   /** With other nodes; undefined on a node without a cluster. */
   readonly sharing?: Sharing | undefined

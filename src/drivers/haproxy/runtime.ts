@@ -134,7 +134,10 @@ function rowExpectation({ before, after }: ServerChange): RowExpectation {
   return { where, columns: after === undefined ? undefined : stateColumns(after) }
 }
 
-/** How `show stat` prints this server, which has no name to resolve. Other states are of who drains it by hand. */
+/**
+ * How `show stat` prints this server, which has no name to resolve. Other states come from an operator who drains it by
+ * hand.
+ */
 function statColumns({ ip, port, weight, halted }: Server): Readonly<Record<string, readonly string[]>> {
   const hosts = isIpv6(ip) ? printedIps(ip).map((host) => `[${host}]`) : [ip]
   return {

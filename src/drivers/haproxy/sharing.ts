@@ -38,8 +38,8 @@ export const localPeer = (sharing: Sharing | undefined): string => sharing?.self
 
 /**
  * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
- * cold start, while it still waits for somebody to learn from. `account`: of the workers, one of which connects; the
- * socket is made by who starts them.
+ * cold start, while it still waits for a peer to learn from. `account`: that of the workers, one of which connects; the
+ * socket is made by the process that starts them.
  */
 export const alone = (socket: string, account: string | undefined): readonly string[] => [
   `peers ${PEERS}`,
@@ -48,8 +48,8 @@ export const alone = (socket: string, account: string | undefined): readonly str
 ]
 
 /**
- * The same with other nodes, to whom each entry goes as it is made. Whoever shows none of the named certificates is
- * refused. `transparent`: that this address is missing must not keep HAProxy from serving.
+ * The same with other nodes, which get each entry as it is made. A peer without one of the named certificates is
+ * refused. `transparent`: HAProxy has to serve even if this address is missing.
  */
 export function amongNodes({ self, ip, port, others }: Sharing, folder: string): readonly string[] {
   const files = `crt ${quote(`${folder}/${OWN_FILE}`)} ca-file ${quote(`${folder}/${NAMED_FILE}`)}`

@@ -68,7 +68,7 @@ export function passedSocket({ id }: L7Frontend, { ports }: Validated, { sockets
 /** What the frontend would say itself at the ports that are passed on. */
 interface Passing {
   readonly bind: (port: number) => string
-  /** Who names clients before anything else is looked at. */
+  /** Those that name their clients by PROXY protocol before anything else is read. */
   readonly expecting: readonly string[]
 }
 

@@ -124,7 +124,7 @@ export function httpsStatements(frontend: L7Frontend): readonly Line[] {
       : first
     const target = `https://%[req.fhdr(host),host_only]${port === HTTPS_PORT ? '' : `:${port}`}%[pathq]`
     lines.push(
-      // Whoever comes without a proper host or path must not decide where the redirect leads.
+      // A client without a proper host or path must not decide where the redirect leads.
       [
         `http-request deny deny_status 400${unless(`req.fhdr(host) -m reg ${quote(HOST_PATTERN)}`)}`,
         'httpRedirectToHttps',

@@ -3,7 +3,7 @@ import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '
 
 const MAIN_TABLE = 254
 
-/** An address that an interface has, whoever gave it. */
+/** An address that an interface has, whatever added it. */
 export type Standing = Pick<DesiredAddress, 'interfaceId' | 'ip' | 'prefix'>
 
 /** One route or rule that came, went or leads elsewhere. */

@@ -5,8 +5,8 @@ import type { ConfigView } from '../../model/sections.ts'
 import { interfacePlace } from '../interface-names.ts'
 
 /**
- * Kernels tell each other which client is connected to which real server, so that connections go on after a failover.
- * They do so by multicast that nobody signs: whoever is on that link can listen, and invent connections. So it is for
+ * Kernels tell each other which client is connected to which real server, so that connections survive a failover.
+ * They do so by unsigned multicast: anybody on that link can listen, and can invent connections. So it is for
  * an interface that a person names, and that carries nothing else.
  */
 

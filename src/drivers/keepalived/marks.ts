@@ -37,8 +37,8 @@ export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]
     taken.add(place)
     if (!needsMarks(frontend, view)) continue
     const first = FIRST_MARK + place * ROOM
-    // One that nobody is moved from has a mark of its own: who was moved while it was persistent is not moved from
-    // there.
+    // A service from which nobody is moved has a mark of its own: clients that were moved while it was persistent are
+    // not moved from there.
     marks.set(
       frontend.id,
       isPersistent(frontend, view)

@@ -127,7 +127,7 @@ const OWNER: RunStep = {
   outside: {},
 }
 
-/** systemd starts a unit five times in ten seconds and then no more; people who try settings are no loop. */
+/** systemd starts a unit five times in ten seconds and then no more; people who try settings are not a loop. */
 const FRESH: Step = {
   kind: 'run',
   why: 'let snmpd be restarted however often it was',

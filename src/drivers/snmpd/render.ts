@@ -90,7 +90,7 @@ function versionTwo(ip: string, community: string): readonly string[] {
 /** snmpd takes a word in quotes literally but for these two. */
 const quoted = (word: string): string => `"${word.replaceAll(/[\\"]/g, String.raw`\$&`)}"`
 
-/** Users as the agent would write them to its own file, but here: who is gone from here is gone. */
+/** Users as the agent would write them to its own file, but here: a user who is gone from here is gone. */
 function versionThree(users: readonly SnmpUser[], engineId: string, isShown: boolean): readonly string[] {
   const key = (hex: string) => (isShown ? MASK : `0x${hex}`)
   const sorted = users.toSorted((a, b) => (a.username < b.username ? -1 : 1))

@@ -45,7 +45,8 @@ export type Placement = 'here' | 'moves' | 'elsewhere'
 /** Of those that no node is preferred for. */
 const ALL = 'all'
 /**
- * The highest there is: who waits for the one that has the address waits (256 - priority) / 256 of an advertisement's
+ * The highest possible: a node that waits for the holder of the address waits (256 - priority) / 256 of an
+ * advertisement's
  * interval longer (RFC 5798 §6.1).
  */
 const PRIORITY_FIRST = 254

@@ -44,7 +44,7 @@ const GLOBAL = [
   'dynamic_interfaces',
   // While an apply goes from node to node they have different addresses, and go on hearing each other.
   'vrrp_skip_check_adv_addr',
-  // Neighbours learn at once who has an address.
+  // Neighbours learn at once which node has an address.
   'vrrp_garp_master_delay 1',
   'vrrp_garp_master_repeat 3',
   // Of two that had an address while they did not hear each other, the one that keeps it tells neighbours again.
@@ -54,7 +54,10 @@ const GLOBAL = [
 /** A node tells its neighbours of so many addresses a second at the most, beside what a takeover tells. */
 const TOLD_MAX = 20
 
-/** Whoever missed who has an address, or heard it last of a node that gave it up, learns it within so many seconds. */
+/**
+ * A neighbour that missed a move, or last heard from a node that gave the address up, learns the holder within this
+ * many seconds.
+ */
 const refresh_s = (instances: readonly Instance[]): number =>
   Math.max(1, Math.ceil(instances.flatMap(({ addresses }) => addresses).length / TOLD_MAX))
 

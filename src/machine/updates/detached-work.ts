@@ -43,7 +43,7 @@ export class DetachedWork {
     this.#root = join(parts.stateFolder, 'jobs')
   }
 
-  /** Whoever began it, it may have done something. */
+  /** It may have done something, in this process or an earlier one. */
   isBegun(id: string): boolean {
     return existsSync(join(this.folderOf(id), 'plan.json'))
   }
@@ -53,7 +53,8 @@ export class DetachedWork {
   }
 
   /**
-   * Resolves when the plan has succeeded, whoever began it; a failure is an ApiError with the last lines of the output.
+   * Resolves when the plan has succeeded, even if an earlier process began it; a failure is an ApiError with the last
+   * lines of the output.
    */
   async run(job: Pick<JobHandle, 'id' | 'report'>, plan: DetachedPlan): Promise<void> {
     this.#here.add(job.id)

@@ -9,7 +9,7 @@ export interface NodeUpdate {
   readonly jobId: string
   /** Of the package. */
   readonly name: string
-  /** E-mail of who has asked for it. */
+  /** E-mail of the user who asked for it. */
   readonly by: string
 }
 

@@ -47,7 +47,7 @@ export interface RollingParts {
 interface Turn {
   readonly nodeId: string
   readonly name: string
-  /** Of its own job, so that it is begun once, whoever ends meanwhile. */
+  /** Id of its own job, so that it is begun only once, whichever process ends meanwhile. */
   readonly jobId: string
   /** It has to be again what it was. */
   readonly wasReady: boolean
@@ -69,9 +69,10 @@ const PATIENCE_MS = 300_000
 const WELL_LOOKS = 3
 
 /**
- * Brings a package to all nodes, one after the other: those first that have no floating IPs. The next one begins when
- * the one before is as well as it was. Each node keeps its own job, and what has become of it is asked for: so whoever
- * goes on with this, which is the next start of the daemon that leads it, has to remember nothing.
+ * Brings a package to all nodes, one after the other, those without floating IPs first. The next one begins when
+ * the previous one is as well as it was before. Each node has a job of its own, and is asked how that ended: so the
+ * next start
+ * of the leading daemon can go on without having remembered anything.
  */
 export class RollingUpdate implements RollingActor {
   readonly #parts: RollingParts

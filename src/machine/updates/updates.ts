@@ -264,7 +264,7 @@ export class Updates implements UpdatesActor {
     }
   }
 
-  /** Answers why it failed. Those who ask at the same time share one. */
+  /** Answers why it failed. Simultaneous callers share one. */
   #refresh(): Promise<string | undefined> {
     return (this.#refreshing ??= this.#refreshNow().finally(() => (this.#refreshing = undefined)))
   }

@@ -224,7 +224,7 @@ export class JoinClient {
     })
   }
 
-  /** Who answers: a node that the authority of the token has certified. */
+  /** The answering member: a node that the authority of the token has certified. */
   #memberAt(socket: TLSSocket): { readonly memberId: string; readonly authority: X509Certificate } {
     // Once: asked again, Node answers with the next certificate of the chain.
     const shown = socket.getPeerX509Certificate()

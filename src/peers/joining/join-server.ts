@@ -42,11 +42,14 @@ export interface JoinTokens {
 
 /** Milliseconds, and how many at once. */
 export interface JoinBounds {
-  /** Who has not proved to know a token yet. Of more, the oldest goes: a node is through in a moment. */
+  /**
+   * Connections that have not proved to know a token yet. Beyond this the oldest is dropped: an honest node is done in
+   * a moment.
+   */
   readonly strangers_max: number
   /** From the handshake until the proof has come. */
   readonly prove_ms: number
-  /** Who has proved it. More are told to come again. */
+  /** Connections that have proved it. More are told to come again. */
   readonly proven_max: number
   /** From the proof until the answer is sent. */
   readonly answer_ms: number
@@ -193,7 +196,7 @@ export class JoinServer {
     this.#parts.log.info('a node was answered that joins', { ...from(socket), joinerId, tokenId, intent: asked.intent })
   }
 
-  /** Who has used the token already may be a member by it, and comes for what it has not heard. */
+  /** A node that has already used the token may be a member by it, and may come for an answer that it missed. */
   #assertNew(joinerId: string, kept: StoredJoinToken): void {
     if (kept.usedBy === joinerId || this.#parts.cluster().nodes.every(({ id }) => id !== joinerId)) return
     throw new JoinError(

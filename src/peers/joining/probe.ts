@@ -8,8 +8,9 @@ import { shownBy } from '../peer-tls.ts'
 import { PROBE_PROTOCOL } from './protocol.ts'
 
 /**
- * Whether members can connect to a node that joins. It listens at its address while it asks, with the very key that it
- * asks a certificate for, so that nothing but the handshake is needed to show that it is the one who asked.
+ * Tests whether members can connect to a joining node. It listens at its address while it asks, with the very key for
+ * which it
+ * requests a certificate, so the handshake alone shows that it is the asking node.
  */
 
 /** Connections that wait at a joiner: only one is ever wanted. */

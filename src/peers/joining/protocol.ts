@@ -29,7 +29,7 @@ export type Intent = Static<typeof Intent>
 /** What a node says of itself. Fields that are not named come from a later patch, and mean nothing to this one. */
 const Application = Type.Object({
   version: Version,
-  /** Kinds of entries that it knows, see `levels.ts` of the cluster; who tells none is of before this was asked. */
+  /** Kinds of entries that it knows, see `levels.ts` of the cluster; versions from before this field send none. */
   level: Type.Optional(Type.Integer({ minimum: 1 })),
   now_ms: Time_ms,
   name: text(255),
@@ -38,7 +38,7 @@ const Application = Type.Object({
   /** PKCS#10 in PEM, for the certificate of each authority. A witness asks for one of the peers only. */
   peerRequest: text(PEM_LENGTH_MAX),
   clientRequest: Type.Optional(text(PEM_LENGTH_MAX)),
-  /** What it brings along, for whoever lets it in. */
+  /** What it brings along, for the member that admits it. */
   records: Type.Optional(Type.Unknown()),
 })
 export type Application = Static<typeof Application>

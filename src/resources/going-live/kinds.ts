@@ -122,7 +122,7 @@ export function kindsOf(table: Table): Kinds {
     own('cipherLists', { max: 1_000 }),
     own('ipGroups', { kept: ['assignedInterfaces'], max: 1_000 }),
     own('floatingIps'),
-    // Whether a server is drained or halted is decided while it is worked on, by whoever works on it.
+    // Operators drain and halt servers while they work on them; a document does not decide that.
     own('realServers', { defaults: { port: null }, kept: ['state'], max: 20_000 }),
     own('l4Backends'),
     own('l7Backends'),
@@ -167,7 +167,7 @@ export function documented(
   return without(kind, mapReferences(kind.sent, Object.fromEntries(fields), { reference }) as Json, [])
 }
 
-/** The fields that are not what the document wants, whoever owns the record; it need not speak of what is kept. */
+/** The fields that differ from the document, whoever owns the record; fields that are kept may be missing in it. */
 export function differing({ kept, defaults }: Fields, is: Json, wanted: Json): readonly string[] {
   const isKept = (name: string) => kept.includes(name)
   const old = (name: string) => (isKept(name) && !(name in is) ? defaults[name] : is[name])

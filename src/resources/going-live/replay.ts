@@ -190,7 +190,7 @@ export class Replay {
     const isRenamed = nameOf(kind.section, old) !== name
     const { owner = '' } = old
     if (owner !== this.#owner && !this.#wanted.takeOver) {
-      // What is as the document wants it may belong to whomever it does.
+      // A record that is as the document wants it may belong to anybody.
       if (!isRenamed && fields.every((field) => field === 'owner')) return
       const [whose, own] = [owner, this.#owner].map((one) => (one === '' ? 'nobody' : String(one)))
       refuse('NOT_OWNER', `belongs to ${whose}, and the document to ${own}: leave it out, or plan with takeOver`)

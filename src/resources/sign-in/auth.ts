@@ -75,7 +75,7 @@ export const auth = [
     message: 'Login options',
     body: closed({ email: LoginName }),
     data: LoginOptions,
-    // The same for every e-mail, known or not: an answer that differs would tell who has an account, or which one
+    // The same for every e-mail, known or not: an answer that differs would reveal which accounts exist, or which one
     // breaks glass.
     handle: (ctx) => {
       const enforced = new Set(enforcedSso(ctx.running).map(({ section }) => section))
@@ -115,7 +115,7 @@ export const auth = [
     data: FreshToken,
     handle: (ctx, { headers }) => {
       const token = ctx.sessions.token(ctx.actor.sessionId)
-      // Who reloads the admin page is to stay logged in; a program has no use for a cookie.
+      // A user who reloads the admin page should stay logged in; a program has no use for a cookie.
       if (!isOfOwnPage(headers)) return { token }
       const cookie = cookieHeader(ctx.sessions.ticket(ctx.actor.sessionId), SESSION_S)
       return Reply.with({ token }, { headers: { 'Set-Cookie': cookie } })
