@@ -66,7 +66,7 @@ export const ROOM_BYTES_RESERVED = 1_024 * 1_024
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 export const AUDIT_SEGMENTS_MAX = 128
 export const AUDIT_YOUNG_SEGMENTS_MAX = 256
-/** Young ones from which on room is short, and who has an eighth of `AUDIT_SEGMENTS_MAX` is kept to a pace. */
+/** Young segments from which on room is short, and an author with an eighth of `AUDIT_SEGMENTS_MAX` is slowed down. */
 export const AUDIT_SHORT_SEGMENTS = 64
 /** The pace: 32 bytes a second are 250 megabytes in the 90 days that are kept by default. */
 export const AUDIT_PACE = { burst_bytes: 64 * 1_024, bytesPerSecond: 32 } as const

@@ -9,7 +9,7 @@ import type { ArchivesOptions, FromArchiveThread, HaproxyTick, IpvsTick, ToArchi
 import { haproxyRhythm, ipvsRhythm } from './archive/rhythms.ts'
 import { ArchiveThread, type Post } from './archive/thread.ts'
 
-/** Both archives, for whoever is at the other end of the port. */
+/** Both archives, for the code at the other end of the port. */
 export function serve(port: MessagePort, { layer7, layer4 }: ArchivesOptions): void {
   const post = (message: FromArchiveThread, transfer: readonly ArrayBuffer[]) =>
     port.postMessage(message, [...transfer])

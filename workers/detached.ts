@@ -8,7 +8,7 @@ import { PlanRun } from './detached/run-plan.ts'
 
 const [folder = '', bootId = '', mode] = process.argv.slice(2)
 
-// Whoever started it must not wait for it.
+// Its starter must not wait for it.
 if (mode === '--background') {
   for (const descriptor of [0, 1, 2]) {
     closeSync(descriptor)

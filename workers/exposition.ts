@@ -1,4 +1,4 @@
-/** The tasks of the exposition pool: writes and compresses what would take a processor from those who poll. */
+/** The tasks of the exposition pool: writing and compressing what would take processor time from pollers. */
 import { constants, setPriority } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import { gzipInParts, type Packing, packHere } from '../src/base/packing.ts'

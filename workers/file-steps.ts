@@ -24,9 +24,9 @@ import { takenPorts } from './taken-ports.ts'
 
 /** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
 const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
-/** Whoever runs a program that watches them may read them. */
+/** The account of a program that watches them may read them. */
 const VALUE_MODE = 0o644
-/** Mode of a copy of what was found: it may hold passwords, whoever was allowed to read it before. */
+/** Mode of a copy of what was found: it may hold passwords, whatever its mode was before. */
 const COPY_MODE = 0o600
 /** Where bytes were no text. */
 const UNDECODED = '\uFFFD'
@@ -80,7 +80,7 @@ async function contentOf(
   return namesInterfaces === true ? withInterfaceNames(content, await host.interfaceNames()) : content
 }
 
-/** One that is there already is not touched: who only looks changes nothing. */
+/** An existing file is not touched: a mere check changes nothing. */
 async function writeBeside(run: Run, { path, content }: FileContent, mode: number): Promise<void> {
   const previous = await run.host.readFile(path)
   if (previous === content) return

@@ -186,7 +186,7 @@ export async function socket({ host, undos, capture }: Run, step: SocketStep): P
   let left_ms = deadline(step.timeout_ms)
   undos.push({
     order: 'file',
-    // Who has used up the time for the commands will hardly answer their undo: that is worth a moment only.
+    // A program that has used up the time for the commands will hardly answer their undo: that is worth a moment only.
     run: () =>
       refusedCommand(host, step.path, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
   })

@@ -94,7 +94,7 @@ export function problemOf({ exitCode, output }: Outcome): string | undefined {
 export const wordsOf = ({ inPlace }: Pick<Run, 'inPlace'>, argv: readonly string[]): readonly string[] =>
   argv.map((word) => inPlace.get(word) ?? word)
 
-/** After it was given back: who changes it next is its owner, and a later give-back must not bring this value back. */
+/** After it was given back: its owner may change it next, and a later give-back must not bring this value back. */
 export async function forgetFound({ host, undos }: Run, key: string): Promise<void> {
   const found = await host.found.get(key)
   if (found === undefined) return

@@ -51,7 +51,7 @@ whenForgotten(() => {
 })
 
 function Page() {
-  // Whoever has to set up a second factor can do nothing else.
+  // A user who has to set up a second factor can do nothing else.
   const mustEnrol = account.value?.mustEnrol === true
   const { page: asked } = route.value
   const name = mustEnrol ? 'account' : asked === 'overview' ? beginning() : asked
@@ -179,7 +179,10 @@ function WrongClock() {
   )
 }
 
-/** Before the overview came nobody knows how many wait; whoever may look can do so all the same. */
+/**
+ * Before the overview arrives, nobody knows how many changes wait; a user with the right can open the list all the
+ * same.
+ */
 function WhatWaits() {
   if (!may('GET /services/pending')) return null
   const now = overview.value?.pending ?? undefined

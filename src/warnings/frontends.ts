@@ -30,7 +30,7 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
   return found
 }
 
-/** Whoever reaches such a frontend names the address that rules, limits and logs go by. */
+/** A client that reaches such a frontend can name the address that rules, limits and logs rely on. */
 export function believesAnybody(frontend: L7Frontend): readonly Warning[] {
   if (!frontend.enabled || frontend.proxyProtocol !== true) return []
   const says = 'believes everybody who tells it a client by PROXY protocol: name the proxies in proxyProtocol instead'

@@ -49,7 +49,8 @@ export class NetworkUpkeep {
   }
 
   /**
-   * With whom addresses are shared is no configuration. What this node has alone goes before another can have it, and
+   * The nodes that share addresses are not part of the configuration. What only this node has is removed before another
+   * one can have it, and
    * is made when the other has let go of it.
    */
   async lookWho(): Promise<void> {

@@ -30,7 +30,8 @@ export interface SharingUpkeepParts {
 }
 
 /**
- * With whom stick tables are shared is no configuration: nodes come, go and move. HAProxy is told by a reload, which
+ * The nodes that share stick tables are not part of the configuration: they come, go and move. HAProxy is told by a
+ * reload, which
  * keeps its tables and its connections.
  */
 export class SharingUpkeep {
@@ -107,7 +108,7 @@ export class SharingUpkeep {
   }
 }
 
-/** Who goes must not be waited for: it may have been removed because it is not trusted. */
+/** A node that goes must not be waited for: it may have been removed because it is not trusted. */
 function loses(before: Sharing | undefined, now: Sharing | undefined): boolean {
   const left = new Set(now?.others.map(({ id }) => id))
   return before?.others.some(({ id }) => !left.has(id)) === true

@@ -18,7 +18,7 @@ export interface OwnWitness extends NodeAddress {
   readonly nodes: readonly KnownNode[]
 }
 
-/** Who asks to be let in. Kept before it asks, as the answer may come to nobody. */
+/** The application to be admitted. Stored before it is sent, because the answer may get lost. */
 export interface Applying {
   /** It is another one with another token: by this one it may have been let in, and removed again. */
   readonly tokenId: string
@@ -93,7 +93,9 @@ export class WitnessFiles {
     return this.cluster.keepRevocation(revocation, isInForce, taken)
   }
 
-  /** What it shows, and whom it takes: it is certified as a peer, and nodes come as clients. */
+  /**
+   * The certificate that it presents, and those that it accepts: it is certified as a peer, and nodes come as clients.
+   */
   credentials(): NodeCredentials & { readonly notAfter_ms: number } {
     const text = (role: 'peer' | 'client', part: 'key' | 'certificate' | 'ca') =>
       readFileSync(this.cluster.path(role, part), 'utf8')

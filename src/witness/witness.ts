@@ -143,7 +143,7 @@ export class Witness {
 
   async #upkeep(own: OwnWitness): Promise<void> {
     const status = await this.#status()
-    // Whoever ends this daemon may be ending that one as well.
+    // Whatever ends this daemon may be ending the member as well.
     if (this.#isClosed) return
     // A member that was removed ends each time that it is started, so the nodes are asked although it did not start.
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
@@ -161,7 +161,7 @@ export class Witness {
     return this.#etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(() => undefined)
   }
 
-  /** Locked out looks like cut off: those who know it by its key say which it is. */
+  /** A removed witness looks like one that is cut off: nodes that know it by its key say which it is. */
   async #isRemoved({ nodes }: OwnWitness): Promise<boolean> {
     const credentials = this.#files.credentials()
     for (const { id: nodeId, pin, host, port } of nodes)

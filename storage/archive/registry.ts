@@ -22,7 +22,7 @@ export class ObjectRegistry {
    * Those that may have something to be written, in the same order, so that it is appended; made anew when they change.
    */
   #active: readonly ArchiveObject[] | undefined
-  /** Who was seen since then may have an open chunk in some tier. */
+  /** Objects that were seen since then may have an open chunk in some tier. */
   #activeSince_s = 0
   /** Entries of the catalog to store with the next commit. */
   readonly unsaved = new Set<ArchiveObject>()
@@ -130,7 +130,7 @@ export class ObjectRegistry {
   /** Time is `to_s` again. */
   stepBack(to_s: number): void {
     for (const object of this.objects) object.seen_s = Math.min(object.seen_s, to_s)
-    // What is after the step was thrown away, so chunks of who was gone for long before it are open again.
+    // Everything after the step was thrown away, so chunks of objects that were long gone before it are open again.
     this.#activeSince_s = 0
     this.#active = undefined
   }

@@ -110,7 +110,8 @@ export class AuditLog {
   }
 
   /**
-   * Whether the next entries are written also on a disk that is full now; some of the room is for who makes more of it.
+   * Whether the next entries can be written even if the disk is full now; part of the room is for requests that make
+   * more of it.
    */
   hasRoom(makesRoom: boolean): boolean {
     this.#reserve.ensure()

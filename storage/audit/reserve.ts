@@ -5,7 +5,7 @@ const RESERVE = new Uint8Array(1_024 * 1_024)
 /** A full disk is tried again after this time, not with each entry. */
 const TRY_EVERY_MS = 250
 
-/** Space that is kept for the entries of who makes room on a full disk. */
+/** Space for the entries of requests that make room on a full disk. */
 export class Reserve {
   readonly #path: string
   #triedAt_ms = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Zeros behind the last line: an entry never meets a full disk, whoever else fills it. */
+/** Zeros after the last line: an entry never meets a full disk, whatever else fills it. */
 const AHEAD_BYTES = 256 * 1_024
 /** From here on more is added. */
 const LOW_BYTES = 192 * 1_024

@@ -5,20 +5,20 @@ import { basename, join } from 'node:path'
 interface Part {
   /** In the time that the log was in use: no clock that is set makes it older. */
   readonly ended_ms: number
-  /** Bytes by the name of who made the entries; who made few is left out. */
+  /** Bytes by the author of the entries; authors of few are left out. */
   readonly bytes: Readonly<Record<string, number>>
 }
 
 export interface ShareLimits {
   /** Bytes of young entries from which on one person is kept to a pace. */
   readonly bytes_max: number
-  /** Bytes at once, and then per second, of who has more than that while room is short. */
+  /** Bytes at once, and then per second, for authors with more than that while room is short. */
   readonly burst_bytes: number
   readonly bytesPerSecond: number
 }
 
 const FILE = 'shares.json'
-/** Of a segment: whoever has less cannot be the one who fills the log. */
+/** Share of a segment: an author with less cannot be the one who fills the log. */
 const LEFT_OUT_BELOW = 0.01
 
 /**
@@ -88,7 +88,7 @@ export class AuditShares {
     return [...this.#ended.values()].filter(({ ended_ms }) => ended_ms > since_ms).length
   }
 
-  /** Seconds that somebody has to wait while room is short; 0 for who did not fill it. */
+  /** Seconds that an author has to wait while room is short; 0 for one who did not fill it. */
   wait_s(name: string, since_ms: number, now_ms: number): number {
     const by = keyOf(name)
     if (this.#bytesOf(by, since_ms) < this.#limits.bytes_max) return 0

@@ -14,8 +14,8 @@ export interface ConfigStore {
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
   /**
-   * Calls `tell` in the turn in which a record of `agreed` becomes another one, whoever has changed it. More may follow
-   * in that turn: it is for whoever forgets what was made of the record, and not for whoever reads on.
+   * Calls `tell` in the turn in which a record of `agreed` is replaced, by any writer. More may follow
+   * in that turn: it is for code that forgets what it derived from the record, and not for code that reads on.
    */
   follow(tell: TellRecord): void
   /** What runs on that node when it has followed. */
@@ -115,9 +115,9 @@ export interface Write extends RecordKey {
 }
 
 export interface Origin {
-  /** Who wrote it last. */
+  /** The last author. */
   readonly actor: string
-  /** Who else has changed the record since it was pending; absent when nobody has. */
+  /** Others who have changed the record since it became pending; absent if there are none. */
   readonly others?: readonly string[]
   readonly endpoint: string
   /** ISO 8601. */

@@ -13,8 +13,8 @@ import type {
 import type { SharedTableName } from './tables.ts'
 
 /**
- * One operation on the configuration, as data. Who writes it decides everything that could differ elsewhere (ids,
- * times, who), so that whoever folds the same entries over the same state has the same state.
+ * One operation on the configuration, as data. Its writer decides everything that could differ elsewhere (ids,
+ * times, author), so that nodes which fold the same entries over the same state have the same state.
  */
 export type Entry =
   | StageEntry
@@ -128,7 +128,7 @@ export interface Takeover {
   readonly since: number
   /** ISO 8601. */
   readonly at: string
-  /** Who asked for it; `fulcrum` for the preferred node. */
+  /** The user who asked for it; `fulcrum` for the preferred node. */
   readonly by: string
   readonly reason: string
 }
@@ -159,7 +159,7 @@ export interface EntryLog {
 /** Another node has written first. Nothing of the entry was kept. */
 export class LostRaceError extends Error {
   override readonly name = 'LostRaceError'
-  /** What who asked for the edit is told, when it lost again and again. */
+  /** What the author of the edit is told if it lost again and again. */
   readonly refusal: Error
 
   constructor(refusal: Error) {

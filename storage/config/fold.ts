@@ -53,7 +53,7 @@ interface Folded {
   /** One LMDB transaction. */
   readonly rows: readonly RowWrite[]
   readonly options?: CommitOptions
-  /** What an apply has frozen, for whoever keeps that as well. */
+  /** What an apply has frozen, for stores that keep that as well. */
   readonly frozen?: Frozen
   /** What becomes true when the rows are written. */
   readonly settle: () => void
@@ -168,7 +168,7 @@ export class Fold implements Folding {
     this.#position = 0
   }
 
-  /** The node is alone again: what runs, what is pending and who is logged in stays; what only a cluster has goes. */
+  /** The node is alone again: configuration, pending changes and sessions stay; what only a cluster has goes. */
   async leave(): Promise<void> {
     const { meta } = this.#tables
     const shared = OF_CLUSTERS.map((table) => ({ table, puts: [], removed: this.#shared.keysOf(table) }))
@@ -204,7 +204,7 @@ export class Fold implements Folding {
       case 'level':
         return this.#put(clusterRow(entry))
       case 'compare':
-        // Whoever orders the entries compares.
+        // The log that orders the entries compares.
         return { rows: [], settle: () => undefined }
       default:
         throw unknownOperation(entry)
@@ -234,7 +234,7 @@ export class Fold implements Folding {
     const committed = this.#put({ op: 'put', table: 'openTransactions', puts: [], removed })
     return {
       rows: [...this.#overlayRows(overlay), ...this.#sequenceRows(sequence), ...committed.rows],
-      // Who takes something away may be making room.
+      // A request that removes something may be making room.
       options: { keepsReserve: writes.some(({ value }) => value !== undefined) },
       settle: () => {
         this.#settle(sequence, overlay)

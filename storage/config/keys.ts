@@ -21,7 +21,7 @@ export function recordChanges(changes: readonly Change[]): Revision['changes'] {
   }))
 }
 
-/** Changes that no editor staged get a revision of their own: whoever read the record before must notice. */
+/** Changes that no editor staged get a revision of their own, so that a caller that read the record before notices. */
 export function renumber(changes: readonly Change[], unstaged: boolean, next: () => number): readonly Change[] {
   return changes.map((change) =>
     !(unstaged || change.id === '') || change.after === undefined

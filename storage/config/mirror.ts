@@ -164,7 +164,7 @@ export class Mirror {
 
 const NO_ENTRIES: readonly RunningEntry[] = []
 
-/** The same list as long as nothing in it is another: whoever has looked at all of it need not do so again. */
+/** The same list as long as nothing in it changes: code that has looked at all of it need not do so again. */
 const storedByList = new WeakMap<readonly RunningEntry[], readonly StoredRecord[]>()
 
 function storedIn(list: readonly RunningEntry[]): readonly StoredRecord[] {

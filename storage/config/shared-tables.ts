@@ -5,7 +5,7 @@ import { type ConfigTables, SHARED_TABLES, type SharedTableName } from './tables
 
 type Tell = (changes: RowChanges) => void
 
-/** The tables beside the configuration that nodes share, and who is told when one changes. */
+/** The tables beside the configuration that nodes share, and the listeners that are told when one changes. */
 export class SharedTables {
   readonly #tables: ConfigTables
   readonly #told = new Map<SharedTableName, Tell[]>()

@@ -28,7 +28,7 @@ export interface Counted {
   readonly damage: readonly string[]
 }
 
-/** Searches pause between segments, so that who runs them can do something else. */
+/** Searches pause between segments, so that their caller can do something else. */
 export type Search<T> = Generator<undefined, T>
 
 /** Newest first, by when answers ended. */

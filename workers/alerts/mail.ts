@@ -31,7 +31,7 @@ interface Outcome {
   readonly rejectedErrors?: readonly Error[]
 }
 
-/** Who has which message: servers may take one for some people, and for others later or never. */
+/** The recipients that have each message: servers may accept one for some people, and for others later or never. */
 const having = new Map<string, ReadonlySet<string>>()
 /** More than wait for all targets at a time. */
 const HAVING_MAX = 1_000
@@ -127,6 +127,7 @@ function failureOf(error: unknown): Failed {
   )
   if (code === 'EAUTH') return new Failed('authenticate', reasonOf(error))
   if (typeof status !== 'number') return new Failed('connect', reasonOf(error))
-  // The message itself was refused for good; anything before is about who sends it to whom, which somebody can mend.
+  // The message itself was refused for good; earlier commands are about sender and recipients, which somebody can
+  // correct.
   return new Failed('send', reasonOf(error), { isFinal: status >= 550 && command === 'DATA' })
 }

@@ -72,7 +72,7 @@ function tell(
   })
 }
 
-/** Who does not know the user answers with a report; who is not there says nothing. */
+/** An agent that does not know the user answers with a report; one that is not there says nothing. */
 function failureOf(error: Error): Failed {
   const isUnknown = /user|digest|decrypt|security|auth/i.test(error.message)
   const isSilent = error.name === 'RequestTimedOutError'

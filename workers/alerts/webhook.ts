@@ -67,7 +67,7 @@ function signatureOf(id: string, timestamp: string, body: string, secret: string
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`
 }
 
-/** Redirects are not followed: who receives is who was named. */
+/** Redirects are not followed: only the named target receives the message. */
 async function judge(answer: IncomingMessage): Promise<void> {
   const status = answer.statusCode ?? 0
   const said = await saidBy(answer)

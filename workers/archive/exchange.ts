@@ -31,7 +31,7 @@ class ExchangeError extends Error {
   }
 }
 
-/** The time was over. Whoever is asked may still be at it. */
+/** The time was over. The other side may still be working on it. */
 export class UnansweredError extends ExchangeError {
   /** Something of the answer came. */
   readonly hasBegun: boolean
@@ -44,10 +44,10 @@ export class UnansweredError extends ExchangeError {
   }
 }
 
-/** Whoever is asked had no place for the question. */
+/** The other side had no place for the question. */
 export const hadNoPlace = (error: unknown): boolean => error instanceof ExchangeError && error.code === NO_PLACE
 
-/** Whoever is asked is not there. */
+/** The other side is not there. */
 export const isAbsent = (error: unknown): boolean => error instanceof ExchangeError && error.code in NOBODY_LISTENS
 
 /** The chunks in one piece of memory. */
@@ -108,7 +108,7 @@ export function exchange(
 }
 
 /**
- * HAProxy's master goes on with a question for a worker that hangs, also when who asked has gone: it takes ten at a
+ * HAProxy's master continues with a question for a worker that hangs, even if its client has gone: it takes ten at a
  * time, and then answers nobody. So the connection stays open, and its end tells that the place is free again. Over TCP
  * the other side may have vanished without a word.
  */

@@ -42,7 +42,8 @@ export function preamble(bytes: Uint8Array): { readonly text: string; readonly f
 }
 
 /**
- * An answer that should be short. Whoever answers with hundreds of megabytes is no HAProxy, and is not made a string.
+ * An answer that should be short. A server that answers with hundreds of megabytes is not HAProxy, and its answer is
+ * not made a string.
  */
 export function shortText(bytes: Uint8Array): string {
   return decoder.decode(bytes.subarray(0, TEXT_BYTES_MAX))

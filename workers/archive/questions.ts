@@ -2,10 +2,10 @@ import { requestLine } from '../../src/drivers/haproxy/cli.ts'
 import { exchange, exchangeWithRetry, isAbsent, UnansweredError } from './exchange.ts'
 import type { SocketTarget } from './messages.ts'
 
-/** A master has ten places for who asks: two for the poll, and half are left for commands. */
+/** A master has ten places for clients: two for the poll, and half are left for commands. */
 export const AT_ONCE = 2
 
-/** Whom a question is about, so that nobody is asked again who still owes an answer. */
+/** The process that a question is about, so that one that still owes an answer is not asked again. */
 export type About = 'poll' | 'process' | number
 
 /**

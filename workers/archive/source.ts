@@ -38,7 +38,7 @@ function withoutStatistics(bytes: Uint8Array): Error {
   return new Error(refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}`)
 }
 
-/** Whoever is asked is there, and has no time. */
+/** The other side is there, and has no time. */
 const isSilent = (error: unknown): boolean => error instanceof UnansweredError || hadNoPlace(error)
 
 /** The master itself answered, so the rest is up to its worker. */
@@ -82,7 +82,7 @@ class Haproxy {
       const hadFigures = this.#found !== undefined
       this.#found = undefined
       if (!hadFigures) throw error
-      // Whoever answers without figures now may just have been replaced, perhaps by something of another kind.
+      // A process that now answers without figures may just have been replaced, perhaps by something of another kind.
       return await this.#try(left)
     }
   }

@@ -32,7 +32,7 @@ function reread({
   privateKey,
 }: Certificate): Pick<Certificate, 'chain' | 'privateKey' | 'facts'> | { readonly problem: string } {
   const pem = `${chain}\n${privateKey}`
-  // One that has expired since is a matter of the one who applies it.
+  // A certificate that has expired since is left to the apply.
   const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
   if ('certificate' in read) return read.certificate
   return { problem: `is no certificate with its key: ${read.problems[0]?.message ?? 'it cannot be read'}` }
@@ -43,6 +43,6 @@ export function describeBackup(
   raw: Uint8Array,
 ): { readonly head: BackupHead } | { readonly problems: readonly FieldError[] } {
   const read = openBackup({ raw, passphrase: undefined })
-  // Records are of no use to who asks, and copying them from thread to thread takes time.
+  // The caller has no use for the records, and copying them between threads takes time.
   return 'problems' in read ? read : { head: read.head }
 }

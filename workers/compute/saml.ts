@@ -66,7 +66,7 @@ export async function samlMetadataOf(parties: SamlParties): Promise<string> {
   return (await provider(parties, '_metadata')).generateServiceProviderMetadata(null, null)
 }
 
-/** Whom an answer vouches for; it must be an answer to this very request. */
+/** The person that an answer vouches for; it must be an answer to this very request. */
 export async function judgeSamlResponse(
   parties: SamlParties,
   requestId: string,
@@ -112,7 +112,7 @@ function verdictOf(profile: Profile, parties: SamlParties, requestId: string): S
   }
 }
 
-/** Who brings the assertion is who it is about, here and for this request (SAML 2.0 profiles §4.1.4.2). */
+/** The bearer of the assertion is its subject, here and for this request (SAML 2.0 profiles §4.1.4.2). */
 function confirmationProblem(profile: Profile, { acsUrl }: SamlParties, requestId: string): string | undefined {
   const confirmations = inside(inside([profile.getAssertion?.()], 'Assertion', 'Subject'), 'SubjectConfirmation')
   const attributes = (elements: readonly unknown[]) => elements.map((element) => Object(Object(element).$))

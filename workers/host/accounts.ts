@@ -76,7 +76,7 @@ async function setPassword(account: Account, secret: string, run: Run, timeout_m
   return { exitCode: result.exitCode, output: result.output.replaceAll(secret, '**') }
 }
 
-/** Who is logged in would keep the shell. Nobody may be: that is no failure. */
+/** A session that is logged in would keep the shell. There may be none: that is no failure. */
 async function endSessions(account: Account, run: Run, timeout_ms: number): Promise<RunResult> {
   await run(['loginctl', 'terminate-user', account], timeout_ms, { isUnconfined: true })
   await run(['pkill', '--signal', 'KILL', '--uid', account], timeout_ms, { isUnconfined: true })

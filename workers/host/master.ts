@@ -46,8 +46,9 @@ export async function answers(masterSocket: string): Promise<boolean> {
 }
 
 /**
- * A master that runs and does not answer has lost its socket, or all places for who asks are taken, or it hangs. On the
- * signal for a reload it begins again, with its socket and without those who ask. Answers whether it did.
+ * A master that runs and does not answer has lost its socket, or all its places for clients are taken, or it hangs. On
+ * the
+ * signal for a reload it begins again, with its socket and without those clients. Answers whether it did.
  */
 export async function rouse(
   masterSocket: string,
@@ -93,7 +94,7 @@ async function orderReload(masterSocket: string, timeout_ms: number): Promise<st
 
 /**
  * An old worker that hangs keeps its listening sockets, and the kernel goes on giving it a share of the new
- * connections, which nobody answers. One that answers ends by itself. Answers who was killed.
+ * connections, which nobody answers. A worker that answers ends by itself. Answers the ones that were killed.
  */
 async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<readonly number[]> {
   const pids = await silentOf(masterSocket, [...before.workers, ...before.oldWorkers], SILENCE_MS)
@@ -113,9 +114,7 @@ function told(killed: readonly number[]): string {
   return `a worker of HAProxy (process ${killed.join(', ')}) did not answer for ${SILENCE_MS / 1000} s and was killed`
 }
 
-/**
- * Those that do not answer. Few at a time: one that hangs takes one of the ten places that a master has for who asks.
- */
+/** Those that do not answer. Few at a time: a hanging one takes one of the ten places that a master has for clients. */
 async function silentOf(
   masterSocket: string,
   workers: readonly WorkerProcess[],

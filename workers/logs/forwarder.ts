@@ -42,7 +42,7 @@ export class Forwarder {
   #isTold = false
   #isStopped = false
 
-  /** `before` came of the one who did this until it was killed. */
+  /** `before` are the losses of the previous process, until it was killed. */
   constructor(tell: (state: ServerState) => void, before: ForwardLosses, bytesMax = WAITING_BYTES_MAX) {
     this.#tell = tell
     this.#unforwarded = before.unforwarded

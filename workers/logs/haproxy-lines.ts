@@ -52,7 +52,7 @@ export class HaproxyLines {
     this.#intake = intake
   }
 
-  /** Who is there. It never rejects: a HAProxy that does not answer is asked the next time. */
+  /** Finds the processes. It never rejects: a HAProxy that does not answer is asked the next time. */
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch(() => undefined)
@@ -101,7 +101,8 @@ export class HaproxyLines {
   }
 
   /**
-   * Resolves when it said who it is, or did not in time: one that hangs keeps no other from being listened to. Another
+   * Resolves when the process has identified itself, or did not in time: one that hangs keeps no other from being
+   * listened to. Another
    * one may listen at that path by now.
    */
   #listen(path: string, before: string, wanted: number): Promise<void> {

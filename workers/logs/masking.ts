@@ -1,5 +1,6 @@
 /**
- * Secrets of clients are masked before a line is kept anywhere: who may read logs must not be able to log in as others.
+ * Secrets of clients are masked before a line is kept anywhere: a reader of logs must not be able to log in as somebody
+ * else.
  */
 
 export const MASK = '**'

@@ -21,7 +21,7 @@ export interface SyslogAddress {
   readonly host: string
   readonly port: number
   readonly tls: TlsSettings | undefined
-  /** Who says what the host means, where that is not left to the machine. */
+  /** Resolves the host, if that is not left to the machine. */
   readonly lookup?: LookupFunction
 }
 

@@ -18,7 +18,10 @@ export const BASE = 'api/v1'
 export const UNPROCESSABLE = 422
 /** What ends a session. A wrong password or code in a form is refused with 401 as well, and ends nothing. */
 const ENDED: ReadonlySet<unknown> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
-/** Somebody sits before it: who is to come back later than this in all is told so. A daemon begins anew in less. */
+/**
+ * A person is waiting: a request that is to come back later than this in all is told as refused. A restarting daemon
+ * takes less.
+ */
 const WAIT_S_MAX = 4
 
 /** It is kept here, and in nothing that outlives the page. */
@@ -29,7 +32,7 @@ export const isLocked = signal(false)
 export const isAway = signal(false)
 /** Rises with each request that the rights of its user do not cover. */
 export const refused = signal(0)
-/** Rises with each change of what is configured, pending or running: who shows records reads them again. */
+/** Rises with each change of the configuration, pending or running: components that show records read them again. */
 export const changes = signal(0)
 /** Requests that wait for their answer; streams do not count. */
 export const underWay = signal(0)

@@ -9,7 +9,7 @@ const KINDS: Readonly<Record<string, string>> = {
   address: 'Address',
   syslog: 'Syslog',
 }
-/** What names the thing that an event is about. Who did it comes last: a job has a title as well. */
+/** Fields that name the thing an event is about. Its author comes last, because a job has a title as well. */
 const NAMES = ['name', 'ip', 'title', 'email', 'by']
 
 interface EventData {

@@ -190,7 +190,7 @@ const placeOf = ({ apply: now, pending }: Overview) =>
 const healthOf = ({ layer7, layer4 }: Overview) => JSON.stringify([layer7.reals, layer4.reals])
 
 let asked = 0
-/** Not for who is logged in, as roles for one task only: it is asked for again when rights change. */
+/** This user may not see it, for example with a role for one task only: it is asked for again when rights change. */
 export const isOverviewHidden = signal(false)
 const FORBIDDEN = 403
 
@@ -204,13 +204,13 @@ export async function refreshOverview(): Promise<void> {
     ahead_ms.value = Date.now() - Date.parse(next.time)
     const before = overview.value
     overview.value = next
-    // Whoever shows records when the first one comes is reading them already.
+    // Components that show records when the first one arrives are reading them already.
     if (before !== undefined && placeOf(before) !== placeOf(next)) changes.value += 1
     // No event tells of a server that is found well by its first check.
     else if (before !== undefined && healthOf(before) !== healthOf(next)) happened('realServer')
     happened('look')
   } catch (error) {
-    // Whoever is away is told of in the header.
+    // The header says that a daemon does not answer.
     if (late.aborted) isAway.value = true
     if (forgotten.peek() === whose && error instanceof Refused && error.status === FORBIDDEN)
       isOverviewHidden.value = true
@@ -287,7 +287,7 @@ const toFollow = computed((): string | undefined => {
 /** False where the page shows no figures, as most pages of a large site do not. */
 export const isFollowing = computed(() => !mayBegin.value || toFollow.value !== undefined)
 
-/** Somebody who scrolls, or leaves a page for another one, follows what is there at the end. */
+/** A user who scrolls, or moves from page to page, needs only the streams of where they end up. */
 const SETTLE_MS = 200
 const followed = signal<string | undefined>(undefined)
 effect(() => {

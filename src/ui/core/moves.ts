@@ -55,6 +55,6 @@ const movers = new Map(
 
 export const happened = (kind: string): void => movers.get(kind)?.move()
 
-/** Rises with whatever moves the list: who reads it in an effect is called again. */
+/** Rises with whatever moves the list: an effect that reads it runs again. */
 export const movesOf = (path: string): number =>
   (MOVED_BY[path] ?? []).reduce((sum, kind) => sum + (movers.get(kind)?.count.value ?? 0), 0)

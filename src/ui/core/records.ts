@@ -11,10 +11,10 @@ import { whenForgotten } from './session.ts'
 export interface Listed<T> {
   /** Undefined until they came. */
   readonly records: readonly T[] | undefined
-  /** The first of them, which come sooner where there are thousands: for who shows no more. */
+  /** The first of them, which come sooner if there are thousands: for components that show no more. */
   readonly first: readonly T[] | undefined
   readonly problem: string | undefined
-  /** Not for who asks. */
+  /** Not for this user. */
   readonly isHidden?: boolean
 }
 
@@ -39,12 +39,12 @@ const kept = new Map<string, Kept>()
 /** Of the first page of a list that is not known yet; more than the first screen shows. */
 const FIRST = 100
 
-/** Not for who asks, or not there. A daemon with too much to do refuses as well, for now. */
+/** Not for this user, or not there. An overloaded daemon refuses as well, temporarily. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404])
 const FOR_NOW: ReadonlySet<number> = new Set([429, 503])
 const AGAIN_MS = 5_000
 
-/** Asks again for what a daemon with too much to do has refused; who comes back to the page reads everything anyway. */
+/** Asks again for what an overloaded daemon has refused; a user who comes back to the page reads everything anyway. */
 const soonAgain = (error: unknown, look: () => void): ReturnType<typeof setTimeout> | undefined =>
   error instanceof Refused && FOR_NOW.has(error.status)
     ? setTimeout(() => {
@@ -114,7 +114,7 @@ function keptOf(path: string): Kept {
 
 function begin(path: string, one: Kept): void {
   one.stop ??= effect(() => {
-    // Whoever reads these is called at each change.
+    // An effect that reads these runs at each change.
     if (changes.value + movesOf(path) >= 0) void load(path, one)
   })
 }
@@ -148,7 +148,7 @@ export function useRecords<T = RecordLike>(path: string): Listed<T> {
   return one.listed.value as Listed<T>
 }
 
-/** Several lists as one: those that are hidden from who asks are left out, unless all of them are. */
+/** Several lists as one: those that are hidden from this user are left out, unless all of them are. */
 export function together(lists: readonly Listed<unknown>[]): {
   readonly isKnown: boolean
   readonly problem: string | undefined
@@ -218,5 +218,7 @@ const PLACES: Readonly<Record<string, string>> = {
 }
 export const placeOf = (section: string): string => here(PLACES[section] ?? '')
 
-/** `/{applianceId}/sips` of the node that served the page. Elsewhere in a path a node is whom it is about. */
+/**
+ * `/{applianceId}/sips` of the node that served the page. Elsewhere in a path a node id is what the request is about.
+ */
 export const here = (path: string): string => path.replace(/^\/\{applianceI[dD]\}\//, () => `/${self()}/`)

@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { changes, refused } from './api.ts'
 import { account, reloadAccount, state } from './session.ts'
 
-/** What who is logged in may do, as the daemon says; it is asked again when that may have changed. */
+/** What the user may do, according to the daemon; it is asked again when that may have changed. */
 
 /** `PUT /services/apply`: method and path of an endpoint, as `GET /rbac/endpoints` lists them. */
 export type Right = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
@@ -27,7 +27,7 @@ export async function endpointIdOf(right: Right): Promise<string> {
 /** Undefined while an id is being worked out, which takes less than a frame. */
 const ids = new Map<string, string | undefined>()
 let waiting = 0
-/** Rises when all that were asked for are there: who has asked is drawn once more, and not with each of them. */
+/** Rises when all requested rights are there, so that components are drawn once more and not with each of them. */
 const worked = signal(0)
 
 function idOf(right: Right): string | undefined {

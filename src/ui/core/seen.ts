@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 
-/** Somebody who looks at another tab for a moment finds everything as it would be, the last minute's lines included. */
+/** A user who looks at another tab for a moment finds everything as it would be, including the last minute's lines. */
 const UNSEEN_MS = 60_000
 
-/** False for a page that nobody has looked at for a while: it asks for nothing that only somebody who looks needs. */
+/** False for a page that nobody has looked at for a while: it requests nothing that only a viewer needs. */
 export const isSeen = signal(!document.hidden)
 
 const windows = new BroadcastChannel('fulcrum-seen')

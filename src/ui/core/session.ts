@@ -35,7 +35,7 @@ export const account = signal<Account | undefined>(undefined)
 /** There is a session, and whose it is is being asked: what the first screen shows can be asked for meanwhile. */
 export const isEntering = signal(false)
 
-/** Rises where somebody goes, or another one comes: what a person saw and typed is not for who logs in next. */
+/** Rises when a user logs out, or another one comes: what one person saw and typed is not for the next. */
 export const forgotten = signal(0)
 
 /** Runs `clear` each time. */

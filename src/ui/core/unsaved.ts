@@ -16,7 +16,7 @@ export const Scope = createContext<object | undefined>(undefined)
 const typed = () => t('What you have typed is not saved, and is lost then. Leave it?')
 export const shownOnce = (): string => t('What is shown here is shown this once. Leave it?')
 
-/** For as long as who calls it is shown; a key may come before the next frame. */
+/** For as long as the calling component is shown; a key may come before the next frame. */
 export function useUnsaved(isUnsaved: boolean, question = typed(), scope = useContext(Scope)): void {
   useLayoutEffect(() => {
     if (!isUnsaved) return undefined

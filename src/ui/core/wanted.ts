@@ -7,7 +7,7 @@ import { useEffect } from 'preact/hooks'
 export const IDS_MAX = 100
 export const EVERYTHING = ''
 
-/** By who shows them. */
+/** By the component that shows them. */
 const shown = signal<ReadonlyMap<object, readonly string[]>>(new Map())
 
 /** Ids with commas between them, or `EVERYTHING`; undefined while nobody shows any figures. */
@@ -24,7 +24,7 @@ function show(who: object, ids: readonly string[] | undefined): void {
   shown.value = next
 }
 
-/** For as long as who calls it is shown, the figures of these are followed. */
+/** While the calling component is shown, the figures of these are followed. */
 export function useFigures(ids: readonly string[]): void {
   // More than can be told apart from everything need not be told apart from each other.
   const few = ids.slice(0, IDS_MAX + 1)

@@ -14,7 +14,7 @@ import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { attempt, say } from '../parts/toast.tsx'
 
-/** The own account, and who else may come in. */
+/** The user's own account, and everybody else's. */
 export function AccountPage() {
   const own = account.value
   const editing = useSignal<Editing | undefined>(undefined)
@@ -288,7 +288,7 @@ interface Person {
   readonly disabled?: boolean
 }
 
-/** Shown to whoever may see it. */
+/** Shown to users who may see it. */
 function People({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   const users = useRecords<Person>('/localUsers/users')
   const roles = useRecords<{ readonly id: string; readonly name: string }>('/rbac/roles')

@@ -43,7 +43,7 @@ interface Silenced {
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 
-/** What fires, what is looked for, and who is told. */
+/** Alerts that fire, rules, and targets. */
 export function AlertsPage() {
   const alerts = useRecords<Alert>('/alerts')
   const rules = useRecords<Rule>('/alerts/rules')
@@ -166,7 +166,7 @@ export function AlertsPage() {
   )
 }
 
-/** What is not told for a while; whoever may can have it told again. */
+/** Alerts that are not reported for a while; users with the right can end that. */
 function Silences({ rules }: { readonly rules: readonly Rule[] }) {
   const { records, problem, isHidden } = useRecords<Silenced>('/alerts/silences')
   if (isHidden === true) return null

@@ -15,7 +15,7 @@ import { attempt } from '../parts/toast.tsx'
 
 type Tab = 'revisions' | 'audit'
 
-/** What was changed, by whom, and how it is taken back. */
+/** What was changed and by whom, and how to take it back. */
 export function ChangesPage() {
   const {
     rest: [tab, revision],

@@ -13,7 +13,7 @@ export function Locked() {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
-    // Who logs in elsewhere comes back to this tab.
+    // A login in another tab comes back to this one.
     const look = () => void resume().catch(() => undefined)
     addEventListener('focus', look)
     return () => removeEventListener('focus', look)
@@ -123,7 +123,7 @@ export function Login() {
   )
 }
 
-/** Who refuses has sent a word, and not a text: an address can be made up by anybody. */
+/** The refusing side sends a word and not a text, because anybody can make up an address. */
 function noticeOf(notice: string | SsoRefusal): string {
   if (typeof notice === 'string') return notice
   const { by, code } = notice

@@ -43,5 +43,5 @@ export const isOpen = ({ page, needs }: PageInfo): boolean =>
   page === BEGINNING ? !isOverviewHidden.value : needs.length === 0 || may(...needs)
 
 const BEGINNING = 'overview'
-/** Where somebody begins who may not see the overview. */
+/** The first page of a user who may not see the overview. */
 export const beginning = (): string => PAGES.find(isOpen)?.page ?? BEGINNING

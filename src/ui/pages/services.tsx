@@ -94,7 +94,7 @@ const editBackend = (layer: Service['layer'], { id, name }: BackendRecord): Edit
   first: ['name', 'reals'],
 })
 
-/** Whoever looks for one of more filters them. */
+/** A user who looks for one of more can filter them. */
 const SHOWN_MAX = 200
 
 function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {

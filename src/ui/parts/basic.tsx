@@ -31,7 +31,7 @@ interface ButtonProps extends Given {
   readonly kind?: 'main' | 'plain' | 'danger' | 'quiet'
   readonly icon?: IconName
   readonly isBusy?: boolean
-  /** What it does takes one of these: it is there for whoever has it. */
+  /** The rights for its operation: the button is there for users who have one of them. */
   readonly needs?: Right | readonly Right[]
 }
 

@@ -151,7 +151,7 @@ function Field(props: FieldProps) {
 }
 
 function hintOf({ schema: { description = '' } }: Asked): string {
-  // What an empty field means to those who write JSON.
+  // What an empty field means in JSON.
   return description === 'Record id.' ? '' : description.replace(/ ?null: as if never chosen\.$/, '')
 }
 
@@ -271,7 +271,7 @@ function Input(props: InputProps) {
 const movedUp = <T,>(list: readonly T[], at: number): readonly T[] =>
   list.toSpliced(at - 1, 2, ...list.slice(at - 1, at + 1).toReversed())
 
-/** A button that goes with its entry, or moves with it, takes the focus away: whoever works by keyboard goes on. */
+/** A button that goes or moves with its entry takes the focus away: keyboard users must be able to go on. */
 function useKeptFocus() {
   const list = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element | null>(null)

@@ -38,7 +38,10 @@ export function OperationDialog({ id, begin = {}, onClose }: OperationDialogProp
 
 const ofPath = ({ path, inPath }: Operation) => inPath.filter(({ name }) => here(path).includes(`{${name}}`))
 
-/** With nothing in their place, or a dot, a path is that of all: who names no backup would delete every one. */
+/**
+ * With nothing or a dot in place of a parameter, the path is that of the whole collection: naming no backup would
+ * delete every one.
+ */
 const NOTHING = /^\s*\.{0,2}\s*$/
 function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
   const unsaid = parameters.filter(({ name }) => NOTHING.test(shownValue(values[name])))

@@ -22,7 +22,7 @@ interface Plan {
   readonly files: readonly FileDiff[]
 }
 
-/** What goes live is taken back unless somebody who still reaches the page says that it may stay. */
+/** What goes live is taken back unless somebody who can still reach the page confirms it. */
 const CONFIRM_S = 60
 
 const NOTHING: Wanted = { name: '', address: '', servers: '', certificate: '', checkPath: '', sticks: false }

@@ -44,7 +44,7 @@ const linesOf = (section: string | undefined, id: string | undefined, { base }: 
 const pathOf = ({ path }: Operation, id: string | undefined) =>
   here(path).replace(/\{id\}/, encodeURIComponent(id ?? ''))
 
-/** Makes or changes a record: a form, the same as JSON, and who changed it when. Saving stages it. */
+/** Creates or changes a record: a form, the same as JSON, and its history. Saving stages it. */
 export function RecordDialog({ editing, onClose }: { readonly editing: Editing; readonly onClose: () => void }) {
   const { title, create, update = '', id, begin = {}, first = [] } = editing
   const draft = useSignal<Draft | undefined>(

@@ -270,7 +270,7 @@ function Checked({
       if (isOver) return
       if (now !== undefined) told.value = now
       if (now === undefined || now.state === 'running') timer = setTimeout(() => void look(), LOOK_MS)
-      // Nothing else tells of it who may not see the overview.
+      // For a user who may not see the overview, nothing else reports it.
       else await changed()
     }
     void look()

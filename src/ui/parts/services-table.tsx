@@ -68,7 +68,7 @@ effect(() => {
   if (isEntering.value && SHOWING.has(route.peek().page)) for (const path of Object.values(PATHS)) foresee(path)
 })
 
-/** `isSoon`: for who shows some only, the first ones as soon as they come. */
+/** `isSoon`: for components that show only some, the first ones as soon as they come. */
 export function useServices(isSoon = false): {
   /** Those of lists that came so far. */
   readonly services: readonly Service[]

@@ -98,7 +98,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
     return () => removeEventListener('scroll', look)
   }, [sorted.length])
   const isLong = sorted.length > WHOLE
-  // Somebody who scrolls on finds the focus where it was, and the row that has it goes on taking keys.
+  // A user who scrolls on finds the focus where it was, and the focused row goes on taking keys.
   const focused = useRef<T>(undefined)
   const held = focused.current === undefined ? undefined : keyOf(focused.current)
   const focusedAt = held === undefined ? -1 : sorted.findIndex((row) => keyOf(row) === held)
@@ -106,7 +106,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
   const shown = places.flatMap((at, n) =>
     sorted.slice(at, at + 1).map((row) => ({ row, at, key: keyOf(row), gap: at - (places[n - 1] ?? -1) - 1 })),
   )
-  // By the table itself: whoever shows it would make all its rows anew with each of them that comes.
+  // By the table itself: a component that shows the table would render all its rows anew with each of them that comes.
   useFigures(hasFigures === true ? shown.map(({ key }) => key) : [])
   const tick = (keys: readonly string[], isOn: boolean) => {
     const next = new Set(ticked)

@@ -202,7 +202,7 @@ function promotedLinks(kernel: KernelState, leaving: readonly KernelState['addre
   return [...new Set(firsts.filter((first) => (rivals.get(contest(first)) ?? 0) > 1).map(({ link }) => link))]
 }
 
-/** An interface that loses its last IPv4 address loses its IPv4 routes, whoever made them. */
+/** An interface that loses its last IPv4 address loses its IPv4 routes, whatever made them. */
 function endangered({ addresses, routes }: KernelState, removes: readonly KernelAddress[]): readonly KernelRoute[] {
   const leaving = new Set(removes.map(addressText))
   const staying = addresses.filter((address) => familyOfAddress(address) === 4 && !leaving.has(addressText(address)))
