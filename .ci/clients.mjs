@@ -21,7 +21,7 @@ const STRICT = [
 ]
 const MODULES = ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2023,dom,dom.iterable']
 
-/** Of this repository: a program for Node has them. */
+/** Types of Node from this repository: a program for Node has them. */
 const OF_NODE = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
 
 const STEPS = [

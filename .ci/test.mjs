@@ -69,7 +69,7 @@ function isRoomInMemory() {
   return Math.min(bavail * bsize, process.availableMemory()) > ENOUGH_BYTES
 }
 
-/** Of a run that was killed, nothing stays in memory. */
+/** A run that was killed must leave nothing in memory. */
 function removeLeft() {
   for (const left of globSync(`${MEMORY}/fulcrum-tests-*`)) {
     const isOver = !existsSync(`/proc/${left.split('-').at(-2)}`)

@@ -41,7 +41,7 @@ function timed(times: number[], work: () => void): void {
 
 /** Every tier writes and the crash tail is full from then on. */
 const WARM_TICKS = 320
-/** Of history, for the answers. */
+/** Seconds of history, for the answers. */
 const SECONDS = scaled(7_400, 120)
 const ANSWERS = scaled(400, 5)
 const FARMS = scaled<readonly (readonly [objects: number, ticks: number])[]>(

@@ -27,7 +27,7 @@ interface Side {
   readonly title: string
   readonly node: ClusterDaemon
   readonly plainPort: number
-  /** Of every node. */
+  /** The processes of every node. */
   readonly pids: () => readonly number[]
 }
 

@@ -11,7 +11,7 @@ const PATHS = scaled(
   ['ping', 'openapi.json', 'docs', 'docs/start.js', 'docs/swagger-ui.css', 'docs/swagger-ui-bundle.js'],
   ['openapi.json'],
 )
-/** Of a clock tick in /proc. */
+/** Length of a clock tick in /proc. */
 const TICK_US = 10_000
 
 /** Processor time of a process, in microseconds. */

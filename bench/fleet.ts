@@ -14,7 +14,7 @@ import { startNode } from './metrics.ts'
 import { scaled } from './scale.ts'
 
 const NODES = scaled(1_000, 3)
-/** Of each node: frontends, backends and their servers. */
+/** Objects of each node: frontends, backends and their servers. */
 const OBJECTS = scaled(44, 22)
 const INTERVAL_S = scaled(15, 1)
 const WARM_MS = scaled(60_000, 4_000)

@@ -13,7 +13,7 @@ import { scaled } from './scale.ts'
 const ROUNDS = scaled(5, 1)
 const SECONDS = scaled(3, 0.2)
 const THREADS = scaled([0, 1, 2, 4], [0, 2])
-/** Of a processor, for each thread: one tenth, in pieces of a millisecond. */
+/** Processor time for each thread: one tenth, in pieces of a millisecond. */
 const [PERIOD_US, QUOTA_US] = [10_000, 1_000]
 const GROUPS = '/sys/fs/cgroup/cpu'
 

@@ -52,7 +52,7 @@ async function browserTime(context: BrowserContext): Promise<() => Promise<numbe
 interface Visit {
   readonly drawn_ms: number
   readonly thread_ms: number
-  /** Of the daemon. */
+  /** The daemon's share. */
   readonly daemon_ms: number
 }
 
@@ -73,7 +73,7 @@ async function visit(context: BrowserContext, url: string, pid: number): Promise
 interface Scrolled {
   /** Between one frame and the next. */
   readonly frames_ms: readonly number[]
-  /** Of tasks that took more than 50 ms. */
+  /** Lengths of tasks that took more than 50 ms. */
   readonly tasks_ms: readonly number[]
   /** Processor time of the page's thread for one frame. */
   readonly thread_ms: number

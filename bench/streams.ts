@@ -8,9 +8,9 @@ import { spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const CLIENTS = scaled(5_000, 60)
-/** Of one user there are fewer. */
+/** One user may have fewer. */
 const USERS = scaled(4, 2)
-/** Of one address as well. */
+/** One address may have fewer as well. */
 const ADDRESSES = 4
 const SERVERS = scaled(50, 4)
 const PER_SECOND = scaled(1_000, 40)

@@ -15,7 +15,7 @@ import { metricsOf } from './metrics-of.ts'
 const [objects = '', port = ''] = process.argv.slice(2)
 const farm = new Farm(Number(objects))
 const live = new LiveAnswers(farm.names, 'bench')
-/** Of many objects a few seconds, again and again: making them anew would be what is measured. */
+/** With many objects a few seconds, again and again: making them anew would be what is measured. */
 const seconds = farm.rows.length > 1_000 ? Array.from({ length: 4 }, () => farm.csv()) : undefined
 const [frontend] = farm.names.frontends()
 

@@ -53,7 +53,7 @@ export function openDatabase<K extends Key>(environment: Environment, options: O
 
 const OPENED = new WeakMap<object, readonly object[]>()
 
-/** Of lmdb-js, what begins a read transaction. */
+/** Methods of lmdb-js that begin a read transaction. */
 const READS = ['get', 'getBinary', 'getBinaryFast', 'getEntry', 'getRange', 'getKeys', 'getStats', 'doesExist'] as const
 
 /**

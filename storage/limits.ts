@@ -53,16 +53,21 @@ export const ARCHIVE_MAP_BYTES = 256 * 1024 * 1024
 export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 1_024
 /**
- * Of the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; what the row holds is
- * counted beside them.
+ * Room for the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; the contents of
+ * the row are
+ * counted separately.
  */
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
 /**
- * Of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be able
- * to come in and make room.
+ * Part of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be
+ * able
+ * to log in and make room.
  */
 export const ROOM_BYTES_RESERVED = 1_024 * 1_024
-/** Of the audit log: a file of some ten thousand entries, so many of them, and while they are young so many. */
+/**
+ * The audit log: size of a file with some ten thousand entries, number of files, and number of files while they are
+ * young.
+ */
 export const AUDIT_SEGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 export const AUDIT_SEGMENTS_MAX = 128
 export const AUDIT_YOUNG_SEGMENTS_MAX = 256
@@ -70,5 +75,5 @@ export const AUDIT_YOUNG_SEGMENTS_MAX = 256
 export const AUDIT_SHORT_SEGMENTS = 64
 /** The pace: 32 bytes a second are 250 megabytes in the 90 days that are kept by default. */
 export const AUDIT_PACE = { burst_bytes: 64 * 1_024, bytesPerSecond: 32 } as const
-/** Of the entries of one answer; the rest comes with the next question. */
+/** Bytes of the entries in one answer; the rest comes with the next request. */
 export const AUDIT_ANSWER_BYTES_MAX = 1_024 * 1_024

@@ -6,7 +6,8 @@ import type { MetricsFormat } from '../src/context/metrics.ts'
 import { type DocumentParts, DocumentWriter } from '../src/exposition/document-writer.ts'
 import { sharedMemory } from '../src/exposition/shared-memory.ts'
 
-// Of this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they are.
+// For this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they
+// are.
 if (!isMainThread) {
   try {
     setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
@@ -37,7 +38,7 @@ export interface WriteInput {
   readonly parts: DocumentParts
 }
 
-/** Of each form the last series. */
+/** The last series of each form. */
 const writers = new Map<MetricsFormat, { readonly series: string; readonly writer: DocumentWriter }>()
 
 export interface Written {

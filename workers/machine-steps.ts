@@ -14,7 +14,7 @@ import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
 import { captureBefore, type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
-/** Of a unit, see the setting `unitEnabled`. */
+/** States of a unit, see the setting `unitEnabled`. */
 const RUNNING: ReadonlySet<string> = new Set(['enabled', 'disabled running'])
 /** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124

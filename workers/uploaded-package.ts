@@ -13,7 +13,7 @@ const READ_TIMEOUT_S = 60
 const TIMED_OUT = 124
 const AR_MAGIC = '!<arch>\n'
 const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
-/** Of Linux, in bytes. */
+/** Limit of Linux, in bytes. */
 const FILE_NAME_MAX = 255
 const NAME = /^[a-z0-9][a-z0-9+.-]+$/
 const VERSION = /^[0-9][A-Za-z0-9.+:~-]*$/

@@ -71,7 +71,7 @@ export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
       subjects: [data.group],
     },
   ]
-  // Of the long ones, the longest stands for all.
+  // The longest window stands for all long ones.
   const chosen = scaled(
     shapes,
     shapes.filter(({ title }) => !/^(1|40) d/.test(title)),

@@ -54,7 +54,7 @@ export class ValidationServer {
 
   start(): Promise<void> {
     const { socket, log } = this.#parts
-    // Of a daemon that was killed; there is only one for each state folder.
+    // Left by a daemon that was killed; there is only one for each state folder.
     rmSync(socket, { force: true })
     return new Promise((resolve) => {
       // A daemon that cannot answer a CA still serves.

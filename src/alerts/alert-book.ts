@@ -8,7 +8,7 @@ import type { AlertObject, Met } from './met.ts'
 const LISTED_MAX = 2_000
 /** The most alerts that are active at once, reported or not. Made-up names in events must not fill the memory. */
 const ACTIVE_MAX = 50_000
-/** Of those that have ended. */
+/** The most ended alerts that are kept. */
 const ENDED_MAX = 1_000
 const ENDED_AGE_MS = 7 * 86_400_000
 /** Messages that an alert remembers. */

@@ -97,7 +97,7 @@ export class NodeConditions {
       const object = { type: 'apply', id: 'confirmation', name: `revision ${revision}` }
       met(about(rule, object, null, `revision ${revision} by ${by} waits to be confirmed until ${confirmBy}`))
     }
-    // Of what is being applied nobody has to hear.
+    // While an apply is under way, nobody has to hear about its changes.
     const count = waits === 'confirmation' || store.underWay() !== undefined ? 0 : store.changeCount
     if (count > 0) {
       const object = { type: 'apply', id: 'changes', name: 'pending changes' }

@@ -131,7 +131,7 @@ export class Outbox {
     for (const targetId of new Set(made.flatMap(({ targets }) => Object.keys(targets)))) this.#pump(targetId)
   }
 
-  /** Of targets that are gone and owe nothing, nothing is kept. Answers the keys of their rows. */
+  /** Drops targets that are gone and owe nothing. Answers the keys of their rows. */
   forget(isTarget: (id: string) => boolean): readonly string[] {
     const isOver = ([id, { isBusy, waiting }]: readonly [string, Queue]) =>
       !isTarget(id) && !isBusy && waiting.length === 0

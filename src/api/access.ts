@@ -73,7 +73,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     (endpoint) =>
       reads(endpoint) ||
       (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, ...OVER_THE_SYSTEM)) ||
-      // Of every record it takes the right to edit it; a node in maintenance is as much the cluster's as before.
+      // A revert takes the right to edit each record; maintenance does not change who belongs to the cluster.
       named(endpoint, 'revisions.revert', 'cluster.maintainNode'),
   ),
   role(

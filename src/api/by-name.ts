@@ -109,7 +109,7 @@ export function mapReferences(schema: TSchema, value: unknown, by: Replacing, at
   return Object.fromEntries(entries)
 }
 
-/** Of what a name is looked up in. */
+/** What a name is looked up in. */
 type Looking = Pick<ContextOf['read'], 'section'>
 
 /** Puts ids in the place of names, and gathers what is wrong with these. */

@@ -47,7 +47,7 @@ export const nodeParameter = Type.Optional(
   }),
 )
 
-/** Of what one node has, and no other. */
+/** For endpoints about a single node. */
 export const oneNodeParameter = Type.Optional(
   Type.String({
     minLength: 1,
@@ -61,7 +61,7 @@ export interface AtOnce {
   /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
-  /** Of one user. */
+  /** Per user. */
   readonly each_max: number
 }
 
@@ -132,7 +132,7 @@ export interface EndpointSpec<
   readonly refusedAtPage?: true
   /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
   readonly isForm?: true
-  /** Of the body, when more than 1 MiB is wanted. Such a body is parsed in a worker. */
+  /** Limit of the body, if more than 1 MiB is needed. Such a body is parsed in a worker. */
   readonly bodyBytes_max?: number
   /** For what is dear: how many of such requests are worked on at once. More are refused with TOO_MANY_AT_ONCE. */
   readonly atOnce?: AtOnce

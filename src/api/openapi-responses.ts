@@ -64,7 +64,7 @@ export const HEADERS: Readonly<Record<string, Json>> = {
   }),
 }
 
-/** Of whatever is answered. */
+/** Headers of every answer. */
 const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 
 /** Those that one endpoint alone sends, and names in `sends`. */

@@ -127,7 +127,7 @@ function rootsOf(endpoint: Endpoint, operation: Json): readonly Root[] {
 /** Finds equal shapes, names them, and puts references in their places. */
 export class Shapes {
   readonly #shapes = new Map<string, Shape>()
-  /** Of every node, the text that it is compared by. */
+  /** The text by which each node is compared. */
   readonly #keys = new WeakMap<object, string>()
   readonly #numbers = new Map<string, number>()
   readonly #taken = new Map<string, Shape>()

@@ -4,7 +4,8 @@ import type { Endpoint } from './endpoint.ts'
 import { followsTransaction } from './in-transactions.ts'
 
 /**
- * Of every request: an unclear or unknown part of it, a defect, and a node that begins anew, or that is another one and
+ * Refusals of every request: an unclear or unknown part of it, a defect, a node that is restarting, or another node
+ * that is
  * away.
  */
 const ALWAYS: readonly ErrorCode[] = [

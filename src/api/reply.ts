@@ -21,7 +21,7 @@ export interface Each {
 export class Reply<T> {
   readonly data: T | undefined
   readonly rendered: Rendered | undefined
-  /** Of an endpoint with a `list`, instead of data. */
+  /** For an endpoint with a `list`, instead of data. */
   readonly each: Each | undefined
   /** Replaces the endpoint's message. */
   readonly message: string | undefined

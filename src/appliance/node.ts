@@ -43,7 +43,7 @@ export interface Ground {
   readonly nodeId: string
   /** Its id before it assumed another identity; configurations that name no node mean this one. */
   readonly born: string
-  /** Of its cluster, in the order in which they joined; none without one. */
+  /** Nodes of its cluster, in the order in which they joined; none without one. */
   readonly nodeIds: () => readonly string[]
   /** The nodes with which HAProxy shares its stick tables. */
   readonly sharing: SharingHere

@@ -103,7 +103,7 @@ export class Audit implements AuditTrail, AuditReader {
       this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
       return false
     }
-    // Of a secret that is given out, nothing else stands for the entry.
+    // If a secret is given out, nothing else can stand for the entry.
     const isCovered = outcome.status === undefined && !endpoint.reveals
     const covers_s = isCovered ? this.#refusals.beginning_s(caller) : 0
     if (covers_s === undefined) return false
@@ -115,9 +115,7 @@ export class Audit implements AuditTrail, AuditReader {
     return true
   }
 
-  /**
-   * Of the daemon's own accord: an apply was not confirmed in time. It is done, so that a full disk cannot refuse it.
-   */
+  /** The daemon's own act: an apply was not confirmed in time. It is done already, so a full disk cannot refuse it. */
   async recordTakenBack(live: WentLive): Promise<void> {
     try {
       await this.#log.append(takenBackEntry(live, new Date(this.#parts.clock.now_ms()).toISOString()))

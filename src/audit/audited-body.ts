@@ -3,7 +3,7 @@ import { MASK } from '../base/mask.ts'
 const TEXT_MAX = 512
 const DEPTH_MAX = 4
 const FIELDS_MAX = 50
-/** Of all of it. */
+/** Limit of the whole body. */
 const LENGTH_MAX = 4_096
 
 /** Fields whose value is a secret, or a file, whatever endpoint they belong to. */

@@ -11,7 +11,7 @@ import type { RecordChange } from '../model/sections.ts'
 const CHANGES_MAX = 100
 const CHANGE_LENGTH_MAX = 16 * 1024
 const TEXT_MAX = 320
-/** Of all changes of one entry. */
+/** Limit of all changes of one entry. */
 const ENTRY_LENGTH_MAX = 48 * 1024
 
 export type Entry = Unnumbered & { readonly endpoint: string }

@@ -257,7 +257,7 @@ export class AccessControl {
     return (localUser(this.#running, name) ?? remote)?.id
   }
 
-  /** Of whatever node: another one may have found that a user lost a group, which is no apply. */
+  /** On any node: another one may have found that a user lost a group, which is no apply. */
   #onChanged(key: RecordKey | undefined): void {
     if (key !== undefined && OF_USERS.has(key.section)) this.#permissions.forget(key.key)
     else if (key === undefined || OF_RIGHTS.has(key.section)) this.#permissions.invalidate()

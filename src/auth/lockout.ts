@@ -9,7 +9,7 @@ export const FAILURES_MAX = 5
 export const WINDOW_MS = 15 * 60_000
 /** Names with failures, or under way: some 30 megabytes. */
 export const NAMES_MAX = 100_000
-/** Of one address, or of one IPv6 network of 64 bits; and of a site, of which such networks are many. */
+/** Names per address, or per IPv6 network of 64 bits; and per site, which has many such networks. */
 export const NAMES_PER_PLACE_MAX = 200
 export const NAMES_PER_SITE_MAX = 2_000
 

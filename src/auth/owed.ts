@@ -13,7 +13,7 @@ export class Owed<V> {
   /** Nobody comes in with it any more, so a start may forget it. */
   readonly #isOver: (value: V) => boolean
   readonly #rows = new Map<string, V>()
-  /** Of these, what is on the disk. */
+  /** The rows that are on the disk. */
   readonly #kept = new Map<string, V>()
 
   constructor(table: SideTable, of: string, isOver: (value: V) => boolean = () => false) {
@@ -70,7 +70,7 @@ export class Owed<V> {
   }
 }
 
-/** Of sessions and tokens that ended without a quorum. */
+/** The refusal for sessions and tokens that ended without a quorum. */
 export const endedHere = () =>
   new ApiError(
     'NO_QUORUM',

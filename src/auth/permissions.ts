@@ -11,7 +11,7 @@ import type { Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
 import type { Principals } from './principals.ts'
 
-/** Of a flag: the endpoint may be used, for every record. */
+/** Value of a flag: the endpoint may be used, for every record. */
 export const WHOLLY = 1
 /** For the records of an area only. A caller that asks for `WHOLLY`, and does not consider areas, refuses this. */
 export const IN_PART = 2
@@ -54,10 +54,10 @@ export class Permissions {
   readonly #running: ConfigView
   readonly #principals: Principals
   readonly #rights = new Map<string, Rights>()
-  /** Of people without a record: as long as a session keeps what was said of them. */
+  /** Rights of people without a record, for as long as a session keeps what the provider said. */
   #ofIntroduced = new WeakMap<Introduction, Rights>()
   #roles: ReadonlyMap<string, Compiled> | undefined
-  /** Of the endpoints, in the order of the table. */
+  /** Ids of the endpoints, in the order of the table. */
   #ids: readonly string[] | undefined
 
   constructor(table: readonly Endpoint[], running: ConfigView, principals: Principals) {
@@ -73,7 +73,7 @@ export class Permissions {
     validity.endRights()
   }
 
-  /** Of one user: roles stay compiled. People without a record may have had its name. */
+  /** Forgets one user; roles stay compiled. A person without a record may have had the same name. */
   forget(userId: string): void {
     this.#rights.delete(userId)
     this.#ofIntroduced = new WeakMap()

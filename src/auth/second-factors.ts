@@ -9,7 +9,7 @@ import { looksLikeCode, stepOfCode } from './totp.ts'
 
 /** What of one enrolment is used up. */
 interface Used {
-  /** Of the last code that was accepted. */
+  /** Time step of the last code that was accepted. */
   readonly step: number
   /** Hashes of recovery codes. */
   readonly codes: readonly string[]

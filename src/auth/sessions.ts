@@ -8,7 +8,7 @@ import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
 const CACHED_TOKENS_MAX = 10_000
-/** Of one user: nobody fills the table, and a program that logs in for each request ends only sessions of its own. */
+/** Per user: nobody fills the table, and a program that logs in for each request ends only sessions of its own. */
 export const SESSIONS_PER_USER_MAX = 50
 
 /** How somebody came in. */
@@ -167,7 +167,7 @@ export class Sessions {
     return known.session
   }
 
-  /** Of a token that has been authenticated; 0 for any other. */
+  /** When an authenticated token expires; 0 for any other. */
   expiryOf(token: string): number {
     return this.#known.get(token)?.expiresAt_ms ?? 0
   }

@@ -22,7 +22,7 @@ const RESUMES = 'resume'
 export class Tokens {
   readonly #sign: (claims: Record<string, unknown>) => string
   readonly #verify: Verify
-  /** Of other nodes of the cluster, by the id of their key. */
+  /** Keys of other nodes of the cluster, by id. */
   #others: ReadonlyMap<string, Verify> = new Map()
   /** PEM: what the other nodes verify tokens of this one with. */
   readonly publicKey: string

@@ -4,7 +4,7 @@ interface Identified {
 
 type All = readonly Identified[]
 
-/** Of many records, each is asked about with the same two lists. */
+/** With many records, this is called for each of them with the same two lists. */
 let last: { readonly before: All; readonly after: All; readonly ids: readonly string[] } | undefined
 
 /** Ids of what is not the same object in both lists. Most is, at the same place, so it is only passed by. */

@@ -3,9 +3,9 @@ import { ApiError } from './errors.ts'
 export interface FairTurnsOptions {
   /** Works that may be under way at once. */
   readonly concurrent: number
-  /** Of one place that may wait. */
+  /** Requests of one source that may wait. */
   readonly waitingEach_max: number
-  /** Of all places. */
+  /** Requests of all sources that may wait. */
   readonly waiting_max: number
   /** Message of the refusal. */
   readonly busy: string

@@ -28,7 +28,7 @@ export class JsonBuffer {
   #bytes: Buffer
   #length = 0
 
-  /** Of memory that is this thread's alone, unless it is told otherwise. */
+  /** Uses memory that is this thread's alone, unless told otherwise. */
   constructor(allocate: (bytes: number) => Buffer = ownMemory) {
     this.#allocate = allocate
     this.#bytes = allocate(SMALLEST)

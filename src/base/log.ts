@@ -9,7 +9,7 @@ export interface Log {
   error(message: string, fields?: LogFields): void
 }
 
-/** Of a field, in characters: what comes from outside may be of any length. A defect is told in full. */
+/** Limit of a field, in characters: text from outside may be of any length. A defect is logged in full. */
 const FIELD_MAX = 512
 const ERROR_FIELD_MAX = 16_384
 

@@ -4,7 +4,7 @@ export interface PlacesOptions {
   /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
-  /** Of one user: less than all, or one could keep everybody out. */
+  /** Per user: less than all, or one could keep everybody out. */
   readonly each_max: number
   readonly retryAfter_s: number
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Of /proc/PID/stat, counted after the name of the program, which may hold spaces and brackets. */
+/** Index in /proc/PID/stat, counted after the name of the program, which may contain spaces and brackets. */
 const START_FIELD = 19
 
 /** This start of the machine, as this process sees it: another one may see another text, in a container. */
@@ -38,6 +38,6 @@ export interface ProcessMark {
   readonly pid: number
   /** Ticks after the start of the machine. */
   readonly startedAt: string
-  /** Of the start of the machine, as the daemon sees it. */
+  /** Id of the start of the machine, as the daemon sees it. */
   readonly bootId: string
 }

@@ -2,8 +2,9 @@ import { statfs } from 'node:fs/promises'
 
 const MIB = 1024 * 1024
 /**
- * Of a large disk; of a small one a part. The configuration, the audit log and the statistics need it more than a file
- * that somebody hands in.
+ * Spare room on a large disk; on a small one it is a part. The configuration, the audit log and the statistics need it
+ * more than an
+ * uploaded file.
  */
 const SPARE_BYTES = 256 * MIB
 const SPARE_PART = 0.05

@@ -32,5 +32,5 @@ export class Validity {
   }
 }
 
-/** Of the whole process. */
+/** The one of this process. */
 export const validity = new Validity()

@@ -1,7 +1,7 @@
 /** Wall times of time zones, as text: no zone and no clock of this process is part of them. */
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?$/i
-/** Of what timedatectl and the archive take for a time. */
+/** Years that timedatectl and the archive accept. */
 const [YEAR_MIN, YEAR_MAX] = [1971, 2105]
 
 /**

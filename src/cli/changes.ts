@@ -147,7 +147,7 @@ function summary(changes: readonly Change[]): string {
   return `${count('create')} to create, ${count('update')} to change, ${count('delete')} to delete, ${cost}.`
 }
 
-/** Of an apply that waits: when its time is over, nobody needs to say anything any more. */
+/** For an apply that waits: after its time, a confirmation comes too late. */
 export const untilTakenBack = (left_s: number): string =>
   left_s === 0
     ? 'was not confirmed in time: it is being taken back'

@@ -122,7 +122,7 @@ export function secondsIn(text: string): number {
   return seconds
 }
 
-/** Of what helps where it is granted, and is no condition of the command. */
+/** For requests that help if they are granted, and are no condition of the command. */
 export function undefinedIfDenied(error: unknown): undefined {
   if (error instanceof Refusal && error.code === 'PERMISSION_DENIED') return undefined
   throw error

@@ -30,11 +30,11 @@ export interface Sent {
 export interface Received<T> {
   readonly message: string
   readonly data: T
-  /** Of a list that goes on. */
+  /** For a list that goes on. */
   readonly next: string | undefined
-  /** Of work that goes on. */
+  /** For work that continues. */
   readonly job: string | undefined
-  /** Of the record that was read. */
+  /** For a record that was read. */
   readonly etag: string | undefined
   /** The whole answer, as it came. */
   readonly text: string

@@ -170,7 +170,7 @@ function isOwnSocket(path: string): boolean {
   }
 }
 
-/** Of a daemon: encrypted, but for what does not leave this machine. */
+/** Address of a daemon: encrypted, unless it stays on this machine. */
 export function addressOf(given: string): string {
   const text = given.includes('://') ? given : `https://${given}`
   if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)

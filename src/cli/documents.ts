@@ -112,7 +112,7 @@ function entriesOf(
   return document.contents.items.flatMap((pair) => {
     if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section has a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
-    // Of nothing, the parser makes undefined, which would not be sent.
+    // The parser makes an empty value undefined, which would not be sent.
     const value: unknown = document.get(pair.key.value) ?? null
     return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
   })

@@ -3,7 +3,10 @@ import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
 
-/** Of the daemon and what it starts; of others what is out of the ordinary: their usual lines are requests. */
+/**
+ * Everything from the daemon and what it starts; from others only what is unusual, because their usual lines are
+ * requests.
+ */
 const SAID = [
   ['--lines=3000', '--unit=fulcrum', '--unit=fulcrum-network', '--unit=fulcrum-etcd', '--unit=fulcrum-vrrp'],
   ['--lines=500', '--unit=haproxy', '--unit=keepalived', '--priority=notice'],

@@ -58,7 +58,7 @@ function cut(text: string, width: number): string {
 }
 
 const GAP = 2
-/** Of less, nobody knows any more what stood there. */
+/** A narrower column is unreadable. */
 const COLUMN_MIN = 8
 
 /** A table that fits: the widest columns give way, and where that does not suffice the last ones are left out. */
@@ -100,7 +100,7 @@ function means(values: readonly (number | null)[], parts: number): readonly (num
   return Array.from({ length: parts }, (_, part) => meanOf(values.slice(start(part), start(part + 1))))
 }
 
-/** Of what is known; null where nothing is. */
+/** Mean of the known values; null if there are none. */
 export function meanOf(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / known.length

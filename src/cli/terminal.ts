@@ -20,7 +20,7 @@ export interface Terminal {
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
   /** The standard input; on a terminal, the user is told that `what` is being read. */
   input(what: string): Promise<string>
-  /** Of what goes on until it is ended: aborted by Ctrl-C, and when nobody takes what is written to `out` any more. */
+  /** For commands that run until they are ended: aborted by Ctrl-C, and when nobody reads `out` any more. */
   readonly interrupted: AbortSignal
 }
 

@@ -86,12 +86,12 @@ interface Block {
 }
 
 const BLOCK_END = /\r?\n\r?\n/
-/** Of an end that was cut, what may stand before the cut. */
+/** The part of a line end that may precede the cut. */
 const CUT = 3
 
 async function* blocksOf(reader: Reader): AsyncGenerator<Block, void> {
   const decoder = new TextDecoder()
-  /** Of the block that is under way. One may have megabytes, and is looked through once. */
+  /** The pieces of the block that is under way. A block may have megabytes, and is scanned once. */
   let pieces: string[] = []
   let tail = ''
   for (;;) {
@@ -121,7 +121,7 @@ async function unlessSilent(reader: Reader): ReturnType<Reader['read']> {
   }
 }
 
-/** Of the lines of one block, those that have the same name make one value. */
+/** Lines of one block with the same name make one value. */
 function blockIn(text: string): Block {
   const fields = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {

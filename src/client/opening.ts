@@ -4,7 +4,7 @@ import { Refused, refusedWith } from './refused.ts'
 export interface Credentials {
   readonly email: string
   readonly password: string
-  /** Of the second factor; as a function it is asked for when the account has one. */
+  /** Code of the second factor; a function is called when the account has one. */
   readonly code?: string | (() => string | Promise<string>)
 }
 

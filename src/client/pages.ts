@@ -1,4 +1,4 @@
-/** Of a list that is answered in pages. */
+/** A page of a list. */
 export interface Page<T> {
   readonly data: readonly T[]
   /** Behind which the next one begins. */

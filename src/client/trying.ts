@@ -8,7 +8,7 @@ export interface Bounds {
 }
 
 export interface Tried extends Bounds {
-  /** Of a request that got no answer: whether it may be sent again. */
+  /** For a request that got no answer: whether it may be sent again. */
   readonly mayRepeat: (error: unknown) => boolean
   readonly signal?: AbortSignal | undefined
 }
@@ -43,7 +43,7 @@ export async function tried<A extends Answer>(
   }
 }
 
-/** Of what was refused for the moment; else no number. */
+/** The wait after a temporary refusal; otherwise NaN. */
 const waitOf_ms = ({ status, headers }: Answer): number =>
   LATER.has(status) ? Math.max(Number(headers.get('retry-after') ?? NaN) * 1000, BACK_OFF_MS) : NaN
 

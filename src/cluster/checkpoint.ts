@@ -17,7 +17,7 @@ export const CHECKPOINT_EVERY = 1_000
 /** Everything that entries have made up to a position, to begin with where the log does not go back far enough. */
 export interface Checkpoint {
   readonly position: number
-  /** Of the state: nodes at the same position compare it with theirs. */
+  /** Digest of the state: nodes at the same position compare it with theirs. */
   readonly digest: string
   readonly state: StoreState
 }

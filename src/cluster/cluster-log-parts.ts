@@ -26,7 +26,7 @@ export interface KeptHalt {
 export interface ClusterLogParts {
   readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'put' | 'delete' | 'watch'>
   readonly keys: ClusterKeys
-  /** Of the node that writes. */
+  /** Id of the writing node. */
   readonly nodeId: string
   /** The history that the last entry belongs to that was folded here, see `historyOf`. */
   readonly history: () => string

@@ -42,7 +42,7 @@ export class ClusterLog implements EntryLog {
   #watch: Watch | undefined
   #halted: string | undefined
   readonly #checkpoints: Checkpoints
-  /** Of what this store had after the last round number. */
+  /** Digest of this store after the last round number. */
   #digest: { readonly position: number; readonly value: Promise<string> } | undefined
   #checkpointing: Promise<void> = Promise.resolve()
 

@@ -25,11 +25,11 @@ export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'histor
 interface Attempt {
   readonly value: Uint8Array
   readonly since: number
-  /** Of the history that it stands in. */
+  /** The history that the entry belongs to. */
   readonly history: string
 }
 
-/** Of what stands in the place; undefined where it is cleared, or cannot be read. */
+/** The writer of the entry in that place; undefined if it is empty, or cannot be read. */
 type Writer = 'us' | 'others' | undefined
 
 /** Writes entries into the log of a cluster, each in one transaction that a guard admits. */
@@ -72,7 +72,7 @@ export class EntryWriter {
     }
   }
 
-  /** Of what follows the entry. */
+  /** The history of what follows the entry. */
   #historyOf(entry: Entry): string {
     return entry.op === 'takeover' ? historyOf(entry.takeover) : this.#parts.history()
   }

@@ -74,7 +74,7 @@ export interface StoredJoinToken extends ProofKeys {
 /** A token with its secret, which is private: only `toText` tells it. */
 export class JoinToken {
   readonly id: string
-  /** Of the authority that the members' certificates come from. */
+  /** Pin of the authority of the members' certificates. */
   readonly pin: string
   readonly addresses: readonly JoinAddress[]
   readonly #secret: Buffer

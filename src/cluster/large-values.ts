@@ -11,7 +11,7 @@ const PART_BYTES = 256 * 1024
 interface InParts {
   readonly id: string
   readonly parts: number
-  /** Of the whole value, in hexadecimal digits. */
+  /** Hash of the whole value, in hexadecimal digits. */
   readonly sha256: string
 }
 
@@ -91,7 +91,7 @@ export class LargeValues {
     return kvs[0]?.value
   }
 
-  /** Of a value that nobody will find: its entry lost the race. */
+  /** For a value that nobody will find: its entry lost the race. */
   async forget(position: number, id: string): Promise<void> {
     await this.#etcd.delete(partsOf(position, id))
   }

@@ -6,11 +6,11 @@ import type { SharedTableName } from '../../storage/config/tables.ts'
  * nodes that do not know it, so it waits until all do: the last one makes the entry `level` possible.
  */
 
-/** Of a cluster that was formed before there were levels. */
+/** The level of a cluster that was formed before there were levels. */
 export const FIRST_LEVEL = 1
 /** From which on nodes know what a witness is; before, they would take it for a node. */
 export const WITNESS_LEVEL = 3
-/** Of this version: raised by one with each new kind of entry, or table that entries write to. */
+/** The level of this version: raised by one with each new kind of entry, or table that entries write to. */
 export const LEVEL = 5
 
 const SINCE: Partial<Readonly<Record<Entry['op'], number>>> = { takeover: 2 }

@@ -58,7 +58,7 @@ export function pinOf(certificate: string | Uint8Array | X509Certificate): strin
   return pinOfKey(parsedCertificate(certificate).publicKey.export({ type: 'spki', format: 'der' }))
 }
 
-/** Of a SubjectPublicKeyInfo in DER. */
+/** The pin of a SubjectPublicKeyInfo in DER. */
 export const pinOfKey = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('base64url')
 
 /** Whether a certificate has to be renewed now: from 30 days before its end on. */

@@ -61,7 +61,10 @@ export function positionOf(name: string): number {
 /** The same of a key as etcd has it. */
 export const positionIn = (key: Uint8Array): number => positionOf(Buffer.from(key).toString())
 
-/** Of a value too large for one name. It begins with the position, so that what is old goes in one piece. */
+/**
+ * Name of a part of a value that is too large for one name. It begins with the position, so that old parts go in one
+ * piece.
+ */
 export const partName = (position: number, id: string, part: number): string =>
   `${PART}${padded(position)}/${id}/${padded(part, PART_DIGITS)}`
 

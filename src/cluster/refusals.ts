@@ -9,7 +9,7 @@ export const lostRace = () =>
     }),
   )
 
-/** Of a log that has halted or is closed. */
+/** The refusal of a log that has halted or is closed. */
 export const refused = (why = 'it is being closed', known = 'Nothing was changed') =>
   new ApiError('NO_QUORUM', `${known}. This node cannot take part in changes: ${why}`)
 

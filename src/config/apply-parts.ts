@@ -45,7 +45,7 @@ export interface ApplyOutcome {
 export type Rule = (desired: ConfigView, running: ConfigView) => Iterable<Problem | undefined>
 
 export interface ApplyParts extends EnactorParts {
-  /** Of the cluster; without them this node is the only one. */
+  /** The other nodes of the cluster; without them this node is the only one. */
   readonly others?: OtherNodes | undefined
   /** Rules over the whole configuration that belong to no driver. */
   readonly rules: readonly Rule[]

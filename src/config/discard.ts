@@ -18,7 +18,7 @@ const HOW_TO_LEAVE_ACCESS =
   'those of users, roles and log-in settings go together; discard others with DELETE /services/pending/{changeId}, or ask somebody who may'
 
 interface Discarding {
-  /** Of all changes to take back. */
+  /** Ids of all changes to take back. */
   readonly ids: readonly string[]
   /** How many of them nobody named: they go together with one of access. */
   readonly others: number

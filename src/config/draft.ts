@@ -321,7 +321,7 @@ export class Draft {
     })
   }
 
-  /** Of a record that runs, its name can be told. */
+  /** If the record runs, its name is known. */
   #missing({ section, id }: Reference): string {
     const gone = this.#store.running.get(section, CLUSTER, id)?.value
     if (gone === undefined) return `there is no ${SECTIONS[section].label} with id ${id}`

@@ -90,7 +90,7 @@ export class Editing {
   }
 
   /**
-   * Of what a backup brings, the check of its restore tells this with everything else that is wrong; the apply refuses
+   * For a backup, the check of its restore reports this with everything else that is wrong; the apply refuses
    * it too.
    */
   #refuseLockout({ writes, view }: Draft): void {

@@ -186,7 +186,7 @@ type Find = (section: SectionName, id: string) => unknown
 export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
   changes.some((change) => ACCESS_SECTIONS.has(sectionOf(change)))
 
-/** Of the changes of an error, at the most. */
+/** The most changes that an error lists. */
 const LISTED_MAX = 1_000
 
 /**

@@ -163,7 +163,7 @@ export function recordChange(change: Change): RecordChange {
   return { section, id, before: before?.value, after: after?.value } as RecordChange
 }
 
-/** Of what is kept of an apply. */
+/** The changes that a revision stores. */
 export function recordChanges({ changes }: Revision): readonly RecordChange[] {
   return changes.map(
     ({ section, key: id, before, after }) =>

@@ -51,7 +51,7 @@ export interface OwnAccount {
   readonly mustEnrol: boolean
   /** Ids of the endpoints that may be used, in the order of the table. */
   readonly endpoints: readonly string[]
-  /** Of those, what is granted for some records only: for what is inside one of these. */
+  /** The rights among them that are confined to some records. */
   readonly confined: readonly { readonly endpoint: string; readonly where: Where }[]
 }
 
@@ -64,7 +64,7 @@ export interface WantedToken {
 
 export interface AccountsReader {
   own(asking: Asking): OwnAccount
-  /** Of one user, or of all; sessions oldest first, tokens by their ids. */
+  /** Sessions of one user, or of all; sessions oldest first, tokens by their ids. */
   sessions(asking: Asking, userId?: string): readonly SessionEntry[]
   tokens(userId?: string): readonly TokenEntry[]
 }
@@ -104,7 +104,7 @@ export interface SessionsReader {
 export interface Credentials {
   readonly email: string
   readonly password: string
-  /** Of the second factor. */
+  /** Code of the second factor. */
   readonly code?: string | undefined
 }
 

@@ -13,7 +13,7 @@ export interface CameIn {
   readonly ended: readonly string[]
 }
 
-/** Of a login. */
+/** The answer to a login. */
 export interface SessionData {
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
   readonly token: string

@@ -51,7 +51,7 @@ export interface ApplyOptions extends Choice {
   readonly isForced?: boolean | undefined
   /** Not when there are warnings. */
   readonly refuseWarnings?: boolean | undefined
-  /** Of several nodes only this one: what goes live stays pending for the others. */
+  /** Only on this node: what goes live stays pending for the others. */
   readonly onlyHere?: boolean | undefined
 }
 /** What an apply made live; of many, the first are told. */

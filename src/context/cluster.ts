@@ -35,7 +35,7 @@ export interface ClusterNode {
   readonly maintenance: NodeMaintenance | undefined
   /** ISO 8601: of the first of its certificates that ends; undefined where a version before this one gave them. */
   readonly certificateEnd: string | undefined
-  /** Of Fulcrum. */
+  /** Version of Fulcrum. */
   readonly version: string
   /** ISO 8601. */
   readonly since: string
@@ -49,7 +49,7 @@ export type ClusterWitness = Pick<
 
 /** Two histories of one cluster, as one of the nodes sees them. */
 export interface PartedHistories {
-  /** Of the other node. */
+  /** Id of the other node. */
   readonly nodeId: string
   /** Number of the last entry that both have. */
   readonly since: number
@@ -81,11 +81,11 @@ export interface ClusterState {
 }
 
 export interface Forming {
-  /** Of the cluster. */
+  /** Name of the cluster. */
   readonly name: string
   /** HOST or HOST:PORT where the other nodes will reach this one. */
   readonly address: string
-  /** Of this node. */
+  /** Name of this node. */
   readonly nodeName: string
 }
 
@@ -93,7 +93,7 @@ export interface Joining {
   readonly token: string
   /** HOST or HOST:PORT where the other nodes will reach this one. */
   readonly address: string
-  /** Of this node; left out: its id, or the name of the node whose place it takes. */
+  /** For this node; left out: its id, or the name of the node whose place it takes. */
   readonly nodeName?: string
   /** Id of a removed node: this one takes over its id, and with it the records that belong to it alone. */
   readonly as?: string
@@ -120,7 +120,7 @@ export interface NamedNode {
   readonly address: string
 }
 
-/** Of this node's own records, which come along. */
+/** A record of this node's own, which comes along. */
 export interface BroughtRecord {
   readonly resource: string
   readonly name: string

@@ -44,10 +44,10 @@ export interface HistoryFigures {
   backend(id: string, query: HistoryQuery): Rendered | undefined
   backendReals(id: string, query: HistoryQuery): Rendered | undefined
   rip(id: string, query: HistoryQuery): Rendered | undefined
-  /** Of a real server that is in no backend. */
+  /** The history of a real server that is in no backend. */
   none(query: HistoryQuery): Rendered | undefined
   /** What runs with this id. */
   kindsOf(id: string): readonly HistoryKind[]
-  /** Of those of the ids that run, in one answer; a real server once for each of its backends. */
+  /** Histories of those ids that run, in one answer; a real server once for each of its backends. */
   several(kind: HistoryKind, ids: readonly string[], query: HistoryQuery): Rendered | undefined
 }

@@ -4,6 +4,6 @@ import type { NetworkInterface } from '../model/machine-facts.ts'
 export interface InterfacesReader {
   /** All nodes; on a node without a cluster, that one. */
   nodeIds(): readonly string[]
-  /** Of one of these. undefined: it does not tell within two seconds. */
+  /** The interfaces of one node. undefined: it does not answer within two seconds. */
   of(nodeId: string): Promise<readonly NetworkInterface[] | undefined>
 }

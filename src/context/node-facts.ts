@@ -12,6 +12,6 @@ export interface NodeFacts extends Pick<
 }
 
 export interface NodeFactsReader {
-  /** Of this node, or of another one of its cluster, whose facts are refused with NODE_UNREACHABLE when it is away. */
+  /** Facts of this node, or of another one of its cluster, which are refused with NODE_UNREACHABLE when it is away. */
   of(nodeId: string): NodeFacts
 }

@@ -13,7 +13,7 @@ export interface SsoReader {
    * and waits for it.
    */
   begin(isForPage: boolean): { readonly location: string; readonly cookie: string }
-  /** Of this service provider, XML. */
+  /** Metadata of this service provider, XML. */
   metadata(): Promise<string>
 }
 export interface Sso extends SsoReader {

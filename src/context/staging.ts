@@ -68,7 +68,7 @@ export interface TransactionEntry {
   readonly openedAt: string
   /** ISO 8601; each use of it moves this. */
   readonly expiresAt: string
-  /** Of the node that holds it. */
+  /** Id of the node that holds it. */
   readonly nodeId: string
   /** Records edited in it, where this node knows. */
   readonly count?: number

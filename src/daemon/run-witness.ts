@@ -14,7 +14,7 @@ import { createNotifier } from './sd-notify.ts'
 import { lockState } from './state-lock.ts'
 
 const AWAKE_MS = 3_600_000
-/** Of Linux (unix(7)), without the zero behind it. */
+/** Limit of Linux (unix(7)), without the final zero. */
 const SOCKET_LENGTH_MAX = 107
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)

@@ -80,7 +80,7 @@ export interface RemoveFileStep extends StepBase {
   readonly path: string
   /** Instead of nothing, what was found there before; a file that is not this daemon's stays. */
   readonly givesBack?: true
-  /** Of what is given back; 0o644 unless told. */
+  /** Mode of a restored file; 0o644 unless told. */
   readonly foundMode?: number
 }
 export interface RunStep extends StepBase {
@@ -145,7 +145,7 @@ export interface RowExpectation {
 /** Read after the commands: a silent no-op must not pass for success. */
 export interface ReadBack {
   readonly request: string
-  /** Of a table whose header line starts with `# `. */
+  /** For a table whose header line starts with `# `. */
   readonly rows?: readonly RowExpectation[]
   /** Lines that the answer has to hold. */
   readonly lines?: readonly string[]
@@ -210,7 +210,9 @@ export type PlanResult =
   | {
       readonly ok: false
       readonly failedStep: number
-      /** Of the step, or of the part of it that failed: a candidate that could not be written is no refused check. */
+      /**
+       * Kind of the step, or of the part of it that failed: a candidate that could not be written is no refused check.
+       */
       readonly kind: Step['kind']
       readonly why: string
       readonly output: string

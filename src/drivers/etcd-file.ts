@@ -3,7 +3,7 @@
  * at spaces. No argument has one.
  */
 
-/** Of what a node keeps of its cluster. */
+/** The folder of what a node stores about its cluster. */
 export const clusterFolder = (stateFolder: string): string => `${stateFolder}/cluster`
 /** In that folder. */
 export const ETCD_FILE = 'etcd.env'

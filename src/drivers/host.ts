@@ -54,7 +54,9 @@ export interface Host {
   hasShell(account: AccountChange['account']): Promise<boolean | undefined>
 }
 
-/** Of the output of a program: 64 KiB for people to read, or as much as there is (64 MiB) where it is judged. */
+/**
+ * How much of a program's output is kept: 64 KiB for people to read, or as much as there is (64 MiB) if it is parsed.
+ */
 export type KeptOutput = 'beginning' | 'all'
 
 /** Runs outside the confinement of the daemon's own unit, which may not read or write all of the machine. */

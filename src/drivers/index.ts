@@ -17,7 +17,7 @@ export interface DriverPaths {
   readonly haproxy: HaproxyPaths
   /** Where the daemon keeps what is its own. */
   readonly stateFolder: string
-  /** Of a node that shares its machine with others: what it has for 127.0.0.1. */
+  /** For a node that shares its machine with others: its address in place of 127.0.0.1. */
   readonly loopback?: string | undefined
   /** Where the API listens unless something is configured. */
   readonly apiPort?: number

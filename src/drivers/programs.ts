@@ -34,7 +34,7 @@ export const PROGRAMS = {
     commands: ['keepalived'],
     canReload: true,
   },
-  /** Of a cluster; it starts and ends with the membership, so it is no service for people. */
+  /** Part of a cluster; it starts and ends with the membership, so it is no service for people. */
   etcd: {
     fullName: 'Log of the cluster (etcd)',
     unit: 'fulcrum-etcd.service',

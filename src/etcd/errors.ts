@@ -20,7 +20,7 @@ export interface EtcdErrorFacts {
   readonly code?: number
   /** In etcd's own words. */
   readonly said?: string
-  /** Of a watch: what is older is gone. */
+  /** For a watch: older revisions are gone. */
   readonly compactRevision?: number
 }
 

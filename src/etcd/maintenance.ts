@@ -46,7 +46,7 @@ export interface Alarm {
 
 export interface StoreHash {
   readonly hash: number
-  /** Of the store. */
+  /** Revision of the store. */
   readonly revision: number
   /** From which on keys count. */
   readonly compactRevision: number
@@ -73,7 +73,7 @@ export class Maintenance {
     await this.#gateways.ask(call, NOTHING, options)
   }
 
-  /** Of all keys up to a revision, the newest one when it is left out. Equal on all members. */
+  /** Hash of all keys up to a revision, the newest one if it is left out. Equal on all members. */
   async hash({ revision = 0, ...options }: AtMember & { readonly revision?: number }): Promise<StoreHash> {
     const call = { path: 'maintenance/hashkv', fields: { revision }, isLocal: true }
     return await this.#gateways.ask(call, hashOf, options)

@@ -38,7 +38,7 @@ export interface MemberSettings {
   readonly progressEvery_s?: number
 }
 
-/** Of a member that no other machine asks. */
+/** Settings of a member that no other machine asks. */
 export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: MemberSocket }
 
 const QUOTA_BYTES = 512 * 2 ** 20
@@ -48,7 +48,7 @@ const QUOTA_BYTES = 512 * 2 ** 20
  * another member that was away for longer gets the whole database instead.
  */
 const KEPT = { server: 10_000, aside: 500 } as const
-/** Of a member that makes a cluster of itself alone. */
+/** Makes a member form a cluster of itself alone. */
 export const FORCED_NEW = '--force-new-cluster=true'
 
 /**

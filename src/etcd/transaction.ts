@@ -30,12 +30,12 @@ export interface RangeOptions {
 }
 
 export interface RangeAnswer {
-  /** Of the store, when this was read. */
+  /** Revision of the store when this was read. */
   readonly revision: number
   readonly kvs: readonly KeyValue[]
   /** The limit left some out. */
   readonly hasMore: boolean
-  /** Of all keys of the span, whatever the limit. */
+  /** Number of all keys in the span, whatever the limit. */
   readonly count: number
 }
 
@@ -57,7 +57,7 @@ export interface Transaction {
   readonly failure?: readonly Operation[]
 }
 
-/** Of one operation, in the order of the operations. */
+/** The answer to one operation, in the order of the operations. */
 export type OperationAnswer =
   | { readonly did: 'put' }
   | { readonly did: 'get'; readonly range: RangeAnswer }

@@ -14,7 +14,7 @@ export interface WatchOptions extends CallOptions {
 
 export interface WatchEvent {
   readonly kind: 'put' | 'delete'
-  /** Of a deleted key there is only its name, and the revision that deleted it. */
+  /** A deleted key has only its name, and the revision that deleted it. */
   readonly kv: KeyValue
 }
 
@@ -61,9 +61,9 @@ export async function openWatch(gateways: Gateways, span: Span, options: WatchOp
  * connection buffers.
  */
 export class Watch implements AsyncIterable<WatchReport> {
-  /** Of the member that is watched, as messages show it. */
+  /** Address of the watched member, as messages show it. */
   readonly address: string
-  /** Of the store, when the watch began. */
+  /** Revision of the store when the watch began. */
   readonly revision: number
   readonly #response: IncomingMessage
   readonly #lines: AsyncGenerator<string, void>

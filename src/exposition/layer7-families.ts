@@ -30,7 +30,7 @@ const average =
 
 const responses: Make = (labels, what) => ({
   family: counter(`layer7_${what}_responses`, 'HTTP answers, by the first digit of their status.', [...labels, 'code']),
-  // Of thousands of servers only what says something of them.
+  // For thousands of servers, only codes that say something about them.
   columns: (what === 'server' ? CODES.slice(1, -1) : CODES).map((code) => ({
     column: `hrsp_${code}`,
     label: `,code="${code}"} `,

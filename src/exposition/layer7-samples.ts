@@ -13,7 +13,7 @@ import { TakenColumns } from './taken-columns.ts'
 interface Objects {
   readonly labels: Labels
   readonly taken: TakenColumns
-  /** Of each which counts of servers are 0; nothing where HAProxy has no such counts. */
+  /** Per object, which counts of servers are 0; empty if HAProxy has no such counts. */
   readonly lacks: Uint8Array
   readonly up: Words
   readonly state: Words

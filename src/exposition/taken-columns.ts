@@ -31,7 +31,7 @@ export class TakenColumns {
   /** The first two of the status of each object; 0 where it has none. */
   readonly letters: Uint8Array
   readonly #taken: readonly TakenColumn[]
-  /** Of each object its last row, and how many words of that are known; 0: it has to be walked. */
+  /** Per object, its last row and how many words of it are known; 0: it has to be parsed. */
   readonly #words: Int32Array
   readonly #counts: Uint8Array
   /** Where the wanted cells of a row that is known begin and end, from left to right. */

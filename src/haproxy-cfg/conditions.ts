@@ -248,7 +248,7 @@ const negated = (condition: Condition): Condition => {
 
 interface Term {
   readonly isNegated: boolean
-  /** Of an anonymous ACL, or the name of one. */
+  /** The words of an anonymous ACL, or the name of one. */
   readonly acl: readonly string[] | string
 }
 

@@ -23,7 +23,7 @@ interface Bind {
   readonly fields: Readonly<Record<string, unknown>>
   readonly certificates: readonly string[]
   readonly isTls: boolean
-  /** Of `::`, which takes clients of IPv4 as well; of no matter where another line is for them. */
+  /** For `::`, which also takes IPv4 clients; irrelevant if another line is for them. */
   readonly isForOlder: boolean
 }
 

@@ -51,7 +51,7 @@ class Importer {
   /** Folder of files that have none. */
   #crtBase = ''
   #frontendsSize = 0
-  /** Of those that add X-Forwarded-For themselves. */
+  /** Lines of proxies that add X-Forwarded-For themselves. */
   readonly #forwarding = new Map<unknown, Line>()
   /** Lines of defaults that may stand as they are. */
   readonly #rawDefaults = new Set<Line>()
@@ -61,7 +61,7 @@ class Importer {
   readonly #ofHttp = new Set<Line>()
   /** Lines that were taken by what is in the document, or told of. */
   readonly #used = new Set<Line>()
-  /** Of all proxies in the file. */
+  /** Names of all proxies in the file. */
   readonly #names = new Set<string>()
   readonly #raw = {
     global: [] as string[],

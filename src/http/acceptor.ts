@@ -96,8 +96,8 @@ export class Acceptor {
 }
 
 /**
- * Of TLS 1.2, those that keep what was said secret when the key gets out later. TLS 1.3 has no others, and older is not
- * spoken.
+ * The suites of TLS 1.2 with forward secrecy. TLS 1.3 has no others, and older versions are not
+ * offered.
  */
 const SUITES = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((suite) => [
   `ECDHE-ECDSA-${suite}`,

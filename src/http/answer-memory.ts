@@ -31,11 +31,11 @@ interface Known {
 /** The longest that an answer is used, should nothing tell that it is another one by now. */
 const ANSWERS_MS_MAX = 1_000
 const KNOWN_MAX = 256
-/** Of all that is known; some hundred bytes each. */
+/** Entries in all; some hundred bytes each. */
 const CALLERS_MAX = 16_384
-/** Of one that is known: nobody fills the memory with forms that nobody else wants. */
+/** Forms of one answer: nobody fills the memory with forms that nobody else wants. */
 const FORMS_MAX = 8
-/** Of all bodies, those that several forms share counted with each. */
+/** Bytes of all bodies; those that several forms share are counted with each. */
 const BYTES_MAX = 64 * 1_024 * 1_024
 /** In characters: longer ones are not worth the memory. */
 const TEXT_MAX = 2_048

@@ -21,7 +21,7 @@ export interface AuditedRequest {
   readonly isBegun?: boolean
   /** The user that this request logged in, and how. */
   readonly cameIn?: CameIn | undefined
-  /** Of the candidate. */
+  /** Changes of the candidate. */
   readonly changes?: readonly RecordChange[] | undefined
   /** What an apply made live. */
   readonly wentLive?: WentLive | undefined

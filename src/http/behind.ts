@@ -47,7 +47,7 @@ const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has char
 export class Behind {
   readonly #socketPath: string
   readonly #memory: AnswerMemory
-  /** Of requests that are refused here. */
+  /** Ids of requests that are refused here. */
   readonly #nextId: () => string
   readonly #agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX })
 

@@ -23,7 +23,7 @@ export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boo
 export const largeBodies = () =>
   new Places({ what: 'large bodies', all_max: LARGE_BODIES_MAX, each_max: 1, retryAfter_s: 5 })
 
-/** Of the body of such a request. */
+/** Limit of the body of such a request. */
 export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
   return bodyBytes_max ?? (access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX)
 }

@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 1_000
 
 export interface ConnectionBounds {
   readonly all_max: number
-  /** Of one IPv4 address, or one IPv6 network of 64 bits. */
+  /** Connections of one IPv4 address, or one IPv6 network of 64 bits. */
   readonly each_max: number
 }
 

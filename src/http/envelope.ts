@@ -8,10 +8,10 @@ import type { ApiError, ErrorCode } from '../base/errors.ts'
 export interface Answer {
   readonly status: number
   readonly contentType: string
-  /** Of a refusal. */
+  /** Code of a refusal. */
   readonly code?: string | undefined
   readonly body: string | Uint8Array
-  /** Of the body that an answer to HEAD would have; without it, that of `body`. */
+  /** Length of the body that an answer to HEAD would have; without it, that of `body`. */
   readonly length?: number | undefined
   readonly headers: Readonly<Record<string, string>>
   /** Type and headers as they are sent, made once for an answer that is sent many times. */

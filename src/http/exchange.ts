@@ -16,7 +16,7 @@ import { Unsent } from './unsent.ts'
  */
 const BODY_TIMEOUT_MS = 30_000
 const BODY_BYTES_PER_MS_MIN = 256
-/** Of all bodies that have not come to their end; what is more of one has a place of its own (`mayBeLarge`). */
+/** Bytes of all bodies that are still arriving; the excess of a large one has a place of its own (`mayBeLarge`). */
 const coming = new Unsent()
 const COUNTED_BYTES_MAX = 1_024 * 1_024
 

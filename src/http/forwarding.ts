@@ -203,7 +203,7 @@ async function* wholeBody(incoming: Incoming, bytes_max: number): AsyncGenerator
 
 function refusalOf({ kind, message, facts }: PeerError, nodeId: string): ApiError {
   if (kind === 'busy') return new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '1' } })
-  // Of a node that was a member a moment ago, or of a request that no node takes from another.
+  // The answer of a node that was a member a moment ago, or to a request that no node takes from another.
   if (kind === 'refused') return new ApiError(facts.nodeId === undefined ? 'MALFORMED_REQUEST' : 'NOT_FOUND', message)
   const mayBeDone = kind !== 'unreachable'
   const told = mayBeDone ? message : `${message}; the request was not carried out`
@@ -218,7 +218,7 @@ function spelt(headers: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [SPELLINGS[name] ?? capital(name), value]))
 }
 
-/** Of a refusal in the envelope. */
+/** The code of a refusal in the envelope. */
 function codeIn(body: Uint8Array): string | undefined {
   const found = /"code":"([A-Z0-9_]+)"/.exec(Buffer.from(body).toString())?.[1]
   return found !== undefined && Object.hasOwn(ERRORS, found) ? found : undefined

@@ -4,11 +4,11 @@ import type { Descriptor, Tls } from './acceptor.ts'
 export interface FrontOptions {
   /** Where the thread behind answers. */
   readonly socketPath: string
-  /** Of `Validity`. */
+  /** The memory of `Validity`. */
   readonly validity: SharedArrayBuffer
   /** So many are in front. */
   readonly threads: number
-  /** Of the ids of requests that it answers itself. */
+  /** Prefix for the ids of requests that it answers itself. */
   readonly idPrefix: string
 }
 
@@ -30,5 +30,5 @@ export type FromFront =
   | { readonly type: 'opened'; readonly request: number; readonly descriptor: Descriptor }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
   | { readonly type: 'answered'; readonly request: number }
-  /** Of the daemon: it is for its log. */
+  /** A defect, for the daemon's log. */
   | { readonly type: 'defect'; readonly detail: string }

@@ -3,9 +3,9 @@ import { isKeepable, type Keep } from './answer-memory.ts'
 import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 
-/** Of a request: the address of its client, and behind it `ambiguous` where its framing was. */
+/** In a request: the address of its client, followed by `ambiguous` if its framing was unclear. */
 export const FRONT_HEADER = 'x-fulcrum-front'
-/** Of an answer: what `keepText` writes. */
+/** In an answer: what `keepText` writes. */
 export const KEEP_HEADER = 'x-fulcrum-keep'
 
 const keepText = ({ answers, rights, untilOf }: Keep): string => `${answers} ${rights} ${untilOf()}`

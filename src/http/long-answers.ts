@@ -16,7 +16,7 @@ export class LongAnswers {
   send(response: HttpResponse, slices: Slices, ended: () => void): () => void {
     let isOver = false
     let isScheduled = false
-    /** Of the slice that was made last, behind what the client has not taken yet. */
+    /** The rest of the last slice, which the client has not taken yet. */
     let left: Uint8Array | undefined
     const schedule = () => {
       if (isScheduled) return

@@ -28,7 +28,7 @@ export const wantedOf = (incoming: Pick<Incoming, 'header'>): Wanted => ({
 
 const EMPTY = ''
 
-/** Of so many that might be answered with 304, about one is not. */
+/** About one in so many answers that might be a 304 is sent in full. */
 const FULL_ONE_OF = 64
 let unchangedLeft = FULL_ONE_OF
 

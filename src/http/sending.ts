@@ -17,7 +17,7 @@ export const LONG_ANSWERS_EACH_MAX = 16
 /** Answers without an end, at the same time. */
 const STREAMS_MAX = 256
 const STREAMS_EACH_MAX = 32
-/** Of those that are told the same as others, each costs little more than its connection. */
+/** Clients of the same stream, each of which costs little more than its connection. */
 const SHARED_STREAMS_MAX = 8_192
 const SHARED_STREAMS_EACH_MAX = 2_048
 
@@ -35,7 +35,7 @@ export const commonHeadOf = (tls: unknown): string => (tls === undefined ? COMMO
  */
 export const LARGE_BODY_BYTES = 128 * 1_024
 
-/** Of this thread: all its listeners share one event loop. */
+/** For this thread: all its listeners share one event loop. */
 const unsent = new Unsent()
 const longAnswers = new LongAnswers()
 const streams = new Streams(unsent)

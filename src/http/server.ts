@@ -64,7 +64,7 @@ export interface ListenOptions {
 const configure: unknown = Reflect.get(uws, '_cfg')
 if (typeof configure === 'function') configure('silent')
 
-/** Of this thread. */
+/** Connections of this thread. */
 const connections = new Connections(connectionBounds())
 
 /** Opens one listening socket. Refuses when the address is taken by anybody else. */
@@ -189,7 +189,7 @@ interface State extends ListenerState {
   isStopping: boolean
 }
 
-/** Of this thread: all its listeners share one event loop. */
+/** For this thread: all its listeners share one event loop. */
 const refusals = new TurnRefusals()
 
 function serve(response: HttpResponse, request: HttpRequest, requestId: string, state: State): void {

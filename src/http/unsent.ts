@@ -1,6 +1,7 @@
 /**
- * Of all connections: answers, or parts of streams, that their clients have not taken. A few of the largest that there
- * are.
+ * Bytes of all connections: answers, or parts of streams, that their clients have not taken. Enough for a few of the
+ * largest
+ * answers.
  */
 const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 

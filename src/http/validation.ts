@@ -275,7 +275,7 @@ export function parseQuery(text: string, validation: Validation): unknown {
   let query: Record<string, unknown> = {}
   let repeated: FieldError[] | undefined
   for (const [name, value] of /[%+]/.test(text) ? new URLSearchParams(text) : plainPairs(text)) {
-    // Of a cache, a monitor or a browser, and for nobody here.
+    // Parameters for a cache, a monitor or a browser, which mean nothing here.
     if (name.startsWith('_')) continue
     const isInteger = validation.properties.get(name)
     // From the first name that is not known on without a prototype, so that none means anything.

@@ -70,7 +70,7 @@ const typeAt = (view: DataView, at: number): number => view.getUint16(at + 2, tr
 /** Takes the entries of a dump into a table. One of these serves for all readings. */
 export class TableDecoder {
   readonly #words = new Uint32Array(IDENTITY_WORDS)
-  /** Of the entry that is read: its figures in the order of their attributes, then its statistics. */
+  /** Figures of the current entry, in the order of their attributes, then its statistics. */
   readonly #figures = new Float64Array(16)
   readonly #stats = new Float64Array(STATS_COUNT)
   #scheduler = ''

@@ -65,7 +65,7 @@ export class NetlinkExchange {
       if (size < MESSAGE_HEADER || at + size > length) throw new NetlinkError('its answer is malformed')
       const [start, end] = [at, at + size]
       at += pad(size)
-      // Of an exchange that was given up, by this run or by the one before.
+      // An answer to an exchange that was given up, by this run or by the previous one.
       if (view.getUint32(start + 8, true) !== this.#sequence) continue
       isInterrupted ||= (view.getUint16(start + 6, true) & FLAG.interrupted) !== 0
       const type = view.getUint16(start + 4, true)

@@ -33,7 +33,7 @@ export interface ServiceEntry extends Totals {
   readonly scheduler: string
   /** Seconds; undefined when it is not persistent. */
   readonly timeout: number | undefined
-  /** Of the clients that count as one: a dotted mask, or the length of a prefix of IPv6. */
+  /** Which clients count as one: a dotted mask, or the length of an IPv6 prefix. */
   readonly netmask: string
   readonly perSecond: Totals
   readonly dests: readonly DestEntry[]
@@ -113,7 +113,7 @@ export class IpvsTable {
   /** Where the destinations of each service begin; one more than there are services. */
   destStart = new Uint32Array(1)
   schedulers: string[] = []
-  /** Of each service: its flags, the timeout and the mask of its persistence. */
+  /** Per service: its flags, and the timeout and the mask of its persistence. */
   settings = new Uint32Array(0)
   /** Changes whenever the services or destinations are others, or in another order, than at the reading before. */
   layout = 0
@@ -143,7 +143,7 @@ export class IpvsTable {
     return index
   }
 
-  /** Of the service `service`; its destinations come in one go, and those of the services in order. */
+  /** Adds a destination of `service`; those of one service come together, in the order of the services. */
   addDest(words: Uint32Array): number {
     const index = this.dests.add()
     this.#isSame = this.dests.identify(index, words) && this.#isSame

@@ -76,7 +76,7 @@ export class ApiListeners implements OwnPart {
     this.#given = parts.settings.listen
   }
 
-  /** Of the API now; 0 before it listens. */
+  /** Port of the API now; 0 before it listens. */
   get port(): number {
     return this.#api?.port ?? 0
   }

@@ -70,7 +70,7 @@ export interface FiguresExecutor extends PlanExecutor {
 
 const STOP_TIMEOUT_MS = 10_000
 
-/** Of a daemon that only observes: nothing is rendered, so there is nothing to execute. */
+/** For an observing daemon: nothing is rendered, so there is nothing to execute. */
 function untouchedMachine({ profile, state }: Settings): Machine {
   // Reads do not need HAProxy.
   const layer7proxy = { mode: 'systemd', masterSocket: '' } as const

@@ -3,7 +3,7 @@ import { nameServersOf } from '../drivers/haproxy/host-names.ts'
 
 const RESOLV_CONF = '/etc/resolv.conf'
 
-/** Of this machine, as the C library reads them. */
+/** The name servers of this machine, as the C library reads them. */
 export async function readNameServers(): Promise<readonly string[]> {
   try {
     return nameServersOf(await readFile(RESOLV_CONF, 'utf8'))

@@ -49,7 +49,7 @@ export interface Welcome {
   readonly gateways: readonly string[]
 }
 
-/** Of the design: more make every change wait for more, and help nobody. */
+/** The limit of the design: more nodes make every change wait for more, and help nobody. */
 const NODES_MAX = 5
 
 /**
@@ -89,7 +89,7 @@ export async function admit(
   const { clusterId } = own
   const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position)
-  // Of this moment: a key that takes over later is told to the members of that moment, and it is one of them.
+  // The keys of this moment: a later key is told to the members of that moment, and this node is one of them.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const
   return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: known, gateways }

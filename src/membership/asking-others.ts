@@ -10,7 +10,7 @@ import type { Member } from './members.ts'
 type Forward = (request: ForwardedRequest) => Promise<ForwardedAnswer>
 
 export interface OthersParts {
-  /** Of this node, which did it before. */
+  /** Id of this node, which did it before. */
   readonly self: string
   readonly nodes: readonly Pick<Member, 'id' | 'name'>[]
   readonly forward: Forward

@@ -117,7 +117,7 @@ export async function issuersIn(etcd: Pick<EtcdClient, 'range'>, keys: ClusterKe
   return { issuer, pairs }
 }
 
-/** Of a cluster that is formed now. */
+/** The authorities of a cluster that is being formed. */
 export const firstIssuers = (
   authorities: Authorities,
   keyId: string,

@@ -12,10 +12,10 @@ import type { NodeAddress } from './node-address.ts'
 /** What a node knows of its cluster without asking anybody. */
 export interface OwnMembership extends NodeAddress {
   readonly clusterId: string
-  /** Of the cluster, for people. */
+  /** Name of the cluster, for people. */
   readonly name: string
   readonly nodeId: string
-  /** Of the history that its member of etcd is part of. */
+  /** Number of the history that its etcd member belongs to. */
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
@@ -38,7 +38,7 @@ export type TakingOver = Omit<Takeover, 'since' | 'nodeId'>
 export interface NodeCredentials {
   readonly key: string
   readonly certificate: string
-  /** Of the authorities whose certificates it takes; that of its own comes first. */
+  /** The authorities whose certificates it accepts; its own authority comes first. */
   readonly ca: string
   /** What no longer counts of the other nodes' certificates: a list of each authority. */
   readonly crls?: readonly string[]
@@ -121,7 +121,7 @@ export class ClusterFiles {
     return join(this.folder, 'etcd')
   }
 
-  /** Of the etcd of a witness, where its daemon asks it. It has a folder of its own, as etcd writes in no other. */
+  /** Socket of a witness's etcd, for its daemon. It has a folder of its own, because etcd writes nowhere else. */
   get socket(): string {
     return join(this.folder, 'socket', 'etcd.sock')
   }
@@ -152,7 +152,7 @@ export class ClusterFiles {
     return this.#replace(this.path(role, part), content, isShared ? GROUP_READS : OWNER_ONLY)
   }
 
-  /** Of the keys that are there. Both sides of etcd read them anew for each connection. */
+  /** Stores certificates of the existing keys. Both sides of etcd read them anew for each connection. */
   async keepCertificates(
     certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate' | 'ca'>>>,
   ): Promise<void> {
@@ -232,7 +232,7 @@ export class ClusterFiles {
     await rm(this.dataFolder, { recursive: true, force: true })
   }
 
-  /** Of a node that is in a cluster. What is undefined goes. */
+  /** For a node that is in a cluster. Values that are undefined are removed. */
   async change(changes: { readonly [K in keyof OwnMembership]?: OwnMembership[K] | undefined }): Promise<void> {
     const own = this.read()
     if (own !== undefined) await this.commit({ ...own, ...changes } as OwnMembership)

@@ -35,7 +35,7 @@ export class EtcdSpace {
     await this.#rewrite(isDue)
   }
 
-  /** Of a member that nodes cannot ask: the one that leads drops old revisions, and takes alarms back. */
+  /** For a member that nodes cannot ask: the leading one drops old revisions, and clears alarms. */
   async lookAlone(own: MemberStatus): Promise<void> {
     if (this.#isTime(own)) await this.#rewrite((status) => isDue(status) || isFull(own))
   }

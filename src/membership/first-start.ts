@@ -48,7 +48,7 @@ export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'rest
     (error) => error instanceof ApiError && PASSING.some((said) => error.message.includes(said)),
   )
 
-/** Of its first start; twice as long each time, as there may be much that it has to read. */
+/** Patience with its first start; twice as long each time, because there may be much for it to read. */
 const PATIENCE_MS = 10_000
 /** What it has said before it was stopped is there by then. */
 const SAID_MS = 1_000

@@ -19,7 +19,7 @@ import { isConfiguration, setAside } from './set-aside.ts'
 
 export const HISTORY = '/history'
 const PATIENCE_MS = 3_000
-/** Of one that gives way: it writes first what it has. */
+/** Patience with a node that gives way: it first writes down what it has. */
 const GIVE_WAY_MS = 30_000
 
 export interface HistoriesParts {
@@ -245,7 +245,7 @@ export class Histories {
     })
   }
 
-  /** Of the member of etcd beside this node; one that has ended tells nothing. */
+  /** Asks the etcd member beside this node; one that has ended tells nothing. */
   async #behind(since: number): Promise<EntriesBehind> {
     const { etcd, keys, own, store } = this.#parts
     if (store.folding.position <= since) return { entries: [], isWhole: true }

@@ -79,7 +79,7 @@ export class JoinedCluster {
   readonly succession: Succession
   readonly quorum: Quorum
   readonly witness: WitnessCare
-  /** Of the key that it shows its peers, which stays. */
+  /** Pin of the key that it presents to its peers, which stays the same. */
   readonly pin: string
   readonly #parts: JoinedParts
   readonly #server: PeerServer

@@ -25,7 +25,7 @@ export function applicantOf(application: Application, id: string): Applicant {
   return { id, name, version, level, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
 }
 
-/** Of a witness there is nothing but where it is. */
+/** Of a witness, only its address is stored. */
 export function witnessOf({ name, version, address, peerRequest: request }: Application, id: string): WitnessApplicant {
   const place = parseAddress(address, 0)
   if (place === undefined) throw new ApiError('INVALID_BODY', 'The application lacks its address')

@@ -5,7 +5,7 @@ import type { Members } from './members.ts'
 
 type Known = Pick<Members, 'all' | 'get' | 'level' | 'change'>
 
-/** Of the node that knows the fewest kinds of entries. */
+/** Level of the node that knows the fewest kinds of entries. */
 const lowest = (members: Known) => Math.min(...members.all().map(({ level = FIRST_LEVEL }) => level))
 
 /**

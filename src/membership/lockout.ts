@@ -17,7 +17,7 @@ export interface LockoutParts {
   readonly members: Members
   readonly files: ClusterFiles
   readonly service: EtcdService
-  /** Of the log, as the number of a list. */
+  /** Position in the log, as the number of a list. */
   readonly position: () => number
   /** For the peer port. */
   readonly present: (credentials: NodeCredentials) => void
@@ -88,7 +88,7 @@ export class Lockout {
     return true
   }
 
-  /** Of its own member: the next node waits until this one has it back. */
+  /** Waits for its own member: the next node waits until this one has it back. */
   async #answers(): Promise<void> {
     const { etcd, own, clock, wait } = this.#parts
     const until_ms = clock.monotonic_ms() + PATIENCE_MS

@@ -12,9 +12,9 @@ export interface Voter extends NodeAddress {
   readonly id: string
   /** For people; unique. */
   readonly name: string
-  /** Of the key that it shows its peers, see `pinOf`. */
+  /** Pin of the key that it presents to its peers, see `pinOf`. */
   readonly pin: string
-  /** Of the certificates that it was given: what is revoked when it is removed. */
+  /** Serial numbers of its certificates, to be revoked when it is removed. */
   readonly serials: readonly string[]
   /** ISO 8601: of the first of its certificates that ends. */
   readonly certificateEnd?: string
@@ -22,7 +22,7 @@ export interface Voter extends NodeAddress {
   readonly certifiedBy: number
   /** Number of the newest authorities whose certificates its ports take. */
   readonly trusts: number
-  /** Of Fulcrum, as it has told last. */
+  /** Version of Fulcrum, as last told. */
   readonly version: string
   /** ISO 8601. */
   readonly since: string
@@ -64,7 +64,7 @@ export interface Removed {
 export interface AuthorityPair {
   /** Greater than that of every pair before. */
   readonly number: number
-  /** Of the key of the cluster that has sealed theirs. */
+  /** Id of the cluster key that sealed theirs. */
   readonly keyId: string
   /** PEM. */
   readonly certificates: Readonly<Record<AuthorityRole, string>>
@@ -162,12 +162,12 @@ export class Members {
     return [...new Map(gone.map(({ member }) => [member.id, member])).values()]
   }
 
-  /** Of the node that had this key. */
+  /** The removal of the node that had this key. */
   removalOf(pin: string): Removed | undefined {
     return this.#removed.get(pin)
   }
 
-  /** Of the keys of the cluster behind the first, oldest first. */
+  /** The keys of the cluster after the first, oldest first. */
   keyNotices(): readonly KeyNotice[] {
     return [...this.#keys.values()].sort((a, b) => a.number - b.number)
   }
@@ -182,7 +182,7 @@ export class Members {
     return [...this.#takeovers.values()].sort((a, b) => a.epoch - b.epoch)
   }
 
-  /** Of the history that these members are of. */
+  /** Number of the history that these members belong to. */
   get epoch(): number {
     return this.takeovers().at(-1)?.epoch ?? FIRST_EPOCH
   }
@@ -250,7 +250,7 @@ export class Members {
     })
   }
 
-  /** Of one that was removed already. `build` answers nothing where another node was first. */
+  /** For a member that was removed already. `build` answers nothing if another node was first. */
   mark(build: () => Removed | undefined): Promise<boolean> {
     return this.#putBuilt(build, rowOf)
   }

@@ -28,7 +28,7 @@ interface OwnParts {
   readonly clock: Clock
 }
 
-/** Of this node. */
+/** Facts of this node. */
 export const ownFacts = ({ facts, listeners, clock }: OwnParts): NodeFacts => ({
   apiPort: async () => listeners.port,
   clock: () => facts.clock(),

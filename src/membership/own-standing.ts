@@ -5,7 +5,7 @@ import { standingIn } from './removals.ts'
 
 export interface OwnStandingParts {
   readonly own: Pick<OwnMembership, 'nodeId'>
-  /** Of the key that this node shows its peers. */
+  /** Pin of the key that this node presents to its peers. */
   readonly pin: string
   readonly members: Pick<Members, 'all' | 'removalOf'>
   readonly files: Pick<ClusterFiles, 'certificates'>

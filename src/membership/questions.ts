@@ -9,7 +9,7 @@ import type { PeerClient } from '../peers/peer-client.ts'
  */
 export interface Question {
   readonly nodeId: string
-  /** Of the kind of question. */
+  /** Path of the kind of question. */
   readonly path: string
   /** Becomes JSON. */
   readonly body: unknown
@@ -18,7 +18,7 @@ export interface Question {
 
 type Answerer = (question: unknown) => Promise<unknown> | undefined
 
-/** Of whichever node asks; nobody judges rights by it. */
+/** For whichever node asks; no rights depend on it. */
 const ASKER = { userId: 'fulcrum', email: 'fulcrum', sessionId: 'fulcrum', address: '::' } as const
 const JSON_HEADERS = { 'content-type': 'application/json' } as const
 

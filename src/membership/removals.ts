@@ -114,7 +114,7 @@ export class Removals {
       if (members.witness?.id === id) return { ...mark, isWitness: true }
       if (members.all().length === 1) throw lastNode(member)
       const others = members.all().filter((other) => other.id !== id)
-      // Of two, the other one may be giving its vote up at this moment.
+      // If there are two, the other one may be giving its vote up at this moment.
       if (members.mayVote().size === 2 && others.some(({ maintenance }) => maintenance !== undefined))
         throw lastVote(member, others)
       return mark
@@ -133,7 +133,7 @@ export class Removals {
     return members.get(by) !== undefined && this.#isThere(by) ? by === own.nodeId : this.isEldest
   }
 
-  /** Of the nodes that are there. */
+  /** Eldest among the nodes that are up. */
   get isEldest(): boolean {
     const { members, own } = this.#parts
     return members.all().find(({ id }) => this.#isThere(id))?.id === own.nodeId

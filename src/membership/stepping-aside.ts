@@ -24,7 +24,7 @@ export interface SteppingAsideParts {
 }
 
 const STATUS_PATIENCE_MS = 1_500
-/** Of a lease that nobody uses. */
+/** The length of a lease that nobody uses. */
 const LEASE_S = 2
 
 /**

@@ -20,7 +20,7 @@ export interface WitnessApplicant extends Newcomer {
 /** What a witness is given: nothing in it is secret. */
 export interface WitnessWelcome {
   readonly clusterId: string
-  /** Of the cluster, for people. */
+  /** Name of the cluster, for people. */
   readonly name: string
   readonly certified: Certified
   readonly trust: TrustOrder

@@ -26,7 +26,7 @@ export interface WitnessCareParts {
   readonly keys: ClusterKeys
   readonly members: Members
   readonly files: Pick<ClusterFiles, 'certificates'>
-  /** Of the log, as the number of a list. */
+  /** Position in the log, as the number of a list. */
   readonly position: () => number
   /** Whether what nobody asks for is for this node to do. */
   readonly isEldest: () => boolean

@@ -39,7 +39,7 @@ export interface WitnessState {
   readonly version: string
   readonly nodes: readonly KnownNode[]
   readonly trust: Pick<TrustHere, 'serials' | 'authorities' | 'isInForce'>
-  /** Of its certificate. */
+  /** End of its certificate. */
   readonly notAfter_ms: number
   /** Its member of etcd follows a leader, or leads. */
   readonly hasLeader: boolean
@@ -52,7 +52,7 @@ export const nodesFor = (members: Pick<Members, 'all'>): readonly KnownNode[] =>
 
 export interface TrustParts {
   readonly members: Pick<Members, 'removed'>
-  /** Of the log, as the number of the lists. */
+  /** Position in the log, as the number of the lists. */
   readonly position: number
 }
 

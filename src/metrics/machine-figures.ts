@@ -4,7 +4,7 @@ import { loadavg, uptime } from 'node:os'
 /** What the kernel tells of the machine, read without a program. */
 export interface MachineFigures {
   readonly uptime_s: number
-  /** Of the last 1, 5 and 15 minutes. */
+  /** Load of the last 1, 5 and 15 minutes. */
   readonly load: readonly number[]
   /** Seconds that all processors have spent, by what they did. */
   readonly cpu_s: ReadonlyMap<string, number>

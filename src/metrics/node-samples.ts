@@ -30,7 +30,7 @@ export interface HaproxyFigures {
   /** undefined: it is away, and nothing is configured for it. */
   readonly isUp: boolean | undefined
   readonly version: string | undefined
-  /** Of the worker that serves. */
+  /** Age of the worker that serves. */
   readonly uptime_s: number | undefined
   readonly reloads: number | undefined
   readonly failedReloads: number | undefined

@@ -51,7 +51,7 @@ export const Group = closed({
 })
 export type Group = Static<typeof Group>
 
-/** Of which records a right is. What is given must all be so. */
+/** The records that a right is confined to. All given conditions have to hold. */
 export const Where = closed(
   {
     owner: Type.Optional(

@@ -58,7 +58,7 @@ export type CertificateForm =
 /** What is needed to read it. */
 export interface CertificateUpload {
   readonly upload: CertificateForm
-  /** Of the PFX, or of an encrypted key; '' for none. */
+  /** Password of the PFX, or of an encrypted key; '' for none. */
   readonly password: string
   /** Whether one that has expired, or is not valid yet, is taken. */
   readonly force: boolean

@@ -15,7 +15,7 @@ export interface MachineFacts {
   consoleEnabled(): Promise<boolean | undefined>
   /** Value of nf_conntrack_max; undefined when the kernel tracks no connections. */
   conntrackSize(): Promise<number | undefined>
-  /** Of the machine now, whatever is stored. */
+  /** The machine's clock now, whatever is stored. */
   clock(): Promise<ClockFacts>
   /** Names of tzdata, in order; undefined when it is not installed. */
   timeZones(): Promise<readonly string[] | undefined>
@@ -81,7 +81,7 @@ export interface HaproxyFacts {
 
 export interface CipherSuite {
   readonly name: string
-  /** Of TLS 1.3, and of no other version. */
+  /** A suite of TLS 1.3, and of no other version. */
   readonly isTls13: boolean
 }
 

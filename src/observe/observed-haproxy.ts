@@ -17,7 +17,7 @@ export class ObservedHaproxy {
     this.#refusal = `This daemon only observes the HAProxy at ${addressText(address)} and changes nothing of it: change it where it is configured, or start a daemon without --observe to configure a HAProxy with this API`
   }
 
-  /** Of a section that is about to be edited. */
+  /** For a section that is about to be edited. */
   refuseEdit(section: SectionName): void {
     if (!ACCESS_SECTIONS.has(section)) this.refuse()
   }

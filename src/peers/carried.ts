@@ -42,7 +42,7 @@ export const ANSWER_HEADERS = [
 /** Between nodes only. */
 export const WHO = 'fulcrum-who'
 export const REQUEST_ID = 'fulcrum-request-id'
-/** Of an answer that comes instead of the handler's: why the request was not begun. */
+/** In an answer that comes instead of the handler's: why the request was not begun. */
 export const REFUSED = 'fulcrum-refused'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE'])

@@ -1,6 +1,6 @@
 /** Requests of one session at the same time; streams without an end take their places for long. */
 export const STREAMS_MAX = 1_024
-/** Of one stream, sent and not read yet. With all of them unread at once, it is 128 MiB. */
+/** Bytes of one stream, sent and not read yet. With all of them unread at once, it is 128 MiB. */
 const STREAM_WINDOW_BYTES = 128 * 1024
 /** Node gives it back as soon as bytes have come, so it says how much is on its way, not how much is kept. */
 export const SESSION_WINDOW_BYTES = 1024 * 1024

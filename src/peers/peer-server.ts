@@ -30,7 +30,7 @@ export interface PeerServerParts {
   readonly handle: PeerHandler
   /** Takes connections of nodes that want to join, see `JoinServer`. Where it is left out, nobody can ask. */
   readonly join?: (socket: TLSSocket) => void
-  /** Of a key that a node had which was removed. Where it is left out, nobody can ask. */
+  /** The standing of a removed node's key. If it is left out, nobody can ask. */
   readonly standingOf?: (pin: string) => Standing | undefined
   readonly log: Log
   readonly bounds?: Partial<PeerBounds>

@@ -13,7 +13,7 @@ export interface Peer {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** Of the key that it shows. */
+  /** Pin of the key that it presents. */
   readonly pin: string
 }
 

@@ -35,7 +35,7 @@ export function tellStanding(socket: TLSSocket, standingOf: (pin: string) => Sta
 
 export interface StandingParts {
   readonly at: { readonly host: string; readonly port: number }
-  /** Of the node that is asked. */
+  /** Id of the node that is asked. */
   readonly nodeId: string
   readonly pin: string
   readonly credentials: PeerCredentials

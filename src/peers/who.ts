@@ -8,11 +8,11 @@ import { validatorOf } from '../base/validator.ts'
 export interface CarriedWho {
   readonly userId: string
   readonly email: string
-  /** Of the session, or of what stands for one when a program uses a token. */
+  /** Id of the session, or of what stands for one when a program uses a token. */
   readonly sessionId: string
-  /** Of a token: ids of the endpoints that it is limited to. undefined: everything that the user may do. */
+  /** For a token: ids of the endpoints that it is limited to. undefined: everything that the user may do. */
   readonly endpoints?: readonly string[]
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string
   /** The node that forwarded the request: one that has come so goes no further. undefined: it came from a client. */
   readonly via?: string

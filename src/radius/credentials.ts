@@ -5,7 +5,7 @@ import { type Attribute, TYPE, VALUE_LENGTH_MAX, vendorAttribute, vendorValues }
 
 export type Protocol = RadiusConfig['authProtocol']
 
-/** Of one name and password, in the form of one protocol. */
+/** One name and password, in the form of one protocol. */
 export interface Credentials {
   readonly attributes: readonly Attribute[]
   /** Whether an acceptance proves what the protocol wants proven. */

@@ -9,7 +9,7 @@ import type { ClockFacts, MachineFacts } from '../model/machine-facts.ts'
 import type { ClockSettings } from '../model/node.ts'
 import { isoInZone, wallTimeOf } from '../base/wall-time.ts'
 
-/** Of a machine that does not say. */
+/** Zone of a machine that does not say. */
 const NO_ZONE = 'Etc/UTC'
 const NO_SETTINGS = { timezone: '', ntp: null } as const
 

@@ -44,7 +44,7 @@ function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresse
   return { ...floating, holder, since }
 }
 
-/** Of a node that there is; empty for none. */
+/** Accepts an existing node; empty for none. */
 function refuseUnknownNode(nodeId: string | undefined, { interfaces }: Pick<ContextOf['stage'], 'interfaces'>): void {
   if (nodeId === undefined || nodeId === '' || interfaces.nodeIds().includes(nodeId)) return
   refuseFields([problemIn('preferredNode', `there is no node ${nodeId}; GET /cluster lists them`)])

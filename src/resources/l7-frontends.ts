@@ -44,7 +44,7 @@ const FrontendUpdate = closed({
   ...optionalSettings,
 })
 
-/** Of the words that are rendered for it. */
+/** The version that knows the words rendered for it. */
 const QUIC_SINCE = 2.9
 
 const shown = (frontend: L7Frontend): L7Frontend => ({

@@ -7,7 +7,10 @@ import type { ConfigView } from '../model/sections.ts'
 
 const thumbprints = new WeakMap<AcmeAccount, string | undefined>()
 
-/** Of the account's key (RFC 7638): what HTTP-01 answers behind each token. Undefined of a key that cannot be read. */
+/**
+ * Thumbprint of the account's key (RFC 7638): what HTTP-01 answers after each token. Undefined for a key that cannot be
+ * read.
+ */
 export function thumbprintOf(account: AcmeAccount): string | undefined {
   if (!thumbprints.has(account)) thumbprints.set(account, thumbprint(account.privateKey))
   return thumbprints.get(account)

@@ -130,7 +130,7 @@ function metricsOf(layer: 4 | 7, object: FigureKind): readonly string[] {
     [Reflect.get(schema, 'type')].flat().some((one) => /^(?:integer|number)$/.test(one))
   return Object.keys(figures).filter((name) => isNumber(figures[name] ?? {}) && !NOT_LIVE.has(name))
 }
-/** Of what is configured: no reading changes them. */
+/** Counts from the configuration: no reading changes them. */
 const NOT_LIVE = new Set(['realsTotal', 'realsDrained', 'realsHalted'])
 
 function metricProblems({ type, layer = 7, object, metric }: AlertWhen): readonly FieldProblem[] {

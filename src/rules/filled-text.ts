@@ -4,7 +4,7 @@
 const NAMED = ['header', 'cookie', 'variable'] as const
 const PLAIN = ['source', 'port', 'host', 'path', 'query', 'method'] as const
 export type Placeholder = (typeof NAMED)[number] | (typeof PLAIN)[number]
-/** Of a response everything else is gone. */
+/** In a response, everything else is no longer available. */
 const OF_RESPONSES: ReadonlySet<string> = new Set(['source', 'port', 'variable'])
 
 export const VARIABLE = /^[A-Za-z]\w*$/

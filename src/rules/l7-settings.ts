@@ -8,7 +8,7 @@ import { type ErrorPage, type Maintenance, PAGE_BYTES_MAX } from '../model/l7-se
 
 const HTTP_ONLY = 'needs mode http'
 
-/** Of a text that HAProxy sends; undefined where it has room for it. */
+/** The fault of a text that HAProxy sends; undefined if HAProxy has room for it. */
 export function pageFault(page: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(page ?? '')
   if (bytes <= PAGE_BYTES_MAX) return undefined
@@ -32,7 +32,7 @@ interface Answering {
   readonly maintenance?: Maintenance
 }
 
-/** Of frontends and backends alike. */
+/** Problems that frontends and backends have in common. */
 export function answerProblems({ mode, errorPages = [], maintenance }: Answering): readonly FieldProblem[] {
   if (mode === 'tcp') {
     const sent = {

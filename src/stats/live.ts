@@ -31,7 +31,7 @@ export interface LiveTick {
   readonly csv: Uint8Array | undefined
   /** Offset of the header row, then of every row that counts. */
   readonly rows: Uint32Array | undefined
-  /** Of each row but the header, as HAProxy numbers them. */
+  /** Kind of each row except the header, as HAProxy numbers them. */
   readonly kinds: Uint8Array | undefined
   /** Where the status of each row but the header stands; 0 where it has none. */
   readonly statuses: Uint32Array | undefined
@@ -87,7 +87,7 @@ export class LiveAnswers implements FrameSource {
   #isCompared = false
   /** What the states were when the last answer came, and the one before: HAProxy's rows do not tell of them. */
   #states = { last: 0, before: 0 }
-  /** Of those that somebody reads over several turns. */
+  /** Seconds that are read over several turns. */
   readonly #holders = new Map<LiveTick, Holders>()
   readonly #rows = new LiveRows()
   #header = ''
@@ -216,7 +216,7 @@ export class LiveAnswers implements FrameSource {
     return out
   }
 
-  /** Of the names: while it is the same, so are the objects. */
+  /** Version of the names: while it is the same, so are the objects. */
   get version(): number {
     return this.#names.version
   }

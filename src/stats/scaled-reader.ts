@@ -32,7 +32,7 @@ export function stretch({ floor_s = 0, ...tier }: Tier, step_s: number): Tier {
   return { ...tier, step_s: tier.step_s * step_s, floor_s: floor_s * step_s }
 }
 
-/** Of `n` values for each metric. */
+/** `n` values for each metric. */
 function perSecond(values: Float64Array, n: number, step_s: number, columns: number = METRIC_COUNT): void {
   for (let metric = 0; metric < columns; metric++) {
     if (isGauge(metric)) continue

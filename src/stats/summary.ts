@@ -16,7 +16,7 @@ export interface DownObject {
   readonly kind: 'backend' | 'server'
   readonly id: string
   readonly name: string
-  /** Of a real server. */
+  /** For a real server. */
   readonly backendName?: string
 }
 

@@ -54,7 +54,7 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
   /** Threads that have their modules, by their ids. */
   readonly #ready = new Set<number>()
-  /** Of the tasks that Piscina was given, to end what waits for a thread that cannot start. */
+  /** Tasks that Piscina was given, to end those that wait for a thread that cannot start. */
   readonly #given = new Set<AbortController>()
   #busy = 0
 
@@ -78,7 +78,7 @@ export class WorkerPool<T> implements Pool<T> {
     })
     this.#pool.on('workerCreate', ({ id }: { id: number }) => this.#ready.add(id))
     this.#pool.on('workerDestroy', ({ id }: { id: number }) => this.#ready.delete(id))
-    // Of a thread without a task: nobody else would be told, and without this the whole process would end.
+    // An error of a thread without a task: nobody else would be told, and without this the whole process would end.
     this.#pool.on('error', (error: unknown) => this.#endWaiting(error))
   }
 

@@ -23,7 +23,7 @@ export function unreachedCertificates(frontend: L7Frontend, view: ConfigView): r
 const namesOf = ({ facts }: Certificate): readonly string[] =>
   (facts.subjectAlt.length > 0 ? facts.subjectAlt : [facts.commonName]).map((name) => name.toLowerCase())
 
-/** Of two that fit a name HAProxy shows the first, unless their keys are of different kinds. */
+/** If two certificates fit a name, HAProxy presents the first, unless their keys are of different kinds. */
 function whyHidden(certificate: Certificate, before: readonly Certificate[]): string | undefined {
   const kind = ({ facts }: Certificate) => facts.keyType.split(' ', 1)[0]
   const names = namesOf(certificate)

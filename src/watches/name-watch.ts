@@ -28,7 +28,7 @@ interface Seen {
 
 export interface NameWatchParts {
   readonly running: ConfigView
-  /** Of what runs. */
+  /** Revision that runs. */
   readonly revision: () => number
   /** What HAProxy says in a column of a row; undefined when it says nothing. */
   readonly figure: (key: string, column: string) => string | undefined

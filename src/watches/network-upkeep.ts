@@ -13,7 +13,7 @@ interface UpkeepParts {
   readonly engine: ApplyEngine
   readonly running: ConfigView
   readonly listeners: { settle(): Promise<void> }
-  /** Of the cluster. */
+  /** Nodes of the cluster. */
   readonly nodeIds: () => readonly string[]
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log

@@ -10,7 +10,7 @@ import type { ConfigView } from '../model/sections.ts'
 
 export interface ReadinessParts {
   readonly nodeId: string
-  /** Of the cluster, in the order in which they come first. */
+  /** Nodes of the cluster, in order of precedence. */
   readonly nodeIds: () => readonly string[]
   readonly running: ConfigView
   /** Another number with each change of running. */

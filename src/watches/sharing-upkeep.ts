@@ -21,7 +21,7 @@ export interface SharingUpkeepParts {
   readonly engine: Pick<ApplyEngine, 'isUnsettled' | 'converge'>
   readonly here: SharingHere
   readonly wanted: () => Promise<Sharing | undefined>
-  /** Of what runs: with the first stick table HAProxy begins to share. */
+  /** Revision that runs: HAProxy begins to share with its first stick table. */
   readonly revision: () => number
   /** Whether HAProxy is this daemon's to change at all. */
   readonly isOurs: () => boolean

@@ -11,7 +11,7 @@ import type { KnownNode, TrustOrder } from '../membership/witness-orders.ts'
 /** What a witness knows of its cluster. Nothing of it is secret, and its one secret is the key of its certificate. */
 export interface OwnWitness extends NodeAddress {
   readonly clusterId: string
-  /** Of the cluster, for people. */
+  /** Name of the cluster, for people. */
   readonly name: string
   /** Its own id. */
   readonly nodeId: string
@@ -83,7 +83,7 @@ export class WitnessFiles {
     await rm(this.#applying, { force: true })
   }
 
-  /** Of the key that is there. */
+  /** Stores the certificate of the existing key. */
   async keepCertified({ certificate, ca }: Certified): Promise<void> {
     await this.cluster.keep('peer', 'certificate', certificate)
     await this.cluster.keep('peer', 'ca', ca)

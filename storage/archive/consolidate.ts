@@ -7,7 +7,7 @@ import { METRIC_COUNT } from './tiers.ts'
  */
 export class Points {
   n = 0
-  /** Of the metrics, the first ones. */
+  /** How many metrics, counted from the first. */
   readonly columns: number
   count = new Float64Array(0)
   sum = new Float64Array(0)

@@ -3,7 +3,7 @@ import type { RingWriter } from './ring.ts'
 import { METRIC_COUNT } from './tiers.ts'
 import type { TierReader } from './tier-reader.ts'
 
-/** Of each place of the ring the seconds [from, to), wherever the archive has them now. */
+/** The seconds [from, to) of each place of the ring, wherever the archive has them now. */
 export function rowsBetween(
   objects: readonly ArchiveObject[],
   reader: TierReader,

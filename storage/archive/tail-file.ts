@@ -58,7 +58,7 @@ export interface TailEnd {
   readonly first_s: number | undefined
 }
 
-/** Of a tail that is new. */
+/** The end of a new tail. */
 const BEGINNING: TailEnd = { file: 0, at: 0, sequence: 1, first_s: undefined }
 export const NO_TAIL: FoundTail = { records: [], damaged: [], next: BEGINNING }
 

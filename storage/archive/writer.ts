@@ -39,7 +39,7 @@ export class ArchiveWriter {
   #held: string | undefined
   #hwm_s: number
   #sampled_s: number
-  /** Of the seconds before this one, chunks are stored when they are due; of later ones there is the crash tail. */
+  /** Chunks with seconds before this one are stored when they are due; later seconds are in the crash tail. */
   #stored_s: number
   /** The same before the last transaction: after a power cut, LMDB may come back with the one before. */
   #storedBefore_s: number
@@ -231,7 +231,7 @@ export class ArchiveWriter {
     return ring
   }
 
-  /** Of the seconds up to `to_s` nothing is known. */
+  /** Nothing is known about the seconds up to `to_s`. */
   #appendGap(to_s: number): void {
     const from_s = this.#hwm_s
     this.#append(to_s, from_s, false)

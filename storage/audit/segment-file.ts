@@ -11,7 +11,7 @@ const LOW_BYTES = 192 * 1_024
  */
 export class SegmentFile {
   readonly #file: FileHandle
-  /** Of whole lines. */
+  /** Bytes of whole lines. */
   #bytes: number
   #size: number
   /** Behind the last line stands what is no room: a part of an attempt, whose whole lines would pass for written. */

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** Of a full segment. */
+/** A full segment's part. */
 interface Part {
   /** In the time that the log was in use: no clock that is set makes it older. */
   readonly ended_ms: number

@@ -26,7 +26,7 @@ export function amend(mirror: Mirror, key: RecordKey, patch: Patch, revision: nu
   return { running, overlay: { ...pending, revision, stored: { value, revision } } }
 }
 
-/** Of a patch, the fields that a pending change leaves as they are: what it wants of the others is what will be. */
+/** The fields of a patch that a pending change leaves as they are: for the others the pending value counts. */
 function untouched(patch: Patch, before: StoredRecord | undefined, pending: StoredRecord): Patch {
   const of = (record: StoredRecord | undefined, field: string): unknown => Reflect.get(Object(record?.value), field)
   return Object.fromEntries(

@@ -5,7 +5,7 @@ export type RowKey = string | string[]
 
 /** A row to write or to remove: its bytes are known before anything is written. */
 export interface RowWrite {
-  /** Of the row with its key; 0 when it goes. */
+  /** Size of the row with its key; 0 when it is removed. */
   readonly bytes: number
   /** Adds it to the LMDB transaction that is being put together. */
   queue(): void
@@ -70,12 +70,12 @@ export class CheckedTable<V, K extends RowKey = string> {
     return row === undefined ? undefined : this.#opened(key, row)
   }
 
-  /** Of a row as it is kept; 0 when there is none. */
+  /** Size of a stored row; 0 if there is none. */
   bytes(key: K): number {
     return this.#rows.get(key)?.length ?? 0
   }
 
-  /** Of the pages of its tree; large values are beside it. */
+  /** Size of the pages of its tree; large values are stored outside it. */
   treeBytes(): number {
     const none = { pageSize: 0, treeBranchPageCount: 0, treeLeafPageCount: 0 }
     const { pageSize, treeBranchPageCount, treeLeafPageCount } = { ...none, ...this.#rows.getStats() }

@@ -12,7 +12,7 @@ export const takeoverKey = (epoch: number): string => `${TAKEOVER_ROW}${String(e
 
 /** A cluster begins with this epoch. */
 export const FIRST_EPOCH = 1
-/** Of the history that begins with a takeover, or with the cluster: two nodes may take over at the same time. */
+/** Name of the history that begins with a takeover, or with the cluster: two nodes may take over at the same time. */
 export const historyOf = (takeover: Pick<Takeover, 'epoch' | 'id'> | undefined): string =>
   takeover === undefined ? `${FIRST_EPOCH}` : `${takeover.epoch}:${takeover.id}`
 

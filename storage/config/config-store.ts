@@ -6,7 +6,7 @@ import type { Built, Entry } from './entry.ts'
  * and durable when they resolve, reads are synchronous from a local mirror.
  */
 export interface ConfigStore {
-  /** Of what nodes agree on: 0 when nothing was ever applied. */
+  /** Revision that nodes agree on: 0 if nothing was ever applied. */
   readonly revision: number
   readonly running: RecordReader
   /** Rises whenever `running` may be another; counts within one run of the daemon. */
@@ -47,7 +47,7 @@ export interface ConfigStore {
   /** Written durably before an apply touches the machine; its presence at start means the apply did not finish. */
   openJournal(journal: Journal): Promise<void>
   journal(): Journal | undefined
-  /** Of this apply; that of another one stays. What was in doubt before it is in doubt again. */
+  /** Closes the journal of this apply; that of another one stays. What was in doubt before it is in doubt again. */
   closeJournal(applyId: string): Promise<void>
   /** The revision that waits to be confirmed, the last one. */
   unconfirmed(): Unconfirmed | undefined
@@ -126,7 +126,7 @@ export interface Origin {
 
 export interface Change extends RecordKey, Origin {
   readonly id: string
-  /** Of the write that made it; a removal has one too. */
+  /** Revision of the write that made it; a removal has one too. */
   readonly revision: number
   readonly before: StoredRecord | undefined
   readonly after: StoredRecord | undefined
@@ -179,7 +179,7 @@ export interface Journal extends RevisionHeader {
   readonly drivers?: readonly string[]
   /** What recovery must know of the changes that may be on the machine. */
   readonly attempted?: readonly RecordChangeValue[]
-  /** Of earlier applies that could not be taken back entirely. It is the journal again when this one closes. */
+  /** Earlier applies that could not be taken back entirely. It becomes the journal again when this one closes. */
   readonly inDoubt?: Journal
 }
 
@@ -196,7 +196,10 @@ export interface Unconfirmed {
   /** ISO 8601, for people. */
   readonly confirmBy: string
   readonly deadline: Deadline
-  /** Of an apply over several nodes: whose deadline that is. Others give as much time from when they learn of it. */
+  /**
+   * For an apply over several nodes: the node whose deadline it is. Others give as much time from when they learn of
+   * it.
+   */
   readonly among?: { readonly nodeId: string; readonly within_s: number }
 }
 

@@ -40,7 +40,7 @@ export interface StageEntry {
 }
 
 export interface StagedWrite extends Write {
-  /** Of the change, unless the record has a pending one: that keeps its own. */
+  /** Id of the change, unless the record has a pending one: that keeps its own. */
   readonly changeId: string
 }
 
@@ -53,7 +53,7 @@ export interface FreezeEntry {
   readonly applyId: string
   /** Ids of pending changes, or changes that nobody staged. */
   readonly changes: readonly string[] | readonly Change[]
-  /** Of an apply over several nodes. */
+  /** For an apply over several nodes. */
   readonly asked?: Asked | undefined
 }
 
@@ -144,7 +144,7 @@ export interface LevelEntry {
  * and fold each other's entries as well.
  */
 export interface EntryLog {
-  /** Of this node; undefined on the only one. */
+  /** Id of this node; undefined on the only one. */
   readonly nodeId?: string
   /** Number of the last entry that is folded here. */
   readonly position: number

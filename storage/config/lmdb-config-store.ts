@@ -21,7 +21,7 @@ import { overlayOf, runningOf, unconfirmedIn } from './store-state.ts'
 import { CALLER_PREFIX, ConfigTables, type SharedTableName, type SideTableName } from './tables.ts'
 import { Fold, type Folding } from './fold.ts'
 
-/** Of five nodes that all write without a pause, one loses so often in a row once in a thousand edits. */
+/** If five nodes write without a pause, one of them loses this often in a row once in a thousand edits. */
 const TRIES_MAX = 32
 
 /** The store of one node: tables in LMDB, and a mirror of them that is read. */
@@ -32,7 +32,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #alone: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
   #log: EntryLog = this.#alone
   #last: Promise<unknown> = Promise.resolve()
-  /** Of what is written beside the configuration, which waits for no edit. */
+  /** The last write beside the configuration; such writes do not wait for edits. */
   #lastUpdate: Promise<unknown> = Promise.resolve()
   readonly sessions: SharedTable
   readonly apiTokens: SharedTable

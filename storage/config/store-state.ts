@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts'
 import { decode, encode } from './keys.ts'
 import type { ConfigTables, SharedTableName } from './tables.ts'
 
-/** Of what an apply of a cluster has frozen, in `meta`. */
+/** Prefix in `meta` of what an apply of a cluster has frozen. */
 export const FROZEN_PREFIX = 'frozen '
 const BEHIND_FROZEN = 'frozen!'
 
@@ -31,7 +31,7 @@ export function othersOf(pending: OverlayEntry | undefined, actor: string): { re
   return others.length === 0 ? {} : { others }
 }
 
-/** Of a table that stands beside the configuration. */
+/** A row of a table beside the configuration. */
 export interface SharedRow extends Put {
   readonly table: SharedTableName
 }

@@ -18,7 +18,7 @@ const SCHEMA_KEY = 'schema'
 const DATABASES_MAX = 24
 /** So few that it is not worth while to look how large the trees are. */
 const FEW_ROWS = 16
-/** Of what callers put into `meta` under keys of their own. */
+/** Prefix in `meta` of what callers store under keys of their own. */
 export const CALLER_PREFIX = 'caller '
 
 /** A change as it is kept; without `value` it removes the record. */

@@ -60,7 +60,7 @@ export function decodeNumbers(bytes: Buffer): Float64Array {
 
 export interface Texts {
   readonly different: readonly string[]
-  /** Of each row, its place in that list. */
+  /** Per row, its place in that list. */
   readonly places: Float64Array
 }
 

@@ -10,7 +10,7 @@ import { type Column, type LogRow, type NumberColumn, NUMBERS, type TextColumn, 
 const MAGIC = 'FLG1'
 const HEAD_AT = 8
 const HEAD_BYTES_MAX = 4 * 1024 * 1024
-/** Of one column: the paths of a full segment have 4 KB each at the most. */
+/** Bytes of one column: the paths of a full segment have 4 KB each at the most. */
 const COLUMN_BYTES_MAX = 1024 * 1024 * 1024
 /** Longer lists of different texts are not in the head. */
 const LISTED_MAX = 256

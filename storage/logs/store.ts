@@ -8,11 +8,11 @@ import { encodeSegment, Segment } from './segment.ts'
 export const SEGMENT_ROWS = 65_536
 /** A segment that fills slowly is closed after so long, so that its age is known well enough. */
 const SEGMENT_AGE_MS = 3_600_000
-/** Of a journal without rows. */
+/** Size of a journal without rows. */
 const EMPTY_BYTES_MAX = 1024 * 1024
 
 export interface LogLimits {
-  /** Of the closed segments. */
+  /** Size of the closed segments. */
   readonly bytes_max: number
   readonly age_ms: number
 }

@@ -14,9 +14,9 @@ const WAIT_S_MAX = 31 * 86_400
 export interface Door {
   readonly caCertificate: string | undefined
   readonly allowsLoopback: boolean
-  /** Of the last answer; undefined where none came. */
+  /** Status of the last answer; undefined if none came. */
   status?: number | undefined
-  /** Of the last answer that was none: what the CA has against it. */
+  /** The CA's problem in the last answer that was a refusal. */
   problem?: string | undefined
   /** Seconds that the last answer asks to wait. */
   retryAfter_s?: number | undefined

@@ -29,7 +29,7 @@ export async function stepOf(step: AcmeStep): Promise<AcmeStepped> {
       return await advanced(step, door)
     } catch (error) {
       const reason = door.problem ?? reasonOf(error)
-      // Of an order that the CA does not know, and of an account that is another one there.
+      // The CA does not know the order, or has another account there.
       const isOver =
         door.problem !== undefined && (door.status === 404 || /^(accountDoesNotExist|malformed)/.test(reason))
       return failed(reason, isOver, door.retryAfter_s)
@@ -110,7 +110,7 @@ async function answered(client: Client, order: Order, step: AcmeStep, door: Door
 
 async function answerTo(client: Client, { name, challenge }: Asked): Promise<AcmeAnswer> {
   const promise = await client.getChallengeKeyAuthorization(challenge)
-  // Of a TXT record the library gives the digest already.
+  // For a TXT record the library answers the digest already.
   if (challenge.type === 'dns-01') return { name: `_acme-challenge.${name}`, value: promise }
   return { name, value: createHash('sha256').update(promise).digest('base64url') }
 }

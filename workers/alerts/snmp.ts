@@ -20,7 +20,7 @@ export const snmpWay: Way = async function* snmpWay(sending) {
   const { target, messages } = sending
   const found = await placeOf(target.host ?? '', sending)
   const session = sessionTo(target, found)
-  // Of the socket, whatever is on its way; one listener for all of it.
+  // Errors of the socket, whatever is on its way; one listener for all of it.
   const broken = new Promise<never>((_, reject) => {
     session.on('error', (error) => reject(new Failed('connect', reasonOf(error))))
   })

@@ -4,7 +4,7 @@ import { asciiJson } from '../logs/syslog-message.ts'
 import { Failed, placeOf, type Way } from './attempt.ts'
 
 const PORTS = { tls: 6514, tcp: 601 } as const
-/** Of the daemons of a machine. */
+/** The facility of a machine's daemons. */
 const FACILITY = 3
 const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 2, warning: 4, info: 6 }
 const NOTICE = 5

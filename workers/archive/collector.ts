@@ -17,7 +17,7 @@ export interface Absorbed {
   readonly starts: Uint32Array<ArrayBuffer>
   /** Another one where rows are others, or counters of theirs begin anew. */
   readonly layout: number
-  /** Of each row but the header. */
+  /** Kind of each row except the header. */
   readonly kinds: Uint8Array<ArrayBuffer>
   /** Where the status of each row but the header is. */
   readonly statuses: Uint32Array<ArrayBuffer>

@@ -11,7 +11,7 @@ const GONE_MAX = 100_000
 
 /** What every entry of the kernel's table has counted since the reading before. */
 export class EntryCounters {
-  /** Of each entry, in the order of the keys, the increments of its totals (see `STATS`). NaN: nobody knows. */
+  /** Per entry, in the order of the keys, the increments of its totals (see `STATS`). NaN: unknown. */
   increments = new Float64Array(0)
   readonly #places: IpvsPlaces
   #values = new Float64Array(0)
@@ -85,7 +85,7 @@ export class EntryCounters {
 
 /** An entry that was not there at the reading before has counted from zero. */
 const BEGINS = new Float64Array(TOTAL_COUNT)
-/** Of an entry that is gone: below zero, so that it is known that it may have begun anew. */
+/** Marks an entry that is gone: below zero, to show that it may begin anew. */
 const marked = (value: number): number => -1 - value
 
 /**

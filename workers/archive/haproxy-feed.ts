@@ -12,7 +12,7 @@ export class HaproxyFeed implements Feed<Poll, Absorbed, HaproxyTick> {
   readonly poll: Source
   readonly collector: Collector
   readonly #health = new HealthWatch()
-  /** Of the rows whose objects were told last. */
+  /** Layout of the rows whose objects were told last. */
   #layout = -1
 
   constructor(source: StatsSource, writer: ArchiveWriter) {

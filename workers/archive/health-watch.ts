@@ -3,7 +3,7 @@ import type { Absorbed } from './collector.ts'
 import type { HealthChange } from './messages.ts'
 
 const [U, P, D, O] = Buffer.from('UPDO')
-/** Of a check that has none, and of a program that never ran. */
+/** Exit codes of a check that has none, and of a program that never ran. */
 const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
 
 /**

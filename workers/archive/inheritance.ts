@@ -10,7 +10,7 @@ import type { ProcessStats } from './process-answer.ts'
  */
 export type CounterOrigin = 'zero' | 'copied' | 'shared'
 
-/** Of the values of a row: stot. */
+/** Index of stot among the values of a row. */
 const SESSIONS = 1
 
 /**

@@ -36,7 +36,7 @@ export class IpvsCollector {
     this.#restored = recoverBaseline(writer.databases, writer.objects())
   }
 
-  /** Of the last reading, by entry (see `EntryCounters`). */
+  /** Increments of the last reading, by entry (see `EntryCounters`). */
   get increments(): Float64Array {
     return this.#entries.increments
   }

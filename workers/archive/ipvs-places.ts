@@ -20,7 +20,7 @@ export class IpvsPlaces {
   ownerRows = new Int32Array(0)
   /** Whether a row's answers are seen. */
   outbound: readonly boolean[] = []
-  /** Of each member's row, how many of its services are in the table. */
+  /** Per member row, how many of its services are in the table. */
   serviceCounts = new Int32Array(0)
   /** Keys of the entries, services first: the same key is the same entry. */
   keys: readonly string[] = []

@@ -2,7 +2,7 @@ import { COLUMN, COLUMNS, OUTBOUND, type IpvsPlan, rowsOf } from '../../src/ipvs
 import { TOTAL_COUNT } from '../../src/ipvs/protocol.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 
-/** Of the totals, in the order of `STATS`. */
+/** Index of the first total, in the order of `STATS`. */
 const FIRST = COLUMN.countedConnections
 
 /**

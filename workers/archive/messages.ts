@@ -75,7 +75,7 @@ export interface HaproxyTick {
    * first.
    */
   readonly rows: Uint32Array<ArrayBuffer> | undefined
-  /** Of which kind each of them is, but the header, as HAProxy numbers them. */
+  /** Kind of each row except the header, as HAProxy numbers them. */
   readonly kinds: Uint8Array<ArrayBuffer> | undefined
   /** Where the status of each of them stands, but of the header; 0 where there is none. */
   readonly statuses: Uint32Array<ArrayBuffer> | undefined

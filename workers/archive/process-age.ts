@@ -9,7 +9,7 @@ export interface ProcessAge {
   readonly uptime_s: number | undefined
   /** When the poll was over. */
   readonly heard_s: number
-  /** Of the poll: it has told its age somewhere in this time, long before the end where the poll was held up. */
+  /** Length of the poll: it read the age somewhere in this time, long before the end if the poll was held up. */
   readonly took_s: number
   /** When the poll was over, on the wall clock. */
   readonly wall_s?: number | undefined

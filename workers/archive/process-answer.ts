@@ -8,7 +8,7 @@ export interface ProcessStats {
   /** The answer as it came; the statistics begin at `from`. */
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly from: number
-  /** Of a process that was not there at the poll before, where its version may begin with counters of another one. */
+  /** For a process that was not there at the previous poll, if its version may begin with counters of another one. */
   readonly intake?: Intake | undefined
   /** It is not asked at every poll: what it holds at this moment would come and go. */
   readonly isSporadic?: boolean | undefined
@@ -23,7 +23,7 @@ export interface Intake {
 
 /** The answer to `show info; show stat`. */
 export interface ProcessAnswer extends ProcessStats {
-  /** Of its version as a number: 206 for 2.6. */
+  /** Its version as a number: 206 for 2.6. */
   readonly version: number
   /** It takes no connections any more and has none: nothing can be added to its figures. */
   readonly isDone: boolean

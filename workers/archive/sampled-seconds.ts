@@ -14,14 +14,14 @@ export interface PollTime {
   readonly monotonic_s: number
   /** How long the poll took, which was over at this time. */
   readonly took_s?: number
-  /** Of the wall clock, wherever it was set to. */
+  /** Wall-clock time, wherever the clock was set to. */
   readonly wall_s?: number
 }
 
 /** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
 const JITTER_S = 0.5
 
-/** Of a second, what its increments have to be of: what they say of a shorter part is too little for the whole. */
+/** The part of a second that increments have to cover: those of a shorter part are too small for the whole. */
 const WHOLE_S = 0.8
 
 /** A row that has the first of all gauges. */
@@ -69,7 +69,7 @@ export class SampledSeconds {
     this.sums.gauges(slot, ALONE, 0, this.#poll, true)
   }
 
-  /** Of the poll that was begun last: the values of a row, from `at` on, in the order of the archive. */
+  /** Gauges of the poll that was begun last: the values of a row, from `at` on, in the order of the archive. */
   gauges(slot: number, values: Float64Array, at: number, isCurrent: boolean): void {
     this.sums.gauges(slot, values, at, this.#poll, isCurrent)
   }

@@ -8,7 +8,7 @@ const COUNTS = 2
 
 /** What came together since the last second was closed, by place in the ring: gauges and the sums of increments. */
 export class SecondSums {
-  /** Of the counters, the first ones: those that the source has. */
+  /** How many counters the source has, counted from the first. */
   readonly #counters: number
   #sums = new Float64Array(0)
   #touched = new Uint8Array(0)

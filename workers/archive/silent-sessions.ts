@@ -11,7 +11,7 @@ const LOOK_EVERY_MS = 250
  * more.
  */
 const PLACES_MAX = 6
-/** Of these the current process has so many over each poll: one to ask when it was replaced, and one to hear it out. */
+/** How many the current process has over each poll: one to ask when it was replaced, and one to hear it out. */
 const KEPT = 2
 /** After so long without a complaint there may be one place more again. */
 const PLACE_EVERY_MS = 60_000

@@ -55,7 +55,10 @@ export function brokenSignature(certificate: X509Certificate): string | undefine
   return BROKEN[oid]
 }
 
-/** Of Certificate ::= SEQUENCE { tbs, signatureAlgorithm SEQUENCE { OID, parameters }, signature }; in hexadecimal. */
+/**
+ * The algorithm in Certificate ::= SEQUENCE { tbs, signatureAlgorithm SEQUENCE { OID, parameters }, signature }; in
+ * hexadecimal.
+ */
 function signatureAlgorithm(der: Buffer): { readonly oid: string; readonly parameters: string } | undefined {
   const tbs = valueAt(der, valueAt(der, 0)?.start)
   const algorithm = valueAt(der, tbs?.end)

@@ -14,7 +14,7 @@ const STATUS_FILE = 'status.json'
 const LOG_FILE = 'log'
 const LOG_BYTES_MAX = 1024 * 1024
 const LINE_LENGTH_MAX = 500
-/** Of the output, told with a failure. */
+/** Lines of output that are reported with a failure. */
 const LAST_LINES = 12
 const TELL_EVERY_MS = 300
 const STARTS_MAX = 8

@@ -29,7 +29,7 @@ export type JournalEntry =
   /** Without the password. */
   | { readonly verb: 'account'; readonly account: string; readonly shell: boolean | undefined }
 
-/** Of a file that nothing was recorded about. */
+/** Mode of a file that nothing was recorded about. */
 const FOUND_MODE = 0o644
 const DONE: RunResult = { exitCode: 0, output: '' }
 

@@ -26,7 +26,7 @@ export function numberOf(words: readonly string[]): LineNumber | undefined {
   return Number.isInteger(read.pid) && Number.isInteger(read.number) ? read : undefined
 }
 
-/** Of the first word of a line. */
+/** The kind that the first word of a line says. */
 export function wayOf(mark = ''): Way {
   const [, target, format] = mark.split(',')
   if (target === undefined) return { isStored: true, format: undefined }

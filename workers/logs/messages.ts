@@ -10,9 +10,9 @@ import type { NameOf } from '../../storage/logs/shown-fields.ts'
 /** What the log thread and the main thread say to each other. */
 
 export interface Forwarding {
-  /** Of the syslog server; undefined while there is none. */
+  /** Address of the syslog server; undefined if there is none. */
   readonly address: SyslogAddress | undefined
-  /** Of each record that lines speak of, by its id. */
+  /** Names of the records that lines mention, by id. */
   readonly names: { readonly [S in Parameters<NameOf>[0]]: ReadonlyMap<string, string> }
 }
 

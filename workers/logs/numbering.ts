@@ -31,7 +31,7 @@ export class Numbering {
     }
   }
 
-  /** Of each frontend in each process, the number behind the last one. */
+  /** Per frontend and process, the number after the last one. */
   get seen(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counted].map(([key, { next }]) => [key, next]))
   }
@@ -47,7 +47,7 @@ export class Numbering {
     for (const [key, counted] of this.#counted) if (key.startsWith(`${pid} `)) counted.isAgain = true
   }
 
-  /** Of processes that are no more, nothing comes. */
+  /** Processes that are gone send nothing more. */
   keepOnly(pids: ReadonlySet<number>): void {
     for (const [key, { holes }] of this.#counted) {
       if (pids.has(Number(key.split(' ')[0]))) continue

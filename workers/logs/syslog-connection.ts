@@ -43,7 +43,7 @@ export interface ChunkTaker {
   next(): Chunk | undefined
   /** It takes messages. */
   ready(): void
-  /** Of so many messages nobody knows whether they arrived. It hung when it had stopped to read, or was gone. */
+  /** Whether this many messages arrived is unknown. `hung`: the server had stopped reading, or was gone. */
   ended(reason: string, uncertain: number, hung: boolean): void
 }
 

@@ -14,7 +14,7 @@ const BYTES_MAX = 8_192
 const CUTS = [512, 24] as const
 
 export interface Sender {
-  /** Of this machine. */
+  /** Name of this machine. */
   readonly hostname: string
   readonly nameOf: NameOf
 }
@@ -40,7 +40,7 @@ export const asciiJson = (value: object): string =>
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** Of Apache, with its escapes. */
+/** A line of Apache, with its escapes. */
 function combined(row: LogRow, time: string): string {
   const { source, method, path, version, status, bytesOut } = row
   const [year, month, day] = time.slice(0, 10).split('-')

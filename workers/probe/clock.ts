@@ -48,7 +48,7 @@ export function parseTracking(tracking: string, sources: string): ClockTracking 
   const [id = '', name = '', stratum, , offset] = fields
   const leap = fields[13]
   if (leap === undefined) return undefined
-  // Of a server by its id, and not of the clock of this machine itself.
+  // The id of a server, and not of this machine's own clock.
   const isReference = !/^(00000000|7F7F0101)$/i.test(id)
   return {
     synchronised: leap !== 'Not synchronised',

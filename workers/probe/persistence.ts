@@ -7,7 +7,7 @@ import type { Run } from '../host/managed-program.ts'
 
 const CONNECTIONS = '/proc/net/ip_vs_conn'
 const TIMEOUT_MS = 10_000
-/** Of nft's list of moved clients: some 200,000 of them. */
+/** Limit of nft's list of moved clients: some 200,000 of them. */
 const OUTPUT_MAX = 32 * 1024 * 1024
 
 /** What the kernel remembers of the clients of these marks; undefined on a machine without IPVS. */

@@ -43,7 +43,7 @@ interface PendingChange {
   readonly resourceId: string
   readonly name: string
   readonly by: string
-  /** Of an update: the fields that differ. */
+  /** For an update: the fields that differ. */
   readonly after: Data | null
 }
 
@@ -58,10 +58,10 @@ interface Alone {
 }
 
 interface Applied {
-  /** Of the record that is new, or of the first. */
+  /** Id of the new record, or of the first. */
   readonly id: string
   readonly isChanged: boolean
-  /** Of work that goes on. */
+  /** The job, if work continues. */
   readonly job: string | undefined
 }
 

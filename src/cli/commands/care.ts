@@ -50,7 +50,10 @@ interface Sealed extends Common {
   readonly passphrase?: boolean
 }
 
-/** Of a new backup what the API takes, and of one that is there whatever a header can hold: none is no passphrase. */
+/**
+ * A new backup needs a passphrase that the API accepts; for an existing one, whatever a header can hold: none means no
+ * passphrase.
+ */
 const PASSPHRASES = {
   new: { form: /^[\x20-\x7e]{8,256}$/, why: 'a passphrase has 8 to 256 printable ASCII characters' },
   known: { form: /^[\x20-\x7e]+$/, why: 'no backup has such a passphrase: it has printable ASCII characters' },

@@ -133,7 +133,7 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   await run.agree('Apply?', options.yes)
   const apply = (areSeen: boolean) =>
     connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, areSeen), ...choiceOf(found, options) } })
-  // Of some changes, or by somebody's edit meanwhile, there are warnings that were not shown.
+  // With some of the changes, or after somebody's edit, there may be warnings that were not shown.
   const areShown = options.json !== true && found.warnings.length > 0
   const applied =
     options.yes === true ? await apply(false) : await applyWarned(run, (isFirst) => apply(areShown || !isFirst))

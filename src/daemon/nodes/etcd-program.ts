@@ -13,7 +13,7 @@ export interface EtcdProgram {
   readonly version: string
 }
 
-/** Of a clone; a package has none. */
+/** Only in a clone; a package has none. */
 const FETCH = fileURLToPath(new URL('../../../.ci/etcd.mjs', import.meta.url))
 const MACHINES = 'etcd'
 

@@ -3,7 +3,7 @@ import { NodeApi } from './node-api.ts'
 import type { NodeProcess } from './node-process.ts'
 import { addressText, type NodePlace } from './places.ts'
 
-/** Of `GET /cluster`, what is waited for. */
+/** The parts of `GET /cluster` that are waited for. */
 interface ClusterSeen {
   readonly nodes: readonly { readonly isVoter: boolean; readonly state: string }[]
 }

@@ -5,14 +5,14 @@ import { apiUrl, type NodePlace } from './places.ts'
 export interface Greeting {
   /** A node without a process does not run. */
   readonly nodes: readonly { readonly place: NodePlace; readonly pid: number | undefined }[]
-  /** Of the administrator of the first start. */
+  /** E-mail of the administrator of the first start. */
   readonly email: string
   /** Made up by this start; nobody else shows it. */
   readonly password: string | undefined
   /** At later starts the administrator is known already. */
   readonly isFirst: boolean
   readonly demo: DemoPorts | undefined
-  /** Of the process that has started them. */
+  /** The process that has started them. */
   readonly pid: number
 }
 

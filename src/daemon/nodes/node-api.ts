@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { apiUrl, type NodePlace } from './places.ts'
 
-/** Of joining, which waits for an etcd. */
+/** Joining takes longest, because it waits for an etcd. */
 const ANSWER_MS = 60_000
 
 interface Asked {

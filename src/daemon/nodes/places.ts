@@ -76,7 +76,7 @@ function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse):
 export const plainPorts = ({ http, metrics }: Pick<NodePlace, 'http' | 'metrics'>): readonly number[] =>
   [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
 
-/** Of the node itself, and of the etcd and HAProxy beside it. */
+/** Ports of the node itself, and of the etcd and HAProxy beside it. */
 export const peerPorts = ({ port }: Address): readonly number[] =>
   Array.from({ length: PEER_PORTS }, (_, above) => port + above)
 

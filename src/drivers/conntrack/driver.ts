@@ -20,7 +20,7 @@ const MAX = 'net.netfilter.nf_conntrack_max'
 const ESTABLISHED = 'net.netfilter.nf_conntrack_tcp_timeout_established'
 const FIN_WAIT = 'net.netfilter.nf_conntrack_tcp_timeout_fin_wait'
 const UDP = 'net.netfilter.nf_conntrack_udp_timeout'
-/** Of flows that were answered more than once. */
+/** The timeout of flows that were answered more than once. */
 const UDP_STREAM = 'net.netfilter.nf_conntrack_udp_timeout_stream'
 
 interface Wanted {

@@ -53,7 +53,7 @@ export function usedCertificates(view: ConfigView): readonly Certificate[] {
 /** What HAProxy reads of a certificate, its key last. */
 const pemOf = ({ chain, privateKey }: Certificate): string => `${chain.trimEnd()}\n${privateKey.trimEnd()}\n`
 
-/** Of each frontend that speaks TLS. */
+/** The certificates of each frontend with TLS. */
 function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => string): readonly FileContent[] {
   const before = isPlain(folder) ? `${folder}/` : ''
   return servedFrontends(view)

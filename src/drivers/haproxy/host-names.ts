@@ -55,7 +55,7 @@ interface Names {
 }
 const namesByList = new WeakMap<Iterable<RealServer>, Names>()
 
-/** Of all real servers; looked for once as long as a view has the same list. */
+/** The names of all real servers; computed once as long as a view has the same list. */
 function namesOf(view: ConfigView): Names {
   const list = view.list('realServers')
   const known = namesByList.get(list)

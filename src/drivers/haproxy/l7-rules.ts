@@ -127,7 +127,7 @@ interface Rendering {
   readonly cond: string
   readonly fetches: Fetches
   readonly isServed: (backendId: string) => boolean
-  /** Of a limit: which of the three counters of a request. */
+  /** For a limit: which of the three counters of a request. */
   readonly counter: number
   readonly table: string
 }
@@ -309,7 +309,7 @@ const asksForSni = (rule: Rule) => conditionsOf(rule).some(({ type }) => type ==
 
 interface Limit {
   readonly at: number
-  /** Of its table. */
+  /** Name of its table. */
   readonly name: string
   readonly statement: string
 }

@@ -27,7 +27,7 @@ export interface HaproxyPaths {
 export interface Folders {
   readonly certificates: string
   readonly maps: string
-  /** Of sockets that HAProxy makes for itself. */
+  /** Folder of sockets that HAProxy makes for itself. */
   readonly sockets: string
   /** See `HaproxyPaths`. */
   readonly challenges: string

@@ -9,7 +9,7 @@ function statements(lines: readonly string[] | undefined, field: string): readon
   return [line('# Raw lines', field), ...lines.map((text, at) => line(text, `${field}.${at}`))]
 }
 
-/** Of a section that there is once. */
+/** Raw lines of a section that exists once. */
 export const rawOfWhole = (view: ConfigView, section: 'global' | 'defaults'): readonly Statement[] =>
   statements(view.get('l7Raw', SHARED)?.[section], section)
 
@@ -20,7 +20,7 @@ export function hasServerDefaults(view: ConfigView, backendId: string): boolean 
   return [...(raw?.defaults ?? []), ...own].some((line) => line.startsWith('default-server '))
 }
 
-/** Of one proxy. */
+/** Raw lines of one proxy. */
 export function rawOfProxy(view: ConfigView, of: 'frontends' | 'backends', id: string): readonly Statement[] {
   const all = view.get('l7Raw', SHARED)?.[of] ?? []
   const at = all.findIndex((one) => one.id === id)

@@ -92,7 +92,7 @@ function alterationOf(target: string, before: Server, after: Server): readonly S
   return commands
 }
 
-/** Of `show stat`: the type of its rows, and of those which. */
+/** Types of rows in `show stat`. */
 const SERVERS = '4'
 const ALL = '-1'
 /** So many servers of a backend are asked for one by one: HAProxy takes 20 ms to print the states of 10,000. */

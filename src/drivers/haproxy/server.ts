@@ -33,7 +33,7 @@ export interface Server {
   /** Or its host name. */
   readonly ip: string
   readonly isName: boolean
-  /** Of SRV records, which say the port as well. */
+  /** A name of SRV records, which contain the port as well. */
   readonly isService: boolean
   /** null: the port that the client used. */
   readonly port: number | null

@@ -18,7 +18,7 @@ export interface Sharing {
 }
 
 export const PEERS = 'fulcrum_peers'
-/** Of a node without others. */
+/** Name of a node without others. */
 const ALONE = 'fulcrum'
 const OWN_FILE = 'node.peers'
 const NAMED_FILE = 'nodes.peers'

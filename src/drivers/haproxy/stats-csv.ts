@@ -147,7 +147,10 @@ function parseNumber(bytes: Uint8Array, from: number, to: number): number {
   return value <= Number.MAX_SAFE_INTEGER ? value : lowBits(bytes, from, to)
 }
 
-/** Of a counter that has outgrown exact numbers: it goes on from 0, and its increments are exact but for one. */
+/**
+ * The low bits of a counter that has outgrown exact numbers: it continues from 0, and all but one of its increments are
+ * exact.
+ */
 const lowBits = (bytes: Uint8Array, from: number, to: number): number =>
   Number(BigInt.asUintN(EXACT_BITS, BigInt(decoder.decode(bytes.subarray(from, to)))))
 const EXACT_BITS = 53

@@ -96,7 +96,7 @@ function backendProblems(backend: L7Backend, view: ConfigView): readonly Problem
 
 const ownByBackend = new WeakMap<L7Backend, readonly FieldProblem[]>()
 
-/** Of each record once: it may have 20,000 members, and most applies change others. */
+/** Computed once per record: it may have 20,000 members, and most applies change others. */
 function knownOwnProblems(backend: L7Backend): readonly FieldProblem[] {
   let problems = ownByBackend.get(backend)
   if (problems === undefined) ownByBackend.set(backend, (problems = ownProblems(backend)))

@@ -152,7 +152,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     ...standIns(running?.served, desired.served),
     ...checkTidying(running, desired),
     ...fallbackGone(running?.served, desired.served),
-    // Of both names: a keepalived that was not reloaded watches the other one.
+    // Under both names: a keepalived that was not reloaded watches the other one.
     keepWeights([...weightValues(desired.served).keys(), loaded]),
   ]
 }

@@ -26,7 +26,7 @@ export function renderMarks(all: readonly Served[]): string {
     `add table ${IN_TABLE}`,
     // Before connection tracking, which is to see the ports that IPVS sees.
     ...chain('prerouting', 'raw'),
-    // Of this machine's own connections.
+    // Connections of this machine itself.
     ...chain('output', 'raw'),
     // Behind IPVS: answers to others, and to this machine itself.
     ...chain('postrouting', '150'),

@@ -42,7 +42,7 @@ export interface Instance {
 /** `here`: this node alone has it. `moves`: between nodes, this one among them. `elsewhere`: another node has it. */
 export type Placement = 'here' | 'moves' | 'elsewhere'
 
-/** Of those that no node is preferred for. */
+/** The group of addresses without a preferred node. */
 const ALL = 'all'
 /**
  * The highest possible: a node that waits for the holder of the address waits (256 - priority) / 256 of an

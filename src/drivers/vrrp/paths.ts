@@ -8,7 +8,7 @@ export const ALIVE_PROGRAM = '/etc/keepalived/fulcrum-alive'
 export const SYSCTL_FILE = '/etc/sysctl.d/60-fulcrum-vrrp.conf'
 /** Files of one number, which keepalived watches: 0 lets this node have addresses. Gone at a boot. */
 export const STATES_FOLDER = '/run/fulcrum-vrrp'
-/** Of this node as a whole. */
+/** The track file of this node as a whole. */
 export const READY = 'ready'
 /** Where programs of Debian leave the number of their process. */
 export const PID_FILES = { haproxy: '/run/haproxy.pid', keepalived: '/run/keepalived.pid' } as const

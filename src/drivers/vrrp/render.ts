@@ -47,7 +47,7 @@ const GLOBAL = [
   // Neighbours learn at once which node has an address.
   'vrrp_garp_master_delay 1',
   'vrrp_garp_master_repeat 3',
-  // Of two that had an address while they did not hear each other, the one that keeps it tells neighbours again.
+  // If two nodes had an address while they did not hear each other, the one that keeps it tells neighbours again.
   'vrrp_higher_prio_send_advert',
 ] as const
 

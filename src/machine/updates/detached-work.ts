@@ -16,7 +16,7 @@ const WATCH_EVERY_MS = 250
 const FIRST_WORD_MS = 20_000
 /** When the machine goes down, its programs end in any order: this daemon is asked to end within this time as well. */
 const GOING_DOWN_MS = 5000
-/** Of the log, when the daemon takes up work that went on without it. */
+/** How much of the log is read when the daemon takes up work that went on without it. */
 const TAKEN_UP_BYTES = 4096
 const START_TIMEOUT_MS = 30_000
 const STARTS_MAX = 60
@@ -24,7 +24,7 @@ const AGAIN_MS = 1000
 
 export interface DetachedParts {
   readonly executor: Pick<PlanExecutor, 'execute'>
-  /** Of this daemon: each job has a folder in jobs/. */
+  /** State folder of this daemon: each job has a folder in jobs/. */
   readonly stateFolder: string
   /** Names the proxy for what is started, when there is one. */
   readonly environmentFile: string

@@ -7,7 +7,7 @@ export const MAJOR_VERSIONS_FILE = '/usr/share/fulcrum/major-versions.json'
 
 export interface MajorVersion {
   readonly versionNumber: string
-  /** Of the operating system. */
+  /** Text of the operating system's os-release. */
   readonly osRelease: string
   readonly changelogURL: string
   /** Whether the operating system changes with it. */

@@ -5,16 +5,16 @@ import type { Job } from '../../model/job.ts'
 export const NODE_UPDATE = '/update'
 
 export interface NodeUpdate {
-  /** Of the job on the node that is asked: one that it knows is not begun again. */
+  /** Id of the job on the node that is asked: a job that it knows is not begun again. */
   readonly jobId: string
-  /** Of the package. */
+  /** Name of the package. */
   readonly name: string
   /** E-mail of the user who asked for it. */
   readonly by: string
 }
 
 export interface NodeUpdateTold {
-  /** Of that job; undefined where it cannot be begun now. */
+  /** State of that job; undefined if it cannot be begun now. */
   readonly state?: Job['state']
   /** Why it cannot be begun now. */
   readonly refused?: string
@@ -23,7 +23,7 @@ export interface NodeUpdateTold {
   readonly problem?: string
   /** What came of it; undefined where nothing newer was there. */
   readonly changed?: ChangedPackage
-  /** Of Fulcrum, that answers. */
+  /** Version of Fulcrum that answers. */
   readonly version: string
   /** The package is that of Fulcrum. */
   readonly isOwn: boolean

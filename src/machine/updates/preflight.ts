@@ -2,7 +2,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { UpdateGround } from '../../model/software.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** Of what is downloaded, unpacked beside what is there. */
+/** Size of unpacked packages in relation to the download. */
 const UNPACKED_FACTOR = 4
 /** Left for everything else, by place. */
 const SPARE: Readonly<Record<string, number>> = { '/': 100 * MEBIBYTE, '/var/cache/apt/archives': 20 * MEBIBYTE }

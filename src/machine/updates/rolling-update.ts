@@ -29,7 +29,7 @@ export interface SeenCluster {
 
 export interface RollingParts {
   readonly jobs: Pick<Jobs, 'start'>
-  /** Of a service; refuses one that is none, or is not updated from here. */
+  /** The package of a service; refuses names without one, or services that are not updated from here. */
   readonly packageOf: (service: string) => string
   /** undefined while this node is in no cluster. */
   readonly look: () => Promise<SeenCluster | undefined>

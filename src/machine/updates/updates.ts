@@ -352,7 +352,7 @@ export class Updates implements UpdatesActor {
   }
 }
 
-/** Of what a job of this kind has answered; a trial answers something else. */
+/** The result of a job of this kind; a trial answers something else. */
 function changedIn(result: unknown): readonly ChangedPackage[] {
   const packages: unknown = Reflect.get(Object(result), 'packages')
   // Sound: written by `#install` only.

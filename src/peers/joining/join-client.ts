@@ -38,7 +38,7 @@ export interface JoinClientParts {
   readonly token: JoinToken
   readonly joinerId: string
   readonly application: Omit<Application, 'version' | 'level' | 'now_ms'>
-  /** Of `shownRequest`; PEM. Members look whether its holder answers at the address of the application. */
+  /** Key of `shownRequest`; PEM. Members check that its holder answers at the address of the application. */
   readonly shownKey: string
   /** Where this node listens for that; left out, at the address itself. */
   readonly listen?: JoinAddress
@@ -60,7 +60,7 @@ export interface JoinAnswer<T> {
   readonly address: string
   /** The authority that the token names; PEM. */
   readonly authority: string
-  /** Of addresses before that one. */
+  /** Addresses that were tried before that one. */
   readonly unanswered: readonly Unanswered[]
 }
 
@@ -206,7 +206,7 @@ export class JoinClient {
         servername: '',
         ALPNProtocols: [JOIN_PROTOCOL],
         minVersion: 'TLSv1.3',
-        // Of the cluster, this node knows the pin of its authority: `#memberAt` looks for that.
+        // This node knows only the pin of the cluster's authority, and `#memberAt` checks that.
         rejectUnauthorized: false,
       })
       const fail = (why: string) => {

@@ -12,7 +12,7 @@ const SKEW_MAX_MS = 60_000
 export interface Applying {
   readonly application: Application
   readonly address: JoinAddress
-  /** Of the key that its peer port will show. */
+  /** Pin of the key that its peer port will present. */
   readonly pin: string
   /** Names both keys that it asks certificates for. */
   readonly keys: string

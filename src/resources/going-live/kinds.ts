@@ -13,7 +13,7 @@ import { mapReferences, withPlainNames } from '../../api/by-name.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Of one kind in one document: checking them holds everybody up for a moment. */
+/** Records of one kind in one document: checking them blocks the main thread for a moment. */
 const RECORDS_MAX = 5_000
 
 /** What both kinds of records have in common. */
@@ -38,7 +38,7 @@ interface Fields {
 
 /** Records by their names. */
 export interface RecordKind extends Fields {
-  /** Of one document. */
+  /** In one document. */
   readonly records_max: number
   readonly create: Endpoint
   readonly remove: Endpoint

@@ -41,7 +41,7 @@ interface Changing {
   readonly name: string
 }
 
-/** Of records, as they are found in a round. */
+/** Names of records, as they are found in a round. */
 interface Names {
   readonly byName: Lookup
   readonly byId: (id: string, sections: readonly string[]) => string
@@ -268,6 +268,6 @@ function refuse(code: string, message: string): never {
   throw new ApiError('INVALID_BODY', message, { errors: [{ field: '', code, message }] })
 }
 
-/** Of an answer: nobody reads more. */
+/** Errors of one answer: nobody reads more. */
 const ERRORS_MAX = 200
 const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'

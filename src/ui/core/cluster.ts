@@ -81,6 +81,6 @@ export function useCluster(): ClusterState | null | undefined {
   return cluster.value
 }
 
-/** Of nodes and the witness. */
+/** Nodes and the witness. */
 export const membersOf = ({ nodes, witness }: ClusterState): readonly Member[] =>
   witness === null ? nodes : [...nodes, witness]

@@ -21,21 +21,21 @@ function sumOf(figures: readonly Figure[], names: readonly string[]): number | u
   return told.length === 0 ? undefined : told.reduce((sum, one) => sum + one, 0)
 }
 
-/** Of one server in all backends that hold it. */
+/** Open connections of one server, over all backends that contain it. */
 export const openIn = (figures: readonly Figure[]): number | undefined => sumOf(figures, OPEN)
 export const newIn = (figures: readonly Figure[]): number | undefined => sumOf(figures, NEW)
 export const failedIn = (figures: readonly Figure[]): number | undefined => sumOf(figures, ['responses5xx'])
 
 type Counted = Readonly<Record<'total' | 'up' | 'down' | 'unknown', number>>
 
-/** Of those of both layers that somebody checks; the others are counted apart, as nobody knows how they are. */
+/** Servers of both layers that are checked; the others are counted separately, because their state is unknown. */
 export function serversChecked(all: readonly Counted[]) {
   const sum = (name: keyof Counted) => all.reduce((so, one) => so + one[name], 0)
   const [up, down, unknown] = [sum('up'), sum('down'), sum('unknown')]
   return { up, down, unknown, known: sum('total') - unknown }
 }
 
-/** Of a backend: how many of its servers take new connections. */
+/** How many servers of a backend take new connections. */
 export function serversUp(figure: Figure | undefined): number | undefined {
   const active = numberIn(figure, ['activeServers'])
   return active === undefined ? numberIn(figure, ['realsUp']) : active + (numberIn(figure, ['backupServers']) ?? 0)

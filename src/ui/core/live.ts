@@ -135,7 +135,7 @@ export const figureOf = (layer: LayerName, kind: FigureKind, id: string, backend
   figures.get(keyOf(layer, kind, { id, backendId })) as Figure | undefined
 export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly number[] =>
   rings.get(`${layer} ${kind} ${id}`) ?? []
-/** Of a server, one for each backend that holds it. */
+/** Figures of a server, one for each backend that contains it. */
 export const figuresOfServer = (id: string): readonly Figure[] =>
   [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
 
@@ -268,7 +268,7 @@ effect(() => {
 })
 
 const objectsOf = ({ frontends, backends, reals }: Layer) => frontends.total + backends.total + reals.total
-/** Of a site that is no larger than this all figures are followed, so that every page has them at once. */
+/** On a site that is no larger than this all figures are followed, so that every page has them at once. */
 const SMALL = 500
 const isSmall = computed(() => {
   const now = overview.value

@@ -36,7 +36,7 @@ interface Kept {
 
 const kept = new Map<string, Kept>()
 
-/** Of the first page of a list that is not known yet; more than the first screen shows. */
+/** Size of the first page of a list that is not known yet; more than the first screen shows. */
 const FIRST = 100
 
 /** Not for this user, or not there. An overloaded daemon refuses as well, temporarily. */
@@ -130,7 +130,7 @@ whenForgotten(() => {
   kept.clear()
 })
 
-/** Of what will be shown in a moment. */
+/** For a list that will be shown in a moment. */
 export const foresee = (path: string): void => begin(path, keptOf(path))
 
 /** `path` '' shows nothing. */

@@ -14,7 +14,7 @@ export const isOnlyOf = ({ by, alsoBy }: Omit<Waiting, 'id'>, email: string | un
 const IDS_MAX = 10_000
 
 interface Terms {
-  /** Of all that wait only what nobody else has changed. */
+  /** Only pending changes that nobody else has touched. */
   readonly isMine: boolean
   /** Seconds; 0: it stays without a confirmation. */
   readonly confirmWithin: number
@@ -22,7 +22,7 @@ interface Terms {
   readonly isAccepted: boolean
 }
 
-/** Of an apply of these changes. */
+/** The body of an apply of these changes. */
 export function applyBody(
   shown: readonly Pick<Waiting, 'id'>[],
   { isMine, confirmWithin, comment, isAccepted }: Terms,

@@ -48,7 +48,7 @@ const granted = signal<ReadonlySet<string>>(new Set())
 /** One of these is enough. A right to some records only counts: the API says of which. */
 export const may = (...rights: readonly Right[]): boolean =>
   rights.some((right) => granted.value.has(idOf(right) ?? ''))
-/** Of an operation, by the id in the document of the API. */
+/** Whether an operation is granted, by its id in the document of the API. */
 export const mayById = (id: string): boolean => granted.value.has(id)
 
 /** Told of when they change while the page is open. */

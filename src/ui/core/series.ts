@@ -22,7 +22,7 @@ export const valuesBefore = (
 
 export type Series = Readonly<Record<string, readonly (number | null)[]>>
 
-/** Of what is told apart for each backend, all together: what one of them knows counts. */
+/** The sum of series that are kept per backend: a moment is known if one of them knows it. */
 export function sumOfSeries([first = {}, ...others]: readonly Series[]): Series {
   const plus = (a: number | null, b: number | null | undefined) => (a === null ? (b ?? null) : a + (b ?? 0))
   return others.reduce(

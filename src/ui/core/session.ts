@@ -15,7 +15,7 @@ export interface Account {
     readonly recoveryCodesLeft: number
   }
   readonly mustEnrol: boolean
-  /** Of the daemon that answers the page. */
+  /** Id of the daemon that answers the page. */
   readonly nodeId: string
   /** Ids of what the own roles grant. */
   readonly endpoints: readonly string[]

@@ -96,7 +96,7 @@ export type FiguresState = StreamState | 'crowded'
 interface Figures {
   readonly whose: string
   readonly nodeId: string
-  /** Of which objects; '' for all. */
+  /** Ids of the objects; '' for all. */
   readonly ids: string
   readonly onFigures: (data: unknown, isWhole: boolean) => void
   readonly onState: (state: FiguresState) => void

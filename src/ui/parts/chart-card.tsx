@@ -46,7 +46,7 @@ const CHARTS: Readonly<Record<LayerName, readonly Shown[]>> = {
     { title: 'Bytes', metrics: ['bytesIn', 'bytesOut'] },
   ],
 }
-/** Of servers only HAProxy's figures of servers are kept. */
+/** For servers, only HAProxy's figures of servers are kept. */
 const SERVERS: readonly Shown[] = CHARTS.layer7.slice(1, 3)
 
 const NAMES: Readonly<Record<string, string>> = {

@@ -21,7 +21,7 @@ export interface Editing {
   readonly title: string
   readonly create: string
   readonly update?: string
-  /** Of the record that is changed; absent for a new one. */
+  /** Id of the record that is changed; absent for a new one. */
   readonly id?: string | undefined
   /** What a new record begins with. */
   readonly begin?: Values
@@ -218,7 +218,7 @@ const FormBesideLines = ({ form, schema, value, errors, first, lines, onChange, 
   </div>
 )
 
-/** Of the record, what the form may send back. */
+/** The part of the record that the form may send back. */
 async function load(operation: Operation, id: string): Promise<Draft> {
   const { data, etag } = await ask<Values>('GET', pathOf(operation, id))
   const known = operation.body === undefined ? {} : (api.value?.whole(operation.body).properties ?? {})

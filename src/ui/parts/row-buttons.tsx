@@ -6,7 +6,7 @@ import { removeRecord } from './toast.tsx'
 interface RowProps {
   readonly id: string
   readonly name: string
-  /** Of one record: it is changed by PUT and removed by DELETE. */
+  /** Path of one record: it is changed by PUT and removed by DELETE. */
   readonly path: `/${string}/{id}`
   /** Usually "Edit NAME". */
   readonly label?: string
@@ -15,7 +15,7 @@ interface RowProps {
   readonly children?: ComponentChildren
 }
 
-/** Of a row of a list: its form, and its end with the next apply. */
+/** Buttons of a row: edit it, or delete it with the next apply. */
 export const RowButtons = ({ id, name, path, label, onEdit, children }: RowProps) => (
   <span class="row-actions">
     {children}

@@ -14,11 +14,11 @@ export interface Column<T> {
   readonly isNumber?: boolean
   /** What a table begins with: the highest first. */
   readonly isDescending?: boolean
-  /** Of a long table: its texts are longer than those of other columns. */
+  /** In a long table: its texts are longer than those of other columns. */
   readonly isWide?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
-  /** Of a row whose text fits into a column of a wide screen: what need not be clipped is drawn sooner. */
+  /** Whether a row's text fits into a column of a wide screen: what need not be clipped is drawn sooner. */
   readonly isShort?: (row: T) => boolean
 }
 

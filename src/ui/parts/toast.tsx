@@ -73,10 +73,10 @@ const Shown = ({ isHere }: { readonly isHere: boolean }) => (
   </div>
 )
 
-/** Of the page, while no dialog is before it. */
+/** Messages on the page, while no dialog is in front of it. */
 export const Toasts = () => <Shown isHere={dialogs.value.length === 0} />
 
-/** Of the dialog that it is in. */
+/** Messages in the dialog that it is part of. */
 export function ToastsOfDialog() {
   const own = useRef({})
   useEffect(() => {

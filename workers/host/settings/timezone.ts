@@ -16,7 +16,7 @@ const MACHINE: ZoneFiles = {
   name: '/etc/timezone',
   zones: '/usr/share/zoneinfo',
 }
-/** Of a machine that says nothing. */
+/** Zone of a machine that reports none. */
 const NO_ZONE = 'Etc/UTC'
 
 const ZONE = /^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/
