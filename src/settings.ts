@@ -47,7 +47,7 @@ export interface Settings {
   readonly logMegabytes: number
   /** Addresses and networks that alert targets may be in although only machines should reach them. */
   readonly alertsTo: readonly string[]
-  /** That speak with clients of the API; 0: the thread that answers does. */
+  /** Threads that speak with clients of the API; 0: the main thread does. */
   readonly frontThreads: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
   /** What a service manager hands over. */

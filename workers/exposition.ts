@@ -50,7 +50,7 @@ export interface Written {
 export function write({ format, series, parts }: WriteInput): Written {
   const last = writers.get(format)
   const writer = last?.series === series ? last.writer : new DocumentWriter(format)
-  // One that breaks off half way is of no use for the next.
+  // A document that breaks off halfway is of no use for the next.
   writers.delete(format)
   for (const _ of writer.write(parts)) pause()
   const document = writer.end()

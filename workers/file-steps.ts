@@ -45,7 +45,7 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
     const content = await contentOf(run.host, step)
     // What is in place is judged there: on a full disk there is no room to write it once more.
     const isInPlace = (await run.host.readFile(step.path)) === content
-    // One that a killed plan left has had its time.
+    // A candidate that a killed plan left is outdated.
     if (isInPlace) {
       await run.host.removeFile(candidate)
       run.inPlace.set(candidate, step.path)

@@ -198,7 +198,7 @@ export async function socket({ host, undos, capture }: Run, step: SocketStep): P
     if (refused === undefined) await capture()
     left_ms = deadline(step.timeout_ms)
     refused ??= await refusedCommand(host, step.path, ending, left_ms)
-    // One that comes back begins at zero: that it was gone has to be seen, or it would seem to have forgotten.
+    // A unit that comes back begins at zero: its absence has to be seen, or it would seem to have forgotten.
     if (refused === undefined) await capture()
   }
   refused ??= await unlike(host, step.path, step.readBack, left_ms)

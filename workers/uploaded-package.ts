@@ -41,7 +41,7 @@ export async function keepPackage(
   const bytes = decoded(text)
   if (typeof bytes === 'string') return { problem: bytes }
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // One upload at a time: what is half here is of one that was cut off.
+  // One upload at a time: partial files are left over from one that was cut off.
   for (const name of await readdir(folder)) if (name.startsWith('.')) await rm(join(folder, name))
   if (!(await hasRoom(folder, bytes.length))) return { problem: NO_SPACE }
   const temporary = join(folder, `.${randomUUID()}.deb`)

@@ -74,7 +74,7 @@ export class DnsRecords {
     return `The script ${script.name} ${how} at ${action} ${name}${said === '' ? '' : `: ${said}`}`
   }
 
-  /** One that nobody has time to start, as too many others wait for theirs, is like one that was not started. */
+  /** A script that could not be started in time, because too many others wait, counts as not started. */
   #ran(script: ScriptRun): Promise<Pick<ScriptRan, 'exitCode' | 'output'>> {
     return this.#parts.run(script).catch((error: unknown) => ({ exitCode: NO_SANDBOX, output: String(error) }))
   }

@@ -79,7 +79,7 @@ const isEvent = ({ when }: AlertRule) => when.type === 'event'
 export class AlertBook {
   readonly #parts: BookParts
   readonly #active = new Map<string, Active>()
-  /** By their ids, in the order in which they ended. */
+  /** Ended alerts by id, in the order in which they ended. */
   readonly #ended: Map<string, Alert>
   /** Alerts of an earlier run, until their rules are looked at. */
   #found: Map<string, Alert>
@@ -292,7 +292,7 @@ export class AlertBook {
     return told
   }
 
-  /** That a message is about these alerts. */
+  /** Records that a message about these alerts exists. */
   noted({ alerts }: ToTell, messageId: string): void {
     for (const { id, ruleId, key } of alerts) {
       const active = this.#active.get(keyOf({ id: ruleId }, key))

@@ -8,7 +8,7 @@ const TEXT_MAX = 500
 
 /** Events that rules want to hear of, since the last look. */
 export class EventConditions implements Conditions {
-  /** By kind of event: of most kinds nobody wants to hear, and there may be thousands at once. */
+  /** Rules by kind of event: most kinds have none, and there may be thousands of events at once. */
   readonly #rules = new Map<string, AlertRule[]>()
   #waiting: Met[]
   #left = 0

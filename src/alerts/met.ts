@@ -7,7 +7,7 @@ export interface AlertObject {
   readonly name: string
 }
 
-/** That something is as a rule describes it. */
+/** A condition that holds as a rule describes it. */
 export interface Met {
   readonly rule: AlertRule
   /** With the rule, it tells one alert from another; of live figures it begins with the layer and a stroke. */

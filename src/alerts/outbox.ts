@@ -75,7 +75,7 @@ export class Outbox {
   readonly #underway = new Set<Promise<void>>()
   #next: number
   #settling: Promise<void> = Promise.resolve()
-  /** Since when each message waits, on the monotonic clock: one that is set makes nothing older. */
+  /** When each message began to wait, on the monotonic clock, so that setting the clock makes nothing older. */
   readonly #since_ms = new WeakMap<AlertMessage, number>()
   /** Nothing is begun any more. */
   #isClosed = false

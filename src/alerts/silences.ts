@@ -18,7 +18,7 @@ export class Silences {
   readonly #table: SharedTable
   readonly #clock: Pick<Clock, 'now_ms'>
   #all: readonly Silence[] = []
-  /** Those that had not ended at `#sifted_ms`, which is so until the first of them ends. */
+  /** Silences that had not ended at `#sifted_ms`, which is valid until the first of them ends. */
   #open: readonly Open[] = []
   #sifted_ms = 0
   #endsFirst_ms = 0
@@ -51,7 +51,7 @@ export class Silences {
     return this.#open
   }
 
-  /** Those that have not ended. */
+  /** Silences that have not ended. */
   get all(): readonly Silence[] {
     return this.#now().map(({ silence }) => silence)
   }
@@ -64,7 +64,7 @@ export class Silences {
     )?.silence
   }
 
-  /** Those that have ended go with the next one that begins. */
+  /** Ended ones are removed when the next one begins. */
   async begin(asked: Omit<Silence, 'id' | 'startedAt'>): Promise<string> {
     const startedAt = new Date(this.#clock.now_ms()).toISOString()
     const silence: Silence = { ...asked, id: newId(), startedAt }

@@ -153,7 +153,7 @@ export interface EndpointSpec<
   readonly headers?: readonly string[]
   readonly query?: Q
   readonly body?: B
-  /** One field of each of these is needed. A schema would refuse without naming it. */
+  /** At least one field of each group is required. A schema would refuse without naming the fields. */
   readonly needsOneOf?: readonly (readonly (keyof Static<NoInfer<B>> & string)[])[]
   /**
    * Rules about single fields that no schema can say. When the body does not fit its schema, they are asked about the

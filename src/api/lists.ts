@@ -14,7 +14,7 @@ export interface ListRules {
    * Where `q` looks beside the id: dotted paths, also through lists. The first is what `name` is compared with.
    */
   readonly searched: readonly string[]
-  /** So many are answered without a limit; undefined: all. */
+  /** How many are answered without a limit; undefined: all. */
   readonly usual?: number
   /** Text that a record has its place by; undefined: its id. */
   readonly key?: (record: never) => string

@@ -8,7 +8,7 @@ export interface Example {
   readonly answer?: unknown
 }
 
-/** By the name of the endpoint. Read anew each time, as the document is rendered once. */
+/** Examples by the name of the endpoint. Read anew each time, because the document is rendered only once. */
 export const readExamples = (): Readonly<Record<string, Example>> =>
   JSON.parse(readFileSync(new URL('examples.json', import.meta.url), 'utf8'))
 

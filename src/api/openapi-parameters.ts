@@ -71,7 +71,7 @@ function queryParameters(endpoint: Endpoint): readonly Json[] {
   })
 }
 
-/** So many operations share a parameter before it stands by itself. */
+/** How many operations have to share a parameter before it becomes a component. */
 const SHARED_MIN = 3
 
 /**

@@ -67,7 +67,7 @@ export const HEADERS: Readonly<Record<string, Json>> = {
 /** Headers of every answer. */
 const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 
-/** Those that one endpoint alone sends, and names in `sends`. */
+/** Headers that a single endpoint sends, and names in `sends`. */
 const OWN_HEADERS: Readonly<Record<string, Json>> = {
   Tag: header('Tag of these bytes, for If-None-Match.', true),
   Elsewhere: header('Where the browser goes on.', true),

@@ -122,7 +122,7 @@ export function createCapabilities(node: Node): Made {
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }
 }
 
-/** Those that need nothing but what the node has. */
+/** Capabilities that need only what the node has. */
 function ofNode(node: Node) {
   const { access, layer4, layer7 } = node
   return {

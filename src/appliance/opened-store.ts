@@ -33,7 +33,7 @@ export function refuseNewerState(store: Pick<ConfigStore, 'getMeta'>, version: s
   )
 }
 
-/** By the three numbers of a version. */
+/** Compares the three numbers of a version. */
 function isNewer(left: string, right: string): boolean {
   const [a, b] = [left, right].map((version) => version.split(/[.+-]/).slice(0, 3).map(Number))
   for (const [at, part] of (a ?? []).entries()) {

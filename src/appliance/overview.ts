@@ -177,7 +177,7 @@ function ofKept({ layer7, layer4 }: Node, disk: Disk): readonly Noted[] {
   return [...statistics, note('disk', share < 2 ? 'critical' : 'warning', `${share} % of the disk is left`)]
 }
 
-/** Those that an order renews in time are its business. */
+/** Certificates that an order renews in time are left to the order. */
 function ofCertificates({ running, clock }: Node): readonly Noted[] {
   const now_ms = clock.now_ms()
   return [...running.list('certificates')].flatMap((certificate) => {

@@ -142,7 +142,7 @@ export class Audit implements AuditTrail, AuditReader {
     return this.#before.used_ms + this.#parts.clock.monotonic_ms() - this.#before.monotonic_ms
   }
 
-  /** One file after the other: between two of them others have their turn. */
+  /** One file after the other: other searches have their turn between two of them. */
   async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
     const { limit, before, from, to, text, ...equal } = filter
     const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -196,7 +196,7 @@ export class Audit implements AuditTrail, AuditReader {
   }
 }
 
-/** One entry for many refusals; what the last of them had sent says nothing of the others, and may be long. */
+/** One entry for many refusals; what the last of them sent says nothing about the others, and may be long. */
 function entryOf({ last, ...counted }: Repeated<Entry>): Entry {
   const { body: _, ...entry } = last
   return { ...entry, ...counted }

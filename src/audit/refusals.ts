@@ -21,7 +21,7 @@ export interface Repeated<E> {
   /** The last of them. */
   readonly last: E
   readonly count: number
-  /** By endpoint. */
+  /** Counts by endpoint. */
   readonly endpoints: Readonly<Record<string, number>>
   /** When the first of them came, ISO 8601. */
   readonly since: string

@@ -68,7 +68,7 @@ export class AccessControl {
   readonly #permissions: Permissions
   readonly #principals: Principals
   readonly #running: ConfigView
-  /** By what stands for the session of a token: what it may do while its user may do `of`. */
+  /** Rights by the id that stands for a token's session: what the token may do while its user may do `of`. */
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
   /** Place of each endpoint in the table. */
   readonly #places: ReadonlyMap<string, number>
@@ -178,7 +178,7 @@ export class AccessControl {
     const cached = this.#narrowed.get(sessionId)
     if (cached?.of === of && isSameList(cached.rights.endpoints, endpoints)) return { rights: cached.rights, sessionId }
     const rights = this.#permissions.narrowed(of, endpoints)
-    // Those of revoked tokens are forgotten with the others.
+    // Entries of revoked tokens are forgotten with the others.
     if (this.#narrowed.size >= NARROWED_MAX) this.#narrowed.clear()
     this.#narrowed.set(sessionId, { of, rights })
     return { rights, sessionId }

@@ -47,7 +47,7 @@ interface Enrolment {
 export class Account implements Accounts {
   readonly #parts: AccountParts
   readonly #proof: Proof
-  /** By user. */
+  /** Enrolments by user. */
   readonly #enrolments = new Map<string, Enrolment>()
   /** Sessions that stay although the password of their user changes. */
   readonly #spared = new Set<string>()

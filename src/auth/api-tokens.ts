@@ -35,7 +35,7 @@ export class ApiTokens {
   readonly #table: SharedTable
   readonly #clock: Clock
   readonly #live = new Map<string, ApiToken>()
-  /** Those that were revoked here, and count yet on other nodes. */
+  /** Tokens that were revoked here, and are still valid on other nodes. */
   readonly #owed: Owed<null>
 
   constructor(table: SharedTable, owed: SideTable, clock: Clock) {
@@ -117,7 +117,7 @@ export class ApiTokens {
     return known !== undefined && sameText(hashOf(rest.slice(end + 1)), known.hash) ? known : undefined
   }
 
-  /** One that counts now. */
+  /** A token that is valid now. */
   find(id: string): ApiToken | undefined {
     const known = this.#live.get(id)
     const isOver = known?.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms()

@@ -13,7 +13,7 @@ export interface Introduction {
   readonly email: string
   /** The provider that said it, and the claim in which it was; see `sourceOf`. */
   readonly source: string
-  /** Those that were mapped at the login, of the thousands that a token may name. */
+  /** The mapped ones at the login, out of the thousands that a token may name. */
   readonly groups: readonly string[]
 }
 

@@ -33,7 +33,7 @@ export class Passwords {
     const decoy = await this.prepare()
     return this.#turns.run(place, async () => {
       const { verify } = await import('@node-rs/argon2')
-      // One that cannot be read, as of a damaged backup, is nobody's password.
+      // A hash that cannot be read, as from a damaged backup, matches no password.
       const matches = await verify(hash ?? decoy, password).catch(() => false)
       return matches && hash !== undefined
     })

@@ -22,7 +22,7 @@ export interface Rights {
   /** Login name: an e-mail, but for users of RADIUS. */
   readonly email: string
   readonly granted: Uint8Array
-  /** By place, of the endpoints that are granted in part; undefined: none is. */
+  /** Areas of the endpoints that are granted in part, by position; undefined: none is. */
   readonly areas?: ReadonlyMap<number, Area> | undefined
   /** Has no account here, and may not do what belongs to one: a program with a token, or local root. */
   readonly isProgram?: true
@@ -34,7 +34,7 @@ export interface Rights {
 
 interface Compiled {
   readonly flags: Uint8Array
-  /** By place. */
+  /** Conditions by position. */
   readonly wheres: ReadonlyMap<number, readonly Where[]>
 }
 
@@ -93,7 +93,7 @@ export class Permissions {
     return rights
   }
 
-  /** By no role: nobody can take it away, or be given it. */
+  /** Granted by no role: nobody can take it away, or be given it. */
   #ofLocalRoot(): Rights {
     const { userId, email } = LOCAL_ROOT
     const rights = { userId, email, granted: new Uint8Array(this.#table.length).fill(WHOLLY), isProgram: true } as const
@@ -125,7 +125,7 @@ export class Permissions {
     return { ...rights, granted, isProgram: true, endpoints }
   }
 
-  /** By the ids of endpoints. */
+  /** The rights as ids of endpoints. */
   told(rights: Rights | undefined): Pick<OwnAccount, 'endpoints' | 'confined'> {
     this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
     const ids = this.#ids

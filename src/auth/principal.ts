@@ -32,7 +32,7 @@ export function principalOf(view: ConfigView, id: string): Principal | undefined
   return { ...remote, name: remote.username, roles: [], groups: remote.groups.filter((group) => mapped.has(group)) }
 }
 
-/** By login name. */
+/** The local user with this login name. */
 export function localUser(view: ConfigView, name: string): SectionRecords['users'] | undefined {
   const wanted = comparedName(name)
   for (const user of view.list('users')) if (comparedName(user.email) === wanted) return user

@@ -47,7 +47,7 @@ export class Sessions {
   readonly #clock: Clock
   /** Oldest first. */
   readonly #live = new Map<string, Session>()
-  /** By user, of people without a record: the newest session. */
+  /** The newest session of each person without a record, by user id. */
   readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
   /**
@@ -56,7 +56,10 @@ export class Sessions {
    * '' for people who have none here.
    */
   readonly #unkept = new Map<string, string>()
-  /** Those that have ended here and could not be removed: the store, and other nodes, have them yet. Until when. */
+  /**
+   * Sessions that have ended here and could not be removed: the store, and other nodes, still have them. Value: until
+   * when.
+   */
   readonly #owed: Owed<number>
 
   constructor(table: SharedTable, owed: SideTable, tokens: Tokens, clock: Clock) {
@@ -117,7 +120,7 @@ export class Sessions {
   async lift(id: string): Promise<void> {
     const lifted = (): RowChanges | undefined => {
       const session = this.#live.get(id)
-      // One that has ended meanwhile, at whichever node, must not come back.
+      // A session that has ended meanwhile, on any node, must not come back.
       if (session?.isLimited !== true) return undefined
       return { puts: [{ key: id, value: { ...session, isLimited: false } }], removed: [] }
     }

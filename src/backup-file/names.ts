@@ -12,7 +12,7 @@ export function kindOf(name: string): AutoKind | undefined {
   return kind === 'apply' || kind === 'daily' ? kind : undefined
 }
 
-/** By the moment that the names say, oldest first, whatever the host was called then. */
+/** Sorted by the time in the names, oldest first, whatever the host was called then. */
 export function oldestFirst(names: readonly string[]): readonly string[] {
   const stampOf = (name: string) => {
     const [, stamp = '', , number = '1'] = NAME.exec(name) ?? []

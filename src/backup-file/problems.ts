@@ -16,7 +16,7 @@ export class Problems {
   add(field: string, code: string, message: string): void {
     if (!this.isFull) this.list.push({ field, code, message })
   }
-  /** One entry for each place that does not fit. */
+  /** Adds a problem for each place that does not fit. */
   fit(schema: TSchema, field: string, value: unknown): boolean {
     const lists = longListProblems(schema, value, field)
     for (const problem of lists) this.add(problem.field, 'INVALID', problem.message)

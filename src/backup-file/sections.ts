@@ -24,7 +24,7 @@ export interface BackupSection {
   readonly beside: readonly string[]
   /** For one that the first files had not: a file in which this section is older is from before. */
   readonly cameWith?: { readonly name: string; readonly version: number }
-  /** By the version that each starts from; 0 is a file that was written before there was such a section. */
+  /** Migrations by the version that each starts from; 0 is a file from before this section existed. */
   readonly migrations: Readonly<Record<number, Migration>>
 }
 

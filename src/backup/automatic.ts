@@ -6,7 +6,7 @@ import type { Backups } from './backups.ts'
 import { madeAt_ms } from '../backup-file/names.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** So many records are much, whatever the configuration holds. */
+/** The number of records that counts as many, whatever the size of the configuration. */
 const MANY = 10
 /** Otherwise this part of all records is, unless it is only one or two of them. */
 const MUCH_SHARE = 0.1
@@ -59,7 +59,7 @@ export class AutomaticBackups {
   async daily(): Promise<void> {
     const { backups, clock, log } = this.#parts
     try {
-      // One of the future was made before the clock was set back: it is no reason to make none.
+      // A backup with a future date was made before the clock was set back: it is no reason to make none.
       const isOld = (name: string) => Math.abs(clock.now_ms() - madeAt_ms(name)) >= DAY_MS
       if ((await backups.automatic('daily')).every(isOld)) await this.#keep('daily')
     } catch (error) {

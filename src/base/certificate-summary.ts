@@ -19,7 +19,7 @@ function summary(pem: string): CertificateSummary {
   try {
     const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
     return {
-      // One part to a line.
+      // One attribute per line.
       subject: subject.replaceAll('\n', ', '),
       validTo: new Date(validTo).toISOString(),
       sha256: fingerprint256,

@@ -22,7 +22,7 @@ interface Waiting {
  */
 export class FairTurns {
   readonly #options: FairTurnsOptions
-  /** By place, in the order in which places have their turn; never empty lists. */
+  /** Waiting requests by source, in the order in which sources have their turn; never empty lists. */
   readonly #waiting = new Map<string, Waiting[]>()
   #waitingCount = 0
   #running = 0

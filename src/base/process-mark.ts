@@ -33,7 +33,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** One process, even when its number is given to another one or the machine starts anew. */
+/** Identifies a process, even if its number is reused or the machine restarts. */
 export interface ProcessMark {
   readonly pid: number
   /** Ticks after the start of the machine. */

@@ -2,7 +2,7 @@
 
 interface Line {
   readonly words: readonly string[]
-  /** That in which the last word is left open; empty: none. */
+  /** The quote in which the last word is left open; empty: none. */
   readonly quote: string
 }
 

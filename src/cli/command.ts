@@ -22,7 +22,7 @@ export interface Common {
   readonly json?: boolean
 }
 
-/** One run of the program: where it is connected to, and what it says in the end. */
+/** One run of the program: its connection, and its output. */
 export class Run {
   readonly terminal: Terminal
   readonly env: Surroundings['env']

@@ -71,7 +71,7 @@ export class Contexts {
     return name ?? this.#set('FULCRUM_CONTEXT') ?? this.all().current
   }
 
-  /** That of a name, of the environment, or the current one. */
+  /** The context with this name, that of the environment, or the current one. */
   chosen(name: string | undefined): Context {
     const wanted = this.nameOf(name)
     if (wanted === undefined) return this.#ofEnvironment()

@@ -86,7 +86,7 @@ export function table(rows: readonly Row[], columns: readonly string[], width: n
 
 const BARS = '▁▂▃▄▅▆▇█'
 
-/** One bar a value, or the mean of several where there are more than `bars`; a gap for what is not known. */
+/** One bar per value, or per mean of several if there are more than `bars`; a gap for unknown values. */
 export function sparkline(values: readonly (number | null)[], bars = values.length): string {
   const shown = values.length <= bars ? values : means(values, bars)
   const highest = Math.max(...shown.map(Number), 0)

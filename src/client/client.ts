@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly tries_max?: number
   /** For so long in all a request is sent again where the answer is to come back later (Retry-After). Usually 10. */
   readonly wait_s_max?: number
-  /** So long before its end the token of a session is renewed, with the next request. Usually 600. */
+  /** How long before its end the token of a session is renewed, with the next request. Usually 600. */
   readonly renewBefore_s?: number
 }
 
@@ -60,7 +60,7 @@ type Init<Paths, Path extends keyof Paths> =
 
 // oxlint-disable-next-line typescript/no-empty-object-type -- the bound of openapi-fetch
 export interface Client<Paths extends {}> extends Pick<Api<Paths>, 'GET' | 'POST' | 'PUT' | 'DELETE'> {
-  /** That of the requests; a page may keep it. */
+  /** Token of the requests; a page may keep it. */
   readonly token: string | undefined
   /** Opens a session, which later requests belong to, and answers what POST /token answers. */
   logIn(credentials: Credentials): Promise<unknown>

@@ -1,9 +1,9 @@
-/** So long before its end a token is renewed. */
+/** How long before its end a token is renewed. */
 const RENEW_BEFORE_S = 600
 
 interface Held {
   readonly token: string
-  /** By the clock of this machine; undefined for an API token, which has no end that it tells. */
+  /** By the clock of this machine; undefined for an API token, which does not tell its end. */
   readonly renewAt_ms: number | undefined
 }
 

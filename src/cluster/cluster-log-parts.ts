@@ -16,7 +16,7 @@ export const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
  * node stands in the log, and is met by each start.
  */
 export interface KeptHalt {
-  /** By which an earlier run was halted. */
+  /** The reason for which an earlier run was halted. */
   readonly why: string | undefined
   /** Resolves when it is durable. */
   keep(why: string): Promise<void>

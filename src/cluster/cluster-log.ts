@@ -277,7 +277,7 @@ export class ClusterLog implements EntryLog {
     this.#digest = { position, value }
     if (state !== undefined) {
       const store = async () => this.#store({ position, digest: await value, state })
-      // One after the other, so that close() knows of all.
+      // One after the other, so that close() waits for all.
       this.#checkpointing = this.#checkpointing.then(store)
     }
   }

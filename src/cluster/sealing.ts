@@ -125,7 +125,7 @@ export class ClusterKeys {
     return this.#keys.has(keyId)
   }
 
-  /** One that opens what others have sealed, and seals nothing; one that is there already stays as it is. */
+  /** Adds a key that opens what others have sealed, and seals nothing; a key that is there already stays as it is. */
   hold(key: StoredClusterKey): void {
     if (!this.#keys.has(key.keyId)) this.#held(key)
   }

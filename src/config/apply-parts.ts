@@ -31,7 +31,7 @@ export interface ApplyOutcome {
    */
   readonly state: 'applied' | 'refused' | 'reverted' | 'kept' | 'followed'
   readonly by: string
-  /** That runs now. */
+  /** Revision that runs now. */
   readonly revision: number
   readonly comment?: string
   readonly changes?: number

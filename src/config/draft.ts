@@ -198,7 +198,7 @@ export class Draft {
     this.#checkName(section, record, before)
     const isNone = without !== undefined && isDeepStrictEqual(record, { ...without, id })
     if (!isNone || this.#store.agreed.get(section, CLUSTER, id) !== undefined) return this.#write(section, record)
-    // Those that are pending go again, unless something refers to them.
+    // Records that are only pending are removed again, unless something refers to them.
     if (before === undefined) return
     this.#set(section, id, usageOf(this.view, section, id).length > 0 ? record : undefined)
   }

@@ -310,7 +310,7 @@ export class Enactor {
   }
 }
 
-/** With what was in doubt before it. Of a record, what was attempted last counts. */
+/** Includes what was in doubt before it. For each record, the last attempt counts. */
 function withEarlier({ inDoubt, drivers, attempted = [], ...journal }: Journal): Journal {
   const both = inDoubt === undefined ? drivers : inDoubt.drivers && drivers && [...inDoubt.drivers, ...drivers]
   return {

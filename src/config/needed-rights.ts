@@ -17,7 +17,7 @@ export interface Judged {
   readonly section: string
   readonly key: string
   readonly actor: string
-  /** By which it was staged last. */
+  /** Endpoint by which it was staged last. */
   readonly endpoint: string
   readonly before: unknown
   readonly after: unknown
@@ -26,9 +26,7 @@ export interface Judged {
 /** Names of endpoints, of which one is enough. */
 type AnyOf = readonly string[]
 
-/**
- * By which endpoints records of a section are made what they are. Without `create`, a new record counts field by field.
- */
+/** The endpoints that make records of a section. Without `create`, a new record is judged field by field. */
 interface Makers {
   readonly create?: AnyOf
   readonly update: AnyOf

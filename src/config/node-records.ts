@@ -18,7 +18,7 @@ import { changeTo, CLUSTER, configView } from './views.ts'
 
 /** What belongs to one node alone: it keeps it when it joins others. */
 export interface NodeRecords extends SectionContents {
-  /** Those in which the node has addresses or interfaces; nobody else's interfaces are in them. */
+  /** IP groups in which the node has addresses or interfaces, without other nodes' interfaces. */
   readonly ipGroups: readonly IpGroup[]
 }
 

@@ -22,7 +22,7 @@ import type { TransactionWrite } from './transactions.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
-/** So long somebody may think about a plan. */
+/** How long a plan may be considered. */
 const KEPT_MS = 15 * 60_000
 const PLANS_MAX = 32
 /** Records of all plans together. */

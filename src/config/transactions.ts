@@ -49,7 +49,7 @@ interface Opened {
   readonly nodeId: string
   readonly owner: { readonly userId: string; readonly email: string }
   readonly openedAt_ms: number
-  /** By the clock of its node. */
+  /** Time of the last use, by the clock of its node. */
   readonly used: Moment
 }
 

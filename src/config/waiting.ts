@@ -49,7 +49,7 @@ export function deadlineOf(
   return own?.applyId === applyId ? own : undefined
 }
 
-/** By the clock of the machine that the deadline is of, which is not the one that the apply was asked for on. */
+/** By the clock of the machine that has the deadline, which may not be the one that was asked for the apply. */
 export async function arm(
   store: Pick<ConfigStore, 'getMeta' | 'putMeta' | 'unconfirmed'>,
   nodeId: string,

@@ -15,7 +15,7 @@ export interface NodeAddresses {
 }
 
 export interface AddressesReader {
-  /** By the id of the node. A node that does not tell within two seconds is left out. */
+  /** Addresses by node id. A node that does not answer within two seconds is left out. */
   all(): Promise<ReadonlyMap<string, NodeAddresses>>
 }
 

@@ -5,7 +5,7 @@ import type { Asking } from './asking.ts'
 export interface Choice {
   /** Ids. */
   readonly changes?: readonly string[] | undefined
-  /** Those that nobody but the caller has made. */
+  /** Only changes that nobody but the caller has made. */
   readonly mine?: boolean | undefined
   /** Instead of pending changes, the edits of the caller's transaction, which ends with it. */
   readonly transactionId?: string | undefined
@@ -14,7 +14,7 @@ export interface Choice {
 /** What is being applied, waits, or was applied last. */
 export interface ApplyState {
   readonly state: 'idle' | 'applying' | 'waiting'
-  /** That runs; while applying, the one that is being made. */
+  /** Revision that runs; during an apply, the one that is being made. */
   readonly revision: number
   /** E-mail; null when nothing was ever applied. */
   readonly by: string | null
@@ -29,14 +29,14 @@ export interface ApplyState {
 
 /** What a node tells of its own machine. */
 export interface AppliedHere extends Pick<ApplyState, 'state'> {
-  /** That its machine runs. */
+  /** Revision that its machine runs. */
   readonly revision: number
 }
 /** What came of the last apply on a node. */
 export interface NodeApplied {
   readonly nodeId: string
   readonly state: ApplyState['state'] | 'unknown'
-  /** That its machine runs; null when it does not answer. */
+  /** Revision that its machine runs; null if it does not answer. */
   readonly revision: number | null
   /** `missed`: it was away, and follows. */
   readonly outcome: 'applied' | 'missed' | 'unknown'

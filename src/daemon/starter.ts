@@ -20,7 +20,7 @@ export interface Starter {
 export function starterOf(self: Pick<NodeJS.Process, 'connected' | 'once' | 'send'> = process): Starter | undefined {
   if (self.send === undefined) return undefined
   return {
-    // One that ended in the same moment needs to know nothing.
+    // A child that ended in the same moment needs to know nothing.
     tell: (report) => void self.send?.(report, undefined, undefined, () => undefined),
     gone: new Promise((resolve) => {
       self.once('disconnect', () => resolve())

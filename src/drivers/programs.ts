@@ -11,7 +11,7 @@ export interface Program {
   readonly canReload: boolean
 }
 
-/** By the name that each has in /services, if it is there, in the order in which it is listed there. */
+/** Programs by their name in /services, if they are listed there, in the order of that list. */
 export const PROGRAMS = {
   layer7proxy: {
     fullName: 'Layer 7 load balancer (HAProxy)',

@@ -126,7 +126,7 @@ export function lost(isWrite: boolean, message: string): EtcdError {
 /** The most telling comes first: one of these is the kind of a call that no member took. */
 const TELLING: readonly EtcdErrorKind[] = ['no-leader', 'timeout', 'unreadable', 'untrusted', 'unreachable']
 
-/** One error of what each member said, by its address. */
+/** One error made of what each member said, by its address. */
 export function combined(failures: readonly (readonly [address: string, error: EtcdError])[]): EtcdError {
   const [first] = failures
   if (first !== undefined && failures.length === 1) return first[1]

@@ -16,7 +16,7 @@ export interface Credentials {
   readonly key: string | Buffer
 }
 
-/** One call of etcd's, before it is known which member takes it. */
+/** One call to etcd, before it is known which member takes it. */
 export interface Call {
   /** Behind `/v3/`. */
   readonly path: string

@@ -136,7 +136,7 @@ export class Gateways {
     return [...this.#gateways.values(), ...this.#aside.values()]
   }
 
-  /** Those that failed of late come last. */
+  /** Gateways that failed recently come last. */
   #order(): readonly Gateway[] {
     const now_ms = this.#clock.monotonic_ms()
     const hasFailed = (gateway: Gateway) => (this.#failedUntil_ms.get(gateway) ?? -Infinity) > now_ms

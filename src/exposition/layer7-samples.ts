@@ -147,7 +147,7 @@ class Words {
     this.#last = new Uint8Array(objects).fill(NO_WORD)
   }
 
-  /** Those that changed. */
+  /** The objects that changed. */
   find(of: (object: number) => number | undefined): ChangedNumbers {
     this.#numbers.count = 0
     for (let object = 0; object < this.#last.length; object++) {

@@ -38,7 +38,7 @@ export class TakenColumns {
   readonly #cells: Uint16Array
   /** Which column of the answer each is, the status behind all others; negative where it has none. */
   #columns: readonly number[] = []
-  /** Those that there are, from left to right, and those that there are not. */
+  /** The columns that exist, from left to right, and those that do not. */
   #wanted = new Uint8Array(0)
   #absent = new Uint8Array(0)
   #csv: Uint8Array = NOTHING

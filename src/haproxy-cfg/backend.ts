@@ -246,7 +246,7 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   ),
 }
 
-/** Those of a line behind others, which stay as they are. */
+/** The options of one line on top of earlier ones, which stay as they are. */
 function serverOptions(before: ServerOptions, words: readonly string[], line: Line, reading: Reading): ServerOptions {
   const { check, checkedAt, member } = before
   const own = { ...before, check: { ...check }, checkedAt: { ...checkedAt }, member: { ...member } }

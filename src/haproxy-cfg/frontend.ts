@@ -32,7 +32,7 @@ export class FrontendDraft {
   readonly fields: Record<string, unknown> = {}
   readonly timeouts: Record<string, number> = {}
   readonly binds: Bind[] = []
-  /** Those of which every line was understood. */
+  /** ACLs of which every line was understood. */
   readonly acls = new Map<string, Condition[]>()
   /** Lines that mean something in HTTP alone. */
   readonly ofHttp: Line[] = []
@@ -223,7 +223,7 @@ function bindsOf(
   return [bind, { ...bind, ip: '0.0.0.0', isForOlder: true }]
 }
 
-/** That of its file; files of one name get the folder's in front. */
+/** Named after its file; files with equal names get the folder's name in front. */
 function certificateName({ known, certificates }: FrontendDraft, path: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   for (let length = 1; length <= parts.length; length++) {
@@ -265,7 +265,7 @@ const splitAtCondition = (words: readonly string[]) => {
 /** More are not taken by a frontend of Fulcrum. */
 const RULES_MAX = 2_000
 
-/** One rule for each alternative: the first that holds does it, and the others would do the same. */
+/** One rule for each alternative: the first that matches acts, and the others would do the same. */
 function add(
   draft: FrontendDraft,
   list: keyof FrontendDraft['rules'],

@@ -28,7 +28,7 @@ interface RawLines {
 
 /** Records that servers of one name in one backend have come to. */
 interface Named {
-  /** So many names were looked at: there is a record of each. */
+  /** How many names were looked at: there is a record for each. */
   tried: number
   readonly byText: Map<string, string>
 }

@@ -36,7 +36,7 @@ const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 /** HAProxy leaves every other backslash as it is: regular expressions are full of them. */
 function unescaped(after: string): string {
   const code = /^x(..)$/s.exec(after)?.[1]
-  // One byte of several is no character, and zero ends a text.
+  // A byte of a multi-byte character is no character, and zero ends a text.
   if (code !== undefined)
     return /^(?:0[1-9a-f]|[1-7])/i.test(code) ? String.fromCharCode(Number.parseInt(code, 16)) : '\ufffd'
   return ESCAPED[after] ?? (/^[ \\#"']$/.test(after) ? after : `\\${after}`)

@@ -25,7 +25,7 @@ export interface Speakers {
   close(): void
 }
 
-/** Those of this thread. */
+/** The listeners of this thread. */
 export class OwnSpeakers implements Speakers {
   readonly #serve: (app: TemplatedApp) => void
   readonly #applications: PassingApp[] = []

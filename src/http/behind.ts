@@ -16,7 +16,7 @@ const IDLE_MAX = 64
 /** The thread behind knows the limit of each endpoint, and ends what is too large or too slow. */
 const BODY_BYTES_MAX = 2 ** 36
 
-/** Those of one connection, those that are said anew, and what no client may say. */
+/** Headers of one connection, headers that are set anew, and headers that no client may send. */
 const OWN_OF_REQUESTS = new Set([
   'connection',
   'keep-alive',

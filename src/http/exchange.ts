@@ -45,7 +45,7 @@ export class Exchange implements Incoming {
   #ended: () => void = () => undefined
   #gone: AbortController | undefined
   #body: Readable | undefined
-  /** One that is told to go on although it was not held up does not read the next request of its connection. */
+  /** Resuming an exchange that was not paused would not read the next request of its connection. */
   #isPaused = false
   #keep: Keep | undefined
 

@@ -113,7 +113,7 @@ function readableOf(stream: Stream): Readable {
   })
   const write = (text: string | Uint8Array) => {
     if (isOver) return
-    // One piece may be as large as it has to be; what comes on top of it may not.
+    // One piece may be as large as it has to be; further data must not come on top of it.
     const isTooMuch = body.readableLength > 0 && body.readableLength + text.length > UNREAD_BYTES_MAX
     body.push(text)
     if (isTooMuch) body.destroy(new Error('nobody takes what is written'))

@@ -6,7 +6,7 @@ export interface FrontOptions {
   readonly socketPath: string
   /** The memory of `Validity`. */
   readonly validity: SharedArrayBuffer
-  /** So many are in front. */
+  /** Number of threads in front. */
   readonly threads: number
   /** Prefix for the ids of requests that it answers itself. */
   readonly idPrefix: string

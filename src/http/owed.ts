@@ -4,7 +4,7 @@ export class Owed {
   #waiting: (() => void)[] = []
   readonly #cuts = new Set<() => void>()
 
-  /** One is owed until the result is called. `cut` ends it before it is whole. */
+  /** An answer is owed until the result is called. `cut` ends it before it is complete. */
   begin(cut?: () => void): () => void {
     this.#count++
     if (cut !== undefined) this.#cuts.add(cut)
@@ -18,7 +18,7 @@ export class Owed {
     }
   }
 
-  /** One is owed until `sent` settles, which the result tells as well. */
+  /** An answer is owed until `sent` settles, which the result reports as well. */
   async until(sent: Promise<void>): Promise<void> {
     const over = this.begin()
     try {

@@ -214,7 +214,7 @@ export class Pipeline {
     return isRead ? answer : this.#counted(answer)
   }
 
-  /** That a transaction is open is known here as well as where it is held. */
+  /** Every node knows that a transaction is open, not only the one that holds it. */
   async #orHere(answer: Promise<Answer>, asked: Asked): Promise<Answer> {
     const there = await answer
     if (there.code !== 'NODE_UNREACHABLE') return there

@@ -47,7 +47,7 @@ const node = (): Node => ({ fixed: new Map(), parameter: undefined, route: undef
  * not exact is not found.
  */
 export class Router {
-  /** One tree a method, so that what another method has at a place cannot hide a path. */
+  /** One tree per method, so that what another method has at a place cannot hide a path. */
   readonly #roots = new Map<string, Node>()
   readonly #prefix: string
 

@@ -49,7 +49,7 @@ export class Streams {
         // An empty chunk would be the end.
         if (isOver || text.length === 0) return
         if (writePiece(response, text)) return
-        // One piece may be as large as it has to be; what comes on top of it may not.
+        // One piece may be as large as it has to be; further data must not come on top of it.
         const isTooMuch = unread > 0 && unread + text.length > UNREAD_BYTES_MAX
         unread += text.length
         if (isTooMuch) close('close')

@@ -7,9 +7,9 @@ const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 
 /** What one connection is owed. */
 export interface Held {
-  /** So much is there now, of what has just begun or that the client takes or sends. May end connections. */
+  /** Bytes that wait now, of an answer that has just begun or that the client takes or sends. May end connections. */
   moved(bytes: number): void
-  /** So much more waits than before. */
+  /** Bytes that were added to what waits. */
   grown(bytes: number): void
   /** Nothing is left, or the client is gone. */
   end(): void

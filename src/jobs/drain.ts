@@ -53,12 +53,12 @@ type DrainJob = JobHandle & {
 /** What came of it. */
 interface Drained {
   readonly ripId: string
-  /** That were left when it ended; null when nobody could tell. */
+  /** Connections that were left when it ended; null if that is not known. */
   readonly connections: number | null
   readonly halted: boolean
 }
 
-/** By its name, with the id beside it. One that is gone has the id alone. */
+/** Its name, with the id beside it. A server that is gone has only the id. */
 export function nameServer(view: ConfigView, ripId: string): string {
   const name = view.get('realServers', ripId)?.name
   return name === undefined ? `real server ${ripId}` : `real server ${name} (${ripId})`

@@ -57,7 +57,7 @@ export class AccessLogs implements AccessLogsReader {
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
-  /** By the monotonic clock; a thread that ended is not started again before. */
+  /** By the monotonic clock; a thread that ended is not restarted before. */
   #startsFrom_ms = -Infinity
   #failure = 'it ended'
   #counts: LogCounts | undefined

@@ -32,7 +32,7 @@ export function filterOf(query: LogQuery, running: ConfigView): Filter {
   return filter
 }
 
-/** By its id, which may be of a record that is gone and still has lines, or by the name that it has now. */
+/** The id for an id, whose record may be gone and still have lines, or for a current name. */
 function idFor(
   field: string,
   said: string,

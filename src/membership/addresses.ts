@@ -117,7 +117,7 @@ export class Addresses implements AddressesActor {
     return left
   }
 
-  /** Those of this node that can move. */
+  /** The floating IPs of this node that can move. */
   #held(): readonly SectionRecords['floatingIps'][] {
     const { nodeId, running, membership, here } = this.#parts
     const nodeIds = membership.members.all().map(({ id }) => id)

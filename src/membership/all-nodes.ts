@@ -12,7 +12,7 @@ export const CONNECTIONS = '/connections'
 /** What its clock says. */
 export const TIME = '/time'
 
-/** So long a node may take that many wait for. */
+/** How long a node may take that many wait for. */
 export const PATIENCE_MS = 2_000
 
 export interface AskingAll {

@@ -60,7 +60,7 @@ export function issuingPair(members: Known): AuthorityPair {
   return found
 }
 
-/** Those that have issued no certificate that a node shows. */
+/** Authorities that have issued no certificate that a node presents. */
 export function unusedPairs(members: Known): readonly AuthorityPair[] {
   const used = Math.min(...members.voters().map(({ certifiedBy }) => certifiedBy))
   return members.authorities().filter(({ number }) => number < used)

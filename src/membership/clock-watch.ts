@@ -40,7 +40,7 @@ export class ClockWatch {
   async #lookAt(nodeId: string, name: string): Promise<void> {
     const { ask, clock, tell } = this.#parts
     const asked_ms = clock.monotonic_ms()
-    // One that does not answer is told of elsewhere.
+    // A node that does not answer is reported elsewhere.
     const told = await ask(nodeId).catch(() => undefined)
     if (told === undefined) return
     // It looked at its clock at any moment in between.

@@ -61,7 +61,7 @@ export interface TrustHere extends Omit<Revocation, 'lists'> {
   readonly isInForce: boolean
 }
 
-/** One of each authority of the cluster. */
+/** A certificate from each authority of the cluster. */
 export interface NodeCertificates {
   readonly peer: NodeCredentials
   readonly client: NodeCredentials

@@ -99,7 +99,7 @@ export class ClusterWatch {
     this.#isParted = parted !== undefined
   }
 
-  /** Those that are there at the first look are known. A node that took the place of another one has its id. */
+  /** Nodes that are there at the first look are known already. A node that took the place of another one has its id. */
   #lookWho(self: string): void {
     const { members, tell } = this.#parts
     const now = new Map(members.all().map((member) => [member.id, member]))

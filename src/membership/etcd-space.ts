@@ -59,7 +59,7 @@ export class EtcdSpace {
       if (alarm.kind === 'NOSPACE') await etcd.maintenance.disarm(alarm)
   }
 
-  /** One after the other; one that does not answer has it done when it does. */
+  /** One after the other; for a member that does not answer this is done when it does. */
   async #rewrite(isWanted: (status: MemberStatus) => boolean): Promise<void> {
     const { etcd, urls, log } = this.#parts
     for (const at of urls()) {

@@ -121,7 +121,7 @@ export class Histories {
     if (standing.is !== 'parted') return { takeovers: members.takeovers(), edits: 0, givesWay: false }
     if (giveWay) await this.#giveWay(standing.since, 'an operator has chosen the history of the other node')
     const edits = editsIn(await this.#behind(standing.since))
-    // One that has begun anew says so until it has what it came back for: if both gave way, nothing would be left.
+    // A node that has begun anew says so until it has what it came back for: if both gave way, nothing would be left.
     const givesWay = this.givesWay || files.read()?.isReturning === true
     return { takeovers: members.takeovers(), edits, givesWay }
   }

@@ -46,7 +46,7 @@ export class JoinTokens implements TokensToJoinWith {
     return token
   }
 
-  /** Those that a node has made and nobody has used, and those that it has used itself. */
+  /** Tokens that a node has made and nobody has used, and those that it has used itself. */
   async endOf(nodeId: string): Promise<void> {
     const its = [...this.#byId.values()].filter(
       ({ usedBy, issuedBy }) => usedBy === nodeId || (usedBy === undefined && issuedBy === nodeId),

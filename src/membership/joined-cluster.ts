@@ -321,7 +321,7 @@ export class JoinedCluster {
     const { service, log } = this.#parts
     await this.succession.goOn()
     const status = await this.ownStatus()
-    // One that was dropped by the others ends again at once.
+    // A member that was dropped by the others ends again at once.
     if (status === undefined && !this.succession.hasNoMember && !this.#leavesEtcd)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)

@@ -94,7 +94,7 @@ export class Members {
   readonly #keys = new Map<string, KeyNotice>()
   readonly #pairs = new Map<string, AuthorityPair>()
   readonly #takeovers = new Map<string, Takeover>()
-  /** One at the most. */
+  /** At most one. */
   readonly #witnesses = new Map<string, Voter>()
   #level = FIRST_LEVEL
   #pair: PairSettings | undefined
@@ -154,7 +154,7 @@ export class Members {
     return [...this.#removed.values()]
   }
 
-  /** Those in whose place another node may join. */
+  /** Nodes in whose place another node may join. */
   replaceable(): readonly Voter[] {
     const isFree = ({ stage, member, isWitness }: Removed) =>
       stage === 'done' && isWitness !== true && !this.#byId.has(member.id)
@@ -255,7 +255,7 @@ export class Members {
     return this.#putBuilt(build, rowOf)
   }
 
-  /** Those whose certificates have run out. */
+  /** Forgets removals whose certificates have expired. */
   forget(pins: readonly string[]): Promise<void> {
     return this.#table.remove(pins.map((pin) => `${REMOVED}${pin}`))
   }

@@ -62,7 +62,7 @@ export interface MembershipParts extends Omit<
 
 /** An empty store takes over what is at this position. */
 const FIRST_POSITION = 1
-/** So long a start waits for the others before it goes on with what it has. */
+/** How long a start waits for the others before it goes on with what it has. */
 const CATCH_UP_MS = 10_000
 
 /** Whether this node is in a cluster, and which: forming one, and what is known of it. */
@@ -363,7 +363,7 @@ export class Membership implements ClusterActor {
     const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
-      // That is of a history that it has left: what takes its place is no later revision of it, which anybody follows.
+      // The node returns to another history: what replaces its state is no later revision of it that somebody follows.
       if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
     }
     end.abort()

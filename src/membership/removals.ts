@@ -258,7 +258,7 @@ export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): St
   return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
 }
 
-/** One that has never started has no name. */
+/** A member that has never started has no name. */
 const isOf = ({ name, peerUrls }: EtcdMember, member: Place): boolean =>
   name === '' ? peerUrls.includes(peerUrl(member)) : name === member.id
 

@@ -54,7 +54,7 @@ function shownMembers({ own, members, removedAt }: ShownParts): readonly Shown[]
   return gone === undefined ? all : [...all, gone.member]
 }
 
-/** Those that answer, beyond the majority that every change needs. */
+/** Members that answer, beyond the majority that every change needs. */
 function spareVotes({ own, listed = [], leader, stateOf }: ShownParts): number {
   const voters = listed.filter(({ isLearner }) => !isLearner)
   const answers = (id: string) => (id === own.nodeId ? leader !== undefined : stateOf(id) === 'online')

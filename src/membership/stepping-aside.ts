@@ -64,7 +64,7 @@ export class SteppingAside {
   async look(listed: readonly EtcdMember[], isSame: boolean): Promise<boolean> {
     const self = listed.find(({ name }) => name === this.#parts.own.nodeId)
     if (this.isOut) {
-      // One that is being started has no name yet.
+      // A member that is being started has no name yet.
       if (isSame && this.#parts.members.get(this.#parts.own.nodeId)?.maintenance === undefined) await this.#comeBack()
     } else if (self === undefined) {
       // What has happened to it was begun here, before a crash.

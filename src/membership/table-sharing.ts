@@ -28,7 +28,7 @@ export async function showHaproxy(
   await members.change(nodeId, (member) => ({ ...member, haproxy: certificate }))
 }
 
-/** One that does not answer takes its time. */
+/** A name that cannot be resolved takes its time. */
 const LOOKED_UP_EVERY_MS = 60_000
 const PORT_MAX = 65_535
 

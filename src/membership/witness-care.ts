@@ -96,7 +96,7 @@ export class WitnessCare {
     const { members, isEldest } = this.#parts
     const { witness } = members
     if (witness === undefined || !isEldest() || !this.livenessOf(witness.id).isReachable) return
-    // One that does not answer is asked again; that it is away is told elsewhere.
+    // A witness that does not answer is asked again; its absence is reported elsewhere.
     const told = await this.#ask({}).catch(() => undefined)
     if (told === undefined) return
     if (this.#unnamed.isLate(!isNamed(listed, witness))) await this.#replaceMember(witness)

@@ -105,7 +105,7 @@ export class Metrics implements MetricsReader {
 
   async #make(format: MetricsFormat): Promise<Rendered> {
     const documents = this.#documents.get(format) ?? new Documents(this.#parts, format)
-    // One that broke off half way is of no use for the next.
+    // A document that broke off halfway is of no use for the next.
     this.#documents.delete(format)
     const document = await documents.make()
     this.#documents.set(format, documents)

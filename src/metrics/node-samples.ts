@@ -22,7 +22,7 @@ export interface NodeFigures {
   readonly jobs: readonly Pick<Job, 'kind' | 'state' | 'endedAt'>[]
   /** undefined: it is in none, or its state is not known. */
   readonly cluster: ClusterState | undefined
-  /** Those that move, and whether this node has them. */
+  /** Floating IPs that move, and whether this node has them. */
   readonly floatingIps: readonly { readonly id: string; readonly ip: string; readonly isHeld: boolean }[]
 }
 
@@ -50,7 +50,7 @@ export interface ArchiveFigures {
 export interface AccessLogFigures {
   readonly lines: number
   readonly size_bytes: number
-  /** By what became of them. */
+  /** Dropped messages by reason. */
   readonly dropped: Readonly<Record<string, number>>
 }
 
@@ -134,7 +134,7 @@ function writeConfiguration(out: Exposition, { apply, pending, certificates, job
   for (const [key, end_ms] of lastEnds(jobs)) out.sample(key.split('\0'), end_ms / 1_000)
 }
 
-/** By kind and state. */
+/** Last ends by kind and state. */
 function lastEnds(jobs: NodeFigures['jobs']): ReadonlyMap<string, number> {
   const ends = new Map<string, number>()
   for (const { kind, state, endedAt } of jobs) {

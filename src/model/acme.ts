@@ -185,7 +185,7 @@ export type AcmeStepped =
 export interface AcmeFailed {
   readonly is: 'failed'
   readonly reason: string
-  /** That the CA asks for; undefined where it says nothing. */
+  /** The wait that the CA asks for; undefined if it says nothing. */
   readonly retryAfter_s: number | undefined
   /** Nothing more comes of this order: the next try begins another. */
   readonly isOver: boolean

@@ -245,7 +245,7 @@ export interface AlertMessage {
   readonly nodeId: string
   /** ISO 8601. */
   readonly at: string
-  /** Those that are told one by one. */
+  /** The alerts that are listed in the message. */
   readonly alerts: readonly ToldAlert[]
   /** How many there are in all. */
   readonly count: number
@@ -273,7 +273,7 @@ export interface Sent {
     | {
         readonly stage: Stage
         readonly reason: string
-        /** That the target asks for. */
+        /** The wait that the target asks for. */
         readonly retryAfter_s?: number
         /** The message itself is not wanted: trying again would not help, and others wait. */
         readonly isFinal?: boolean

@@ -19,7 +19,7 @@ import { type CarriedWho, decodeWho, WhoError } from './who.ts'
 
 /** A request that another node has forwarded. */
 export interface PeerRequest extends Target {
-  /** Those that are carried and were sent, in lower case. */
+  /** Carried headers that were sent, in lower case. */
   readonly headers: Headers
   readonly requestId: string
   readonly who: CarriedWho
@@ -33,7 +33,7 @@ export interface PeerRequest extends Target {
 
 export interface PeerAnswer {
   readonly status: number
-  /** Those that are not carried stay here. */
+  /** Headers that are not carried stay here. */
   readonly headers: Headers
   /** When it fails, the caller gets an error instead of the rest. */
   readonly body?: PeerBody

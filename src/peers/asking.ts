@@ -13,7 +13,7 @@ import { PeerError } from './peer-error.ts'
 /** What another node answered. */
 export interface ForwardedAnswer {
   readonly status: number
-  /** Those that are carried, in lower case. */
+  /** Carried headers, in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /**
    * Has to be read or destroyed: until then it holds a place of the session. It ends when the answer is whole, and

@@ -81,7 +81,7 @@ export function checkedPath({ method, path, query }: Target): string {
   return target
 }
 
-/** One slash at its beginning, and no segment that leads elsewhere, in whatever way it is written. */
+/** A single slash at the beginning, and no segment that leads elsewhere, however it is written. */
 function isPlainPath(path: string): boolean {
   if (!/^\/(?!\/)/.test(path) || !VISIBLE.test(path) || /[?#\\]/.test(path)) return false
   const decoded = decodedOnce(path)

@@ -36,7 +36,7 @@ export class Entrance {
   readonly #tls: TlsServer
   readonly #open = new Set<Socket>()
   readonly #ofAddress = new Map<string, number>()
-  /** By address and port of the other side; the oldest comes first. */
+  /** Arriving connections by address and port of the other side, oldest first. */
   readonly #arriving = new Map<string, Socket>()
 
   constructor(parts: EntranceParts) {

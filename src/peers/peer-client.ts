@@ -41,7 +41,7 @@ export interface PeerClientParts {
 /** A request for another node. */
 export interface ForwardedRequest extends Target {
   readonly nodeId: string
-  /** Those that are not carried stay here. */
+  /** Headers that are not carried stay here. */
   readonly headers: Headers
   readonly requestId: string
   readonly who: CarriedWho

@@ -79,7 +79,7 @@ export class PeerSession {
   /** By the wall clock. */
   #heard_ms: number | undefined
   #since_ms: number | undefined
-  /** By the other one, which nobody sets. */
+  /** By the monotonic clock, which nobody sets. */
   #heardMonotonic_ms = 0
   #heard_bytes = 0
 

@@ -72,7 +72,7 @@ function answered(socket: Socket, request: AccessRequest, patience: Patience): P
     }
     socket.on('error', unreachable)
     socket.on('message', (datagram, from) => {
-      // One that came between the opening of the socket and its connection could be from anybody.
+      // A datagram that arrived between the opening of the socket and its connection could come from anybody.
       if (from.port !== port || from.address !== address) return
       const judged = request.judge(datagram)
       if (judged === undefined) return

@@ -39,7 +39,7 @@ function numbered(name: string): Place | undefined {
   return text(type, vendor)
 }
 
-/** By name, as a number from 1 to 255, or as `Vendor:Type` in numbers. */
+/** The attribute by its name, as a number from 1 to 255, or as `Vendor:Type` in numbers. */
 const placeOf = (name: string): Place | undefined => BY_NAME.get(name.toLowerCase()) ?? numbered(name)
 
 export function groupAttributeProblem(name: string): string | undefined {

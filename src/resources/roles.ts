@@ -265,7 +265,7 @@ const NO_ENDPOINT: FieldError = {
   message: 'names no endpoint; see GET /rbac/endpoints',
 }
 
-/** By its place within the entry. */
+/** The problem with its place within the entry. */
 function whereProblem(name: string, where: Where): FieldError | undefined {
   if (Object.keys(where).length === 0)
     return { field: '.where', code: 'REQUIRED', message: 'says of no record: give owner, names or ids' }

@@ -70,7 +70,8 @@ export function renewalOf_ms({ facts }: Pick<Certificate, 'facts'>): number {
 }
 
 /**
- * Until when nobody has to hear that a certificate ends: an order renews it. Halfway from there to its end something is
+ * Until when the end of a certificate need not be reported, because an order renews it. Halfway from there to its end
+ * something is
  * wrong, whatever it is.
  */
 export function quietUntil_ms(view: ConfigView, certificate: Certificate): number | undefined {

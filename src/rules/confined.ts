@@ -19,7 +19,7 @@ export class Area {
     const name = nameKey(String(of(SECTIONS[this.#section].nameField)))
     return this.#compiled.some(
       (where) =>
-        // One that says nothing, as a backup could bring it, is of no record rather than of all.
+        // A condition that says nothing, as a backup could bring it, matches no record rather than all.
         (where.owner ?? where.ids ?? where.names) !== undefined &&
         (where.owner === undefined || where.owner === of('owner')) &&
         (where.ids === undefined || where.ids.has(of('id'))) &&

@@ -1,6 +1,6 @@
 /** Texts that HAProxy fills with something of the request: `{source}`, `{header.NAME}`. */
 
-/** Those that have a name. */
+/** Placeholders that have a name. */
 const NAMED = ['header', 'cookie', 'variable'] as const
 const PLAIN = ['source', 'port', 'host', 'path', 'query', 'method'] as const
 export type Placeholder = (typeof NAMED)[number] | (typeof PLAIN)[number]

@@ -54,7 +54,7 @@ export function answerProblems({ mode, errorPages = [], maintenance }: Answering
   ]
 }
 
-/** Those of these fields that were asked for, and mean nothing where bytes are only passed. */
+/** Those of these fields that were sent although they mean nothing if bytes are only passed on. */
 export function httpOnly(mode: 'http' | 'tcp', asked: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   if (mode !== 'tcp') return []
   return Object.entries(asked)

@@ -63,7 +63,7 @@ type List = readonly { readonly id: string }[]
 /** Records whose references all led somewhere, and the lists that they led into. */
 const knownWhole = new WeakMap<object, ReadonlyMap<SectionName, List>>()
 
-/** Those that point nowhere, and undefined after each portion. */
+/** References that point nowhere, and undefined after each portion. */
 function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Generator<Dangling | undefined> {
   const { references, nameField } = SECTIONS[section]
   const targets = new Targets(view)

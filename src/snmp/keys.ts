@@ -18,7 +18,7 @@ const KEY_BYTES: Readonly<Record<PrivacyAlgorithm, number>> = { des: 16, aes: 16
 
 /** RFC 3414, A.2: so many bytes of the passphrase, over and over. */
 const EXPANDED_BYTES = 2 ** 20
-/** So many at a time: a passphrase takes some milliseconds, and others wait for the same thread. */
+/** How much is hashed at a time: a passphrase takes some milliseconds, and others wait for the same thread. */
 const SLICE_BYTES = 2 ** 16
 
 /** The key of a passphrase before it belongs to an engine. */

@@ -25,7 +25,7 @@ export class Tickets {
   readonly #failures_max: number
   /** Of this process: a restart ends logins that are under way. */
   readonly #key = randomBytes(32)
-  /** By request, in the order in which they end: how often it was judged in vain; Infinity when it was used. */
+  /** Requests in the order in which they end: how often each was judged in vain; Infinity if it was used. */
   readonly #spent = new Map<string, { readonly until_ms: number; failures: number }>()
 
   constructor(clock: Clock, life_ms: number, failures_max: number) {

@@ -19,7 +19,7 @@ const SETS_MAX = 256
 const SETS_EACH_MAX = 32
 /** Sets that were followed are remembered for clients that come back. */
 const REMEMBERED_MS = 15_000
-/** So many clients are told in a turn, which takes about a millisecond; 5,000 in a third of a second. */
+/** How many clients are told in a turn, which takes about a millisecond; 5,000 in a third of a second. */
 const AT_ONCE = 64
 const PAUSE_MS = 4
 /** After so long a client that lost its stream comes back. */
@@ -198,7 +198,7 @@ export class FigureStreams implements FigureStreamsReader {
     return set
   }
 
-  /** One place for all streams of a user that follow the same. */
+  /** One place for all streams of a user that follow the same objects. */
   #hold({ holders }: Followed, userId: string): () => void {
     const holder = holders.get(userId) ?? { streams: 0, free: this.#places.take(userId) }
     holders.set(userId, holder)

@@ -29,7 +29,7 @@ class Watched {
   readonly health: Health[]
   /** What was told last, or would have been; undefined before a first verdict. */
   readonly verdicts: ('up' | 'down' | undefined)[]
-  /** Since when it should be in the table, on the monotonic clock; NaN while it should not. */
+  /** When it should have appeared in the table, on the monotonic clock; NaN while it should not be there. */
   readonly since_ms: Float64Array
   readonly version: number
 

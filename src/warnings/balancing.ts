@@ -34,7 +34,7 @@ const LEFT = 'would have no server that takes traffic'
 
 export function layer7ServersLeft(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
   const { enabled, httpRedirectToHttps = false, certificates = [], rules = [] } = frontend
-  // One that only sends people elsewhere needs nobody.
+  // A frontend that only redirects needs no servers.
   const onlyRedirects = httpRedirectToHttps && certificates.length === 0
   if (!enabled || onlyRedirects || isResting(frontend, view)) return []
   const ids = backendsOf(frontend)

@@ -29,7 +29,7 @@ function implies(given: Condition, wanted: Condition): boolean {
 /** Rules in their order; of thousands only those are compared with another one that may cover it. */
 export class Takers {
   readonly #rules = new Map<number, Rule>()
-  /** By each value that one compares the whole of something with; all others. */
+  /** Rules by each value with which they compare the whole of a property; then all others. */
   readonly #byValue = new Map<string, number[]>()
   readonly #others: number[] = []
 

@@ -33,7 +33,7 @@ const CHANGES: ReadonlySet<ActionType> = new Set(['rewritePath', 'setHeader', 'a
 
 /** The first rule that one before it leaves nothing for. */
 function tooLate(rules: readonly Rule[]) {
-  /** Those that end the list, since the request was last changed. */
+  /** Rules that end the evaluation, since the request was last changed. */
   let takers = new Takers()
   for (const [at, rule] of rules.entries()) {
     const taker = takers.first(rule)

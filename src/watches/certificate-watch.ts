@@ -25,7 +25,7 @@ export interface WatchedCertificate {
   readonly usedBy: readonly string[]
 }
 
-/** Those that were handed in, whether anything shows them or not: an unused one may wait for its turn. */
+/** Uploaded certificates, in use or not: an unused one may wait for its turn. */
 export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
   const users = usersIn(running)
   return [...running.list('certificates')].map((certificate) => ({
@@ -100,7 +100,7 @@ export class CertificateWatch {
   }
 }
 
-/** By fingerprint: the last of WARN_AT_DAYS that was told. */
+/** By fingerprint: the last of WARN_AT_DAYS that was reported. */
 function told(store: Pick<ConfigStore, 'getMeta'>): Readonly<Record<string, number>> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `look` only
   return (store.getMeta(TOLD_KEY) as Record<string, number> | undefined) ?? {}

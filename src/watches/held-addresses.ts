@@ -56,7 +56,7 @@ export class HeldAddresses {
     for (const [ip, floatingIpId] of enabled) {
       if (!here.has(ip) || this.#since.has(ip)) continue
       this.#since.set(ip, since)
-      // Those that are there when the daemon starts have not moved.
+      // Addresses that are there when the daemon starts have not moved.
       if (!this.#isFirst) tell({ state: 'taken', ip, floatingIpId, nodeId })
     }
     for (const ip of this.#since.keys()) {

@@ -27,7 +27,7 @@ export class NetworkUpkeep {
   readonly #parts: UpkeepParts
   readonly #looks: Repeated
   readonly #looksWho: Repeated
-  /** Those that the network was made for. */
+  /** The nodes that the network was made for. */
   #nodeIds = ''
   #isMoving = false
   #again_ms = 0

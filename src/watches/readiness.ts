@@ -86,7 +86,7 @@ export class Readiness {
     await this.look()
   }
 
-  /** One after the other, so that what was told last is what was seen last. */
+  /** One after the other, so that the last report is what was seen last. */
   look(): Promise<void> {
     this.#looking += 1
     const looked = this.#turn.then(() => this.#look()).finally(() => (this.#looking -= 1))

@@ -41,7 +41,7 @@ export class SharingUpkeep {
   #isClosed = false
   #settled_ms = 0
   #revision: number | undefined
-  /** Since when HAProxy should be told of others. */
+  /** Since when HAProxy has been due to learn about other nodes. */
   #waiting_ms: number | undefined
   #again_ms = 0
 

@@ -61,7 +61,7 @@ export class Supervision {
 
   #tell(up: boolean, reason: string | undefined): void {
     if (up === this.#told) return
-    // That it is up after a start is what everybody expects.
+    // Everybody expects it to be up after a start.
     if (this.#told !== undefined || !up) this.#onChange(up, reason)
     this.#told = up
   }

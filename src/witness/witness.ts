@@ -25,7 +25,7 @@ export interface WitnessParts {
   readonly peer: NodeAddress
   readonly executor: PlanExecutor
   readonly etcdSays: EtcdGround['says']
-  /** One line for people: how it is. */
+  /** Reports the state, in one line for people. */
   readonly tell: (how: string) => void
   readonly clock: MachineClock
   readonly log: Log

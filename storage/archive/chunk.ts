@@ -11,7 +11,7 @@ const VERSION = 2
 /** Chunks of before there were seals; they live for as long as their tier keeps them. */
 const UNSEALED_VERSION = 1
 
-/** One flipped bit never makes it of the other version. */
+/** A flipped bit never turns it into the other version. */
 export const isUnsealedChunk = (bytes: Uint8Array): boolean => bytes[0] === UNSEALED_VERSION
 
 export interface ChunkHead {

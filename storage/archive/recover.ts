@@ -211,7 +211,7 @@ function storedCounters(
     decodeBaseline(bytes, values)
     for (const { id } of byBlock.get(block) ?? []) {
       const row = counterRow(values, placeInBlock(id))
-      // One that was stored with fewer counters, or does not have all of them, goes on with those that are known.
+      // A row that was stored with fewer counters, or lacks some, goes on with those that are known.
       if (!row.every(Number.isNaN)) counters.set(id, row)
     }
   }

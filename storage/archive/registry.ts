@@ -19,7 +19,8 @@ export class ObjectRegistry {
   /** In order of their numbers. */
   objects: ArchiveObject[]
   /**
-   * Those that may have something to be written, in the same order, so that it is appended; made anew when they change.
+   * Objects that may have something to be written, in the same order, so that it is appended; computed anew when they
+   * change.
    */
   #active: readonly ArchiveObject[] | undefined
   /** Objects that were seen since then may have an open chunk in some tier. */

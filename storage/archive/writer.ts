@@ -77,7 +77,7 @@ export class ArchiveWriter {
     this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
     for (const object of found.objects) {
-      // One that is gone gets a place when it is back: the way there also says that it lives.
+      // An object that is gone gets a place when it is back: that also records that it lives.
       if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
     }
     restoreRows(found.tail.records, this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
@@ -245,7 +245,7 @@ export class ArchiveWriter {
     return ring
   }
 
-  /** One transaction with the chunks that are due up to `to_s`. Of its seconds those before `rowsTo_s` have rows. */
+  /** One transaction with the chunks that are due up to `to_s`. Only seconds before `rowsTo_s` have rows. */
   #store(to_s: number, ring: RingWriter, rowsTo_s: number): void {
     const from_s = this.#stored_s
     const objects = this.registry.active()

@@ -23,7 +23,7 @@ export class SegmentFile {
     this.#size = size
   }
 
-  /** One that is there, with so many bytes of whole lines. */
+  /** Opens an existing one, with this many bytes of whole lines. */
   static async open(path: string, bytes: number): Promise<SegmentFile> {
     const file = await open(path, 'r+')
     const { size } = await file.stat()

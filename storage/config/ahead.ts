@@ -31,7 +31,7 @@ export class Ahead {
     return this.#version
   }
 
-  /** By what this node is ahead. */
+  /** What this node is ahead by. */
   get here(): Sections<OverlayEntry> {
     return this.#here
   }

@@ -20,7 +20,7 @@ export interface ConfigStore {
   follow(tell: TellRecord): void
   /** What runs on that node when it has followed. */
   runningOn(nodeId: string): RecordReader
-  /** By which records that node is ahead of what nodes agree on, since an apply of its own. */
+  /** The records in which that node is ahead of what nodes agree on, after an apply of its own. */
   aheadOn(nodeId: string): readonly RecordKey[]
   /** Whether that apply was the last one of some node alone. */
   isAheadBy(applyId: string): boolean
@@ -142,7 +142,7 @@ export interface RevisionHeader {
 
 /** What nodes have to know of an apply that another node was asked for. */
 export interface Asked {
-  /** That leads it. */
+  /** Id of the leading node. */
   readonly nodeId: string
   readonly header: RevisionHeader
   /** See PlanOptions. */

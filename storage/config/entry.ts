@@ -119,7 +119,7 @@ export interface TakeoverEntry {
 }
 
 export interface Takeover {
-  /** One more than that of the history before. */
+  /** One more than that of the previous history. */
   readonly epoch: number
   /** Tells this history from that of a partner who has taken over as well. */
   readonly id: string

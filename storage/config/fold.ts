@@ -72,7 +72,7 @@ export class Fold implements Folding {
   readonly #tables: ConfigTables
   readonly #mirror: Mirror
   readonly #shared: SharedTables
-  /** By the id of the apply. */
+  /** Frozen changes by the id of the apply. */
   readonly #frozen = new Map<string, Frozen>()
   #frozenIds: ReadonlySet<string> = new Set()
   #sequence: number

@@ -2,7 +2,7 @@ import { type CheckedTable, DamagedRowError, type RowWrite, type Surveyed } from
 import type { Revision, RevisionHeader } from './config-store.ts'
 import { padRevision } from './keys.ts'
 
-/** So many are kept however old they are, younger ones than `ms` as well, and never more than `kept_max`. */
+/** `kept` are kept however old they are, younger ones than `ms` as well, and never more than `kept_max`. */
 export interface RevisionRetention {
   readonly kept: number
   readonly ms: number

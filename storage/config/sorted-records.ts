@@ -36,7 +36,7 @@ function firstFrom<T>(sorted: readonly T[], keyOf: (record: T) => string, key: s
   return low
 }
 
-/** By section and scope, each by its own name: a key made of them all would be made anew for every look-up. */
+/** By section and scope, each by its own name: a combined key would have to be made anew for every look-up. */
 export type Sections<T extends { readonly key: string }> = Map<string, Map<string, SortedRecords<T>>>
 
 export function setIn<T extends { readonly key: string }>(

@@ -16,7 +16,7 @@ const UNCHECKED_SCHEMA = 1
 /** Stays readable for every version: its row has no checksum. */
 const SCHEMA_KEY = 'schema'
 const DATABASES_MAX = 24
-/** So few that it is not worth while to look how large the trees are. */
+/** With so few rows it is not worthwhile to measure the trees. */
 const FEW_ROWS = 16
 /** Prefix in `meta` of what callers store under keys of their own. */
 export const CALLER_PREFIX = 'caller '
@@ -28,7 +28,7 @@ export interface OverlayRow extends Origin {
   readonly changeId: string
 }
 
-/** Those that the nodes of a cluster share. */
+/** Tables that the nodes of a cluster share. */
 export const SHARED_TABLES = [
   'sessions',
   'apiTokens',

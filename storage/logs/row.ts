@@ -23,7 +23,7 @@ export interface LogRow {
   readonly total_ms: number
   /** How it ended, in HAProxy's four letters. */
   readonly state: string
-  /** Those that the frontend names, as JSON. */
+  /** The headers that the frontend names, as JSON. */
   readonly headers: string
 }
 

@@ -117,7 +117,7 @@ export function* count(store: LogStore, filter: Filter, slowest_max: number): Se
   return { paths, sources, statuses, slowest, rows, damage }
 }
 
-/** One that was removed meanwhile, as it was too old, is not damaged. */
+/** A segment that was deleted meanwhile because of its age is not damaged. */
 function damageOf({ number, path }: Segment, error: unknown): readonly string[] {
   return existsSync(path) ? [`segment ${number}: ${String(error)}`] : []
 }

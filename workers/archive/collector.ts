@@ -94,7 +94,8 @@ export class Collector {
   }
 
   /**
-   * One that came and was replaced between two polls has counted everything since, unless it began with what others had
+   * A process that came and was replaced between two polls has counted everything since, unless it began with what
+   * others had
    * counted.
    */
   #replaced(stats: ProcessStats, wasReloaded: boolean, time: PollTime): KnownProcess {

@@ -11,7 +11,7 @@ const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
  * counts until it has one again.
  */
 export class HealthWatch {
-  /** By number of the object. */
+  /** Health by number of the object. */
   #known = new Map<number, boolean>()
 
   /** Since the last call; undefined when nothing changed. */

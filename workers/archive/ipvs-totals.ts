@@ -13,7 +13,7 @@ export class IpvsTotals {
   readonly #places: IpvsPlaces
   #plan: IpvsPlan | undefined
   #rows: ReadonlyMap<string, number> = new Map()
-  /** By row. */
+  /** Totals by row. */
   #totals = new Float64Array(0)
 
   constructor(places: IpvsPlaces) {

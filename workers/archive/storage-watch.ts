@@ -5,7 +5,9 @@ import { reasonOf } from '../../src/base/reason.ts'
 
 /** Seconds between two looks at a disk that failed. */
 const PROBE_EVERY_S = 5
-/** So many failures of LMDB itself, each after a good look at the disk, and its environment is taken for unusable. */
+/**
+ * After this many failures of LMDB itself, each after a good look at the disk, its environment is considered unusable.
+ */
 const FAILURES_MAX = 3
 
 /** What keeps the archive from storing, or from storing all. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../src/base/clock.ts'
 
 /** A backward difference larger than this is a corrected clock, not drift: the archive steps back too. */
 const STEP_BACK_MS = 60_000
-/** So many ticks in a row must agree before the archive throws its future away. */
+/** How many ticks in a row must agree before the archive throws its future away. */
 const STEP_BACK_TICKS = 3
 /** A clock that falls back by more than a day is more often wrong than right: it gets ten minutes to be corrected. */
 const LARGE_STEP_MS = 86_400_000

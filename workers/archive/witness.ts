@@ -7,7 +7,7 @@ import { joinChunks } from './exchange.ts'
 const PROMPT = Buffer.from('\n> ')
 /** A worker that owes an answer for so long hangs; HAProxy closes a session that is silent for as long. */
 const OWED_MS_MAX = 10_000
-/** So long a question waits for an answer that another one is owed: the poll has others to ask. */
+/** How long a question waits for an answer that another one is owed: the poll has other processes to ask. */
 const OWED_WAIT_MS = 50
 
 type Heard = Uint8Array<ArrayBuffer> | undefined

@@ -10,7 +10,7 @@ export interface Found {
 export interface Chain {
   /** The certificate itself, then each one that issued the one before it. */
   readonly links: readonly Found[]
-  /** Those that have nothing to do with it. */
+  /** Certificates that have nothing to do with the chain. */
   readonly strangers: readonly Found[]
   /** Whether clients find the way from its end to a root. */
   readonly isComplete: boolean

@@ -38,7 +38,7 @@ export async function changeAccount(
     const program = shell ? LOGIN_SHELL : NO_LOGIN
     steps.push(() => run(['usermod', '--shell', program, account], timeout_ms, outside))
   }
-  // Those that a key has opened meanwhile.
+  // Sessions that a key has opened meanwhile.
   if (shell === false) steps.push(() => endSessions(account, run, timeout_ms))
   for (const step of steps) {
     const result = await step()

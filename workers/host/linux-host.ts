@@ -49,7 +49,7 @@ const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 /** The real machine. */
 export class LinuxHost implements Host {
   readonly #mode: Layer7ProxySettings['mode']
-  /** Those that systemd does not run, or that do not reload by their unit. */
+  /** Programs that systemd does not run, or that do not reload through their unit. */
   readonly #own: Partial<Record<UnitName, ManagedProgram>>
   readonly #network: KernelNetwork
   readonly found: KeptValues

@@ -11,7 +11,7 @@ const KILLED_GONE_MS = 10_000
 const ASKED_AT_ONCE = 2
 /** For a look that kills nobody. */
 const LOOK_MS = 1_000
-/** One with 100,000 servers takes some seconds to begin again. */
+/** A master with 100,000 servers takes some seconds to begin again. */
 const ROUSED_MS = 30_000
 
 /** The processes of the master behind this socket, or undefined when none answers. */

@@ -16,7 +16,7 @@ import {
 } from '../../src/drivers/host.ts'
 import { KeyValueMemory } from './key-value-file.ts'
 
-/** One thing that would have been done. */
+/** One thing that a real host would have done. */
 export type JournalEntry =
   | { readonly verb: 'run'; readonly argv: readonly string[] }
   | { readonly verb: 'replaceFile'; readonly path: string; readonly content: string; readonly mode: number }

@@ -13,7 +13,7 @@ const POLL_MS = 20
 const SETTLED_MS = 300
 /** On a slow machine, a new member whose disk is full ends later than others have settled: it makes its log first. */
 const LOG_MADE_MS = 10_000
-/** One that joins asks its peers before that, which may take long; nothing else of this machine changes meanwhile. */
+/** A joining member asks its peers first, which may take long; nothing else of this machine changes meanwhile. */
 const JOINED_MS = 3_000
 /** An orderly stop hands leadership over, which a partner that hangs may hold up. */
 const STOP_PATIENCE_MS = 5_000

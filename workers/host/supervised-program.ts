@@ -116,7 +116,8 @@ export class SupervisedProgram implements ManagedProgram {
   }
 
   /**
-   * One that listens in this folder and names another was started before the folder got its name of today. It serves
+   * A HAProxy that listens in this folder and names another was started before the folder got its present name. It
+   * serves
    * our ports and would reload from there: it finishes what it has, and takes nothing new.
    */
   async #retire(pid: number | undefined): Promise<void> {

@@ -53,7 +53,7 @@ export class SystemdUnit implements ManagedProgram {
     return { exitCode: result.exitCode, output: `${result.output}\n${await log()}`.trim() }
   }
 
-  /** One that was never told to open that socket answers nobody there, and serves all the same. */
+  /** A HAProxy that was never told to open that socket answers nobody there, and serves all the same. */
   async #isHung(): Promise<boolean> {
     if (await answers(this.#masterSocket)) return false
     const { output } = await this.#run(['systemctl', 'show', '--property=MainPID', this.#unit], QUERY_TIMEOUT_MS)

@@ -34,7 +34,7 @@ export class TrialHost implements Host {
     this.#programs = new Set(programs)
   }
 
-  /** One of its own folder is the sandbox of health checks, which is tried. */
+  /** A folder of its own is the sandbox of health checks, which is tried. */
   #forProgram(program: string): Host {
     const isReal = this.#programs.has(program) || resolve(program).startsWith(this.#folder)
     return isReal ? this.#real : this.#recorder

@@ -120,7 +120,7 @@ export class Forwarder {
       },
       ended: (reason, uncertain, hung) => {
         this.#uncertain += uncertain
-        // One that is lost is no news when the next one is there at once: servers close what is idle, and start anew.
+        // A lost connection is no news if the next one succeeds at once: servers close idle connections, and restart.
         if (this.#connection === connection) this.#tryAgain(isReached && !hung ? undefined : reason)
       },
     })

@@ -21,7 +21,7 @@ export interface LinesIntake {
   tooLong(): void
   /** What this process says comes from its oldest line on, perhaps not for the first time. */
   again(pid: number): void
-  /** Those that are there. */
+  /** The processes that exist. */
   processes(pids: ReadonlySet<number>): void
 }
 

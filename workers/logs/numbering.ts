@@ -90,7 +90,7 @@ export class Numbering {
         this.#lost++
       }
     }
-    // One that was given twice may make up for one that is missed later.
+    // A number that was given twice may make up for one that is missed later.
     const lost = Math.max(0, this.#lost)
     this.#lost -= lost
     return lost

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/base/clock.ts'
 
-/** So long a clock must have run evenly before anything is old by it. */
+/** How long a clock must have run evenly before anything is considered old by it. */
 export const STEADY_MS = 12 * 3_600_000
 /** No correction of its pace sets a clock ahead by so much from one look to the next. */
 const JUMP_MS = 60_000

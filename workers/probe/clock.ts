@@ -28,7 +28,7 @@ async function isKept(host: Pick<Host, 'readSetting'>, run: Run): Promise<boolea
 async function readTracking(run: Run): Promise<ClockTracking | undefined> {
   const tracking = await run(['chronyc', '-c', 'tracking'], QUERY_TIMEOUT_MS)
   if (tracking.exitCode !== 0) return undefined
-  // By the names they were given, not by those that the network has for their addresses.
+  // By the names they were configured with, not by those that the network has for their addresses.
   const sources = await run(['chronyc', '-c', '-N', 'sources'], QUERY_TIMEOUT_MS)
   return parseTracking(tracking.output, sources.exitCode === 0 ? sources.output : '')
 }

@@ -10,7 +10,7 @@ export async function readSsh(host: Pick<Host, 'readSetting' | 'unitState'>, run
   const { exitCode, output } = await run([SSHD, '-T'], TIMEOUT_MS)
   if (exitCode === 127) return { enabled: undefined, port: undefined }
   const isEnabled = (await host.readSetting({ kind: 'unitEnabled', unit: 'ssh' })) === 'enabled'
-  // One that somebody has started by hand runs as well: what is said of it must not end it.
+  // A daemon that somebody started by hand runs as well: a setting must not end it.
   const enabled = isEnabled || (await host.unitState('ssh')) === 'running'
   const port = exitCode === 0 ? Number(/^port (\d+)$/m.exec(output)?.[1]) : Number.NaN
   return { enabled, port: Number.isInteger(port) ? port : undefined }

@@ -276,7 +276,7 @@ export function tellApplied(
   if (json === true) return run.json(data)
   const { revision, confirmBy }: Partial<Applied> = Object(data)
   run.terminal.out(`${printable(inOwnWords(message))}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
-  // By what was asked for: the clock of this machine may be another than that of the node.
+  // The term that was sent is shown, because the clock of this machine may differ from that of the node.
   if (typeof confirmBy === 'string' && confirm !== undefined)
     run.terminal.out(`It ${untilTakenBack(secondsIn(confirm))}\n`)
 }

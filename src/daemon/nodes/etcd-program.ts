@@ -17,7 +17,7 @@ export interface EtcdProgram {
 const FETCH = fileURLToPath(new URL('../../../.ci/etcd.mjs', import.meta.url))
 const MACHINES = 'etcd'
 
-/** That which was named, or the machine's, or one that is fetched and installed nowhere. */
+/** The named program, or the machine's, or one that is fetched without being installed. */
 export async function etcdProgram(named: string, fetch = FETCH): Promise<EtcdProgram> {
   const found = await tried(named)
   if (typeof found !== 'string') return found

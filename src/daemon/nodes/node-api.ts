@@ -42,7 +42,7 @@ export class NodeApi {
 
   async #ask<T>({ method, path, body }: Asked): Promise<T> {
     const { number, state } = this.#place
-    // That which the node has made for itself: nobody else can answer in its place.
+    // The certificate that the node made for itself: nobody else can answer in its place.
     const ca = readFileSync(join(state, 'tls', 'api-certificate.pem'))
     const headers = {
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),

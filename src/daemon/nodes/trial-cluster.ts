@@ -131,7 +131,7 @@ export class TrialCluster {
     this.#parts.say(`  Node ${number} has ended (${how}); kill -USR2 ${process.pid} starts it again`)
   }
 
-  /** Those that have ended by themselves, or were killed. */
+  /** Starts nodes that have ended by themselves, or were killed. */
   startEnded(): void {
     if (!this.#isComplete || this.#isEnding) return
     this.#began_ms = performance.now()

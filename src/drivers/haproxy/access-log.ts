@@ -30,7 +30,7 @@ function markOf(logs: LogSetting): string {
   return isForwarded(logs) ? `${LINE_MARK},${target},${format}` : LINE_MARK
 }
 
-/** Those that the line of Apache has are always there for it. */
+/** The headers of Apache's line are always included for it. */
 function headersOf({ format, headers = [] }: LogSetting): readonly string[] {
   if (format !== 'combined') return headers
   const named = new Set(headers.map((name) => name.toLowerCase()))

@@ -3,7 +3,7 @@ export function isIpv6(ip: string): boolean {
   return ip.includes(':')
 }
 
-/** One spelling for each address: `::0001` and `::1` are one. */
+/** One spelling for each address: `::0001` and `::1` are the same. */
 export function canonicalIp(ip: string): string {
   return isIpv6(ip) && URL.canParse(`http://[${ip}]`) ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip
 }

@@ -153,7 +153,7 @@ export function replacementSteps(
       lines: ['Status: Used', ...identity(after)],
     })),
     undo: changes.toReversed().flatMap(({ before }) => [
-      // One that was begun and not committed would stand in the way of every other.
+      // A transaction that was begun and not committed would block every other.
       { request: toWorker('current', command('abort', 'ssl', 'cert', fileOf(before))), expect: ['*'] },
       ...replacement(fileOf(before), before),
     ]),

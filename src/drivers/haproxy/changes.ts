@@ -103,7 +103,7 @@ function changedServers(backendId: string, before: readonly Server[], after: rea
     old.delete(entry.id)
     if (was === undefined || !same(was, entry)) changes.push({ backendId, before: was, after: entry })
   }
-  // Those that go are last, so that a backend is never without servers in between.
+  // Removed servers come last, so that a backend is never without servers in between.
   for (const gone of old.values()) changes.push({ backendId, before: gone, after: undefined })
   return changes
 }
@@ -119,7 +119,7 @@ export function serverEffect(
   after: Server | undefined,
   desired: ConfigView,
 ): 'runtime' | 'reload' {
-  // One that is added at runtime has nothing of what default-server says.
+  // A server that is added at runtime gets nothing of default-server.
   if (before === undefined && hasServerDefaults(desired, backend.id)) return 'reload'
   if (before === undefined || after === undefined) return comesAndGoes(backend, before ?? after) ? 'runtime' : 'reload'
   // A server without a port of its own is of another kind inside HAProxy.

@@ -250,7 +250,10 @@ function syntaxOf(frontend: SectionRecords['l7Frontends'] | undefined, view: Con
   return frontend === undefined ? '' : frontendSyntax(frontend, view)
 }
 
-/** One that some frontend shows before and after is replaced; one that comes or goes does so with its frontend. */
+/**
+ * A certificate that some frontend presents before and after is replaced; one that is added or removed changes its
+ * frontend.
+ */
 function certificateEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const changes = contentChanges(running, desired)
   if (!changes.some(({ after }) => after.id === id)) return undefined

@@ -124,7 +124,7 @@ function placeOf(frontend: L7Frontend, ports: number | string): string {
 
 const portsText = ({ first, last }: PortRange): string => (first === last ? String(first) : `${first}-${last}`)
 
-/** One bind line for each port or range, and one for what is looked at before. */
+/** One bind line for each port or range, and one for connections that are inspected first. */
 function binds(frontend: L7Frontend, view: ConfigView, folders: Folders, validated: Validated): readonly string[] {
   const { certificates: folder, account } = folders
   const quic = isIpv6(frontend.ip) ? 'quic6' : 'quic4'

@@ -75,7 +75,7 @@ function namesOf(view: ConfigView): Names {
 /** Whether some real server has a name that is resolved then. */
 export const hasNames = (view: ConfigView, at: 'start' | 'live'): boolean => namesOf(view).at.has(at)
 
-/** One silent name holds up the start, and each check of the file, for two seconds instead of twenty. */
+/** One unanswered name delays the start, and each check of the file, by two seconds instead of twenty. */
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**

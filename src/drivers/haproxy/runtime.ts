@@ -95,7 +95,7 @@ function alterationOf(target: string, before: Server, after: Server): readonly S
 /** Types of rows in `show stat`. */
 const SERVERS = '4'
 const ALL = '-1'
-/** So many servers of a backend are asked for one by one: HAProxy takes 20 ms to print the states of 10,000. */
+/** Up to this many servers of a backend are queried one by one: HAProxy takes 20 ms to print the states of 10,000. */
 const SINGLY_MAX = 4
 
 const statOf = (backendId: string, which: string): string =>

@@ -25,10 +25,10 @@ function weightDivisor(backend: L7Backend): number {
   return isRing ? Math.max(1, Math.ceil(backend.reals.length / RING_SERVERS_UNSCALED)) : 1
 }
 
-/** One server of one backend with all that HAProxy is told of it. */
+/** A server of a backend with everything that HAProxy is told about it. */
 export interface Server {
   readonly id: string
-  /** By which HAProxy knows it in its backend. */
+  /** Number by which HAProxy knows it in its backend. */
   readonly number: number
   /** Or its host name. */
   readonly ip: string
@@ -85,7 +85,7 @@ function resolvedOf(backend: L7Backend): Resolved {
  */
 export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Portion, undefined> {
   const resolved = resolvedOf(backend)
-  // Those that are known stay as they are until all are found: somebody may be half through another view.
+  // Known servers stay as they are until all are found: another caller may be halfway through another view.
   const { of, portions } = resolved
   const all = view.list('realServers')
   if (of === all) {
@@ -115,7 +115,7 @@ function portionAt(index: number, backend: L7Backend, view: ConfigView, known: P
 /** Whether one of these real servers is in a portion of the backend. */
 function touching(backend: L7Backend, reals: readonly string[]): (index: number) => boolean {
   const members = membersOf(backend)
-  // One that is listed twice may be in two; and many are not looked for one by one.
+  // A server that is listed twice may be in two portions; and many are not looked up one by one.
   if (members.size < backend.reals.length || reals.length > PORTION) return () => true
   const portions = new Set<number>()
   for (const id of reals) {

@@ -45,7 +45,7 @@ function planFor(
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
   const settling = 'make addresses and routes as configured'
-  // One address that the kernel does not take any more must not cost all the others.
+  // A single address that the kernel no longer accepts must not cost all the others.
   if (before === undefined || isReturn === true)
     return [{ ...step(unasked(wanted), 'settle', settling), keepsPart: true }]
   const add = step(wanted, 'add', 'add what is missing of addresses and routes')

@@ -3,7 +3,8 @@ export const CONFIG_FILE = '/etc/keepalived/keepalived.conf'
 /** Read by nft, before keepalived starts as well: see systemd/keepalived.service.d. */
 export const MARKS_FILE = '/etc/keepalived/fulcrum-marks.nft'
 /**
- * One file for each weight; keepalived watches them. Gone at a boot, when keepalived makes them anew as its file says.
+ * One file per weight; keepalived watches them. They are gone at a boot, when keepalived makes them anew from its
+ * configuration.
  */
 export const WEIGHTS_FOLDER = '/run/fulcrum-weights'
 /** What keepalived.service starts it with: see systemd/keepalived.service.d. */

@@ -109,7 +109,8 @@ function serviceLines(served: Served, extent: Extent): readonly string[] {
 }
 
 /**
- * One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with one have a server for each
+ * One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with a mask have a server for
+ * each
  * mark.
  */
 function byMarks({ frontend, backend, marks }: Served, body: readonly string[]): readonly string[] {

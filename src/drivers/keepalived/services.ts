@@ -25,7 +25,7 @@ export interface Destination {
   readonly checkPort: number
 }
 
-/** One frontend as the kernel has it: by its address, or by firewall marks. */
+/** A frontend as the kernel has it: by its address, or by firewall marks. */
 export interface Served {
   /** Addresses are in the one form that nft takes and ipvsadm prints. */
   readonly frontend: L4Frontend

@@ -169,7 +169,7 @@ function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
 }
 
-/** That it could take its address shows only when it listens. */
+/** Whether it could take its address shows only when it listens. */
 function listens({ ip, settings: { port } }: Agent): Step {
   const place = familyOf(ip) === 6 ? `[${ip}]:${port}` : `${ip}:${port}`
   return {

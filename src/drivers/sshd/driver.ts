@@ -95,7 +95,7 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     timeout_ms: TIMEOUT_MS,
     unit: 'ssh',
     verb: atLeast === 'restart' ? 'restart' : 'reload',
-    // One that could not take its port has died; undone, it runs again.
+    // A daemon that could not take its port has died; undone, it runs again.
     undo: 'asFound',
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }

@@ -74,7 +74,8 @@ const fileBlock = (name: string, first: 0 | 1): readonly string[] =>
 /** Two misses: a program that is started anew is away for a moment. */
 const aliveBlock = (servers: readonly Server[]): readonly string[] =>
   block('vrrp_script alive', [
-    // By its shell: keepalived refuses a program that is not there yet, as it is when this file is judged.
+    // Through its shell: keepalived refuses a program that does not exist yet, as is the case when this file is
+    // checked.
     `script "${['/bin/sh', ALIVE_PROGRAM, ...servers.map((server) => `${server}:${PID_FILES[server]}`)].join(' ')}"`,
     'interval 1',
     'timeout 2',

@@ -16,7 +16,7 @@ export interface MajorVersion {
   readonly suites: readonly SuiteChange[]
 }
 
-/** Those newer than this version, oldest first; none when there is no such file. A broken one is an error. */
+/** Versions newer than this one, oldest first; none if there is no such file. A broken one is an error. */
 export function majorVersions(file: string, version: string): readonly MajorVersion[] {
   const text = textOf(file)
   if (text === undefined) return []

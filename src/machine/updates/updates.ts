@@ -152,7 +152,7 @@ export class Updates implements UpdatesActor {
       throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
     }
     const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
-    // That took seconds, in which others may have begun.
+    // The check took seconds, in which others may have begun.
     this.#refuseAnyWork()
     const memory = { version, files, snapshot: snapshot ?? null, isForced }
     const about = { title: `Change to major version ${versionNumber}` }
@@ -308,7 +308,7 @@ export class Updates implements UpdatesActor {
     const ground = await facts.updateGround()
     if (touchesPackages) refuseGround(ground, isRelease)
     if (touchesPackages) await departure.refuse(isForced)
-    // That took seconds, in which others may have begun.
+    // The check took seconds, in which others may have begun.
     this.#refuseBusy()
     return ground
   }

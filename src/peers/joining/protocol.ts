@@ -56,7 +56,7 @@ const Seen = Type.Object({
   version: Version,
   now_ms: Time_ms,
   nodes: Type.Array(Node, { maxItems: NODES_MAX }),
-  /** Those that were removed: a node may join in the place of one. Of a lost one no address is known. */
+  /** Removed nodes: a node may join in the place of one. The address of a lost one is not known. */
   removed: Type.Optional(Type.Array(Type.Object({ ...Node.properties, address: Type.String({ maxLength: 264 }) }))),
   /** Whether members can connect to the address of the application; `why` they cannot, as half a sentence. */
   reachable: Type.Boolean(),

@@ -67,7 +67,7 @@ export class Replay {
   /** Certificates that no document holds. */
   readonly #renewed: ReadonlySet<unknown>
   readonly #pace = pace()
-  /** By the place in the document. */
+  /** Failures by their place in the document. */
   #failures = new Map<string, Failure>()
   /** What is tried in this round; undefined: everything. */
   #tried: ReadonlySet<string> | undefined
@@ -129,7 +129,7 @@ export class Replay {
 
   async #round(): Promise<void> {
     const { records, inOrder } = this.#wanted.kinds
-    // From what refers to others to what others refer to; what is made behind it may need the names and places.
+    // Referring records first; what is created afterwards may need their names and places.
     if (this.#wanted.prune) for (const kind of records.toReversed()) await this.#prune(kind)
     // A section is looked up by those behind it, so when nothing of it will change any more.
     const names: Names = { byName: new Lookup(this.#ctx, true), byId: namesIn((section) => stored(this.#ctx, section)) }

@@ -8,7 +8,7 @@ export interface Mib {
   next(oid: Oid, isIncluded: boolean): { readonly oid: Oid; readonly value: Value } | undefined
 }
 
-/** So many at most in one answer, however many are asked for: the master asks on. */
+/** At most this many in one answer, however many are requested: the master asks for the rest. */
 const BULK_VALUES_MAX = 500
 
 /** The answer to a request of the master; undefined for what has none. Throws nothing. */

@@ -23,7 +23,7 @@ export const TYPE = {
   response: 18,
 } as const
 
-/** Those of the error field that a subagent needs. */
+/** Values of the error field that a subagent needs. */
 export const ERROR = { none: 0, genErr: 5, notWritable: 17, parseError: 266, unsupportedContext: 262 } as const
 
 export interface Header {

@@ -88,7 +88,7 @@ export interface Overview {
 
 export const overview = signal<Overview | undefined>(undefined)
 
-/** Those that run, whatever waits; they are told before the records of thousands come. */
+/** Frontends that run, whatever is pending; they arrive before the records of thousands do. */
 export const frontendsOf = ({ layer7, layer4 }: Pick<Overview, 'layer7' | 'layer4'>): number =>
   layer7.frontends.total + layer4.frontends.total
 /** Rises once a second, when figures came. */

@@ -102,7 +102,7 @@ export function OverviewPage() {
 
 const SERVICES = 15
 
-/** Those that need somebody, and some others; all of them have a page. */
+/** Services that need attention, and some others; all of them have a page. */
 function firstOf(services: readonly Service[], attention: readonly Attention[]): readonly Service[] {
   if (services.length <= SERVICES) return services
   const troubled = new Set(attention.map(({ resourceId }) => resourceId))

@@ -7,7 +7,7 @@ export interface PageInfo {
   /** Key of a text. */
   readonly title: string
   readonly icon: IconName
-  /** One of these opens it; without any it is there for everybody. */
+  /** One of these rights opens it; without any, everybody may open it. */
   readonly needs: readonly Right[]
 }
 

@@ -250,7 +250,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
       </div>
       <History layer={layer} kind="frontends" id={id} name={name} />
       {backend === undefined ? (
-        // One that has not come, or that one may not see, is there all the same.
+        // A backend that has not arrived yet, or is hidden, still has its place.
         <Card title={backendId === null ? t('No backend') : t('Backend')}>{null}</Card>
       ) : (
         <Card

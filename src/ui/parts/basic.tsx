@@ -169,7 +169,7 @@ export const PasswordField = ({ label, value, name, isNew = false, errors = [] }
   </label>
 )
 
-/** One of a few, shown side by side. */
+/** A choice between a few options, side by side. */
 export function Choice<T extends string>({
   label,
   value,

@@ -70,7 +70,7 @@ effect(() => {
 
 /** `isSoon`: for components that show only some, the first ones as soon as they come. */
 export function useServices(isSoon = false): {
-  /** Those of lists that came so far. */
+  /** The services of the lists that came so far. */
   readonly services: readonly Service[]
   /** The same, when all came that one may see: without its backend a service would have no servers. */
   readonly known: readonly Service[] | undefined

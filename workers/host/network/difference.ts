@@ -62,7 +62,7 @@ export function differenceOf(comparison: Comparison): Difference {
             ? [deleteAddress(address), addAddress(address)]
             : [addAddress(address)],
         ),
-      // Those without a next hop first: they lead to the next hops of others.
+      // Routes without a next hop first: the next hops of others are reached through them.
       ...of(routes.makes.toSorted(byNextHop), routeFamily, makeRoute),
       ...of(newRules, routeFamily, (rule) => `rule add ${ruleWords(rule)}`),
       ...of(oldRules, routeFamily, (rule) => `rule del ${ruleWords(rule)}`),

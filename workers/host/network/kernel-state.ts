@@ -133,7 +133,7 @@ function sourceOf({ protocol, prefsrc }: RawRoute): readonly string[] {
 }
 
 function addressesOf({ id, name, raw }: Link): KernelState['addresses'] {
-  // Those of the link as well: one that was added by mistake can be taken away only when it is seen.
+  // Link-local addresses as well: one that was added by mistake can be removed only if it is seen.
   return (raw.addr_info ?? []).flatMap(({ local, prefixlen, secondary = false }) =>
     local === undefined || prefixlen === undefined
       ? []
