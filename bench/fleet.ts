@@ -1,8 +1,7 @@
 /**
  * A fleet as its monitoring sees it: the answers of many nodes, each with different figures each second, collected by a
- * real
- * Prometheus that also sends them on to a real VictoriaMetrics. One process answers for all nodes; to the collectors
- * each looks like a node of its own.
+ * real Prometheus that also sends them on to a real VictoriaMetrics. One process answers for all nodes; to the
+ * collectors each looks like a node of its own.
  */
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,7 @@
 /**
  * `npm run bench -- guard`: the ten headline ratios in two minutes, beside those of the last release in guard.json. Run
- * it
- * before a release, on the machine that recorded them; `-- guard --record` records them anew. Processor time is
- * measured
- * where it says so, because rates on a shared machine say more about its other users.
+ * it before a release, on the machine that recorded them; `-- guard --record` records them anew. Processor time is
+ * measured where it says so, because rates on a shared machine say more about its other users.
  */
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'

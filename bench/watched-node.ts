@@ -1,7 +1,6 @@
 /**
  * A server whose HAProxy has as many objects as its argument says, with different figures each second, in a process of
- * its
- * own: live answers of a frontend, and the metrics.
+ * its own: live answers of a frontend, and the metrics.
  */
 import { silentLog } from '../src/base/log.ts'
 import { metricsOnly } from '../src/http/metrics-only.ts'

@@ -57,8 +57,8 @@ const OPENED = new WeakMap<object, readonly object[]>()
 const READS = ['get', 'getBinary', 'getBinaryFast', 'getEntry', 'getRange', 'getKeys', 'getStats', 'doesExist'] as const
 
 /**
- * Waits for what is being written. Later reads are refused, as writes are: to lmdb-js 3.5 a read
- * between the beginning and the end of this is an error that nobody can catch, and that ends the process.
+ * Waits for what is being written. Later reads are refused, as writes are: to lmdb-js 3.5 a read between the beginning
+ * and the end of this is an error that nobody can catch, and that ends the process.
  */
 export function closeEnvironment(environment: Environment): Promise<void> {
   const value = () => {

@@ -54,14 +54,12 @@ export const ROOM_BYTES_MIN = 1_024 * 1_024
 export const ROOM_BYTES_PER_OBJECT = 1_024
 /**
  * Room for the configuration: the pages of LMDB that writing one row copies, its leaf and a split one; the contents of
- * the row are
- * counted separately.
+ * the row are counted separately.
  */
 export const ROOM_BYTES_PER_RECORD = 8 * 1_024
 /**
  * Part of the configuration's room, for small records alone (logins, jobs, removals): on a full disk somebody must be
- * able
- * to log in and make room.
+ * able to log in and make room.
  */
 export const ROOM_BYTES_RESERVED = 1_024 * 1_024
 /**

@@ -73,8 +73,7 @@ class Superseded extends Error {}
 
 /**
  * Gets certificates and renews them. The progress of an order is on the disk of every node before the next step, so
- * after
- * a crash, or on another node, work continues from there.
+ * after a crash, or on another node, work continues from there.
  */
 export class AcmeOrders {
   readonly #parts: AcmeOrdersParts

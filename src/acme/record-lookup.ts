@@ -43,8 +43,7 @@ async function shows(asker: Asker, name: string, value: string): Promise<boolean
 
 /**
  * The name servers of the zone that the name is in: that of the longest suffix with name servers. `zones`: what is
- * known
- * about suffixes, since most names of an order share theirs.
+ * known about suffixes, since most names of an order share theirs.
  */
 async function serversOf(name: string, asker: Asker, zones: Zones): Promise<readonly string[]> {
   const labels = name.split('.')

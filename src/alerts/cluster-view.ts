@@ -15,8 +15,8 @@ export interface ClusterView {
 }
 
 /**
- * Whether this node reports what concerns the whole cluster: the node that joined first among those that can be
- * reached does. A node without a majority leaves it to the others.
+ * Whether this node reports what concerns the whole cluster: the node that joined first among those that can be reached
+ * does. A node without a majority leaves it to the others.
  */
 export function isSpeaker(view: ClusterView | undefined): boolean {
   if (view === undefined) return true

@@ -27,9 +27,8 @@ export const ADMINISTRATOR = role('Administrator', () => true)
 
 /**
  * A caller that may write here could grant rights to anybody, by restoring users and roles as they were or never were.
- * The same
- * goes for a caller that installs its own package, takes the whole system back, or brings in the users of another
- * cluster or node.
+ * The same goes for a caller that installs its own package, takes the whole system back, or brings in the users of
+ * another cluster or node.
  */
 const OVER_RIGHTS = [
   '/localUsers',

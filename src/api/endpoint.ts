@@ -105,9 +105,9 @@ export interface EndpointSpec<
   /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
   readonly managedOnly?: true
   /**
-   * The node that is asked answers, even if the path names another node, which may be away or removed. `in
-   * transactions`: only for requests with a transaction, whose node answers; see `nodeFacts` for what it asks the other
-   * one.
+   * The node that is asked answers, even if the path names another node, which may be away or removed.
+   * `in transactions`: only for requests with a transaction, whose node answers; see `nodeFacts` for what it asks the
+   * other one.
    */
   readonly answeredByAny?: AnsweredByAny
   /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */

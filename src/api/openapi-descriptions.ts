@@ -3,8 +3,8 @@ import type { Endpoint } from './endpoint.ts'
 import { refusalCodes } from './refusal-codes.ts'
 
 /**
- * The description of an operation, to be read after its summary: what its literal adds (`about`), what it takes
- * and when it takes effect, and which refusals are specific to it.
+ * The description of an operation, to be read after its summary: what its literal adds (`about`), what it takes and
+ * when it takes effect, and which refusals are specific to it.
  */
 
 const BY_HAPROXY = 'HAProxy takes it at runtime where it can, else by a reload that drops no connection'

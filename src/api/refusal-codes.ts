@@ -5,8 +5,7 @@ import { followsTransaction } from './in-transactions.ts'
 
 /**
  * Refusals of every request: an unclear or unknown part of it, a defect, a node that is restarting, or another node
- * that is
- * away.
+ * that is away.
  */
 const ALWAYS: readonly ErrorCode[] = [
   'MALFORMED_REQUEST',

@@ -7,8 +7,7 @@ const ONE_EVERY_MS = 300_000
 const BEGINNING_EVERY_MS = 60_000
 /**
  * Counted refusals are written before an entry of the same caller at most this often. Otherwise a caller that does
- * something
- * in between would have each refusal written, without using up its own share.
+ * something in between would have each refusal written, without using up its own share.
  */
 const TOLD_EVERY_MS = 60_000
 /** Users are few; what is more than this was deleted long ago. */
@@ -37,8 +36,7 @@ interface Caller<E> {
 
 /**
  * A caller that is refused needs no right at all, so nobody may push older entries out of the audit log by being
- * refused
- * often. Refusals above a bound become one entry with a count. Nothing is refused because of the counting.
+ * refused often. Refusals above a bound become one entry with a count. Nothing is refused because of the counting.
  */
 export class Refusals<E extends { readonly at: string; readonly endpoint: string }> {
   readonly #clock: Pick<Clock, 'monotonic_ms'>

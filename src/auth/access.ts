@@ -186,8 +186,7 @@ export class AccessControl {
 
   /**
    * Whether the caller may use the endpoint with this name; a token allows no more than it was made for. A confined
-   * right
-   * counts only for `touched`, and without that for nothing.
+   * right counts only for `touched`, and without that for nothing.
    */
   may(asking: Caller, endpoint: string, touched?: Touched): boolean {
     const place = this.#placeOf(endpoint)
@@ -232,8 +231,7 @@ export class AccessControl {
 
   /**
    * Refuses what a caller asked for earlier and may not do any more because it is gone or disabled, or has lost a right
-   * or
-   * the token. `touched`: the records that the rights are used for.
+   * or the token. `touched`: the records that the rights are used for.
    */
   assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[], touched?: Touched): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)

@@ -27,8 +27,7 @@ interface Attempts {
 /**
  * Five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain nothing.
  * All spellings that a server may take for one account count as one. A locked name stays locked, however many other
- * names
- * are tried.
+ * names are tried.
  */
 export class Lockout {
   readonly #clock: Clock

@@ -1,7 +1,7 @@
 /**
  * The form in which login names are compared: ASCII letters without case, and everything else as it was typed. More
- * folding
- * or normalisation would merge different names: U+212A, the Kelvin sign, becomes a k, and belongs to somebody else.
+ * folding or normalisation would merge different names: U+212A, the Kelvin sign, becomes a k, and belongs to somebody
+ * else.
  */
 export function comparedName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
@@ -17,9 +17,9 @@ const folded = (name: string) =>
     .replaceAll(/[\p{M}\p{C}\p{Z}]/gu, '')
 
 /**
- * The name that a server, or a directory behind it, may take for one account, whatever realm is written before or
- * after it: CORP\\alice, corp/alice, corp!alice, alice@corp.example, alice%corp and Álice may all be alice. It may
- * merge two different names, so it only counts failures and finds disabled users; it never identifies anybody.
+ * The name that a server, or a directory behind it, may take for one account, whatever realm is written before or after
+ * it: CORP\\alice, corp/alice, corp!alice, alice@corp.example, alice%corp and Álice may all be alice. It may merge two
+ * different names, so it only counts failures and finds disabled users; it never identifies anybody.
  */
 export function bareName(name: string): string {
   const whole = folded(name)

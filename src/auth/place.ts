@@ -1,8 +1,8 @@
 import { networkOf, networkText, parseIp } from '../base/ip-network.ts'
 
 /**
- * Where an attempt comes from. An IPv6 network has eighteen trillion addresses: they count as one.
- * IPv4 inside IPv6 is one address.
+ * Where an attempt comes from. An IPv6 network has eighteen trillion addresses: they count as one. IPv4 inside IPv6 is
+ * one address.
  */
 export function placeOf(address: string, prefix = 64): string {
   const ip = parseIp(address)

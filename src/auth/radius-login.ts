@@ -18,8 +18,8 @@ export interface RadiusLoginParts extends ClientParts {
 }
 
 /**
- * The RADIUS servers of running, as a source of users. Refuses more at once than it can take with RATE_LIMITED:
- * anybody may ask, and servers that are slow, or take their time to refuse, must not be kept busy from one place.
+ * The RADIUS servers of running, as a source of users. Refuses more at once than it can take with RATE_LIMITED: anybody
+ * may ask, and servers that are slow, or take their time to refuse, must not be kept busy from one place.
  */
 export function radiusLogin(parts: RadiusLoginParts): ExternalLogin {
   const client = new RadiusClient(parts)

@@ -52,8 +52,7 @@ export class Sessions {
   readonly #known = new Map<string, KnownToken>()
   /**
    * Ids of sessions that were opened without a quorum, so no store has them, with the password hash that was valid
-   * then;
-   * '' for people who have none here.
+   * then; '' for people who have none here.
    */
   readonly #unkept = new Map<string, string>()
   /**
@@ -228,8 +227,7 @@ export class Sessions {
 
   /**
    * Ends unstored sessions that were opened with another password than `hashOf` answers: a user who changed the
-   * password
-   * at another node, and ended all sessions there, has not seen these.
+   * password at another node, and ended all sessions there, has not seen these.
    */
   endOutdated(hashOf: (userId: string) => string | undefined, isSpared: (id: string) => boolean): void {
     for (const [id, before] of this.#unkept) {

@@ -8,8 +8,7 @@ export interface KeptAnswerParts<Answer> {
 
 /**
  * However many callers ask, one question is under way at a time, and it is asked again when its answer is older than
- * `kept_ms`. A
- * failure is not an answer: the next caller asks again.
+ * `kept_ms`. A failure is not an answer: the next caller asks again.
  */
 export class KeptAnswer<Answer> {
   readonly #parts: KeptAnswerParts<Answer>

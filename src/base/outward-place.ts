@@ -21,8 +21,7 @@ export interface Found {
 
 /**
  * The current addresses of a host that somebody has named. Connections go to exactly these addresses, so a later change
- * of
- * the name has no effect. A user who may name a host must not reach what only this machine can reach.
+ * of the name has no effect. A user who may name a host must not reach what only this machine can reach.
  */
 export async function outwardPlace(host: string, { allowsLoopback, allowed, refusal }: OutwardRules): Promise<Found> {
   const bare = host.replace(/^\[(.*)\]$/, '$1')

@@ -3,8 +3,7 @@ import { statfs } from 'node:fs/promises'
 const MIB = 1024 * 1024
 /**
  * Spare room on a large disk; on a small one it is a part. The configuration, the audit log and the statistics need it
- * more than an
- * uploaded file.
+ * more than an uploaded file.
  */
 const SPARE_BYTES = 256 * MIB
 const SPARE_PART = 0.05

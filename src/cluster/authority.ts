@@ -197,11 +197,9 @@ export class Authority {
 
   /**
    * The certificate of a node for a year, or until the authority itself ends, as server and as client. Only the key of
-   * the
-   * request is used, which the request proves to be its sender's; the cluster decides on the contents of the
-   * certificate. Its
-   * validity begins with that of the authority: the issuer's clock may be months ahead, and be corrected
-   * afterwards. Nothing is lost by this, because a key that did not exist yet has signed nothing.
+   * the request is used, which the request proves to be its sender's; the cluster decides on the contents of the
+   * certificate. Its validity begins with that of the authority: the issuer's clock may be months ahead, and be
+   * corrected afterwards. Nothing is lost by this, because a key that did not exist yet has signed nothing.
    *
    * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
    *

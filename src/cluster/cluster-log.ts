@@ -258,8 +258,7 @@ export class ClusterLog implements EntryLog {
 
   /**
    * After a fixed number of entries each node computes a digest of what it has. The writer of that entry stores a
-   * checkpoint, and
-   * tells the others its digest in an entry.
+   * checkpoint, and tells the others its digest in an entry.
    */
   async #compare({ node, entry }: Envelope, position: number): Promise<void> {
     const { folding, nodeId } = this.#parts

@@ -21,8 +21,8 @@ const DIGITS = BITS / 4
  * Against faults that is as good as a hash of the whole: stores that differ by a record that was lost, doubled, changed
  * or put elsewhere agree with a probability of 2^-256, because no fault chooses records by their hashes. It is no
  * defence against forgers: somebody who may choose many records finds sets with equal sums far sooner than collisions
- * of SHA-256
- * (Wagner's generalized birthday problem, 2002). Nodes trust each other's records through sealing, not through this.
+ * of SHA-256 (Wagner's generalized birthday problem, 2002). Nodes trust each other's records through sealing, not
+ * through this.
  *
  * Records are counted, not looked up: adding one twice counts twice, and a caller that replaces or removes one passes
  * its previous value.

@@ -3,14 +3,12 @@ import type { TLSSocket } from 'node:tls'
 import { lengthPrefixed } from './length-prefixed.ts'
 
 /**
- * How a joining node and a member of the cluster show each other that they know the secret of a token, without
- * sending it, in one TLS session: what is proved in one session is worth nothing in another, so nobody can stand
- * between.
+ * How a joining node and a member of the cluster show each other that they know the secret of a token, without sending
+ * it, in one TLS session: what is proved in one session is worth nothing in another, so nobody can stand between.
  *
  * The form is that of SCRAM (RFC 5802, section 3) with the exporter of the session for its channel binding (RFC 9266
- * does so with a label of its own). Checking a plain HMAC under the secret would take the secret itself, or
- * something equivalent; here the member keeps a hash that can check a proof but cannot make one. There is neither salt
- * nor
+ * does so with a label of its own). Checking a plain HMAC under the secret would take the secret itself, or something
+ * equivalent; here the member keeps a hash that can check a proof but cannot make one. There is neither salt nor
  * iteration: a secret of 256 random bits cannot be guessed.
  */
 

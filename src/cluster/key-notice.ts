@@ -13,10 +13,9 @@ import type { StoredClusterKey } from './sealing.ts'
 
 /**
  * A new key of the cluster, on its way to the nodes that are to have it and to nobody else: for each of them it is
- * encrypted to the key of its certificate (ECDH on P-256 with a single-use key, HKDF-SHA256, AES-256-GCM; the nonce
- * is fixed, because each derived key encrypts one value). The encryption says who can read it, not who wrote it: the
- * message
- * that carries it has to be sealed.
+ * encrypted to the key of its certificate (ECDH on P-256 with a single-use key, HKDF-SHA256, AES-256-GCM; the nonce is
+ * fixed, because each derived key encrypts one value). The encryption says who can read it, not who wrote it: the
+ * message that carries it has to be sealed.
  */
 export interface KeyNotice {
   readonly keyId: string

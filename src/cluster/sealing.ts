@@ -165,8 +165,8 @@ export class ClusterKeys {
    * The value, sealed for a place.
    *
    * @param name of the place in etcd, with the sequence number where the place has one.
-   * @param deflate where that makes it shorter. Anybody who can read etcd sees the length of what is sealed, so this
-   * is for bulk data, not for a secret next to text that others choose.
+   * @param deflate where that makes it shorter. Anybody who can read etcd sees the length of what is sealed, so this is
+   *   for bulk data, not for a secret next to text that others choose.
    * @throws {SealingError} TOO_LARGE, KEY_SPENT.
    */
   seal(name: string, value: Uint8Array, { deflate = false } = {}): Buffer {

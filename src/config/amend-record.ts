@@ -9,9 +9,8 @@ interface Parts extends Pick<ApplyParts, 'store' | 'onPromoted'> {
 }
 
 /**
- * Changes a record of somebody's account at once; no driver is involved in those. This happens between edits,
- * and not during an apply, so that no editor has to wait for one. `change` is called then, because the record may be
- * different
+ * Changes a record of somebody's account at once; no driver is involved in those. This happens between edits, and not
+ * during an apply, so that no editor has to wait for one. `change` is called then, because the record may be different
  * or gone by that time. What `change` throws is the refusal.
  */
 export async function amendRecord<N extends AmendedSection>(

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /**
  * A record as it was before some revisions, except for what was amended since: a field that differs from what the
- * revisions
- * made of it belongs to the user who changed it. Taking an apply back must not bring an old password back.
+ * revisions made of it belongs to the user who changed it. Taking an apply back must not bring an old password back.
  */
 export function keepingAmendments(before: unknown, made: unknown, now: unknown): unknown {
   if (!isRecord(before) || !isRecord(made) || !isRecord(now)) return before

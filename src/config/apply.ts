@@ -77,8 +77,7 @@ export class ApplyEngine {
 
   /**
    * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, the caller has to be
-   * able
-   * to make all of them.
+   * able to make all of them.
    */
   async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
     const { store } = this.#parts
@@ -252,8 +251,7 @@ export class ApplyEngine {
 
   /**
    * Ends the waiting; refuses if nothing waits, if it is being reverted right now, or if the caller could not have made
-   * the
-   * changes.
+   * the changes.
    */
   async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {
     return this.#machine.run('caller', async () => {

@@ -26,10 +26,8 @@ interface Discarding {
 
 /**
  * The changes to take back. Those of access go together. Refuses callers that could not have made them, and discards
- * after
- * which something would newly refer to a missing record, or two records would newly share a name. What was already
- * broken, by an apply
- * that was taken back, does not stop somebody who discards one change after the other.
+ * after which something would newly refer to a missing record, or two records would newly share a name. What was
+ * already broken, by an apply that was taken back, does not stop somebody who discards one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): Discarding {
   const changes = store.staged()

@@ -90,8 +90,7 @@ export class Editing {
   }
 
   /**
-   * For a backup, the check of its restore reports this with everything else that is wrong; the apply refuses
-   * it too.
+   * For a backup, the check of its restore reports this with everything else that is wrong; the apply refuses it too.
    */
   #refuseLockout({ writes, view }: Draft): void {
     const role = this.#administratorRole

@@ -15,8 +15,7 @@ import { CLUSTER } from './views.ts'
 
 /**
  * Edits a draft so that what one revision changed is as before, and answers how many records that takes; refuses
- * callers
- * that may not make these edits themselves.
+ * callers that may not make these edits themselves.
  */
 export async function reverse(
   store: Pick<ConfigStore, 'candidate'>,
@@ -76,8 +75,7 @@ function asBefore(now: unknown, before: unknown, after: unknown): unknown {
 
 /**
  * Refuses to reverse what later changes depend on: a record that goes although others need it now, one that comes back
- * and
- * needs a record that is gone, or one whose name is taken.
+ * and needs a record that is gone, or one whose name is taken.
  */
 async function refuseUnfit(view: ConfigView, revision: number, writes: readonly Write[]): Promise<void> {
   const gone = new Set(writes.flatMap(({ section, key, value }) => (value === undefined ? [`${section} ${key}`] : [])))

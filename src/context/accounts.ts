@@ -73,8 +73,7 @@ export interface AccountsReader {
 export interface Accounts extends AccountsReader {
   /**
    * Refuses with INVALID_CREDENTIALS, PASSWORD_POLICY, or NOT_SUPPORTED for a user without a password here. Other
-   * sessions of
-   * the user end.
+   * sessions of the user end.
    */
   changePassword(asking: Asking, current: string, next: string): Promise<void>
   /** Ends sessions of one user, or of anybody; refuses with NOT_FOUND. */

@@ -33,8 +33,8 @@ export interface Plan {
 
 export interface PlansReader {
   /**
-   * What `edit` would change, checked as an apply would check it. Touches nothing; refuses callers that could not
-   * make those changes.
+   * What `edit` would change, checked as an apply would check it. Touches nothing; refuses callers that could not make
+   * those changes.
    */
   make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan>
 }

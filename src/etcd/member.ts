@@ -44,8 +44,7 @@ export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: 
 const QUOTA_BYTES = 512 * 2 ** 20
 /**
  * How many entries a member has in memory, at least. They are most of its memory, so a member that serves no client has
- * few:
- * another member that was away for longer gets the whole database instead.
+ * few: another member that was away for longer gets the whole database instead.
  */
 const KEPT = { server: 10_000, aside: 500 } as const
 /** Makes a member form a cluster of itself alone. */
@@ -53,8 +52,7 @@ export const FORCED_NEW = '--force-new-cluster=true'
 
 /**
  * The arguments of `etcd`. They are arguments because its configuration file knows no revocation lists; secrets are in
- * files
- * that only etcd reads. Figures of the member are available only on the client side, with a certificate. Limits
+ * files that only etcd reads. Figures of the member are available only on the client side, with a certificate. Limits
  * of requests keep their defaults.
  */
 export function memberArguments(settings: MemberSettings | AsideSettings): readonly string[] {

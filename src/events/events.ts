@@ -25,8 +25,8 @@ const RETRY_MS = 2000
 const keyOf = (id: number) => String(id).padStart(16, '0')
 
 /**
- * Recent events, for those who watch. An event is sent when it is on the disk, so that no number is ever reused:
- * a client that comes back with the last number it saw gets exactly what came after it.
+ * Recent events, for those who watch. An event is sent when it is on the disk, so that no number is ever reused: a
+ * client that comes back with the last number it saw gets exactly what came after it.
  */
 export class Events implements EventsReader {
   readonly #table: SideTable

@@ -29,8 +29,8 @@ interface Checked {
 type Virtual = { readonly ip: string; readonly port: number | undefined } | 'as called'
 
 /**
- * Calls the script of one backend in the sandbox with the values that this backend gives; the caller only adds
- * VIP VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little.
+ * Calls the script of one backend in the sandbox with the values that this backend gives; the caller only adds VIP
+ * VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little.
  */
 function wrapperText(folder: string, check: HealthCheck, backend: Checked, virtual: Virtual): string {
   const asked = askedCheck(backend.healthCheck)

@@ -95,10 +95,7 @@ export class Acceptor {
   }
 }
 
-/**
- * The suites of TLS 1.2 with forward secrecy. TLS 1.3 has no others, and older versions are not
- * offered.
- */
+/** The suites of TLS 1.2 with forward secrecy. TLS 1.3 has no others, and older versions are not offered. */
 const SUITES = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((suite) => [
   `ECDHE-ECDSA-${suite}`,
   `ECDHE-RSA-${suite}`,

@@ -44,8 +44,7 @@ const ASKED_MAX = 4_096
 
 /**
  * Remembers answers that are the same for all callers, as long as figures and names stay the same, and which callers
- * may have
- * them, until somebody loses a right. Both are checked with each request; the path, rights and query of a
+ * may have them, until somebody loses a right. Both are checked with each request; the path, rights and query of a
  * remembered request are not evaluated again.
  */
 export class AnswerMemory {

@@ -40,8 +40,7 @@ export interface AuditOutcome {
 export interface AuditTrail {
   /**
    * Throws when the disk is so full that an entry could be lost after the deed; a request that removes something makes
-   * room, and
-   * is let in longer.
+   * room, and is let in longer.
    */
   assertRoom(endpoint: Endpoint): void
   /** Refuses a caller that has filled so much of the log that there would be no room for others. */

@@ -52,8 +52,7 @@ const WHOLE_BYTES_MAX = 64 * 1024
 
 /**
  * Requests whose path names another node are answered by that node. This node identifies the caller, and checks that a
- * role
- * grants the endpoint; the other node checks that again, and everything else.
+ * role grants the endpoint; the other node checks that again, and everything else.
  */
 export class Forwarding {
   readonly #parts: ForwardingParts

@@ -131,8 +131,7 @@ const ASSET = { cacheControl: 'public, max-age=31536000, immutable', headers: AS
 
 /**
  * A person who opens the address of the API in a browser gets the admin page. Programs are told that nothing is there,
- * as
- * everywhere.
+ * as everywhere.
  */
 export function withFrontPage(handle: Handler, files = new PageFiles()): Handler {
   return (incoming, requestId) => fileFor(incoming, files) ?? handle(incoming, requestId)

@@ -91,10 +91,8 @@ function whyOf(error: unknown, { aborted }: AbortSignal): string {
 
 /**
  * The events of all nodes as they come, each with the node that reports it; `nodeId` may be the node that it is about.
- * Their
- * numbers are each node's own and are left out, because no client could come back with one. A node whose events are not
- * available (any
- * more) becomes an event `missing`.
+ * Their numbers are each node's own and are left out, because no client could come back with one. A node whose events
+ * are not available (any more) becomes an event `missing`.
  */
 export function gatherEvents({ nodeId, own, others, ask }: Gathered): Answer {
   const { stream: ofOwn } = own

@@ -22,10 +22,8 @@ let waiting = 0
 
 /**
  * Answers say how much of the log is in them, and a read that names more waits for it, for a second: a client that
- * changes
- * something on one node can read it on another. What is rendered once for many, such as figures, says nothing. Callers
- * that
- * `isKnown` does not know never wait: waiting costs more than a refusal.
+ * changes something on one node can read it on another. What is rendered once for many, such as figures, says nothing.
+ * Callers that `isKnown` does not know never wait: waiting costs more than a refusal.
  */
 export function sequenced(
   log: SharedLog,

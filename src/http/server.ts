@@ -124,8 +124,8 @@ function resting(state: State): Pick<Listener, 'rest' | 'cut' | 'resume'> {
 }
 
 /**
- * Opens the socket of this name, to which only root and the account of this process can connect: a caller without
- * a token is local root. Refuses when another daemon listens there.
+ * Opens the socket of this name, to which only root and the account of this process can connect: a caller without a
+ * token is local root. Refuses when another daemon listens there.
  */
 export function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   return listenAt(path, newState(handle, { isLocal: true }), nextId)

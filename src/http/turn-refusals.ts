@@ -3,8 +3,8 @@ const ANSWERED_MAX = 64
 
 /**
  * uWebSockets.js serves all requests of one read in one turn: ten thousand that are refused at once, sent in one piece
- * by a client that never logged in, would delay everybody else. Beyond a limit per turn their connections end
- * instead, which drops the rest of what was read from them.
+ * by a client that never logged in, would delay everybody else. Beyond a limit per turn their connections end instead,
+ * which drops the rest of what was read from them.
  */
 export class TurnRefusals {
   #answered = 0

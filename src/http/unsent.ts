@@ -1,7 +1,6 @@
 /**
  * Bytes of all connections: answers, or parts of streams, that their clients have not taken. Enough for a few of the
- * largest
- * answers.
+ * largest answers.
  */
 const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 

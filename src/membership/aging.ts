@@ -12,9 +12,8 @@ export interface AgingParts extends KeyChangeParts {
 const DAY_MS = 86_400_000
 /**
  * A node that is away holds the change up. It can come back for as long as its certificates are valid, which is a year,
- * and
- * then needs both authorities; a person has to remove a node that is away for longer, and has a second year to notice
- * it. Until the last year begins, the old authorities issue certificates that are good for a whole one.
+ * and then needs both authorities; a person has to remove a node that is away for longer, and has a second year to
+ * notice it. Until the last year begins, the old authorities issue certificates that are good for a whole one.
  */
 const CHANGED_BEFORE_MS = 2 * 365 * DAY_MS
 

@@ -7,11 +7,9 @@ import type { Waiting } from './patience.ts'
 
 /**
  * The authorities that certify nodes. Every node can read their keys, so a node that was removed may have done so:
- * after
- * each removal there are new ones. They come in three steps, none of which cuts anybody off, and each is taken when
- * every node has taken the one before: all accept certificates of both, then all present those of the new ones, then
- * nobody
- * accepts those of the old ones any more.
+ * after each removal there are new ones. They come in three steps, none of which cuts anybody off, and each is taken
+ * when every node has taken the one before: all accept certificates of both, then all present those of the new ones,
+ * then nobody accepts those of the old ones any more.
  */
 
 export type Authorities = Readonly<Record<AuthorityRole, Authority>>
@@ -75,8 +73,7 @@ export function takenFrom(pairs: readonly AuthorityPair[], issuer: number): Read
 
 /**
  * Stores authorities in etcd, sealed with the newest key of the cluster. If some are stored with that key already,
- * those stay:
- * the node that put them there ended before it could announce them.
+ * those stay: the node that put them there ended before it could announce them.
  *
  * @returns those that are stored.
  */
@@ -130,8 +127,7 @@ export const numbersOf = (pairs: readonly AuthorityPair[]): readonly number[] =>
 
 /**
  * Waits for the end of a change, because tokens name the authorities and become void with that. A node that is away
- * holds the
- * change up, and is not waited for.
+ * holds the change up, and is not waited for.
  */
 export async function settled(members: Known, areThere: () => boolean, { clock, wait }: Waiting): Promise<void> {
   const until_ms = clock.monotonic_ms() + SETTLED_MS

@@ -9,11 +9,11 @@ import { patiently, type Waiting } from './patience.ts'
 /**
  * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, because
  * a member that never starts must not cost the others their quorum. A member that is listed in its place goes first:
- * once a member has
- * answered the leader, etcd sends it only later entries, and if it has lost its earlier ones it panics at each start.
+ * once a member has answered the leader, etcd sends it only later entries, and if it has lost its earlier ones it
+ * panics at each start.
  *
- * Answers the peer URLs of each member by the id of its node, including the new one. It has to be started
- * with those that etcd lists and no others: a node in maintenance may be in the log and have no member.
+ * Answers the peer URLs of each member by the id of its node, including the new one. It has to be started with those
+ * that etcd lists and no others: a node in maintenance may be in the log and have no member.
  */
 export async function makeRoom(
   { members }: { readonly members: Pick<EtcdClient['members'], 'list' | 'add' | 'remove'> },
@@ -36,10 +36,9 @@ export async function makeRoom(
 const PASSING = ['error validating peerURLs', 'could not retrieve cluster information']
 
 /**
- * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends
- * if they differ. A member that was itself started a moment ago lists earlier members, because it is still replaying
- * its log,
- * or does not answer yet.
+ * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends if
+ * they differ. A member that was itself started a moment ago lists earlier members, because it is still replaying its
+ * log, or does not answer yet.
  */
 export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'restart'>): Promise<void> =>
   patiently(
@@ -55,9 +54,8 @@ const SAID_MS = 1_000
 
 /**
  * A new member of etcd derives its id from the list that another one answers, which may include earlier members; so a
- * node that joins where
- * another has just left may get that one's id, and nobody talks to it. The list shows this: the member has no name
- * there. Without a name it has no vote, and nothing that anybody relies on, so it is replaced.
+ * node that joins where another has just left may get that one's id, and nobody talks to it. The list shows this: the
+ * member has no name there. Without a name it has no vote, and nothing that anybody relies on, so it is replaced.
  */
 export class Unnamed {
   readonly #clock: Waiting['clock']

@@ -13,8 +13,7 @@ export interface Listed {
 
 /**
  * The own member first, because it is the nearest, unless it does not answer yet. If two nodes have parted, the other
- * one's member
- * may have another history, and is asked nothing: a node that has taken over relies on its own member.
+ * one's member may have another history, and is asked nothing: a node that has taken over relies on its own member.
  */
 export function gatewaysOf(
   members: Members,

@@ -66,9 +66,8 @@ export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[
 
 /**
  * Looks whether a node that is reached goes on without this one, or this one without it. A node that has missed a
- * takeover
- * comes back by itself, and so does the one of two histories in which nobody has changed the configuration. If both
- * have been changed nothing is merged: a person chooses which one stays.
+ * takeover comes back by itself, and so does the one of two histories in which nobody has changed the configuration. If
+ * both have been changed nothing is merged: a person chooses which one stays.
  */
 export class Histories {
   readonly #parts: HistoriesParts

@@ -17,9 +17,8 @@ export interface KeyChangeParts {
 
 /**
  * Replaces the key of the cluster, and then the authorities, if the key is still `before`, the id of a key. Each step
- * is
- * derived from the current state, so if a node ends midway the same call continues; and if two nodes do it
- * at once one is refused. Rejects if etcd does not answer.
+ * is derived from the current state, so if a node ends midway the same call continues; and if two nodes do it at once
+ * one is refused. Rejects if etcd does not answer.
  */
 export async function changeKeys(parts: KeyChangeParts, before: string): Promise<void> {
   await rotate(parts, before)

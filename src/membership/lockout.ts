@@ -30,8 +30,8 @@ const PATIENCE_MS = 20_000
 const AGAIN_MS = 100
 
 /**
- * Keeps removed nodes out of this node's ports: the lists and the authorities here are compared with the desired
- * ones, so it does not matter when this node reads about a removal, or whether it ends meanwhile.
+ * Keeps removed nodes out of this node's ports: the lists and the authorities here are compared with the desired ones,
+ * so it does not matter when this node reads about a removal, or whether it ends meanwhile.
  */
 export class Lockout {
   readonly #parts: LockoutParts
@@ -72,8 +72,8 @@ export class Lockout {
   }
 
   /**
-   * etcd checks a list when somebody connects. Existing connections go on until it is restarted. Answers whether
-   * it was this node's turn.
+   * etcd checks a list when somebody connects. Existing connections go on until it is restarted. Answers whether it was
+   * this node's turn.
    */
   async #endConnections(here: TrustHere): Promise<boolean> {
     const { etcd, own, service, files, log } = this.#parts

@@ -42,8 +42,7 @@ export interface Member extends Voter, KeyRecipient {
 
 /**
  * A removed node, for as long as its certificates would be valid. `marked`: no node answers it any more, and etcd has
- * yet
- * to release it; `out`: it is no member of etcd, and the key of the cluster has yet to be replaced; `done`.
+ * yet to release it; `out`: it is no member of etcd, and the key of the cluster has yet to be replaced; `done`.
  */
 export interface Removed {
   readonly member: Voter

@@ -87,8 +87,7 @@ export async function certifyAnew(
 
 /**
  * `show` is called before others learn that this node presents these: the last ones to wait for that stop accepting the
- * old
- * ones.
+ * old ones.
  */
 export async function putInPlace(
   { cluster, members, files }: MovingParts,

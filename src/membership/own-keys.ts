@@ -20,8 +20,8 @@ export function takeKeys(holder: KeyHolder, members: Pick<Members, 'keyNotices'>
 }
 
 /**
- * The keys in etcd, for entries that precede the announcement of a key. They open and do not seal: the node that
- * put one there may not have got as far as announcing it. Each is sealed with one before it.
+ * The keys in etcd, for entries that precede the announcement of a key. They open and do not seal: the node that put
+ * one there may not have got as far as announcing it. Each is sealed with one before it.
  */
 export async function learnKeys(holder: KeyHolder, etcd: Pick<EtcdClient, 'range'>): Promise<void> {
   let left = (await etcd.range(KEYS_SPAN)).kvs

@@ -42,8 +42,7 @@ export class OwnStanding {
 
   /**
    * The same for a node that goes on alone and needs nobody, without waiting for a machine that is off: the other one
-   * may go on as
-   * well, and may have removed it there.
+   * may go on as well, and may have removed it there.
    */
   askBeside(): void {
     if (this.#isAsking) return

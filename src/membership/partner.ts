@@ -8,8 +8,7 @@ const PATIENCE_MS = 2_000
 
 /**
  * The other node, if no third vote is counted; undefined in any other cluster, where votes decide which nodes go on. A
- * vote
- * counts until etcd is known to have released it: a member that has only been told to go may still make a majority
+ * vote counts until etcd is known to have released it: a member that has only been told to go may still make a majority
  * elsewhere.
  */
 export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: string): Member | undefined {

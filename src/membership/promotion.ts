@@ -21,12 +21,10 @@ export interface PromotionParts {
 
 /**
  * Gives a vote to members that have caught up, once they show themselves as members of the cluster: before that a crash
- * makes
- * them forget that they joined, and a vote would be lost.
+ * makes them forget that they joined, and a vote would be lost.
  *
  * Of two voters one may go on alone. A third one ends that, so both have to know of it before it votes: one that does
- * not
- * would take the cluster over while the other two go on.
+ * not would take the cluster over while the other two go on.
  */
 export async function promote(parts: PromotionParts, listed: readonly EtcdMember[]): Promise<void> {
   const { own, etcd, isReachable } = parts

@@ -30,8 +30,7 @@ export async function startOver(
 
 /**
  * Gives a node that comes back a new member of etcd, one that follows without a vote, like that of a joining node. Its
- * old
- * member's data are gone by now, so from the start on nothing may be wiped any more: the return is recorded as over
+ * old member's data are gone by now, so from the start on nothing may be wiped any more: the return is recorded as over
  * before. The caller starts the member, and has to know by then that it has one: a start that fails is tried again, and
  * nothing is deleted for it.
  */

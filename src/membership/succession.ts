@@ -94,8 +94,7 @@ export class Succession {
   /**
    * One of two voters may have to go on alone with what is on its disk, where an entry is before it is agreed on: etcd
    * writes that it is agreed on with the next one, and drops what it does not know to be agreed on when it is forced to
-   * be alone. So
-   * nothing is answered before both have a next one.
+   * be alone. So nothing is answered before both have a next one.
    */
   async settle(): Promise<void> {
     const { members, etcd, own } = this.#parts

@@ -49,10 +49,8 @@ const SENT_AGAIN_MS = 10_000
 
 /**
  * What nodes do for the witness, which cannot read the log: the eldest of them tells it which certificates to accept
- * and
- * which nodes there are, renews its certificate, and takes leadership from it. All of this compares what the witness
- * says
- * with the desired state, so a node may end in the middle of it.
+ * and which nodes there are, renews its certificate, and takes leadership from it. All of this compares what the
+ * witness says with the desired state, so a node may end in the middle of it.
  */
 export class WitnessCare {
   readonly #parts: WitnessCareParts

@@ -2,8 +2,8 @@ import { constants, type Http2Stream } from 'node:http2'
 import { finished, Readable } from 'node:stream'
 
 /**
- * Bodies of requests and answers. Node ends a stream that was reset midway as if it were complete, at least with
- * some codes, so the sender of a body says at its end that it is complete: in trailers, after which nothing can follow.
+ * Bodies of requests and answers. Node ends a stream that was reset midway as if it were complete, at least with some
+ * codes, so the sender of a body says at its end that it is complete: in trailers, after which nothing can follow.
  */
 const WHOLE = 'fulcrum-whole'
 const IS_WHOLE = '1'

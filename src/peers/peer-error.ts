@@ -1,7 +1,7 @@
 /**
  * What became of a request that was to be carried. `unreachable`, `refused` and `busy`: nothing of it was executed.
- * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun broke off. `aborted`:
- * the caller went away, or the request ended halfway. `closed`: this node ends.
+ * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun broke off. `aborted`: the
+ * caller went away, or the request ended halfway. `closed`: this node ends.
  */
 export type PeerErrorKind = 'unreachable' | 'lost' | 'refused' | 'busy' | 'aborted' | 'closed'
 

@@ -44,9 +44,9 @@ interface Caller extends Shown {
 }
 
 /**
- * The port for other nodes of the cluster: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was
- * not revoked, and its key is that of a current member; nobody else gets an answer of any kind,
- * except nodes that ask to join, in a protocol of their own.
+ * The port for other nodes of the cluster: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was not
+ * revoked, and its key is that of a current member; nobody else gets an answer of any kind, except nodes that ask to
+ * join, in a protocol of their own.
  */
 export class PeerServer {
   readonly #parts: PeerServerParts

@@ -27,10 +27,8 @@ export function signedRequest(packet: Packet, secret: string): Buffer {
 
 /**
  * `genuine` was made for this request by a server that knows the secret. `unprotected` is vouched for only by its
- * Response
- * Authenticator, which can be forged without the secret (CVE-2024-3596). `forged` is everything else, including an
- * answer made with
- * another secret.
+ * Response Authenticator, which can be forged without the secret (CVE-2024-3596). `forged` is everything else,
+ * including an answer made with another secret.
  */
 export type Authenticity = 'genuine' | 'unprotected' | 'forged'
 

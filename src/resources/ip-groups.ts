@@ -48,8 +48,7 @@ type Subnet = Parameters<typeof subnetOf>[0]
 
 /**
  * Interfaces by id; each node once, and only existing interfaces. For a node that is away, the sent id of its interface
- * is
- * accepted: the apply checks it.
+ * is accepted: the apply checks it.
  */
 async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   const problems: FieldProblem[] = []

@@ -71,8 +71,7 @@ export function renewalOf_ms({ facts }: Pick<Certificate, 'facts'>): number {
 
 /**
  * Until when the end of a certificate need not be reported, because an order renews it. Halfway from there to its end
- * something is
- * wrong, whatever it is.
+ * something is wrong, whatever it is.
  */
 export function quietUntil_ms(view: ConfigView, certificate: Certificate): number | undefined {
   for (const { certificateId } of view.list('acmeOrders')) {

@@ -29,8 +29,8 @@ export function shownTarget(target: AlertTarget): AlertTarget {
 }
 
 /**
- * A target after a change. Secrets that are not sent are kept, but only for the place that they were given for:
- * a user who may change a target must not be able to have them sent to himself.
+ * A target after a change. Secrets that are not sent are kept, but only for the place that they were given for: a user
+ * who may change a target must not be able to have them sent to himself.
  */
 export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   const problems: FieldProblem[] = []

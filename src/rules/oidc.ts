@@ -75,8 +75,8 @@ export function missingForOidc(next: Omit<OidcConfig, 'id'>): readonly FieldProb
 }
 
 /**
- * The sent fields over the stored ones, with all problems at once. The secret is kept for its issuer only: a user
- * who may change this must not be able to have it sent to himself.
+ * The sent fields over the stored ones, with all problems at once. The secret is kept for its issuer only: a user who
+ * may change this must not be able to have it sent to himself.
  */
 export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, known: Omit<OidcConfig, 'id'>) {
   const stored: OidcSettings = { ...NO_OIDC, ...known }

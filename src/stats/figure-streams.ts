@@ -73,8 +73,7 @@ class Followed {
 
   /**
    * Spread over a part of the second, so that most of the loop is left to pollers. A client that was not reached before
-   * the
-   * next second gets more then.
+   * the next second gets more then.
    */
   async tellAll(): Promise<void> {
     if (this.#isTelling) return

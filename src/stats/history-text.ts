@@ -40,9 +40,8 @@ const JSON_PART_BUCKETS = { [CORE_COUNT]: 16 * BLOCK_BUCKETS, [METRIC_COUNT]: 4 
 const CSV_PART_BUCKETS = { [CORE_COUNT]: 8 * BLOCK_BUCKETS, [METRIC_COUNT]: 2 * BLOCK_BUCKETS } as const
 
 /**
- * Writes history answers. Every method is a generator that stops whenever a slice is full: the sender
- * takes what was written, empties the buffer and continues. It yields `false` if buckets in the slice were not
- * final.
+ * Writes history answers. Every method is a generator that stops whenever a slice is full: the sender takes what was
+ * written, empties the buffer and continues. It yields `false` if buckets in the slice were not final.
  */
 export class HistoryText {
   readonly #reader: WindowReader

@@ -22,8 +22,7 @@ export function startArchives(options: ArchivesOptions, worker = startThread()):
 
 /**
  * Starts a thread before it is known what it is to store. It finds its modules while this one finds its own, and the
- * first
- * caller that starts the archives gets it.
+ * first caller that starts the archives gets it.
  */
 export function startArchivesEarly(early = startThread()): StartArchives {
   let unused: Worker | undefined = early

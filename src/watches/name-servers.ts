@@ -20,8 +20,8 @@ export interface NameServersParts {
 }
 
 /**
- * The name servers are a setting of the machine, which may change with a lease. HAProxy reads them only at a start,
- * so it is reloaded, which keeps its connections and the addresses that it knows.
+ * The name servers are a setting of the machine, which may change with a lease. HAProxy reads them only at a start, so
+ * it is reloaded, which keeps its connections and the addresses that it knows.
  */
 export class NameServers {
   readonly #parts: NameServersParts

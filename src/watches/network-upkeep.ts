@@ -50,8 +50,7 @@ export class NetworkUpkeep {
 
   /**
    * The nodes that share addresses are not part of the configuration. What only this node has is removed before another
-   * one can have it, and
-   * is made when the other has let go of it.
+   * one can have it, and is made when the other has let go of it.
    */
   async lookWho(): Promise<void> {
     const { engine, nodeIds, clock } = this.#parts

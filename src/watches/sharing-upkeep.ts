@@ -31,8 +31,7 @@ export interface SharingUpkeepParts {
 
 /**
  * The nodes that share stick tables are not part of the configuration: they come, go and move. HAProxy is told by a
- * reload, which
- * keeps its tables and its connections.
+ * reload, which keeps its tables and its connections.
  */
 export class SharingUpkeep {
   readonly #parts: SharingUpkeepParts

@@ -29,8 +29,7 @@ export class TokenFile {
 
   /**
    * Beside a witness that votes, nobody uses it. It stays for a while, because an operator who has just removed this
-   * witness may hand
-   * it the next one before it knows. Answers whether it was deleted.
+   * witness may hand it the next one before it knows. Answers whether it was deleted.
    */
   removeLeft(now_ms: number, isNeeded: boolean): boolean {
     if (isNeeded || this.read() === undefined) this.#left_ms = undefined

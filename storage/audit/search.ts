@@ -28,8 +28,8 @@ export interface AuditSearched {
 export const SEARCH_BEGUN: AuditSearched = { found: [], length: 0, below: Number.MAX_SAFE_INTEGER }
 
 /**
- * Searches the next file, newest first: some 20 ms of work, so that several searches take turns. Finds as many
- * entries as are wanted, or as an answer may hold.
+ * Searches the next file, newest first: some 20 ms of work, so that several searches take turns. Finds as many entries
+ * as are wanted, or as an answer may hold.
  */
 export function searchAudit(folder: string, query: AuditQuery, { length, below = 0 }: AuditSearched): AuditSearched {
   const beyond = Math.min(below, query.before ?? below)

@@ -14,8 +14,8 @@ export interface ConfigStore {
   /** What runs on every node that is not ahead of the others; on the only one, `running`. */
   readonly agreed: RecordReader
   /**
-   * Calls `tell` in the turn in which a record of `agreed` is replaced, by any writer. More may follow
-   * in that turn: it is for code that forgets what it derived from the record, and not for code that reads on.
+   * Calls `tell` in the turn in which a record of `agreed` is replaced, by any writer. More may follow in that turn: it
+   * is for code that forgets what it derived from the record, and not for code that reads on.
    */
   follow(tell: TellRecord): void
   /** What runs on that node when it has followed. */

@@ -13,8 +13,8 @@ import type {
 import type { SharedTableName } from './tables.ts'
 
 /**
- * One operation on the configuration, as data. Its writer decides everything that could differ elsewhere (ids,
- * times, author), so that nodes which fold the same entries over the same state have the same state.
+ * One operation on the configuration, as data. Its writer decides everything that could differ elsewhere (ids, times,
+ * author), so that nodes which fold the same entries over the same state have the same state.
  */
 export type Entry =
   | StageEntry

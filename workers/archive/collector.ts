@@ -95,8 +95,7 @@ export class Collector {
 
   /**
    * A process that came and was replaced between two polls has counted everything since, unless it began with what
-   * others had
-   * counted.
+   * others had counted.
    */
   #replaced(stats: ProcessStats, wasReloaded: boolean, time: PollTime): KnownProcess {
     const since_s = this.#seconds.sinceSample_s(time)

@@ -31,9 +31,9 @@ export function counterOrigin({ intake }: ProcessStats, rows: StatRows): Counter
 
 /**
  * What a process that began with counters of its predecessor has certainly counted itself. Shared memory: all growth
- * since the predecessor's last poll, by either process. A copy: the dump lies between two polls of the
- * predecessor, whose own growth is added from its own polls. So its latest figure is subtracted, which is never too
- * little, and too much by what it counted between the dump and that poll.
+ * since the predecessor's last poll, by either process. A copy: the dump lies between two polls of the predecessor,
+ * whose own growth is added from its own polls. So its latest figure is subtracted, which is never too little, and too
+ * much by what it counted between the dump and that poll.
  */
 export class InheritedCounters {
   readonly #predecessor: ProcessCounters | undefined

@@ -1,11 +1,10 @@
 /**
  * A program inherits every descriptor that is not closed on exec, and LMDB opens its files for reading and writing
  * without that flag: a program that has one can read every key and make its user Administrator. Node can neither mark
- * nor close what
- * it did not open, so each program is started through Perl (of perl-base, which every Debian system has), which
- * closes all but the standard ones, whatever opened them and whenever, and becomes the program: same process id, same
- * environment. 436 is close_range on every architecture; kernels before 5.9 have none, and there each is closed by its
- * number.
+ * nor close what it did not open, so each program is started through Perl (of perl-base, which every Debian system
+ * has), which closes all but the standard ones, whatever opened them and whenever, and becomes the program: same
+ * process id, same environment. 436 is close_range on every architecture; kernels before 5.9 have none, and there each
+ * is closed by its number.
  */
 const CLOSE_ALL_AND_BECOME = String.raw`
 if (syscall(436, 3, 0xffffffff, 0) != 0) {

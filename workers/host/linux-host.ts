@@ -201,8 +201,8 @@ export async function runProgram(
 }
 
 /**
- * The daemon's unit may not write to the system; under systemd, what has to do so runs in a unit of its own. That
- * is not a child process of ours, so systemd has to end it as well, a little after its waiting client.
+ * The daemon's unit may not write to the system; under systemd, what has to do so runs in a unit of its own. That is
+ * not a child process of ours, so systemd has to end it as well, a little after its waiting client.
  */
 function transientUnit(runtimeDirectory: string | undefined, timeout_ms: number): readonly string[] {
   if (!existsSync('/run/systemd/system')) return []

@@ -47,8 +47,7 @@ export async function answers(masterSocket: string): Promise<boolean> {
 
 /**
  * A master that runs and does not answer has lost its socket, or all its places for clients are taken, or it hangs. On
- * the
- * signal for a reload it begins again, with its socket and without those clients. Answers whether it did.
+ * the signal for a reload it begins again, with its socket and without those clients. Answers whether it did.
  */
 export async function rouse(
   masterSocket: string,

@@ -117,8 +117,7 @@ export class SupervisedProgram implements ManagedProgram {
 
   /**
    * A HAProxy that listens in this folder and names another was started before the folder got its present name. It
-   * serves
-   * our ports and would reload from there: it finishes what it has, and takes nothing new.
+   * serves our ports and would reload from there: it finishes what it has, and takes nothing new.
    */
   async #retire(pid: number | undefined): Promise<void> {
     if (pid === undefined) return

@@ -102,8 +102,7 @@ export class HaproxyLines {
 
   /**
    * Resolves when the process has identified itself, or did not in time: one that hangs keeps no other from being
-   * listened to. Another
-   * one may listen at that path by now.
+   * listened to. Another one may listen at that path by now.
    */
   #listen(path: string, before: string, wanted: number): Promise<void> {
     return new Promise((resolve) => {

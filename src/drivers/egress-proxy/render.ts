@@ -25,8 +25,7 @@ export function proxyInUse(settings: SystemProxy | undefined): ProxyInUse | unde
 
 /**
  * Everything but letters and digits is encoded, so that no character means anything to a program that reads the URL or
- * its
- * file.
+ * its file.
  */
 function encoded(text: string): string {
   return [...Buffer.from(text, 'utf8')]

@@ -35,10 +35,9 @@ export function whyUnanswered(
 }
 
 /**
- * Answers HTTP-01 for the ordered names, for any client and any token: the token has to be followed by the
- * thumbprint of the account's key, which is no secret and never changes. So HAProxy need not learn about challenges,
- * and
- * each node answers.
+ * Answers HTTP-01 for the ordered names, for any client and any token: the token has to be followed by the thumbprint
+ * of the account's key, which is no secret and never changes. So HAProxy need not learn about challenges, and each node
+ * answers.
  */
 export function challengeStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
   return [...orderedNames(view, 'http-01')]

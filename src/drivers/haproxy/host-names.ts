@@ -80,9 +80,8 @@ export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**
  * The name servers for live names, how often they are asked, and how long an answer holds when there is no other. That
- * a name is gone
- * must have been answered for ten seconds, and with each of the tries; name servers that fail or are silent take no
- * server out, except one that was not answered within its tries after a reload.
+ * a name is gone must have been answered for ten seconds, and with each of the tries; name servers that fail or are
+ * silent take no server out, except one that was not answered within its tries after a reload.
  */
 export function resolversLines(view: ConfigView, nameServers: readonly string[] = LOCAL): readonly string[] {
   const { used } = namesOf(view)

@@ -146,8 +146,8 @@ export function mapTidying(
 }
 
 /**
- * For files that exist on both sides, with the same backends enabled; if a file comes or goes, HAProxy is
- * reloaded for the line that names it. Most frontends are the same record on both sides, and are skipped.
+ * For files that exist on both sides, with the same backends enabled; if a file comes or goes, HAProxy is reloaded for
+ * the line that names it. Most frontends are the same record on both sides, and are skipped.
  */
 export function mapSteps(
   running: ConfigView,

@@ -5,9 +5,9 @@ import type { ConfigView } from '../../model/sections.ts'
 import { interfacePlace } from '../interface-names.ts'
 
 /**
- * Kernels tell each other which client is connected to which real server, so that connections survive a failover.
- * They do so by unsigned multicast: anybody on that link can listen, and can invent connections. So it is for
- * an interface that a person names, and that carries nothing else.
+ * Kernels tell each other which client is connected to which real server, so that connections survive a failover. They
+ * do so by unsigned multicast: anybody on that link can listen, and can invent connections. So it is for an interface
+ * that a person names, and that carries nothing else.
  */
 
 const IDS = 255

@@ -110,8 +110,7 @@ function serviceLines(served: Served, extent: Extent): readonly string[] {
 
 /**
  * One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with a mask have a server for
- * each
- * mark.
+ * each mark.
  */
 function byMarks({ frontend, backend, marks }: Served, body: readonly string[]): readonly string[] {
   if (backend.persistMask !== null) return marks.flatMap((mark) => [`virtual_server fwmark ${mark} {`, ...body])

@@ -46,8 +46,7 @@ export type Placement = 'here' | 'moves' | 'elsewhere'
 const ALL = 'all'
 /**
  * The highest possible: a node that waits for the holder of the address waits (256 - priority) / 256 of an
- * advertisement's
- * interval longer (RFC 5798 §6.1).
+ * advertisement's interval longer (RFC 5798 §6.1).
  */
 const PRIORITY_FIRST = 254
 const PRIORITY_STEP = 10

@@ -69,10 +69,9 @@ const PATIENCE_MS = 300_000
 const WELL_LOOKS = 3
 
 /**
- * Brings a package to all nodes, one after the other, those without floating IPs first. The next one begins when
- * the previous one is as well as it was before. Each node has a job of its own, and is asked how that ended: so the
- * next start
- * of the leading daemon can go on without having remembered anything.
+ * Brings a package to all nodes, one after the other, those without floating IPs first. The next one begins when the
+ * previous one is as well as it was before. Each node has a job of its own, and is asked how that ended: so the next
+ * start of the leading daemon can go on without having remembered anything.
  */
 export class RollingUpdate implements RollingActor {
   readonly #parts: RollingParts

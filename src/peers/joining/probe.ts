@@ -9,8 +9,7 @@ import { PROBE_PROTOCOL } from './protocol.ts'
 
 /**
  * Tests whether members can connect to a joining node. It listens at its address while it asks, with the very key for
- * which it
- * requests a certificate, so the handshake alone shows that it is the asking node.
+ * which it requests a certificate, so the handshake alone shows that it is the asking node.
  */
 
 /** Connections that wait at a joiner: only one is ever wanted. */
