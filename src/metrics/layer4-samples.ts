@@ -53,7 +53,7 @@ const SERVERS_UP = gauge(
 )
 const UP = gauge(
   'layer4_server_up',
-  'Whether its health check passes; absent while nobody can tell.',
+  'Whether its health check passes; absent while it is unknown.',
   OBJECT_LABELS.server,
 )
 const STATE = serverState('layer4')

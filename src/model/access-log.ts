@@ -18,7 +18,7 @@ export const LogSetting = closed(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Keeps one request in so many, chosen at random; requests that are none are all kept. Default 1.',
+        description: 'Keeps one request in this many, chosen at random; invalid requests are all kept. Default 1.',
       }),
     ),
     headers: Type.Optional(

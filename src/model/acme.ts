@@ -24,7 +24,7 @@ export const AcmeAccount = closed({
       pattern: '^[^\\s@,;?%:<>"]+@[A-Za-z0-9.-]+$',
       description: 'E-mail address.',
     }),
-    { maxItems: 10, uniqueItems: true, description: 'Whom the CA writes to.' },
+    { maxItems: 10, uniqueItems: true, description: 'Addresses that the CA writes to.' },
   ),
   termsAgreed: Type.Literal(true, {
     description: 'The terms of the CA are agreed to. Without that there is no account.',
@@ -130,7 +130,7 @@ export const DnsChallenge = closed(
         {
           maxItems: 8,
           uniqueItems: true,
-          description: 'Who is asked; without them, the servers of the zone.',
+          description: 'Name servers to ask; without them, those of the zone.',
         },
       ),
     ),

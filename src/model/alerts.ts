@@ -47,15 +47,15 @@ export const AlertTarget = closed({
     }),
   ),
   certificateId: Type.Optional(refersTo(idOf('Of syslog: certificate that is shown to the server.'), 'certificates')),
-  username: Type.Optional(Line(253, 'Of mail: who logs in. Of snmp version 3: the security name.')),
+  username: Type.Optional(Line(253, 'For mail: the login name. For snmp version 3: the security name.')),
   password: Type.Optional(Line(1024, 'Of mail; secret.')),
   from: Type.Optional(MailAddress('Of mail: sender.')),
   to: Type.Optional(
-    Type.Array(MailAddress('Of somebody who is told.'), {
+    Type.Array(MailAddress('Of a recipient.'), {
       minItems: 1,
       maxItems: 50,
       uniqueItems: true,
-      description: 'Of mail: who is told.',
+      description: 'For mail: the recipients.',
     }),
   ),
   url: Type.Optional(
@@ -198,7 +198,7 @@ export const AlertRule = closed({
   targets: Type.Array(refersTo(Id, 'alertTargets'), {
     maxItems: TARGETS_MAX,
     uniqueItems: true,
-    description: 'Who is told; none: GET /alerts only.',
+    description: 'Targets to tell; none: GET /alerts only.',
   }),
 })
 export type AlertRule = Static<typeof AlertRule>
@@ -214,7 +214,7 @@ export const Silence = closed({
     description: 'Alerts about objects with this name, in which * stands for anything; null: about all.',
   }),
   reason: Line(500, 'Why.'),
-  by: Type.String({ description: 'E-mail of who wants it.' }),
+  by: Type.String({ description: 'E-mail of the user who made it.' }),
   startedAt: Moment('ISO 8601.'),
   endsAt: Moment('ISO 8601.'),
 })

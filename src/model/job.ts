@@ -13,7 +13,7 @@ export const Job = titled('Job', {
   title: Type.String({ description: 'The same for people.' }),
   state: JobState,
   progress: Type.Union([Type.Integer({ minimum: 0, maximum: 100 }), Type.Null()], {
-    description: 'Percent, 0 to 100; null when nobody can tell.',
+    description: 'Percent, 0 to 100; null if unknown.',
   }),
   step: Type.String({ description: 'What is done right now; empty before the first step.' }),
   log: Type.Array(Type.String(), { description: 'The last lines of its output, 200 at the most.' }),
@@ -30,7 +30,7 @@ export const Job = titled('Job', {
       description: 'Why it failed; null unless it did.',
     },
   ),
-  by: Type.String({ description: 'E-mail of who started it, or fulcrum for the daemon itself.' }),
+  by: Type.String({ description: 'E-mail of the user who started it, or fulcrum for the daemon itself.' }),
   startedAt: Moment('ISO 8601. Start.'),
   endedAt: MomentOrNull('ISO 8601. End; null while it runs.'),
   resourceId: Type.Optional(

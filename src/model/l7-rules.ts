@@ -76,7 +76,7 @@ const Action = closed(
       description:
         'backend, redirect, deny, tarpit and respond end the list, and limit does for requests beyond it; after the others it goes on.',
     }),
-    backendId: Type.Optional(refersTo(idOf('Of backend: who takes the request.'), 'l7Backends')),
+    backendId: Type.Optional(refersTo(idOf('For backend: the backend that takes the request.'), 'l7Backends')),
     to: Type.Optional(
       Text(
         2048,

@@ -113,7 +113,7 @@ export const ProxyProtocol = Type.Union(
   ],
   {
     description:
-      'Who tells the address of its client by PROXY protocol, version 1 or 2: with true everybody has to, and anybody can pretend; addresses and networks name who does, and all others come as they are.',
+      'From whom the PROXY protocol, version 1 or 2, is accepted: with true every connection has to use it, and anybody can pretend to be any client; otherwise connections from these addresses and networks have to use it, and all others come as they are.',
   },
 )
 

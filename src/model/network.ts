@@ -55,7 +55,7 @@ export const IpGroup = closed({
   connectionSync: Type.Optional(
     Type.Boolean({
       description:
-        'Whether nodes tell each other their connections of Layer 4 over the interfaces of this group, so that those go on when a floating IP moves. It is multicast that nobody signs, so these interfaces must carry nothing else; one group has it.',
+        'Whether nodes tell each other about Layer 4 connections over the interfaces of this group, so that those survive a move of a floating IP. This is unsigned multicast, so these interfaces must carry nothing else; one group may have it.',
     }),
   ),
   owner: Owner,

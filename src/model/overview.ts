@@ -27,9 +27,9 @@ const Servers = Type.Object(
     checking: count('Their check is about to find out.'),
     drained: count('They finish what they have.'),
     halted: count('They take nothing.'),
-    unknown: count('Online, and nobody checks them, or nobody can tell.'),
+    unknown: count('Online, but not checked, or with unknown health.'),
   },
-  { description: 'Real servers. Who is drained or halted is in no other count.' },
+  { description: 'Real servers. Drained and halted ones are in no other count.' },
 )
 
 export const LayerOverview = Type.Object(
@@ -75,7 +75,7 @@ export const Attention = Type.Object(
     kind: Type.Enum([...ATTENTION_KINDS], { description: 'What it is about.' }),
     severity: Type.Enum(['critical', 'warning'], { description: 'critical: something is not served, or soon.' }),
     message: text('For people, as a sentence.'),
-    resource: text('Section or list of what it is about; empty where it is none.'),
+    resource: text('Section or list of what it is about; empty if there is none.'),
     resourceId: text('Its id; empty where it has none.'),
     name: text('Its name.'),
   },
@@ -111,7 +111,7 @@ export const Overview = Type.Object({
   layer7: LayerOverview,
   layer4: LayerOverview,
   disk: Type.Union([Type.Object({ size: count('Bytes.'), available: count('Bytes that are left.') }), Type.Null()], {
-    description: 'File system of the state folder; null when nobody can tell.',
+    description: 'File system of the state folder; null if unknown.',
   }),
   nodes: Type.Array(NodeOverview, { description: 'The nodes of the cluster; this one alone without a cluster.' }),
   quorum: Type.Union([Type.Boolean(), Type.Null()], {

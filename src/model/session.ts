@@ -38,7 +38,7 @@ export const OpenedSession = titled('OpenedSession', {
       name: text('First and last name.'),
       extra: Type.Array(Type.Unknown(), { description: 'Empty.' }),
     },
-    { description: 'Who logged in.' },
+    { description: 'The user who logged in.' },
   ),
   token: text('JWT for the header Authorization: Bearer; lives one hour, the session twelve.'),
   appliance_id: text('Id of the node that answered.'),

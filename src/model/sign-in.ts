@@ -118,11 +118,12 @@ export const OidcConfig = closed({
   groupMappings: Type.Optional(
     Type.Array(OidcGroupMapping, {
       maxItems: OIDC_MAPPINGS_MAX,
-      description: 'Which group gives which roles to people who are no local users. A local user keeps his own rights.',
+      description:
+        'Which group gives which roles to people who are not local users. A local user has the rights of the record.',
     }),
   ),
   denyUnmapped: Type.Optional(
-    Type.Boolean({ description: 'Whether who is no local user and in no mapped group is refused.' }),
+    Type.Boolean({ description: 'Whether people who are neither local users nor in a mapped group are refused.' }),
   ),
 })
 export type OidcConfig = Static<typeof OidcConfig>

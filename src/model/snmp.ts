@@ -5,11 +5,11 @@ import { SHARED } from './node.ts'
 /** The SNMP agent; one record for the cluster. */
 export const SnmpSettings = closed({
   id: Id,
-  enabledV2: Type.Boolean({ description: 'Whether version 2c is answered, to who knows the community.' }),
+  enabledV2: Type.Boolean({ description: 'Whether version 2c is answered, to clients that know the community.' }),
   enabledV3: Type.Boolean({ description: 'Whether version 3 is answered, to the SNMP users.' }),
   community: Line(255, 'Community of version 2c, which reads and never writes; secret: ** keeps the stored one.'),
   location: Line(255, 'Where the appliance stands (sysLocation).'),
-  contact: Line(255, 'Who looks after it (sysContact).'),
+  contact: Line(255, 'Contact person (sysContact).'),
   serviceIpId: refersTo(
     Type.String({
       maxLength: 64,

@@ -18,10 +18,11 @@ const DAYS_DEFAULT = 365
 const OwnAccount = Type.Object({
   id: text('User id.'),
   email: text('Login name.'),
-  firstName: text('First name; empty for who is no local user.'),
-  lastName: text('Last name; empty for who is no local user.'),
+  firstName: text('First name; empty for a user who is not local.'),
+  lastName: text('Last name; empty for a user who is not local.'),
   kind: Type.Enum(['local', 'radius', 'oidc'], {
-    description: 'Who keeps the password; oidc: an identity provider, and who you are here ends with your sessions.',
+    description:
+      'Where the password is kept; oidc: at an identity provider, and the identity here ends with the sessions.',
   }),
   groups: Type.Array(Type.String(), { description: 'Groups the user belongs to.' }),
   roles: Type.Array(Type.String(), {

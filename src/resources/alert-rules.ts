@@ -97,7 +97,7 @@ export const alertRules = [
     path: '/alerts/rules/{id}',
     effect: 'stage',
     extension: true,
-    summary: 'Delete an alert rule; what fires by it ends with the apply, and nobody is told',
+    summary: 'Delete an alert rule; its alerts end with the apply, without a message',
     message: 'Alert rule {id} will be deleted with apply',
     data: NoData,
     handle: (ctx, { params }) => {

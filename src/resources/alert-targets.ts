@@ -90,7 +90,7 @@ export const alertTargets = [
     effect: 'stage',
     extension: true,
     status: 201,
-    summary: 'Add somebody whom alerts are told; which fields are needed follows from the type',
+    summary: 'Add a target for alerts; the type decides which fields are required',
     message: 'Alert target stored',
     body: Create,
     refuses: ['LIMIT_REACHED', 'PASSWORD_NOT_STORED'],

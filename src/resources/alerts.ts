@@ -44,7 +44,7 @@ export const alerts = [
     path: '/alerts',
     effect: 'read',
     extension: true,
-    summary: 'List what fires now and what has fired lately, and whom it was told; newest first',
+    summary: 'List alerts that fire now or have fired lately, and the targets that were told; newest first',
     message: 'Alerts',
     ofNodes: { time: 'since', limit: { parameter: 'limit', usual: USUAL } },
     beside: OfNodes,

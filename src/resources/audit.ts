@@ -19,7 +19,7 @@ const AuditEntry = Type.Object({
   seq: Type.Integer({ description: 'Number; rises by one.' }),
   at: Moment('ISO 8601.'),
   requestId: text('As in X-Request-Id; empty where the daemon acted by itself.'),
-  by: text('E-mail of who asked, or the one that a login tried; `fulcrum` where the daemon acted by itself.'),
+  by: text('E-mail of the user who asked, or the one that a login tried; `fulcrum` if the daemon acted by itself.'),
   token: Type.Optional(text('Id of the API token that a program asked with.')),
   address: text('Where from.'),
   endpoint: text('Name of the endpoint, see GET /rbac/endpoints.'),
@@ -55,7 +55,7 @@ const AuditEntry = Type.Object({
         resource: text('Section of the configuration.'),
         resourceId: text('Id of the record.'),
         name: text('Its name, 120 characters at the most.'),
-        by: text('E-mails of who changed it, the last one first, 120 characters at the most.'),
+        by: text('E-mails of the users who changed it, the last one first, 120 characters at most.'),
       }),
       { description: 'What an apply made live, 20 records at the most; the revision has all of them.' },
     ),
@@ -79,7 +79,7 @@ const AuditEntry = Type.Object({
   coversSeconds: Type.Optional(
     Type.Integer({
       description:
-        'Of a beginning by a caller who is refused often: it stands for all that this caller begins in so many seconds.',
+        'For a request by a caller that is refused often: it stands for everything that this caller begins in this many seconds.',
     }),
   ),
   hash: text('SHA-256 over the entry and the hash of the one before it, in hexadecimal.'),
@@ -92,7 +92,7 @@ export const audit = [
     path: '/audit',
     effect: 'read',
     extension: true,
-    summary: 'Search who did what, from where, and what came of it; newest first',
+    summary: 'Search the audit log: who did what, from where, and with what result; newest first',
     message: 'Audit entries',
     atOnce: { what: 'searches of the audit log', all_max: 16, each_max: 2 },
     ofNodes: { time: 'at', limit: { parameter: 'limit', usual: 100 }, ofOne: ['before'] },

@@ -24,7 +24,7 @@ const Node = Type.Object({
     [
       Type.Object({
         since: Moment('ISO 8601.'),
-        by: text('Who has begun it; fulcrum for what the daemon does on its own machine.'),
+        by: text('E-mail of the user who began it; fulcrum if the daemon did on its own machine.'),
         reason: Type.Optional(text('What for.')),
       }),
       Type.Null(),
@@ -93,9 +93,7 @@ const State = Type.Object({
   halted: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the answering node follows the cluster no longer; null while it does.',
   }),
-  removedAt: MomentOrNull(
-    'ISO 8601: since when the answering node is none of the cluster any more; null while it is one.',
-  ),
+  removedAt: MomentOrNull('ISO 8601: since when the answering node has no longer been a member; null while it is one.'),
   nodes: Type.Array(Node, { description: 'In the order in which they joined.' }),
   witness: Type.Union([Witness, Type.Null()], {
     description: 'A vote without a node, see POST /cluster/tokens; null: the cluster has none.',
@@ -292,7 +290,7 @@ export const cluster = [
     extension: true,
     managedOnly: true,
     refuses: ['IN_USE', 'JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS', 'NO_QUORUM'],
-    summary: 'Remove a node or the witness: a node that is there becomes a single node, who is gone is locked out',
+    summary: 'Remove a node or the witness: a node that is up becomes a single node, one that is gone is locked out',
     message: 'The node is removed',
     query: closed({ force: Type.Optional(FORCE) }),
     data: NoData,

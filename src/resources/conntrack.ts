@@ -18,9 +18,9 @@ const text = (description: string) =>
     description: `${description} Whole seconds, or a whole number with one of the units s, m, h, d, w; 1s to 31d. Kept as sent.`,
   })
 const timeouts = {
-  tcpTimeout: text('Idle time after which an established TCP connection is forgotten; 900 when nobody chose.'),
-  tcpFinTimeout: text('Idle time after which a closing TCP connection is forgotten; 120 when nobody chose.'),
-  udpTimeout: text('Idle time after which a UDP flow is forgotten; 300 when nobody chose.'),
+  tcpTimeout: text('Idle time after which an established TCP connection is forgotten; default 900.'),
+  tcpFinTimeout: text('Idle time after which a closing TCP connection is forgotten; default 120.'),
+  udpTimeout: text('Idle time after which a UDP flow is forgotten; default 300.'),
 }
 
 const orSeconds = (schema: (typeof timeouts)['tcpTimeout']) =>

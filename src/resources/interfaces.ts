@@ -15,7 +15,7 @@ const Interface = Type.Object({
       ip: Ip,
       prefix: Type.Integer({ description: 'Prefix length, 0 to 128.' }),
     }),
-    { description: 'Addresses now, whoever added them; without those that are valid on their link only.' },
+    { description: 'Current addresses, whatever added them; without link-local ones.' },
   ),
 })
 

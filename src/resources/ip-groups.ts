@@ -142,7 +142,7 @@ export const ipGroups = [
     method: 'GET',
     path: '/ipgroups/unassigned',
     effect: 'read',
-    summary: 'List IP groups without an interface on this node, whose addresses nobody has',
+    summary: 'List IP groups without an interface on this node, whose addresses no node has',
     message: 'IP groups without an interface',
     data: Type.Array(IpGroup),
     beside: Type.Object({ count: Type.Integer({ description: 'Number of IP groups without an interface.' }) }),

@@ -11,7 +11,7 @@ const Snapshot = Type.Object({
     description: 'merging: it is restored with the next start of the machine; invalid: it was full and is of no use.',
   }),
   size: Type.String({ description: 'Such as 600.00 MiB; empty when there is none.' }),
-  used: Type.String({ description: 'Such as 12.34%; empty when there is none, or while nobody can tell.' }),
+  used: Type.String({ description: 'Such as 12.34%; empty if there is none, or while it is unknown.' }),
 })
 
 const RECORDED = 'Recorded only: the trial profile changes no volumes of this machine'

@@ -10,7 +10,7 @@ export const metrics = [
     extension: true,
     produces: ['application/openmetrics-text', 'text/plain'],
     summary:
-      'Figures of this node for Prometheus and whoever reads the same: OpenMetrics 1.0 where Accept names it, else text 0.0.4',
+      'Metrics of this node for Prometheus and compatible collectors: OpenMetrics 1.0 if Accept names it, else text 0.0.4',
     message: 'Samples of both layers, the node, HAProxy, the archive, applies, certificates, jobs and the cluster.',
     handle: async (ctx, { accept }) => Reply.bytes(await ctx.metrics.answer(accept)),
   }),

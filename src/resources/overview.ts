@@ -20,7 +20,7 @@ const withRight = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T
 const Apply = Type.Object({
   state: Type.Enum(['idle', 'applying', 'waiting'], { description: 'See GET /services/apply.' }),
   revision: count('That runs.'),
-  by: Type.Union([Type.String(), Type.Null()], { description: 'Who applied last; null when nobody has.' }),
+  by: Type.Union([Type.String(), Type.Null()], { description: 'The user who applied last; null if nobody has.' }),
   startedAt: MomentOrNull('ISO 8601.'),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Until it is taken back; null unless it waits.',
@@ -41,7 +41,7 @@ const Happened = Type.Object({
 })
 const Revision = Type.Object({
   revision: count('Number.'),
-  by: text('E-mail of who applied.'),
+  by: text('E-mail of the user who applied.'),
   at: Moment('ISO 8601.'),
   comment: text('What was given with the apply.'),
   count: count('Records it changed.'),

@@ -22,7 +22,7 @@ const Shown = closed({
 
 const TestBody = closed({
   ...SENT_CONFIG,
-  username: Type.String({ minLength: 1, maxLength: 253, description: 'Who tries to log in.' }),
+  username: Type.String({ minLength: 1, maxLength: 253, description: 'Name to try.' }),
   password: Type.String({ minLength: 1, maxLength: 1024, description: 'Password of this user. Never kept.' }),
 })
 
@@ -43,7 +43,7 @@ const Tested = Type.Object({
         description: 'unresolved, silent, unreachable, forged, unprotected, refused or accepted.',
       }),
     }),
-    { description: 'Who was asked, in that order.' },
+    { description: 'The servers that were asked, in order.' },
   ),
 })
 

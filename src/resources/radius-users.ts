@@ -49,7 +49,7 @@ export const radiusUsers = [
     method: 'DELETE',
     path: '/radius/users/{id}',
     effect: 'stage',
-    summary: 'Delete a RADIUS user, who is made anew at the next login',
+    summary: 'Delete a RADIUS user; the next login creates the user again',
     message: 'RADIUS user {id} will be deleted with apply',
     data: NoData,
     handle: (ctx, { params }) => {

@@ -11,7 +11,7 @@ const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null
 const RevisionEntry = Type.Object({
   revision: Type.Integer({ description: 'Number; rises by one with each apply.' }),
   applyId: text('Id of the apply that made it.'),
-  by: text('E-mail of who applied, or fulcrum when an apply was taken back.'),
+  by: text('E-mail of the user who applied, or fulcrum if an apply was taken back.'),
   at: Moment('ISO 8601.'),
   comment: text('What was given with the apply.'),
   count: Type.Integer({ description: 'Records it changed.' }),

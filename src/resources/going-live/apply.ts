@@ -69,7 +69,7 @@ const APPLY_BODY = closed({
   mine: Type.Optional(
     Type.Boolean({
       description:
-        'Only the pending changes that nobody but the caller has made go live; what others have edited as well is chosen by its id. Default false.',
+        'Only pending changes made by nobody but the caller go live; choose changes that others have edited as well by their ids. Default false.',
     }),
   ),
   transactionId: Type.Optional(
@@ -152,7 +152,7 @@ const State = titled('ApplyState', {
     description: 'waiting: it is live, and taken back unless PUT /services/apply/confirm comes in time.',
   }),
   revision: Type.Integer({ description: 'That runs; while applying, the one that is being made.' }),
-  by: orNull(Type.String(), 'E-mail of who applied it; null when nothing was ever applied.'),
+  by: orNull(Type.String(), 'E-mail of the user who applied it; null if nothing was ever applied.'),
   comment: text('What was given with the apply.'),
   startedAt: MomentOrNull('ISO 8601; null when nothing was ever applied.'),
   confirmBy: MomentOrNull('ISO 8601; null unless it waits.'),

@@ -84,7 +84,7 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
         ),
         owner: Type.Optional({
           ...Owner,
-          description: 'Only the records of this owner, without settings; empty: those of nobody.',
+          description: 'Only the records of this owner, without settings; empty: records without an owner.',
         }),
       }),
       data: Document,

@@ -27,8 +27,8 @@ export const changeFields = {
 const Change = titled('Change', {
   id: text('Id of the change, for DELETE /services/pending/{changeId}.'),
   ...changeFields,
-  by: text('E-mail of who changed it last.'),
-  alsoBy: Type.Array(text('E-mail.'), { description: 'Who else has changed it while it was pending.' }),
+  by: text('E-mail of the user who changed it last.'),
+  alsoBy: Type.Array(text('E-mail.'), { description: 'The other users who have changed it while it was pending.' }),
   at: Moment('When, ISO 8601.'),
   pendingOn: Type.Array(text('Id of a node.'), { description: 'The nodes that run something else.' }),
 })
