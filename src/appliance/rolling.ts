@@ -40,7 +40,7 @@ export function createRolling(node: Node, updates: Updates, addresses: Addresses
   const ask = async (nodeId: string, update: NodeUpdate): Promise<NodeUpdateTold> => {
     if (nodeId === self) return await updates.shareOf(update)
     const told = await askNode(membership, { nodeId, path: NODE_UPDATE, body: update, timeout_ms: PATIENCE_MS })
-    if (!isNodeUpdateTold(told)) throw new Error('its answer is none that this version of Fulcrum knows')
+    if (!isNodeUpdateTold(told)) throw new Error('its answer is unknown to this version of Fulcrum')
     return told
   }
   return new RollingUpdate({

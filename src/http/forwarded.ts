@@ -116,7 +116,7 @@ function readableOf(stream: Stream): Readable {
     // One piece may be as large as it has to be; further data must not come on top of it.
     const isTooMuch = body.readableLength > 0 && body.readableLength + text.length > UNREAD_BYTES_MAX
     body.push(text)
-    if (isTooMuch) body.destroy(new Error('nobody takes what is written'))
+    if (isTooMuch) body.destroy(new Error('nobody reads what is written'))
   }
   const end = () => {
     if (isOver) return

@@ -86,7 +86,7 @@ const refusalIn = (body: Uint8Array) => String(JSON.parse(Buffer.from(body).toSt
 
 function whyOf(error: unknown, { aborted }: AbortSignal): string {
   if (aborted) return `It did not answer within ${PATIENCE_MS / 1000} seconds`
-  return error instanceof PeerError ? error.message : 'Its answer is none of this version'
+  return error instanceof PeerError ? error.message : 'Its answer is not of this version'
 }
 
 /**

@@ -281,7 +281,7 @@ export class Membership implements ClusterActor {
     await this.#oneAtATime(async () => {
       if (id === cluster.own.nodeId) return await this.#leave(cluster, isForced)
       if (cluster.removal !== undefined)
-        throw new ApiError('NO_QUORUM', `This node is none of the cluster: ${cluster.whyRemoved}`)
+        throw new ApiError('NO_QUORUM', `This node is no longer in the cluster: ${cluster.whyRemoved}`)
       await cluster.removals.remove(id)
     })
   }

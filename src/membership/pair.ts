@@ -36,7 +36,7 @@ export class Pair implements PairActor {
     if (partnerIn(members, own.nodeId) === undefined)
       throw wrong(
         'NOT_A_PAIR',
-        'a node is preferred in a cluster of two votes; in a larger one the others, or a witness, outvote who is gone',
+        'a node is preferred in a cluster of two votes; in a larger one the others, or a witness, outvote a node that is gone',
       )
     if (members.get(preferredNode) === undefined) {
       const known = members.all().map(({ id, name }) => `${id} (${name})`)

@@ -44,7 +44,7 @@ export function ask(
     why ??= new PeerError('aborted', message)
     drop(stream)
   }
-  const abort = () => giveUp('Who asked went away')
+  const abort = () => giveUp('The caller went away')
   signal?.addEventListener('abort', abort, { once: true })
   stream.on('error', () => undefined)
   if (hasBody) sendBody(stream, body).catch(({ message }: Error) => giveUp(message))

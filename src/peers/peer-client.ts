@@ -73,7 +73,7 @@ export class PeerClient {
     const head = this.#headOf(request)
     const peer = this.#sessionWith(nodeId)
     const session = await peer.session()
-    if (signal?.aborted === true) throw new PeerError('aborted', 'Who asked went away')
+    if (signal?.aborted === true) throw new PeerError('aborted', 'The caller went away')
     if (session.closed || session.destroyed) throw peer.error('unreachable')
     // Beyond its bound Node would keep requests back for as long as others go on, which may be for ever.
     if (peer.asked >= (session.remoteSettings.maxConcurrentStreams ?? 0)) throw busy()

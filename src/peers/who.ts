@@ -55,7 +55,7 @@ export function encodeWho(who: CarriedWho, self: string): string {
   const fields = { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via: self }
   const sent = Buffer.from(JSON.stringify(fields)).toString('base64url')
   if (sent.length > WHO_LENGTH_MAX || !validatorOf(Fields).Check(fields)) {
-    throw new WhoError('What says who asks is missing, or too long to be carried')
+    throw new WhoError('What identifies the caller is missing, or too long to be carried')
   }
   return sent
 }
@@ -67,7 +67,8 @@ export function encodeWho(who: CarriedWho, self: string): string {
  */
 export function decodeWho(sent: string, from: string): CarriedWho {
   const fields = sent.length <= WHO_LENGTH_MAX && BASE64URL.test(sent) ? parsed(sent) : undefined
-  if (!validatorOf(Fields).Check(fields)) throw new WhoError('What says who asks cannot be read, or lacks something')
+  if (!validatorOf(Fields).Check(fields))
+    throw new WhoError('What identifies the caller cannot be read, or is incomplete')
   const { userId, email, sessionId, endpoints, address, via } = fields
   if (via !== from) throw new WhoError('A request that a node has forwarded is not forwarded again')
   return { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via }

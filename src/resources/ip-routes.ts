@@ -50,7 +50,8 @@ async function routeFrom(
   const found = wanted === '' ? undefined : await interfaces.of(nodeId)
   // The id of one of a node which is away is looked at by the apply.
   const interfaceId = wanted === '' ? '' : interfaceIdOf(sent ?? '', found)
-  const unknown = found === undefined ? `${wanted}: that node is away, send the id` : `is none of that node: ${wanted}`
+  const unknown =
+    found === undefined ? `${wanted}: that node is away, send the id` : `is no interface of that node: ${wanted}`
   const link = sent === undefined ? {} : { interface: interfaceId ?? wanted }
   const route = { ...EMPTY, ...stored, ...fields, ...link }
   refuseFields([...routeProblems(route), ...(interfaceId === undefined ? [problemIn('interface', unknown)] : [])])

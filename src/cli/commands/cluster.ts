@@ -233,7 +233,7 @@ async function join(run: Run, given: string, { as, yes, nodeName, address, ...co
 async function leave(run: Run, { force, yes, ...common }: Leaving): Promise<void> {
   const connection = run.connect(common)
   const self = (await clusterOf(connection)).nodes.find(({ isSelf }) => isSelf)
-  if (self === undefined) throw new Failure('the node that is asked is none of the cluster any more')
+  if (self === undefined) throw new Failure('the node that was asked is no longer in the cluster')
   await run.agree('This node becomes a single one. Leave?', yes)
   await act(run, common, 'DELETE', `/cluster/nodes/${self.id}${force === true ? '?force=true' : ''}`)
 }

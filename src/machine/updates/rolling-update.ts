@@ -159,7 +159,7 @@ function ailment(
   sequence: number,
 ): string | undefined {
   const node = seen?.nodes.find(({ id }) => id === turn.nodeId)
-  if (node === undefined) return 'it is none of the cluster any more'
+  if (node === undefined) return 'it is no longer in the cluster'
   if (!node.isReached) return 'it is not reached'
   if (told.isOwn && told.changed !== undefined && told.changed.to !== told.version)
     return `it runs version ${told.version}, although ${told.changed.to} is installed`

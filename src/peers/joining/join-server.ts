@@ -132,7 +132,10 @@ export class JoinServer {
       await this.#atMost(socket, () => this.#answer(socket, proven))
     } catch (error) {
       if (error instanceof MessageError) {
-        this.#strangersLog.info('who wanted to join sent no message', { ...from(socket), why: error.message })
+        this.#strangersLog.info('a machine that wanted to join sent no message', {
+          ...from(socket),
+          why: error.message,
+        })
         socket.destroy()
       } else {
         this.#refuse(socket, error)

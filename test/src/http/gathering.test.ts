@@ -106,7 +106,7 @@ t.test('nothing is told from before the end of a list that was cut', async (test
   test.equal(data.length, 3)
   test.same(missing, [
     { nodeId: 'c', why: 'Too many' },
-    { nodeId: 'd', why: 'Its answer is none of this version' },
+    { nodeId: 'd', why: 'Its answer is not of this version' },
   ])
   const whole = await gatherLists({ nodeId: 'a', own, others: ['b'], ask }, { time: 'at' }, {})
   test.equal(JSON.parse(String(whole.body)).data.length, 4, 'what has no limit is not cut')

@@ -13,7 +13,7 @@ t.test('all others are asked, and each that does not answer has a reason', async
   const ways: Readonly<Record<string, typeof forward>> = {
     b: forward,
     c: () => Promise.reject(new PeerError('unreachable', 'it refuses connections')),
-    d: () => Promise.reject(new PeerError('aborted', 'Who asked went away')),
+    d: () => Promise.reject(new PeerError('aborted', 'The caller went away')),
     e: silent,
     f: peersThatAnswer({ [APPLIED]: async () => ({ said: 1 }) }).forward,
   }
@@ -29,7 +29,7 @@ t.test('all others are asked, and each that does not answer has a reason', async
       ['c', 'lost: it refuses connections'],
       ['d', 'lost: It did not answer within 2 seconds'],
       ['e', 'lost: the node answered 503'],
-      ['f', 'lost: Its answer is none that this version of Fulcrum knows'],
+      ['f', 'lost: Its answer is unknown to this version of Fulcrum'],
     ],
   )
 })
