@@ -120,7 +120,7 @@ t.test('it stops at the first that is not well again, and says why', async (t) =
     [/at c: it has no vote/, (site) => site.see('c', { isVoter: false })],
     [/at c: it is in maintenance/, (site) => site.see('c', { isMaintained: true })],
     [/at c: it is not ready/, (site) => site.see('c', { isReady: false })],
-    [/at c: it is none of the cluster/, (site) => site.nodes.delete('c')],
+    [/at c: it is no longer in the cluster/, (site) => site.nodes.delete('c')],
     [/at c: it runs version 1, although 2 is installed/, (site) => site.versions.set('c', '1')],
   ]
   for (const [words, befalls] of AILMENTS) {
