@@ -72,7 +72,7 @@ export interface ClusterState {
   readonly sequence: number
   /** Why this node follows the cluster no longer; a person has to look. */
   readonly halted: string | undefined
-  /** ISO 8601: since when this node is none of the cluster any more; undefined while it is, or does not know. */
+  /** ISO 8601: since when this node has no longer been a member; undefined while it is one, or does not know. */
   readonly removedAt: string | undefined
   readonly nodes: readonly ClusterNode[]
   readonly witness: ClusterWitness | undefined

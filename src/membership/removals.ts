@@ -85,7 +85,7 @@ export class Removals {
     await inTime(() => this.leaveEtcd())
   }
 
-  /** From here on the node is none of the cluster. */
+  /** From here on the node is no longer in the cluster. */
   async mark(id: string): Promise<void> {
     await this.#assertMayGo(id)
     await this.#putMark(id)

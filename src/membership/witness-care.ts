@@ -107,7 +107,7 @@ export class WitnessCare {
     await this.#takeLeadership(witness, status, listed)
   }
 
-  /** This node is none of the cluster any more. */
+  /** This node is no longer in the cluster. */
   letGo(): void {
     this.#peers.keep([])
   }

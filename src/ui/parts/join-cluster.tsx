@@ -93,7 +93,7 @@ function Join({ node }: { readonly node: string }) {
       const { data } = await ask<Preview>('POST', '/cluster/join', { body })
       if (isLook) preview.value = data
       else {
-        // Sessions of before are none of the cluster.
+        // Earlier sessions do not exist in the cluster.
         const name = preview.value?.name ?? ''
         loginNotice.value = {
           tone: 'good',
