@@ -1,5 +1,5 @@
 import { signal, useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { ask, read, changes } from '../core/api.ts'
 import { apply, changed, isWarned, overview, refreshOverview, type Warning } from '../core/live.ts'
 import { applyBody, isOnlyOf } from '../core/reviewed.ts'
@@ -175,7 +175,7 @@ export function PendingDialog() {
 export function ConfirmBar() {
   const now = overview.value?.apply
   const left = useSignal(0)
-  useEffect(() => {
+  useLayoutEffect(() => {
     left.value = now?.secondsLeft ?? 0
     if (now?.state !== 'waiting') return undefined
     const timer = setInterval(() => (left.value = Math.max(0, left.value - 1)), 1000)
