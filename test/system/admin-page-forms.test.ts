@@ -129,9 +129,14 @@ t.test('what is typed is lost to nothing unasked, and sent once', { skip: noBrow
   await page.fill('.dialog .field:has(> label:has-text("IP")) input', '127.0.0.1')
   for (let times = 0; times < 2; times++) await page.keyboard.press('Enter')
   await page.waitForSelector('.dialog-foot .main[aria-busy=true]')
-  test.equal(held.length, 1, 'sent once')
+  await until(
+    'the request',
+    () => held.length,
+    (count) => count > 0,
+  )
   for (const go of held) go()
   await page.waitForSelector('.dialog', { state: 'detached' })
+  test.equal(held.length, 1, 'sent once')
   test.equal(asked, before, 'what is saved is left unasked')
 
   leaves = true
