@@ -43,10 +43,8 @@ t.test('reloads right behind each other lose nothing either', async (test) => {
     before = after
   }
   const found = await rows(8)
-  test.strictSame(
-    found.map(({ path }) => path),
-    ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'],
-  )
+  // Of two workers that have something to say, either is heard first.
+  test.strictSame(found.map(({ path }) => path).toSorted(), ['/1', '/2', '/3', '/4', '/5', '/6', '/7', '/8'])
   test.strictSame((await page()).losses, NO_LOSSES)
 })
 
