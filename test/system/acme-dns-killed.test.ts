@@ -8,12 +8,12 @@ import { dnsSite } from './acme-dns-site.ts'
 const skip = sandboxProblem()
 
 t.test('kill -9 while records are made, waited for and removed', { skip }, async (test) => {
-  const { ca, daemon, made, calls, records, mode, dns } = await dnsSite(test, {
+  const { ca, daemon, made, calls, records, mode } = await dnsSite(test, {
     PEBBLE_VA_NOSLEEP: '0',
     PEBBLE_VA_SLEEPTIME: '2',
   })
   mode.is = 'hangs'
-  const { order } = await made({ dns: { ...dns, timeout: 60 } })
+  const { order } = await made()
   const again = async () => {
     await daemon.kill('SIGKILL')
     mode.is = 'right'

@@ -62,8 +62,8 @@ export async function dnsSite(test: Test, env: PebbleOptions['env'] = {}) {
     scriptId,
     parameters: { port: String(told.port) },
     nameServers: [`127.0.0.1:${ca.dns}`],
-    timeout: 5,
-    visibleWithin: 1,
+    timeout: 60,
+    visibleWithin: 60,
   }
   const names = ['*.site.test', 'site.test']
   const body = { name: 'site', accountId, names, challenge: 'dns-01', dns, secrets: { token: SECRET } }

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
 import { until } from '../fixtures/daemon.ts'
-import { freePort } from '../fixtures/traffic.ts'
+import { freePort, isListening } from '../fixtures/traffic.ts'
 import { output } from './tls-frontend.ts'
 
 export interface PebbleOptions {
@@ -76,19 +76,11 @@ export async function pebbleFixture(test: Test, { httpPort, tlsPort, env = {}, h
     await stop()
     resolver.kill('SIGKILL')
   })
+  await until('its name server', () => isListening(names), Boolean)
   await start()
   for (const [host, ip] of Object.entries(hosts)) {
     const told = { host, addresses: [ip] }
-    await output(
-      'curl',
-      '-s',
-      '--retry-connrefused',
-      '--retry',
-      '9',
-      '-d',
-      JSON.stringify(told),
-      `http://127.0.0.1:${names}/add-a`,
-    )
+    await output('curl', '-s', '-d', JSON.stringify(told), `http://127.0.0.1:${names}/add-a`)
   }
   return { directoryUrl, root: root.cert, start, stop, log: () => log, dns, names }
 }
