@@ -57,6 +57,7 @@ t.test('a certificate is replaced while it is used: no reload, no failed handsha
     }
   }
   const loops = [ask2(), ask2(), ask2()]
+  while (seen.size === 0) await new Promise(setImmediate)
   let running = view([first, chained])
   let last = first
   for (let round = 0; round < 5; round++) {
