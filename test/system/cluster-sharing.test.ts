@@ -36,12 +36,7 @@ async function sharing(...nodes: readonly ClusterDaemon[]): Promise<void> {
       .join()
     const isWhole = (text: string) =>
       remotePeers(text).join() === others && talksWith(text).join() === others && hasAsked(text)
-    await until(
-      `those that ${node.daemon.node} shares with`,
-      () => asked(node, 'show peers').catch(String),
-      isWhole,
-      60_000,
-    )
+    await until(`those that ${node.daemon.node} shares with`, () => asked(node, 'show peers').catch(String), isWhole)
   }
 }
 
@@ -67,7 +62,6 @@ async function shopOn(t: Test, first: ClusterDaemon) {
         `a client at ${node.daemon.node}`,
         () => knownTo(node),
         (known) => known.has(`127.88.0.${last}`),
-        60_000,
       ),
   }
 }
@@ -172,7 +166,6 @@ async function changes(t: Test, { daemons, first, third, ask, learned, ...known 
       'a file of its own',
       async () => configOf(right),
       (text) => text.includes('localpeer fulcrum\n'),
-      60_000,
     )
     await sharing(first)
     t.equal(haproxyOf(right), undefined)

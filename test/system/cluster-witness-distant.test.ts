@@ -6,7 +6,7 @@ import { namespaceObstacle } from './network-namespace.ts'
 /** The nodes are in a network of their own, and so is who asks them. */
 
 const CHILD = fileURLToPath(new URL('cluster-witness-distant-child.ts', import.meta.url))
-const TIME_MS = 240_000
+const TIME_MS = 600_000
 
 t.setTimeout(TIME_MS)
 const obstacle = cableObstacle ?? (await namespaceObstacle())
