@@ -93,6 +93,12 @@ t.test('a transaction and a backup of three nodes, and three other machines', as
   await t.test('a backup names all nodes; sections of it are staged for all, the whole of it is refused', async (t) => {
     for (const { daemon } of all) await daemon.data('POST', `/${daemon.node}/routes`, routeOf(`of ${daemon.node}`))
     await first.daemon.data('PUT', '/services/apply')
+    const { revision } = await first.daemon.data('GET', '/services/pending')
+    await until(
+      'the same there',
+      () => second.daemon.data('GET', '/services/pending'),
+      (there) => there.revision === revision,
+    )
     backup = (await second.daemon.call('GET', '/backup')).text
     t.same(JSON.parse(backup).nodes, [
       { id: old[1], hostname: 'right' },
