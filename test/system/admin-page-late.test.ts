@@ -43,7 +43,7 @@ t.test('what was refused for now is read again while it is shown', { skip: noBro
     await page.route(paths, (route) => route.fulfill({ status: 503, json: refusal }))
     await page.evaluate(`location.hash = '#/${place}'`)
     await page.waitForSelector('main .problem:has-text("too much to do")')
-    await page.unroute(paths)
+    await page.unrouteAll({ behavior: 'wait' })
     await page.waitForSelector('main .problem', { state: 'detached' })
   }
   test.same(faults, [])
@@ -85,7 +85,7 @@ t.test('a page whose file does not come says so', { skip: noBrowser }, async (te
   await page.route('**/assets/later-*', (route) => route.fulfill({ status: 404, body: '' }))
   await page.click('.menu a:has-text("Certificates")')
   await page.waitForSelector('main .empty:has-text("This page could not be loaded.")')
-  await page.unroute('**/assets/later-*')
+  await page.unrouteAll({ behavior: 'wait' })
   await page.click('main .empty button:has-text("Try again")')
   await page.waitForSelector('h1:has-text("Certificates")')
 })
