@@ -1,10 +1,11 @@
+import { once } from 'node:events'
 import { request as httpsRequest } from 'node:https'
 import t, { type Test } from 'tap'
 import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
 import { freePort, originAt } from '../fixtures/traffic.ts'
 
-/** Follows the stream of events of a daemon; its text so far, and whether it has ended. */
-function follow(test: Test, daemon: Daemon, token: string, headers: Record<string, string> = {}) {
+/** Follows the stream of events of a daemon, which has begun; its text so far, and whether it has ended. */
+async function follow(test: Test, daemon: Daemon, token: string, headers: Record<string, string> = {}) {
   const stream = { text: '', hasEnded: false, close: () => undefined as void }
   const options = { host: '127.0.0.1', port: daemon.port, path: '/api/v1/events', rejectUnauthorized: false }
   const request = httpsRequest({ ...options, headers: { authorization: `Bearer ${token}`, ...headers } }, (answer) => {
@@ -12,10 +13,10 @@ function follow(test: Test, daemon: Daemon, token: string, headers: Record<strin
     answer.on('close', () => (stream.hasEnded = true))
     answer.on('error', () => (stream.hasEnded = true))
   })
-  request.on('error', () => (stream.hasEnded = true))
-  request.end()
   stream.close = () => void request.destroy()
   test.teardown(stream.close)
+  await once(request.end(), 'response')
+  request.on('error', () => (stream.hasEnded = true))
   return stream
 }
 
@@ -34,7 +35,7 @@ t.test(
       healthCheck: { type: 'tcp', interval: 1, rise: 1, fall: 1 },
     })
     const token = await daemon.login()
-    const stream = follow(test, daemon, token)
+    const stream = await follow(test, daemon, token)
     await daemon.call('PUT', '/services/apply')
     await until('the apply is told', async () => stream.text.includes('"state":"applied"'), Boolean)
     const health = async () => (await daemon.call('GET', `/ipvsDirector/rips/${rip}`)).json.data.health
@@ -52,7 +53,7 @@ t.test(
     await daemon.kill('SIGKILL')
     await until('the stream ends', async () => stream.hasEnded, Boolean)
     await daemon.start()
-    const again = follow(test, daemon, await daemon.login(), { 'last-event-id': last })
+    const again = await follow(test, daemon, await daemon.login(), { 'last-event-id': last })
     // The health that the new daemon finds is no news to it; that the server comes back is.
     await until('the start is told', async () => again.text.includes('"state":"started"'), Boolean)
     await until('it is down', health, (now) => now === 'down')

@@ -37,6 +37,7 @@ t.test('a check of somebody’s own, from its script to the event that tells its
   const stream = httpsRequest(options, (answer) => answer.setEncoding('utf8').on('data', (text) => (told += text)))
   stream.on('error', () => undefined).end()
   test.teardown(() => stream.destroy())
+  await once(stream, 'response')
   const applied = await daemon.call('PUT', '/services/apply')
   test.equal(applied.status, 200, applied.text)
   test.notOk('x-dry-run' in applied.headers, 'nothing of it was only recorded')
