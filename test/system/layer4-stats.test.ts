@@ -1,6 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
 import { Duplex } from 'node:stream'
-import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { checkState } from '../../src/daemon/check.ts'
 import { temporaryFolder } from '../fixtures/folder.ts'
@@ -64,15 +63,15 @@ t.test(
       const [service] = kernel.table.services
       for (let i = 0; i < times; i++) if (service !== undefined) kernel.open(service, '203.0.113.1')
     }
-    // A reading before them is known, so that they are an increment.
-    await wait(2_500)
     const began_s = Math.floor(Date.now() / 1_000) - 10
-    connect(5)
-    await until('connections', frontend, ({ data }) => data.connections === 5)
     const history = async (): Promise<History> => {
       const end_s = Math.floor(Date.now() / 1_000) + 4
       return daemon.data('GET', `/ipvsDirector/stats/frontends/${id}/history?start=${began_s}&end=${end_s}`)
     }
+    // A reading before them is kept, so that they are an increment.
+    await until('a reading that is kept', history, ({ series }) => series.sessionRate.some((rate) => rate !== null))
+    connect(5)
+    await until('connections', frontend, ({ data }) => data.connections === 5)
     const asked_ms = performance.now()
     let [opened, known, isCarriedOn] = [5, 5, false]
     // What came in a silence of more than five seconds is in no second, and a slow machine may start as slowly.

@@ -15,9 +15,7 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   const state = () =>
     Promise.all([
       // All but the seconds since the last change.
-      ask(haproxy.statsSocket, 'show servers state').then((text) =>
-        text.split('\n').map((line) => line.split(' ').toSpliced(9, 1).join(' ')),
-      ),
+      restingServers(haproxy.statsSocket).then((rows) => rows.map((cells) => cells.toSpliced(9, 1).join(' '))),
       ask(haproxy.statsSocket, 'show info').then((text) => /^Pid: .*$/m.exec(text)?.[0]),
       // What the objects are, without what they count: names, states, weights, limits.
       ask(haproxy.statsSocket, 'show stat').then((text) =>
@@ -40,10 +38,11 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   for (let i = 0; i < 10; i++) await fetchOnce(port)
   const [frontend] = all.frontends
   const [shop, blog] = all.backends
+  const paths = [`/frontends/${frontend.id}`, `/backends/${shop.id}`, `/rips/${all.reals[0].id}`]
   await until(
     'ten sessions',
-    () => sessionsOf(daemon, `/frontends/${frontend.id}`),
-    (sum) => sum >= 10,
+    () => Promise.all(paths.map((path) => sessionsOf(daemon, path))),
+    ([atFrontend = 0, atBackend = 0, atFirst = 0]) => atFrontend >= 10 && atBackend >= 10 && atFirst >= 5,
   )
   test.equal(await sessionsOf(daemon, `/frontends/${frontend.id}`), 10)
   test.equal(await sessionsOf(daemon, `/backends/${shop.id}`), 10)
@@ -75,6 +74,16 @@ t.test('discovered, counted, and nothing of it is changed', { timeout: 1_800_000
   await daemon.kill('SIGTERM')
   test.same(await state(), before, 'and stays so when the daemon ends')
 })
+
+/** The cells of `show servers state` when the one that is checked was, and no check is under way. */
+function restingServers(socket: string): Promise<readonly (readonly string[])[]> {
+  const [STATUS, STATE, L4_OK, UNDER_WAY] = [10, 13, '6', 1]
+  return until(
+    'checks',
+    async () => (await ask(socket, 'show servers state')).split('\n').map((line) => line.split(' ')),
+    (rows) => rows.some((cells) => cells[STATUS] === L4_OK) && !rows.some((cells) => Number(cells[STATE]) & UNDER_WAY),
+  )
+}
 
 async function refusals(test: Test, daemon: Daemon, id: string): Promise<void> {
   const real = { name: 'x', ip: '127.0.0.1', port: 1 }
