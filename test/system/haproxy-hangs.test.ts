@@ -26,7 +26,8 @@ t.test('while a worker hangs an apply is made, and says what was killed', async 
   await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/drain`)
   const applied = await daemon.call('PUT', '/services/apply')
   test.equal(applied.status, 200, applied.text)
-  test.match(daemon.stderr, new RegExp(`a worker of HAProxy \\(process ${worker}\\) did not answer`))
+  const log = async () => daemon.stderr
+  await until('the log', log, (text) => text.includes(`a worker of HAProxy (process ${worker}) did not answer`))
   await gone(worker)
   await daemon.data('PUT', `/ipvsDirector/rips/${ripId}/online`)
   await daemon.data('PUT', '/services/apply')

@@ -67,10 +67,11 @@ t.test('an identity that nobody confirmed is given back, also over a kill -9', a
   const { uploads } = await daemon.data('GET', '/backup/list')
   await daemon.data('POST', '/backup/restore', { file: uploads[0].file })
   await daemon.data('PUT', '/services/apply', { confirmWithin: 6 })
+  // On a busy machine that may be over already when it is looked at.
   await until(
     'it is the other node',
-    async () => daemon.node,
-    (node) => node === other.node,
+    async () => daemon.stdout,
+    (said) => said.includes(other.node),
   )
   await daemon.kill('SIGKILL')
   await daemon.start()
