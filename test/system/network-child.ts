@@ -26,6 +26,6 @@ const run: Run = async (argv, timeout_ms, options = {}) => {
 
 const network = new KernelNetwork(file, run)
 for (const phase of ['add', 'settle'] as const) {
-  const { exitCode, output } = await network.make(desired, phase, 20_000)
+  const { exitCode, output } = await network.make(desired, phase, 120_000)
   if (exitCode !== 0) throw new Error(output)
 }

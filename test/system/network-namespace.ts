@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { findProgram } from '../../workers/host/programs.ts'
 import { runProgram } from '../../workers/host/linux-host.ts'
 import type { Run } from '../../workers/host/managed-program.ts'
+import { until } from '../fixtures/daemon.ts'
 
 /** Network namespaces of a test's own; nothing here touches the machine's network. */
 
@@ -74,7 +75,7 @@ export async function namespace(test: Pick<Test, 'teardown'>, label = 'n'): Prom
   }
 }
 
-/** A cable: `nameA` in `a`, `nameB` in `b`, both up, with hardware addresses that only depend on `number`. */
+/** A cable: `nameA` in `a`, `nameB` in `b`, both ready, with hardware addresses that only depend on `number`. */
 export async function cable(
   a: Namespace,
   nameA: string,
@@ -89,7 +90,15 @@ export async function cable(
   await a.ip(`link add ${nameA} address ${macA} type veth peer name ${nameB} netns ${b.name} address ${macB}`)
   await a.ip(`link set ${nameA} up`)
   await b.ip(`link set ${nameB} up`)
+  await ready(a, nameA)
+  await ready(b, nameB)
   return { macA, macB }
+}
+
+/** Packets pass a moment after both ends are up, and only then the kernel makes the address of the link. */
+async function ready(of: Namespace, name: string): Promise<void> {
+  const own = () => of.output('ip', '-6', '-o', 'address', 'show', 'dev', name, 'scope', 'link')
+  await until('its own address', own, (text) => text !== '' && !text.includes('tentative'))
 }
 
 /** What differs between two kernels although nothing else does. */
