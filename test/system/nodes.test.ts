@@ -132,6 +132,7 @@ t.test('three nodes with one command', async (t) => {
     const cut = start(t)
     await cut.says('node 1 of 3 has formed the cluster')
     await cut.end('SIGKILL')
+    await allGone()
   })
 
   const first = start(t)
@@ -168,30 +169,43 @@ t.test('three nodes with one command', async (t) => {
 
   const ids = (await cluster(one)).nodes.map((member) => member.id)
   const told = async (api: ApiClient, path: string) => JSON.parse((await api.request('GET', path)).text)
+  /** Who answers late, on a busy machine, is told to be missing. */
+  const toldOfAll = (api: ApiClient, path: string, away = 0) =>
+    until(
+      `${path} of all but ${away}`,
+      () => told(api, path),
+      ({ missing }) => missing.length === away,
+    )
 
   await t.test('each node counts for itself, and knows of all of them', async (t2) => {
     for (const api of [one, two, three]) {
-      const { text } = await api.request('GET', '/metrics')
-      const lines = (metric: string) =>
-        text.split('\n').filter((line) => line.startsWith(metric) && line.endsWith(' 1'))
-      t2.equal(lines('fulcrum_cluster_quorum').length, 1)
-      t2.equal(lines('fulcrum_cluster_node_online{').length, 3)
-      t2.equal(lines('fulcrum_cluster_node_leads{').length, 1)
+      const counts = async () => {
+        const { text } = await api.request('GET', '/metrics')
+        const lines = (metric: string) =>
+          text.split('\n').filter((line) => line.startsWith(metric) && line.endsWith(' 1')).length
+        return ['quorum', 'node_online{', 'node_leads{'].map((metric) => lines(`fulcrum_cluster_${metric}`))
+      }
+      // Each learns by itself who leads, and a busy machine may take one for away for a moment.
+      await until('what is so', counts, (found) => found.join() === '1,3,1')
       const { quorum, nodes } = (await told(api, '/overview')).data
       t2.same([quorum, nodes.length, nodes.filter((each: { isLeader: boolean }) => each.isLeader).length], [true, 3, 1])
     }
   })
 
   await t.test('each node tells of all of them', async (t2) => {
-    const applied = await told(three, '/services/apply')
+    const applied = await until(
+      'each to be known',
+      () => told(three, '/services/apply'),
+      ({ data }) => data.nodes.every(({ state: its }: { readonly state: string }) => its !== 'unknown'),
+    )
     t2.same(applied.data.nodes.map((member: { readonly nodeId: string }) => member.nodeId).toSorted(), ids.toSorted())
     const outcome = { state: 'idle', revision: applied.data.revision, outcome: 'applied' }
     t2.match(applied.data.nodes, [outcome, outcome, outcome])
     t2.match(applied.data, { comment: 'web', nodes: [{ nodeId: ids[2] }, {}, {}] })
-    const audit = await told(two, '/audit?node=all&endpoint=services.apply&outcome=done')
+    const audit = await toldOfAll(two, '/audit?node=all&endpoint=services.apply&outcome=done')
     t2.match(audit, { nodes: { length: 3 }, missing: [], data: [{ nodeId: ids[0], status: 200 }] })
     t2.same((await told(two, `/audit?node=${ids[1]}&endpoint=services.apply&outcome=done`)).data, [])
-    t2.match(await told(two, '/jobs?node=all'), { status: 'success', nodes: { length: 3 }, missing: [] })
+    t2.match(await toldOfAll(two, '/jobs?node=all'), { status: 'success', nodes: { length: 3 }, missing: [] })
     t2.match(await two.request('GET', '/jobs?node=none'), { status: 404 })
     const { nodes, missing } = await told(two, '/ipvsDirector/stats')
     t2.equal(nodes.length + missing.length, 3, 'whether or not it may read the table of this kernel')
@@ -200,8 +214,11 @@ t.test('three nodes with one command', async (t) => {
   await t.test('a node that ends takes its HAProxy along; the others go on', async (t2) => {
     process.kill(first.pidOf(2), 'SIGTERM')
     await first.says('Node 2 has ended (exit code 0)')
-    await become(one, 'online unreachable online')
-    t2.match(await told(one, '/jobs?node=all'), { nodes: [ids[0], ids[2]], missing: [{ nodeId: ids[1], why: String }] })
+    for (const api of [one, three]) await become(api, 'online unreachable online')
+    t2.match(await toldOfAll(one, '/jobs?node=all', 1), {
+      nodes: [ids[0], ids[2]],
+      missing: [{ nodeId: ids[1], why: String }],
+    })
     const { missing } = await told(three, '/ipvsDirector/stats/frontends')
     t2.ok(missing.some(({ nodeId }: { readonly nodeId: string }) => nodeId === ids[1]))
     const away = { nodeId: ids[1], state: 'unknown', revision: null, outcome: 'unknown' }
