@@ -74,22 +74,21 @@ t.test(
     const held = open(daemon) - files
     const during = await felt(daemon)
     const most = rss_mib(daemon)
-    test.comment(`before: ${textOf(before)}, ${memory.toFixed(0)} MiB, ${files} open files`)
-    test.comment(`with ${held} more connections: ${textOf(during, before)}, ${most.toFixed(0)} MiB`)
-    test.ok(held > SLOW, 'they were there')
-    // Far above what is measured: a machine that others use must not fail this.
-    test.ok(during.p50_ms < 10 * before.p50_ms + 20, 'half of the requests of others are as quick as before, about')
-    test.ok(most - memory < 50 + (IDLE + SLOW) / 20, `${(most - memory).toFixed(0)} MiB more`)
     crowd.end()
     await until(
       'the connections to be gone',
       async () => open(daemon),
       (count) => count <= files + 20,
-      60_000,
     )
-    test.comment(
-      `afterwards: ${textOf(await felt(daemon))}, ${rss_mib(daemon).toFixed(0)} MiB, ${crowd.closed} of them closed`,
-    )
+    const afterwards = await felt(daemon)
+    test.comment(`before: ${textOf(before)}, ${memory.toFixed(0)} MiB, ${files} open files`)
+    test.comment(`with ${held} more connections: ${textOf(during, before)}, ${most.toFixed(0)} MiB`)
+    test.ok(held > SLOW, 'they were there')
+    // Far above what is measured: a machine that others use must not fail this.
+    const without_ms = Math.max(before.p50_ms, afterwards.p50_ms)
+    test.ok(during.p50_ms < 10 * without_ms + 20, 'half of the requests of others are as quick as without, about')
+    test.ok(most - memory < 50 + (IDLE + SLOW) / 20, `${(most - memory).toFixed(0)} MiB more`)
+    test.comment(`afterwards: ${textOf(afterwards)}, ${rss_mib(daemon).toFixed(0)} MiB, ${crowd.closed} of them closed`)
   },
 )
 
@@ -105,7 +104,6 @@ t.test('flood: who says nothing, or drips a header, is cut off by the daemon its
     'all of them to be closed',
     async () => crowd.closed,
     (count) => count === 100,
-    60_000,
   )
   test.ok(open(daemon) <= files + 20)
 })
@@ -129,7 +127,6 @@ t.test('flood: bodies that are too large, or never come, are refused, and hold u
     'the refusals',
     async () => answers.size,
     (count) => count >= 50,
-    30_000,
   )
   test.ok([...answers.values()].every((answer) => answer.startsWith('HTTP/1.1 413 ')))
   test.equal((await daemon.call('GET', '/services')).status, 200)
@@ -141,17 +138,17 @@ t.test('flood: streams have a limit, and a flood of logins keeps nobody else wai
   const daemon = await daemonFixture(test)
   const token = await daemon.login()
   const crowd = new Crowd(test)
-  const sockets = await crowd.add(600, daemon.port, true)
   const statuses: number[] = []
-  for (const socket of sockets) {
-    socket.once('data', (chunk) => statuses.push(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString())?.[1])))
-    socket.write(`GET /api/v1/events HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-  }
+  // Each asks at once: a busy machine may need longer for all of them than one may say nothing.
+  for (let added = 0; added < 600; added += 50)
+    for (const socket of await crowd.add(50, daemon.port, true)) {
+      socket.once('data', (chunk) => statuses.push(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString())?.[1])))
+      socket.write(`GET /api/v1/events HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+    }
   await until(
     'each to be answered',
     async () => statuses.length,
     (count) => count === 600,
-    30_000,
   )
   test.ok(statuses.includes(429) && statuses.includes(200), 'some are refused')
   test.comment(`${statuses.filter((status) => status === 200).length} streams open, the others refused`)
@@ -173,9 +170,10 @@ t.test('flood: streams have a limit, and a flood of logins keeps nobody else wai
     await wait(1)
   }
   const refused = await flood
+  const afterwards = await felt(daemon)
   test.ok(refused.every((status) => status === 401 || status === 429))
   test.comment(
     `before: ${textOf(before)}; while 300 logged in: p50 ${median(during).toFixed(2)} ms, p99 ${quantile(during, 0.99).toFixed(2)} ms`,
   )
-  test.ok(median(during) < 10 * before.p50_ms + 50)
+  test.ok(median(during) < 10 * Math.max(before.p50_ms, afterwards.p50_ms) + 50)
 })

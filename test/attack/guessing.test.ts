@@ -5,12 +5,15 @@ import { ADMIN, applianceFixture } from '../fixtures/appliance.ts'
 import { createUser, PASSWORD } from './attack-fixture.ts'
 
 const WINDOW_MS = 15 * 60_000 + 1000
+const CODE_MS = 30_000
 
 async function fixture(test: Test) {
   let passed_ms = 0
+  // It stands at the beginning of the time of a code: in the next one the code after it counts.
+  const begun_ms = Math.floor(systemClock.now_ms() / CODE_MS) * CODE_MS
   const clock: MachineClock = {
     ...systemClock,
-    now_ms: () => systemClock.now_ms() + passed_ms,
+    now_ms: () => begun_ms + passed_ms,
     monotonic_ms: () => systemClock.monotonic_ms() + passed_ms,
   }
   const made = await applianceFixture(test, {}, {}, clock)
@@ -141,7 +144,7 @@ async function enrolled(test: Test) {
   const token = await login('kim@localhost', PASSWORD)
   const begun = await anonymous('POST', '/localUsers/me/2fa', { token, body: { password: PASSWORD } })
   const secret = String(begun.json.data.secret)
-  const code = () => hotp(secret, Math.floor(now_ms() / 30_000))
+  const code = () => hotp(secret, Math.floor(now_ms() / CODE_MS))
   const confirmed = await anonymous('POST', '/localUsers/me/2fa/confirm', { token, body: { code: code() } })
   const codes: readonly string[] = confirmed.json.data.recoveryCodes
   const enter = (sent: string, address?: string) => made.attempt('kim@localhost', PASSWORD, address, {}, sent)

@@ -8,6 +8,11 @@ import { certificateMaker } from '../fixtures/certificate-maker.ts'
 const { FULCRUM_TEST_CERTIFICATES = '2000', FULCRUM_TEST_CERTIFICATE_SEED = '1' } = process.env
 /** No timing is asserted but this: a file that held the worker for seconds would hold up everybody's. */
 const LONGEST_MS = 5_000
+/** Of the processor: a busy machine keeps whoever computes waiting. */
+const computed_ms = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
 
 const CODES = /^(INVALID_BODY|CERTIFICATE_EXPIRED|KEY_MISMATCH|PFX_PASSWORD|PAYLOAD_TOO_LARGE)$/
 /** Words of libraries, and what follows -----BEGIN PRIVATE KEY----- in any PEM of PKCS #8. */
@@ -71,9 +76,9 @@ t.test('whatever is handed in, the answer is a certificate or coded problems, in
   let [refused, longest_ms] = [0, 0]
   for (let index = 0; index < Number(FULCRUM_TEST_CERTIFICATES); index++) {
     const upload = form()
-    const from_ms = performance.now()
+    const from_ms = computed_ms()
     const answer = readCertificate({ upload, password: 'secret', force: pick(2) === 0, now_ms: Date.now() })
-    longest_ms = Math.max(longest_ms, performance.now() - from_ms)
+    longest_ms = Math.max(longest_ms, computed_ms() - from_ms)
     if (!('problems' in answer)) continue
     refused++
     if (answer.problems.length === 0) bad.push(`${index}: refused without a problem`)
@@ -132,9 +137,9 @@ t.test('bombs: nesting, rounds of key derivation, very many parts', async (test)
     rounds: { form: 'pfx', pfx: rounds },
   }
   for (const [name, upload] of Object.entries(uploads)) {
-    const from_ms = performance.now()
+    const from_ms = computed_ms()
     const answer = readCertificate({ upload, password: 'secret', force: false, now_ms: Date.now() })
-    const took_ms = performance.now() - from_ms
+    const took_ms = computed_ms() - from_ms
     test.ok(took_ms < LONGEST_MS, `${name}: ${Math.round(took_ms)} ms`)
     const problems = 'problems' in answer ? answer.problems : []
     if (name === 'rounds') test.match(problems, [{ field: 'pfx', message: /too many rounds/ }])

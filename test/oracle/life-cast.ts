@@ -27,6 +27,8 @@ export const weightOf = (name: string): number => 1 + (Number(name.split('-')[1]
 
 /** undefined: the connection broke. */
 async function call(play: Play, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const isOfFault = () => play.fault !== '' || wasFaulty(play)
+  const beganInFault = isOfFault()
   let answer: Received
   try {
     answer = await play.world.daemon.call(method, path, { headers, ...(body === undefined ? {} : { body }) })
@@ -39,7 +41,7 @@ async function call(play: Play, method: string, path: string, body?: unknown, he
   const isChange = method !== 'GET'
   if (isChange && status < 300) play.answered.push(answer.headers['x-request-id'] ?? '')
   // On a full disk refusals are right; so are those of an apply that meets a dead or hung HAProxy.
-  if (status >= 500 && play.fault === '' && !wasFaulty(play)) {
+  if (status >= 500 && !beganInFault && !isOfFault()) {
     play.problems.push(`${method} ${path}: ${status} ${answer.text.slice(0, 300)}`)
   }
   return answer
