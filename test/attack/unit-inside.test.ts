@@ -49,6 +49,8 @@ t.test('code inside the unit', { skip: containerObstacle() ?? false, timeout: 1_
   await write('/etc/systemd/system/inside.service', confined)
   await machine.run('systemctl', 'daemon-reload')
   await machine.run('systemctl', 'start', 'inside')
+  // What a unit says last may come into the journal after its end.
+  await machine.run('journalctl', '--sync')
   const journal = (await machine.run('journalctl', '-u', 'inside', '-o', 'cat', '--no-pager')).stdout
   test.match(journal, /^finished$/m, journal)
   for (const what of Object.keys(REFUSED)) test.notMatch(journal, new RegExp(`^done ${name(what)}$`, 'm'), what)
