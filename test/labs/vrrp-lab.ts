@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 20
 const CLIENT_MAC = '02:00:00:00:00:fe'
 /** Of nobody. */
 const WRONG_MAC = '02:00:00:00:00:99'
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 300_000
 /** Folders of the machine that a node has for itself. */
 const OWN = ['/etc/keepalived', '/etc/sysctl.d'] as const
 

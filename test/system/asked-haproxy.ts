@@ -42,7 +42,8 @@ export interface Asked {
 export async function ask(port: number, asked: Asked): Promise<Answered> {
   const { method = 'GET', path = '/', localAddress = '127.0.0.1' } = asked
   const headers = { Host: 'www.example.org', ...asked.headers }
-  const sent = request({ host: '127.0.0.1', port, method, path, headers, localAddress })
+  // A connection of its own: one that is kept ends with the worker that a reload replaces.
+  const sent = request({ host: '127.0.0.1', port, method, path, headers, localAddress, agent: false })
   const [answer] = await once(sent.end(), 'response')
   const body = (await buffer(answer)).toString()
   const arrived = body.startsWith('{"at"') ? JSON.parse(body) : undefined

@@ -136,7 +136,7 @@ t.test('the fallback is not remembered by persistence', async (t) => {
 
 t.test('a failed health check takes a server out; one added at runtime is checked as well', async (t) => {
   const { apply, config, bodies, one, ask } = await site(t)
-  const check = { healthCheck: { type: 'http', path: '/', expect: '200', interval: 1, rise: 1, fall: 1 } } as const
+  const check = { healthCheck: { type: 'http', path: '/', expect: '200', interval: 1, rise: 1, fall: 3 } } as const
   const broken = realServer('r3', { port: await freePort() })
   await apply(undefined, config(check, [one]))
   t.match(await apply(config(check, [one]), config(check, [one, broken])), { ok: true })

@@ -18,7 +18,7 @@ interface Options {
 }
 
 /** Runs a script in the sandbox as a balancer would. */
-async function run(test: Test, script: string, { seconds = 5, words = [], as }: Options = {}) {
+async function run(test: Test, script: string, { seconds = 120, words = [], as }: Options = {}) {
   const folder = temporaryFolder(test, 'sandbox')
   const file = join(folder, 'script')
   writeFileSync(file, script)
@@ -227,7 +227,7 @@ t.test('what fails is run once, and no second sandbox is made to tell why', { sk
     writeFileSync(join(folder, 'script'), script)
     writeFileSync(join(folder, 'made'), '', { mode: 0o666 })
     spawnSync('chmod', ['666', join(folder, 'made')])
-    const words = ['check', '5', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
+    const words = ['check', '120', join(folder, 'script'), '0', '0', '127.0.0.1', '80']
     const { status, stdout, stderr } = spawnSync(join(folder, 'sandbox'), words, { encoding: 'utf8' })
     return { status, output: stdout + stderr, made: readFileSync(join(folder, 'made'), 'utf8') }
   }

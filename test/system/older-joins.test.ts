@@ -47,6 +47,5 @@ t.test('an older node does not join a cluster that has what it does not know', {
     'both are there',
     () => fresh.daemon.data('GET', '/cluster'),
     ({ nodes }: Shown) => nodes.length === 2 && nodes.every(({ state }) => state === 'online'),
-    30_000,
   )
 })

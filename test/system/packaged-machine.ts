@@ -39,7 +39,7 @@ export async function startPackagedMachine(t: Test, tree: () => Promise<string>,
     t.equal(exitCode, 0, `${words.join(' ')}: ${exitCode === 0 ? '' : stdout + stderr}`)
     return stdout + stderr
   }
-  const fetched = async () => textOf(await machine.inNetwork('curl', '-s', '-m', '2', 'http://127.0.0.1:8080/'))
+  const fetched = async () => textOf(await machine.inNetwork('curl', '-s', '-m', '60', 'http://127.0.0.1:8080/'))
   await shell(UNSAFE_DPKG)
   return {
     machine,

@@ -30,13 +30,14 @@ async function slowRequest(machine: Site['machine'], api: Site['api'], isReloade
   const origin = await machine.run('systemd-run', '--quiet', '--unit=origin', NODE, '-e', ORIGIN)
   if (origin.exitCode !== 0) throw new Error(origin.stderr)
   const ripId = await api.create('/ipvsDirector/rips', { name: 'origin', ip: '127.0.0.1', port: 18_080 })
-  const defaultBackendId = await api.create('/layer7proxy/backends', { name: 'web', mode: 'http', reals: [{ ripId }] })
+  const backend = { name: 'web', mode: 'http', reals: [{ ripId }], timeoutServer: 600 }
+  const defaultBackendId = await api.create('/layer7proxy/backends', backend)
   const frontend = { name: 'web', mode: 'http', ip: '127.0.0.1', ports: `${FRONTEND_PORT}`, defaultBackendId }
   await api.create('/layer7proxy/frontends', frontend)
   const applied = await api.request('PUT', '/services/apply')
   if (applied.status !== 200) throw new Error(applied.text)
   const fetch = (path: string) =>
-    machine.inNetwork('curl', '-s', '-m', '60', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
+    machine.inNetwork('curl', '-s', '-m', '600', `http://127.0.0.1:${FRONTEND_PORT}${path}`)
   await until('traffic', async () => (await fetch('/')).stdout === 'origin')
   const slow = fetch('/slow')
   await until('slow request', async () => (await machine.run('test', '-e', '/run/asked')).exitCode === 0)
@@ -58,7 +59,7 @@ for (const { change, exitCode, isReloaded } of [
     async (t) => {
       const { machine, api, node } = await startAppliance(t)
       const { fetch, slow } = await slowRequest(machine, api, isReloaded)
-      const answer = await api.request('PUT', `/${node}/system/${change}?drain=60`)
+      const answer = await api.request('PUT', `/${node}/system/${change}?drain=300`)
       t.equal(answer.status, 200, answer.text)
       t.strictSame(answer.data, [])
       t.match(answer.text, change === 'halt' ? /shutting down/ : /restarting/)
@@ -94,7 +95,7 @@ t.test('what cannot be done takes connections again', { skip: obstacle ?? false 
 t.test('a daemon that is killed while connections end goes on with it', { skip: obstacle ?? false }, async (t) => {
   const { machine, api, node } = await startAppliance(t)
   const { fetch, slow } = await slowRequest(machine, api)
-  t.equal((await api.request('PUT', `/${node}/system/reboot?drain=120`)).status, 200)
+  t.equal((await api.request('PUT', `/${node}/system/reboot?drain=300`)).status, 200)
   await until('closed door', async () => (await fetch('/')).exitCode === 7)
   await machine.run('systemctl', 'kill', '--signal=KILL', 'fulcrum.service')
   await until(

@@ -13,6 +13,8 @@ const skip = (await freeradiusObstacle()) ?? false
 const client = () => new RadiusClient({ log: silentLog })
 /** Patient enough for a busy machine. */
 const PATIENT = { timeout: 20, retries: 1 }
+/** The same where it is waited to its end. */
+const IN_TIME = { timeout: 5 }
 const PASSWORD = 'correct horse'
 
 for (const authProtocol of RADIUS_PROTOCOLS) {
@@ -62,7 +64,7 @@ t.test('a wrong shared secret: FreeRADIUS keeps silent, and nobody comes in', { 
 
 t.test('answers without Message-Authenticator are ignored, unless they are allowed', { skip }, async (test) => {
   const { host } = await freeradius(test, { signs: false })
-  const required = await client().ask(radiusConfig([host]), 'alice', PASSWORD)
+  const required = await client().ask(radiusConfig([host], IN_TIME), 'alice', PASSWORD)
   test.match(required, { outcome: 'unreachable', attempts: [{ outcome: 'unprotected' }] })
   const allowed = radiusConfig([host], { ...PATIENT, requireMessageAuthenticator: false })
   test.match(await client().ask(allowed, 'alice', PASSWORD), { outcome: 'accepted' })
@@ -86,7 +88,7 @@ t.test('two servers: by priority, and the second when the first is silent or gon
   await first.stop()
   const over = await asked.ask(config, 'alice', PASSWORD)
   test.match(over, { outcome: 'accepted', attempts: [{ outcome: 'unreachable' }, { port: second.host.port }] })
-  const silent = radiusConfig([await silentHost(test), second.host])
+  const silent = radiusConfig([await silentHost(test), second.host], IN_TIME)
   test.match(await asked.ask(silent, 'alice', PASSWORD), { outcome: 'accepted', attempts: [{ outcome: 'silent' }, {}] })
   test.equal((await asked.ask(silent, 'alice', PASSWORD)).attempts.length, 1, 'the silent one is asked last now')
 })

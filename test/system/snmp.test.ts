@@ -91,6 +91,10 @@ const v3 = ({ username, authAlgorithm, authPassphrase, privacyAlgorithm, privacy
   return [...auth, '-x', cipher, '-X', privacyPassphrase]
 }
 const v2 = (community: string) => ['-v2c', '-c', community]
+/** Who is not answered: that is waited for. */
+const unheard = (who: readonly string[]) => [...who, '-t', '2']
+/** An agent that begins anew hears nothing for a moment. */
+const again = (who: readonly string[]) => [...who, '-t', '5', '-r', '11']
 
 t.setTimeout(1_800_000)
 
@@ -121,7 +125,7 @@ async function site(test: Test) {
   const idOf = async (name: string) => (await users()).find(({ username }) => username === name)?.id ?? ''
   /** What a program of Net-SNMP says; everything it says when it fails. */
   const ask = async (program: string, who: readonly string[], ...words: readonly string[]) => {
-    const argv = [program, '-m', '', '-t', '2', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words]
+    const argv = [program, '-m', '', '-t', '60', '-r', '0', '-Onqt', ...who, `udp:${SERVICE_IP}:161`, ...words]
     const { exitCode, stdout, stderr } = await machine.inNetwork(...argv)
     return exitCode === 0 ? stdout.trim() : `failed: ${stdout}${stderr}`
   }
@@ -132,7 +136,7 @@ type Site = Awaited<ReturnType<typeof site>>
 
 /** As OIDs without what is above the tables, with their values. */
 async function walk({ ask }: Site, who: readonly string[], oid = FULCRUM): Promise<ReadonlyMap<string, string>> {
-  const said = await ask('snmpbulkwalk', who, oid)
+  const said = await ask('snmpbulkwalk', again(who), oid)
   if (said.startsWith('failed')) throw new Error(said)
   const lines = said.split('\n').map((line) => /^(\S+) (.*)$/.exec(line) ?? [])
   return new Map(lines.map(([, name = '', value = '']) => [name.slice(FULCRUM.length + 1), value]))
@@ -167,9 +171,9 @@ t.test('snmpd', { skip }, async (t) => {
       `"${PLACE.replaceAll(/["\\]/g, String.raw`\$&`)}"`,
       'hostile text is text',
     )
-    t.match(await get(v2('public'), LOCATION), /^failed: .*Timeout/s)
+    t.match(await get(unheard(v2('public')), LOCATION), /^failed: .*Timeout/s)
     t.match(await ask('snmpset', v2(COMMUNITY), NAME, 's', 'x'), /^failed: .*noAccess/s, 'and never writes')
-    t.match(await get(['-v1', '-c', COMMUNITY], LOCATION), /^failed/, 'version 1 is not answered')
+    t.match(await get(unheard(['-v1', '-c', COMMUNITY]), LOCATION), /^failed/, 'version 1 is not answered')
   })
 
   await t.test('it listens on the service IP only', async (t) => {
@@ -183,9 +187,9 @@ t.test('snmpd', { skip }, async (t) => {
       t.match(await get(v3(one), LOCATION), /Rack/, one.username)
       const wrong = 'not the passphrase'
       t.match(await get(v3({ ...one, authPassphrase: wrong }), LOCATION), /^failed: .*Authentication failure/s)
-      t.match(await get(v3({ ...one, privacyPassphrase: wrong }), LOCATION), /^failed/)
+      t.match(await get(unheard(v3({ ...one, privacyPassphrase: wrong })), LOCATION), /^failed/)
       const unsafe = v3(one).map((word) => (word === 'authPriv' ? 'authNoPriv' : word))
-      t.match(await get(unsafe, LOCATION), /^failed/, 'without privacy')
+      t.match(await get(unheard(unsafe), LOCATION), /^failed/, 'without privacy')
     }
     t.match(await get(v3({ ...USUAL, username: 'nobody' }), LOCATION), /^failed: .*Unknown user name/s)
   })
@@ -204,11 +208,11 @@ t.test('snmpd', { skip }, async (t) => {
   await t.test('what is set is never read as configuration, whatever the agent has kept', async (t) => {
     const restart = async () => {
       await ok('PUT', '/services/snmp/restart')
-      await until('answer', async () => /Rack/.test(await get(v3(USUAL), LOCATION)))
+      await until('answer', async () => /Rack/.test(await get(again(v3(USUAL)), LOCATION)))
     }
     const intrusion = async () => [
-      await get(v2('hacked'), LOCATION),
-      await ask('snmpwalk', v2('hacked'), '.1.3.6.1.4.1.8072.1.3'),
+      await get(unheard(v2('hacked')), LOCATION),
+      await ask('snmpwalk', unheard(v2('hacked')), '.1.3.6.1.4.1.8072.1.3'),
       await get(v3(USUAL), CONTACT),
     ]
     const none = [/^failed: .*Timeout/s, /^failed: .*Timeout/s, /^"root"$/]
@@ -272,7 +276,7 @@ t.test('snmpd', { skip }, async (t) => {
     const { status, text } = await api.request('PUT', '/services/apply')
     t.equal(status, 502, text)
     t.match(text, /snmpd/)
-    await until('answer', async () => /Rack/.test(await get(v3(MODERN), LOCATION)))
+    await until('answer', async () => /Rack/.test(await get(again(v3(MODERN)), LOCATION)))
     await ok('DELETE', '/services/pending')
   })
 
@@ -289,7 +293,7 @@ t.test('snmpd', { skip }, async (t) => {
 
   await t.test('a reload of the service keeps it all', async (t) => {
     await ok('PUT', '/services/snmp/reload')
-    await until('answer', async () => /Rack/.test(await get(v3(MODERN), LOCATION)))
+    await until('answer', async () => /Rack/.test(await get(again(v3(MODERN)), LOCATION)))
     t.match(await get(v2(COMMUNITY), LOCATION), /Rack/)
   })
 
@@ -356,7 +360,7 @@ t.test('snmpd', { skip }, async (t) => {
       '-m',
       '',
       '-t',
-      '2',
+      '60',
       '-r',
       '0',
       '-Onqv',
@@ -365,7 +369,7 @@ t.test('snmpd', { skip }, async (t) => {
       LOCATION,
     ]
     t.match((await machine.inNetwork(...argv)).stdout, /Rack/)
-    t.match(await get(v2(COMMUNITY), LOCATION), /^failed/)
+    t.match(await get(unheard(v2(COMMUNITY)), LOCATION), /^failed/)
   })
 
   await t.test('without an address the machine is as it was found', async (t) => {

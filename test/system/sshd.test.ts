@@ -26,7 +26,7 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
   }
   /** What a client is told first; '' when nobody listens. */
   const banner = (port: number) =>
-    output('bash', '-c', `exec 2>/dev/null; read -rt 3 line < /dev/tcp/127.0.0.1/${port}; echo "$line"`)
+    output('bash', '-c', `exec 2>/dev/null; read -rt 60 line < /dev/tcp/127.0.0.1/${port}; echo "$line"`)
   const answers = async (port: number) => (await banner(port)).startsWith('SSH-2.0-')
   const ports = async () =>
     (await output('/usr/sbin/sshd', '-T')).split('\n').filter((line) => line.startsWith('port '))
@@ -82,10 +82,10 @@ t.test('sshd', { skip: containerObstacle() ?? false }, async (t) => {
 
   await t.test('an apply that nobody confirms: the machine is as it was found', async (t) => {
     t.equal((await put({ sshPort: 2222 })).status, 200)
-    const { status, text } = await api.request('PUT', '/services/apply', { confirmWithin: 5 })
+    const { status, text } = await api.request('PUT', '/services/apply', { confirmWithin: 20 })
     t.equal(status, 200, text)
     t.ok(await answers(2222))
-    await until('port as it was found', () => answers(22), 60_000)
+    await until('port as it was found', () => answers(22))
     t.notOk(await answers(2222))
     t.equal((await machine.run('test', '-e', FRAGMENT)).exitCode, 1, 'no file is left')
     await discard()

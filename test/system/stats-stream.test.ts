@@ -73,7 +73,7 @@ const still = (layer: Layer | undefined) =>
     Object.entries(layer ?? {}).map(([list, objects]) => [list, objects.map((one) => ({ ...one, lastChange: 0 }))]),
   )
 
-t.test('what a stream tells, put together, is what live answers tell', { timeout: 120_000 }, async (test) => {
+t.test('what a stream tells, put together, is what live answers tell', { timeout: 1_800_000 }, async (test) => {
   const { daemon, port, served } = await serving(test)
   await served()
   const token = await daemon.login()
