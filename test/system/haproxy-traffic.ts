@@ -52,7 +52,7 @@ export interface Answer {
 export function get(port: number, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(
-      { host: '127.0.0.1', port, agent: false, headers: { ...headers }, timeout: 10_000 },
+      { host: '127.0.0.1', port, agent: false, headers: { ...headers }, timeout: 60_000 },
       (response) => {
         let body = ''
         response.setEncoding('utf8')
@@ -67,7 +67,7 @@ export function get(port: number, headers: Readonly<Record<string, string>> = {}
         response.on('error', reject)
       },
     )
-    sent.on('timeout', () => sent.destroy(new Error('no answer within 10 s')))
+    sent.on('timeout', () => sent.destroy(new Error('no answer within a minute')))
     sent.on('error', reject)
     sent.end()
   })

@@ -196,7 +196,7 @@ interface Asked {
   readonly rate: number
 }
 
-/** A client in this network, which asks all the time, in time on a busy machine as well: what is seen is of the nodes. */
+/** A client in this network, which asks all the time, on a busy machine as well: what is seen is of the nodes. */
 function ask(test: Test, lan: Namespace) {
   const argv = ['--no-warnings', CLIENT, `http://${FLOATING}/`, String(ASK_EVERY_MS), String(PATIENCE_MS)]
   const client = spawn('nsenter', [`--net=/run/netns/${lan.name}`, 'chrt', '--rr', '10', process.execPath, ...argv])
