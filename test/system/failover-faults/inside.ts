@@ -8,7 +8,8 @@ import { program, type Site, type SiteNode, started } from './site.ts'
 
 const OBSERVER = new URL('observer.ts', import.meta.url)
 const CLIENT = new URL('client.ts', import.meta.url)
-const ANSWER_MS = 30_000
+/** Longer than what it asks a node for before may take. */
+const ANSWER_MS = 300_000
 
 type Told<All extends { readonly did: string }, T extends All['did']> = Extract<All, { readonly did: T }>
 
