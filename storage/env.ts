@@ -61,12 +61,16 @@ const READS = ['get', 'getBinary', 'getBinaryFast', 'getEntry', 'getRange', 'get
  * and the end of this is an error that nobody can catch, and that ends the process.
  */
 export function closeEnvironment(environment: Environment): Promise<void> {
+  refuseReads(environment, () => new Error('the store is closed'))
+  return environment.close()
+}
+
+export function refuseReads(environment: Environment, refusal: () => Error): void {
   const value = () => {
-    throw new Error('the store is closed')
+    throw refusal()
   }
   for (const database of [environment, ...(OPENED.get(environment) ?? [])])
     for (const read of READS) Object.defineProperty(database, read, { value, configurable: true })
-  return environment.close()
 }
 
 /**

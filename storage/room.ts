@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, openSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, existsSync, fstatSync, openSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Zeros written at once when the file is extended. */
@@ -11,6 +11,23 @@ const LOCK_BYTES = 8_192
 export class NoRoomError extends Error {
   override readonly name = 'NoRoomError'
 }
+
+/** LMDB met a disk that fails. Its environment has to be opened anew, by another process. */
+export class StoreFailedError extends Error {
+  override readonly name = 'StoreFailedError'
+
+  constructor(reason: string, what: keyof typeof FAILED) {
+    const [came, then] = FAILED[what]
+    super(`${came}, because ${reason}: the daemon starts anew as soon as the disk works; ${then}`)
+  }
+}
+
+/** Of what LMDB was doing when it failed, only the next start knows. */
+const FAILED = {
+  doing: ['It is not known whether this is stored', 'look then, and repeat it if it is not there'],
+  writing: ['Nothing was changed', 'repeat it then'],
+  reading: ['This cannot be read', 'ask again then'],
+} as const
 
 /**
  * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use
@@ -50,35 +67,28 @@ export class FileRoom {
 
   /**
    * Makes sure of room for a transaction that takes at most `need` bytes and leaves `reserved` ones for others. Throws
-   * NoRoomError when there is none.
+   * NoRoomError when there is none. Whether there is or not, the file is opened: a disk that became read-only, or was
+   * shut down, is not met by LMDB either.
    */
   ensure(need: number, reserved = 0): void {
     const enough = need + reserved
     const used = this.#usedBytes()
-    const size = Math.max(this.#size(), used)
-    this.#refusal = undefined
-    if (size < used + 2 * enough && this.#extendTo(used + 2 * enough, size) < used + enough)
-      throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
-  }
-
-  #size(): number {
+    const file = this.#open()
     try {
-      return statSync(this.#path).size
-    } catch (error) {
-      throw new NoRoomError(refusalOf(error))
+      const size = Math.max(fstatSync(file).size, used)
+      this.#refusal = undefined
+      if (size < used + 2 * enough && this.#extendTo(file, used + 2 * enough, size) < used + enough)
+        throw new NoRoomError(this.#refusal ?? 'the file cannot grow')
+    } finally {
+      closeSync(file)
     }
   }
 
   /** Answers the size that the file has then: less than wanted after a refusal. */
-  #extendTo(wanted: number, from: number): number {
-    const file = this.#open()
-    try {
-      let size = from
-      while (size < wanted && this.#refusal === undefined) size += this.#extend(file, size)
-      return size
-    } finally {
-      closeSync(file)
-    }
+  #extendTo(file: number, wanted: number, from: number): number {
+    let size = from
+    while (size < wanted && this.#refusal === undefined) size += this.#extend(file, size)
+    return size
   }
 
   #open(): number {
@@ -107,7 +117,7 @@ export class FileRoom {
 
 function refusalOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code ?? 'ERROR'
-  return REFUSALS[code] ?? `its file cannot grow (${code})`
+  return REFUSALS[code] ?? `its file cannot be written (${code})`
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -167,7 +167,9 @@ function ofCluster({ membership }: Node, cluster: ClusterState | undefined): rea
   ]
 }
 
-function ofKept({ layer7, layer4 }: Node, disk: Disk): readonly Noted[] {
+function ofKept({ layer7, layer4, store: { failure } }: Node, disk: Disk): readonly Noted[] {
+  if (failure !== undefined)
+    return [note('disk', 'critical', `Nothing can be changed: ${failure}; the daemon starts anew when the disk works`)]
   const faults = [layer7, layer4].flatMap(({ kept: { storage } }) => (storage === undefined ? [] : [storage]))
   const statistics = faults.map(({ reason, isStoring }) =>
     note('statistics', isStoring ? 'warning' : 'critical', `Statistics are not all stored: ${reason}`),

@@ -27,6 +27,7 @@ import { SandboxWatch } from '../watches/sandbox-watch.ts'
 import { NameWatch } from '../watches/name-watch.ts'
 import { NameServers } from '../watches/name-servers.ts'
 import { SharingUpkeep } from '../watches/sharing-upkeep.ts'
+import { StoreWatch } from '../watches/store-watch.ts'
 import type { PeerAnswer, PeerRequest } from '../peers/answering.ts'
 import { Supervision } from '../watches/supervision.ts'
 import { VERSION } from '../base/version.ts'
@@ -47,6 +48,8 @@ export interface Appliance {
   run(): Promise<{ readonly demoUrl: string | undefined }>
   /** Resolves when the node has assumed another identity: what was put together for the old one has to end. */
   readonly reborn: Promise<void>
+  /** Resolves with why the process has to end, and another one to take its place. */
+  readonly failed: Promise<string>
   /** The addresses on which the HAProxy of this daemon serves: none where it manages none. */
   serves(): readonly string[]
   /** Answers why something that should have ended did not. */
@@ -77,6 +80,7 @@ export class RunningAppliance implements Appliance {
   readonly #parts: readonly Part[]
   readonly #sharing: SharingUpkeep
   readonly #reborn = defer()
+  readonly #failed = defer<string>()
   #rests = false
   #identityTimer: NodeJS.Timeout | undefined
   readonly #nextId = requestIds(newId().slice(0, 13))
@@ -103,6 +107,7 @@ export class RunningAppliance implements Appliance {
       createClusterWatch(node),
       createClockWatch(node),
       createSupervision(node),
+      createStoreWatch(node, this.#failed.resolve),
       ...made.parts,
       createCertificateWatch(node),
       { start: () => this.#watchIdentity(), close: () => clearInterval(this.#identityTimer) },
@@ -115,6 +120,10 @@ export class RunningAppliance implements Appliance {
   /** If an apply changed the node's id, it is answered before anything ends. */
   get reborn(): Promise<void> {
     return this.#reborn.promise
+  }
+
+  get failed(): Promise<string> {
+    return this.#failed.promise
   }
 
   get nodeId(): string {
@@ -307,6 +316,13 @@ function createSupervision(node: Node): Supervision {
     node.log,
     (up, reason) => node.events.publish('node', { state: up ? 'haproxy up' : 'haproxy down', reason }),
   )
+}
+
+function createStoreWatch({ store, layer7, layer4, ...ground }: Node, end: (reason: string) => void): StoreWatch {
+  const ofArchive = ({ kept: { storage } }: typeof layer7 | typeof layer4) =>
+    storage?.isFinal === true ? storage.reason : undefined
+  const failure = () => store.failure ?? ofArchive(layer7) ?? ofArchive(layer4)
+  return new StoreWatch({ ...ground, failure, end })
 }
 
 function createCertificateWatch(node: Node): CertificateWatch {

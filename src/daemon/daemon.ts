@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createAppliance } from '../appliance/appliance.ts'
 import { FirstPassword } from '../auth/first-password.ts'
 import { checkState } from './check.ts'
@@ -7,6 +8,7 @@ import { createLog, type Log } from '../base/log.ts'
 import { createMachine } from '../machine/machine.ts'
 import { ClusterFiles } from '../membership/cluster-files.ts'
 import { addressText } from '../base/socket-address.ts'
+import { reasonOf } from '../base/reason.ts'
 import { repairState } from './repair.ts'
 import { createNotifier, type Notifier } from './sd-notify.ts'
 import type { Settings } from '../settings.ts'
@@ -39,9 +41,13 @@ export async function runDaemon(
     starter,
     before: undefined,
   }
-  while ((await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
-  end(0)
+  let how: Lived
+  while ((how = await live(daemon)) === 'reborn') daemon.log.info('starting anew, as what the node is by now')
+  end(how === 'failed' ? 1 : 0)
 }
+
+/** `failed`: another process has to go on. */
+type Lived = 'stopped' | 'reborn' | 'failed'
 
 /** @throws {Error} when another daemon has it, or it is not that of a node. */
 function takeState(state: string): void {
@@ -56,6 +62,8 @@ function refuseWitnessState(state: string): void {
   throw new Error(`${state} is that of a witness; start it with --profile witness, or remove the witness first`)
 }
 
+/** What has failed may keep from closing; less than what the service manager waits for before it kills. */
+const FAILED_CLOSE_MS = 10_000
 /** In the last lines; the others are counted. */
 const ADDRESSES_TOLD_MAX = 8
 
@@ -78,8 +86,8 @@ function listening(daemon: Daemon, appliance: Appliance): ReturnType<Appliance['
   return appliance.listen(before)
 }
 
-/** From a start to a signal, or until the node is another one. */
-async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
+/** From a start to a signal, or until the node is another one, or a store has failed. */
+async function live(daemon: Daemon): Promise<Lived> {
   const { settings, startArchives, log, notifier, starter } = daemon
   const appliance = await createAppliance(settings, { ...createMachine(settings), startArchives }, log)
   const [api] = await listening(daemon, appliance)
@@ -92,13 +100,16 @@ async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
   notifier.ready(`version ${VERSION}`)
   notifier.startWatchdog(() => true)
   const running = appliance.run()
-  const failed = running.then(({ demoUrl }) => {
+  const notRun = running.then(({ demoUrl }) => {
     if (starter !== undefined) starter.tell({ state: 'runs', demoUrl })
     else if (demoUrl !== undefined) say(`  Demo           ${demoUrl} (remove it: DELETE /api/v1/demo)`)
     return new Promise<never>(() => undefined)
   })
-  const why = await Promise.race([daemon.signal, appliance.reborn.then(() => 'reborn' as const), failed])
+  const reborn = appliance.reborn.then(() => 'reborn' as const)
+  const failed = appliance.failed.then((reason) => ({ reason }))
+  const why = await Promise.race([daemon.signal, reborn, failed, notRun])
   if (why !== 'reborn') notifier.stopping()
+  if (typeof why === 'object') return failedWith(why.reason, daemon, appliance)
   log.info('stopping', { why })
   // A start that was taken back half-way would have to be repaired by the next one.
   await running.catch(() => undefined)
@@ -112,6 +123,19 @@ async function live(daemon: Daemon): Promise<'stopped' | 'reborn'> {
   if (left !== undefined) complain(`HAProxy was not ended: ${left}`)
   else if (settings.profile === 'trial' && settings.observe === undefined) takeLeave(settings, served)
   return 'stopped'
+}
+
+/**
+ * Whoever started the daemon starts it again. What can be stored is; what waits for ever for a store that has failed is
+ * not waited for.
+ */
+async function failedWith(reason: string, { log }: Daemon, appliance: Appliance): Promise<'failed'> {
+  log.error('stopping; it has to be started again', { why: reason })
+  const closed = appliance.close({ keepsPrograms: true }).catch((error: unknown) => {
+    log.warn('not everything was closed', { reason: reasonOf(error) })
+  })
+  await Promise.race([closed, sleep(FAILED_CLOSE_MS)])
+  return 'failed'
 }
 
 /** The last lines of a trial: what has become of its HAProxy. */

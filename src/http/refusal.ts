@@ -10,19 +10,34 @@ export function answerRefusal(error: unknown, requestId: string, log: Log): Answ
     log.warn('no room', { requestId, reason })
     return failure(new ApiError('INTERNAL', noRoom(reason)))
   }
+  if (error instanceof Error && error.name === 'StoreFailedError') {
+    log.warn('the store has failed', { requestId })
+    return failure(new ApiError('INTERNAL', error.message))
+  }
   logDefect(log, error, { requestId })
   return failure(new ApiError('INTERNAL', `Something is wrong with the daemon; its log explains ${requestId}`))
 }
 
-const CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
+const REASONS: ReadonlyMap<unknown, string> = new Map([
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the quota of the disk is used up'],
+  ['EROFS', 'the disk is read-only'],
+  ['EIO', 'the disk fails (EIO)'],
+])
+/** What somebody who asks the API can do something about. */
+const ROOM = /full|quota/
 
 /** What to say, and what to do, when nothing can be written. */
-export const noRoom = (reason: string): string =>
-  `Nothing was changed, because ${reason}: make room on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat it`
+export function noRoom(reason: string): string {
+  const advice = ROOM.test(reason)
+    ? 'make room on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat it'
+    : 'see to the disk of the state folder, and repeat it when it can be written'
+  return `Nothing was changed, because ${reason}: ${advice}`
+}
 
 /** Why there was no room for what was to be written; undefined when it is another error. */
 export function noRoomReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'NoRoomError') return error.message
-  return 'code' in error && CODES.has(error.code) ? 'the disk is full' : undefined
+  return 'code' in error ? REASONS.get(error.code) : undefined
 }

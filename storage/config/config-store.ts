@@ -83,6 +83,8 @@ export interface ConfigStore {
   readonly joinTokens: SharedTable
   /** Alerts that nobody wants to hear of for a while. */
   readonly silences: SharedTable
+  /** Why nothing can be written any more by this process; undefined as long as the disk has not failed. */
+  readonly failure: string | undefined
   close(): Promise<void>
 }
 

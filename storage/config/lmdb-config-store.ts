@@ -244,6 +244,9 @@ export class LmdbConfigStore implements ConfigStore {
   putMeta(key: string, value: unknown): Promise<void> {
     return this.#tables.commit([this.#tables.meta.put(`${CALLER_PREFIX}${key}`, value)])
   }
+  get failure(): string | undefined {
+    return this.#tables.failure
+  }
   close(): Promise<void> {
     return this.#tables.close()
   }

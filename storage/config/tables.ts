@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { closeEnvironment, openDatabase, usedBytes } from '../env.ts'
+import { closeEnvironment, openDatabase, refuseReads, usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD, ROOM_BYTES_RESERVED } from '../limits.ts'
-import { FileRoom, makeLockFile } from '../room.ts'
+import { FileRoom, makeLockFile, StoreFailedError } from '../room.ts'
 import { CheckedTable, type RowKey, type RowWrite, type Surveyable } from './checked-table.ts'
 import type { Origin, StoredRecord } from './config-store.ts'
 import type { StoreKey } from './keys.ts'
@@ -69,12 +69,16 @@ export class ConfigTables {
   readonly side: Readonly<Record<SideTableName, CheckedTable<unknown>>>
   readonly #root: RootDatabase
   readonly #room: FileRoom
+  #last: Promise<unknown> = Promise.resolve()
+  #failure: string | undefined
 
   constructor(directory: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     assertWholeFile(directory, { everyPage: true })
     makeLockFile(directory)
-    this.#root = open({ path: directory, noSubdir: false, overlappingSync: false, maxDbs: DATABASES_MAX })
+    // With event turn batching a failed commit rejects a promise of lmdb-js's own as well, and ends the process.
+    const options = { overlappingSync: false, eventTurnBatching: false }
+    this.#root = open({ path: directory, noSubdir: false, maxDbs: DATABASES_MAX, ...options })
     this.#room = new FileRoom(directory, () => usedBytes(this.#root))
     // New ones by one flush to the disk, and not one for each.
     const tables = this.#root.transactionSync(() => this.#open())
@@ -102,12 +106,44 @@ export class ConfigTables {
     return [running, candidate, ...revisions.tables, meta, ...Object.values(side)]
   }
 
-  /** One durable transaction; throws NoRoomError before anything is written on a full disk. */
-  async commit(rows: readonly RowWrite[], { keepsReserve = false }: CommitOptions = {}): Promise<void> {
-    this.ensureRoom(bytesOf(rows), rows.length, { keepsReserve })
-    await this.#root.batch(() => {
-      for (const row of rows) row.queue()
-    })
+  /** Why LMDB failed. It is not asked to write again: a next one may wait for ever for what the failed one holds. */
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
+  /**
+   * One durable transaction after the other; throws NoRoomError before anything is written on a full disk, and
+   * StoreFailedError when LMDB fails, or has failed.
+   */
+  commit(rows: readonly RowWrite[], options: CommitOptions = {}): Promise<void> {
+    const turn = this.#last.then(() => this.#commit(rows, options))
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #commit(rows: readonly RowWrite[], options: CommitOptions): Promise<void> {
+    if (this.#failure !== undefined) throw new StoreFailedError(this.#failure, 'writing')
+    this.ensureRoom(bytesOf(rows), rows.length, options)
+    try {
+      await this.#root.batch(() => {
+        for (const row of rows) row.queue()
+      })
+    } catch (error) {
+      const reason = await reasonOfCommit(error)
+      this.#failure = reason
+      if (!this.#canRead()) refuseReads(this.#root, () => new StoreFailedError(reason, 'reading'))
+      throw new StoreFailedError(reason, 'doing')
+    }
+  }
+
+  /** After a failed meta page LMDB refuses whoever reads as well, in words for those who know it. */
+  #canRead(): boolean {
+    try {
+      this.meta.get('sequence')
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** The same before anything else can be done, at the start. */
@@ -153,6 +189,18 @@ export class ConfigTables {
       layout.putSync(SCHEMA_KEY, CONFIG_SCHEMA)
     })
     this.commitNow(this.revisions.unlisted())
+  }
+}
+
+/** lmdb-js rejects a promise in its error with why. */
+async function reasonOfCommit(error: unknown): Promise<string> {
+  try {
+    await Object(error).commitError
+    return String(error)
+  } catch (why) {
+    // Behind a colon is what only who knows LMDB understands.
+    const [reason] = (why instanceof Error ? why.message : String(why)).split(':')
+    return `the disk failed (${reason})`
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -32,6 +32,16 @@ t.test('a device without space refuses before anything else is written', async (
   const room = new FileRoom(directory, () => 0)
   t.throws(() => room.ensure(1), new NoRoomError('the disk is full'))
   t.equal(room.refusal, 'the disk is full')
+})
+
+t.test('what cannot be opened for writing is not left to LMDB, however much room there is', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'room-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  // Of files that a disk refuses to open for writing, the one that needs no mount.
+  mkdirSync(join(directory, 'data.mdb'))
+  writeFileSync(join(directory, 'data.mdb', 'something'), '')
+  const room = new FileRoom(directory, () => 0)
+  t.throws(() => room.ensure(1), new NoRoomError('its file cannot be written (EISDIR)'))
 })
 
 t.test('the lock file is whole before LMDB maps it, and made once', async (t) => {

@@ -231,6 +231,57 @@ t.test('a disk that fails in any call: whatever becomes of the process, what was
   t.ok(failures > 0, `${failures} commits failed`)
 })
 
+/** What a store reports of its writes while calls that write its file meet faults of one kind. */
+async function configWithFaults(directory: string, fault: string): Promise<readonly string[]> {
+  const script = new URL('../storage/config/fault-child.ts', import.meta.url).pathname
+  const calls = 'pwrite64,writev,pwritev,fdatasync,fsync,msync'
+  const trace = ['-f', '-qq', '-o', '/dev/null', '-P', join(directory, 'data.mdb'), '-e', `trace=${calls}`]
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, directory, '30']
+  const child = spawn('strace', [...trace, '-e', `inject=${fault}`, ...node], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const exited = once(child, 'exit')
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stdout })) lines.push(line)
+  await exited
+  return lines
+}
+
+t.test('the configuration on a disk that fails in any call: it goes on, and what it answered is so', async (t) => {
+  const random = seededRandom(29)
+  let failures = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const directory = temporaryFolder(t)
+    await new LmdbConfigStore(directory).close()
+    const isSync = round === 0 || random() < 0.5
+    const calls = isSync ? 'fdatasync,fsync,msync' : 'pwrite64,writev,pwritev'
+    // Each thread counts its own calls.
+    const fault = `${calls}:error=EIO:when=${3 + Math.floor(random() * 4)}+`
+    const lines = await configWithFaults(directory, fault)
+    // Of a write that failed, lmdb-js makes a text that is longer than its memory: the process may end of that.
+    if (isSync) t.equal(lines.at(-1), 'closed', `${fault}: ${lines.length} lines, to the end`)
+    const store = new LmdbConfigStore(directory)
+    const found = new Set([
+      ...store.changes().map(({ key }) => `thing ${key}`),
+      ...store.sessions.entries().map(({ key }) => `session ${key}`),
+    ])
+    const told = (how: string) => lines.filter((line) => line.startsWith(how)).map((line) => line.slice(how.length))
+    t.same(
+      told('ok ').filter((what) => !found.has(what)),
+      [],
+      'what was answered is there',
+    )
+    t.same(
+      told('refused ').filter((what) => found.has(what)),
+      [],
+      'what was refused is not',
+    )
+    const inDoubt = told('StoreFailedError ').length
+    t.ok(inDoubt <= 1, `${inDoubt} in doubt`)
+    failures += inDoubt
+    await store.close()
+  }
+  t.ok(failures > 0, `LMDB failed in ${failures} of ${ROUNDS} rounds`)
+})
+
 t.test('a power cut takes no file of the crash tail: the name of each is brought to the disk', async (t) => {
   const directory = temporaryFolder(t)
   const trace = join(temporaryFolder(t), 'trace')

@@ -16,7 +16,7 @@ export interface StorageFault {
   readonly since_ms: number
   /** There is still room for a while, made by keeping less of the finest tier. */
   readonly isStoring: boolean
-  /** Nothing but a new start of the daemon helps. */
+  /** Nothing but a new start of the daemon helps, which then starts anew by itself. */
   readonly isFinal: boolean
 }
 
@@ -67,7 +67,7 @@ export class StorageWatch {
     this.#failures++
     this.#probed_s = now_ms / 1_000
     const isFinal = this.#failures >= FAILURES_MAX
-    const advice = isFinal ? '; the disk works again, but the archive needs a restart of the daemon' : ''
+    const advice = isFinal ? '; the disk works again, and the daemon starts anew' : ''
     this.#fault = { reason: `the disk failed (${message.split(':')[0]})${advice}`, since_ms, isStoring: false, isFinal }
   }
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { ApiError } from '../../../src/base/errors.ts'
 import { createLog } from '../../../src/base/log.ts'
 import { noRoom, noRoomReason, answerRefusal } from '../../../src/http/refusal.ts'
-import { NoRoomError } from '../../../storage/room.ts'
+import { NoRoomError, StoreFailedError } from '../../../storage/room.ts'
 
 t.test('a refusal is told as it is, a full disk plainly, a defect only to the log', async (test) => {
   const lines: string[] = []
@@ -12,6 +12,11 @@ t.test('a refusal is told as it is, a full disk plainly, a defect only to the lo
   test.same(lines, [])
   test.match(answer(new NoRoomError('the disk is full')), { code: 'INTERNAL', message: /make room/ })
   test.match(lines.pop(), /"level":"warn".*"reason":"the disk is full"/)
+  test.match(answer(new StoreFailedError('the disk failed', 'doing')), {
+    code: 'INTERNAL',
+    message: /not known whether/,
+  })
+  test.match(lines.pop(), /"level":"warn".*"the store has failed"/)
   const defect = answer(new Error('secret detail'))
   test.match(defect, { code: 'INTERNAL', message: /its log explains r-7/ })
   test.notMatch(JSON.stringify(defect), /secret/)
@@ -21,7 +26,9 @@ t.test('a refusal is told as it is, a full disk plainly, a defect only to the lo
 t.test('a full disk is told from a defect, and what to do about it', async (test) => {
   test.equal(noRoomReason(new NoRoomError('the disk is full')), 'the disk is full')
   test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'ENOSPC' })), 'the disk is full')
+  test.equal(noRoomReason(Object.assign(new Error('write'), { code: 'EROFS' })), 'the disk is read-only')
   test.equal(noRoomReason(Object.assign(new Error('open'), { code: 'ENOENT' })), undefined)
   test.equal(noRoomReason('ENOSPC'), undefined)
   test.match(noRoom('the disk is full'), /the disk is full: make room/)
+  test.match(noRoom('the disk is read-only'), /the disk is read-only: see to the disk/)
 })

@@ -45,6 +45,6 @@ t.test('LMDB that fails on a disk that works needs a new start', async (t) => {
     watch.failed(new Error('Invalid argument'), i * 10_000)
     if (i < 3) t.equal(watch.forbids(i * 10_000 + 6_000), undefined)
   }
-  t.match(watch.fault, { isFinal: true, reason: /restart of the daemon/ })
-  t.match(watch.forbids(99_000), /restart of the daemon/)
+  t.match(watch.fault, { isFinal: true, reason: /the daemon starts anew/ })
+  t.match(watch.forbids(99_000), /the daemon starts anew/)
 })

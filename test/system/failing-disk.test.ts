@@ -1,0 +1,105 @@
+/** A daemon whose disk fails for a while: it says so, does not fall over, and starts anew when the disk works. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { checkState } from '../../src/daemon/check.ts'
+import { type Daemon, daemonFixture, until } from '../fixtures/daemon.ts'
+import { freePort } from '../fixtures/traffic.ts'
+
+const noTracing = process.getuid?.() === 0 ? false : 'needs root to trace a daemon that runs'
+
+/** From now on these files of the daemon cannot be brought to the disk; the answer mends it. */
+async function failing(test: Test, daemon: Daemon, files: readonly string[]): Promise<() => Promise<void>> {
+  const paths = files.flatMap((file) => ['-P', join(daemon.state, file)])
+  const fault = ['-e', 'trace=fdatasync,fsync', '-e', 'inject=fdatasync,fsync:error=EIO']
+  const strace = spawn('strace', ['-f', '-p', String(daemon.pid), ...paths, ...fault], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(strace, 'exit')
+  const mend = async () => {
+    strace.kill('SIGTERM')
+    await ended
+  }
+  test.teardown(mend)
+  let said = ''
+  strace.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await until(
+    'strace',
+    () => said,
+    (text) => text.includes('attached'),
+  )
+  return mend
+}
+
+t.test(
+  'the configuration on a disk that fails: refused with words, read all the same, anew when the disk works',
+  { skip: noTracing },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    const rip = (name: string) => ({ body: { name, ip: '192.0.2.1', port: 80 } })
+    const post = (name: string) => daemon.call('POST', '/ipvsDirector/rips', rip(name))
+    test.equal((await post('before')).status, 201)
+    const mend = await failing(test, daemon, ['config/data.mdb', 'probe'])
+    const inDoubt = await post('in doubt')
+    test.match(inDoubt, { status: 500, json: { code: 'INTERNAL', message: /not known whether.*starts anew/ } })
+    const refused = await post('refused')
+    test.match(refused, { status: 500, json: { code: 'INTERNAL', message: /Nothing was changed.*disk failed/ } })
+    const names = async () => (await daemon.data('GET', '/ipvsDirector/rips')).map(({ name }: { name: string }) => name)
+    test.same(await names(), ['before'], 'it answers, and nothing that it refused')
+    const { attention } = await daemon.data('GET', '/overview')
+    test.match(
+      attention.filter(({ kind }: { kind: string }) => kind === 'disk'),
+      [{ severity: 'critical', message: /disk failed/ }],
+    )
+    await until(
+      'a look at the disk',
+      () => daemon.stderr,
+      (text) => text.includes('a store has failed'),
+    )
+    await mend()
+    await until(
+      'the end of the daemon',
+      () => daemon.code,
+      (code) => code !== undefined,
+    )
+    test.equal(daemon.code, 1, 'so that it is started again')
+    test.notMatch(daemon.stderr, /"defect"|unhandled/i)
+    await daemon.start()
+    await daemon.login()
+    test.ok((await names()).includes('before'))
+    test.notOk((await names()).includes('refused'))
+    test.equal((await post('after')).status, 201)
+    await daemon.kill('SIGTERM')
+    test.same(await checkState(daemon.state), [])
+  },
+)
+
+t.test(
+  'the archive that its environment refuses: anew as well, and the disk keeps what was answered',
+  { skip: noTracing },
+  async (test) => {
+    const daemon = await daemonFixture(test)
+    // Its own looks at the disk go well, as those at a disk that works do.
+    await failing(test, daemon, ['archive/data.mdb'])
+    const { id: ripId } = await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 9 })
+    const more = { mode: 'http', reals: [{ ripId }], healthCheck: { type: 'none' } }
+    const { id: defaultBackendId } = await daemon.data('POST', '/layer7proxy/backends', { name: 'be', ...more })
+    const listen = { mode: 'http', ip: '127.0.0.1', ports: String(await freePort()) }
+    await daemon.data('POST', '/layer7proxy/frontends', { name: 'fe', ...listen, defaultBackendId })
+    // New objects are stored at once.
+    await daemon.data('PUT', '/services/apply')
+    await until(
+      'the end of the daemon',
+      () => daemon.code,
+      (code) => code !== undefined,
+    )
+    test.equal(daemon.code, 1, 'so that it is started again')
+    test.match(daemon.stderr, /"why":"the disk failed .*the daemon starts anew/)
+    await daemon.start()
+    await daemon.login()
+    test.equal((await daemon.data('GET', '/layer7proxy/backends')).length, 1)
+    await daemon.kill('SIGTERM')
+    test.same(await checkState(daemon.state), [])
+  },
+)
