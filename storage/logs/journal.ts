@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, fdatasync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import { pack, unpack } from './columns.ts'
 import type { LogRow } from './row.ts'
@@ -24,7 +24,7 @@ export class Journal {
   #length: number
 
   constructor(path: string) {
-    this.#file = openSync(path, 'a+', 0o600)
+    this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
     try {
       const bytes = readFileSync(path)
       const { blocks, length } = blocksOf(bytes)
@@ -42,7 +42,7 @@ export class Journal {
     return this.#length
   }
 
-  /** Throws when it is not written; then nothing of it is there. */
+  /** Throws when it is not written; then nothing of it is there, or what comes next is written over it. */
   append(block: Block): void {
     const packed = pack(Buffer.from(JSON.stringify(block)))
     const head = Buffer.alloc(HEAD_BYTES)
@@ -50,16 +50,24 @@ export class Journal {
     head.writeUInt32LE(crc32(packed), 4)
     const bytes = Buffer.concat([head, packed])
     try {
-      for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at)
+      for (let at = 0; at < bytes.length;) at += writeSync(this.#file, bytes, at, bytes.length - at, this.#length + at)
     } catch (error) {
-      ftruncateSync(this.#file, this.#length)
+      this.#cutOff()
       throw error
     }
     this.#length += bytes.length
   }
 
-  /** Brings to the disk what was appended. A disk that fails says so at the next append as well. */
-  sync(done: () => void): void {
+  #cutOff(): void {
+    try {
+      ftruncateSync(this.#file, this.#length)
+    } catch {
+      // A disk that fails may refuse that as well.
+    }
+  }
+
+  /** Brings to the disk what was appended. */
+  sync(done: (error: Error | null) => void): void {
     fdatasync(this.#file, done)
   }
 

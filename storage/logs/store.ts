@@ -33,6 +33,8 @@ export class LogStore {
   #number: number
   #rows: LogRow[] = []
   #isSyncing = false
+  /** The disk has refused to keep what the journal holds, and nobody but memory knows whether it has it. */
+  #isDoubtful = false
   /** As it was given with the last rows that are stored. */
   readonly seen: unknown
   /** What was found damaged, and is left out. */
@@ -123,14 +125,19 @@ export class LogStore {
   #sync(): void {
     if (this.#isSyncing) return
     this.#isSyncing = true
-    this.#journal.sync(() => (this.#isSyncing = false))
+    const journal = this.#journal
+    journal.sync((error) => {
+      this.#isSyncing = false
+      // The kernel says it once, and takes what it could not write for written.
+      if (error !== null && journal === this.#journal) this.#isDoubtful = true
+    })
   }
 
-  /** Closes the segment when it is full or old. Throws when the disk is full. */
+  /** Closes the segment when it is full or old, or its journal in doubt. Throws when the disk is full. */
   tidy(now_ms: number, seen: unknown): void {
     const first = this.#rows[0]
-    if (this.#rows.length >= this.#rowsMax || (first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS))
-      this.#close(seen)
+    const isOld = first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS
+    if (this.#rows.length >= this.#rowsMax || isOld || this.#isDoubtful) this.#close(seen)
     // Where all lines go elsewhere, only what was seen comes.
     else if (first === undefined && this.#journal.length > EMPTY_BYTES_MAX) this.#close(seen)
   }
@@ -151,6 +158,7 @@ export class LogStore {
       throw error
     }
     this.#journal = next
+    this.#isDoubtful = false
     this.#number++
     this.#rows = []
     journal.close()

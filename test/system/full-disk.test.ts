@@ -282,6 +282,32 @@ t.test('the configuration on a disk that fails in any call: it goes on, and what
   t.ok(failures > 0, `LMDB failed in ${failures} of ${ROUNDS} rounds`)
 })
 
+t.test('access log: what the disk refused to keep of a journal is kept as a segment', async (t) => {
+  const folder = temporaryFolder(t)
+  const [store, rows] = ['storage/logs/store.ts', 'test/fixtures/log-rows.ts'].map(
+    (path) => new URL(`../../${path}`, import.meta.url).href,
+  )
+  const code = `const { LogStore } = await import('${store}')
+    const { logRow } = await import('${rows}')
+    const store = new LogStore('${folder}', { bytes_max: 1e9, age_ms: 1e12 })
+    store.append([logRow({ path: '/1' })], 1)
+    // The flush is under way.
+    while (store.segments.length === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      store.tidy(Date.now(), 1)
+      if (performance.now() > 60_000) break
+    }
+    console.log(store.segments.length, store.open.rows.length)`
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', code]
+  const fault = ['-P', join(folder, '000000000001.journal'), '-e', 'trace=fdatasync']
+  const inject = ['-e', 'inject=fdatasync:error=EIO']
+  const child = spawn('strace', ['-f', '-qq', '-o', '/dev/null', ...fault, ...inject, ...node])
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await once(child, 'close')
+  t.equal(said, '1 0\n')
+})
+
 t.test('a power cut takes no file of the crash tail: the name of each is brought to the disk', async (t) => {
   const directory = temporaryFolder(t)
   const trace = join(temporaryFolder(t), 'trace')

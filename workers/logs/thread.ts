@@ -16,6 +16,8 @@ import { reasonOf } from '../../src/base/reason.ts'
 const TICK_MS = 250
 /** Ticks from one word of what was counted to the next. */
 const COUNTS_EVERY = 4
+/** While a segment cannot be closed, ticks from one attempt to the next: it is packed anew each time. */
+const CLOSE_EVERY = 40
 /** Rows that wait for the disk: about half a minute at 5,000 requests a second. */
 const WAITING_MAX = 150_000
 /** Rows that are told to followers at once. */
@@ -166,6 +168,7 @@ export class LogThread {
       this.#waiting = []
       this.#kept += rows.length
       if (rows.length > 0) this.#tell(rows, number, first)
+      if (this.#fault !== undefined && this.#ticks % CLOSE_EVERY !== 0) return
       this.#store.tidy(this.#clock.now_ms(), seen)
       this.#fault = undefined
     } catch (error) {

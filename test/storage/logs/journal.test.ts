@@ -31,6 +31,23 @@ t.test('a torn end is cut off, wherever it is torn', async (test) => {
   test.equal(opened(path).blocks.length, 2)
 })
 
+t.test('what is left of a write that failed does not take what is written next with it', async (test) => {
+  const path = join(logFolder(test), 'journal')
+  const journal = new Journal(path)
+  journal.append({ rows: [], seen: 1 })
+  // As when the disk refuses to cut it off as well.
+  appendFileSync(path, 'a part of a block')
+  journal.append({ rows: [], seen: 2 })
+  journal.append({ rows: [], seen: 3 })
+  journal.close()
+  const again = new Journal(path)
+  test.strictSame(
+    again.blocks.map(({ seen }) => seen),
+    [1, 2, 3],
+  )
+  again.close()
+})
+
 t.test('a journal that cannot be read leaves no descriptor open', async (test) => {
   const path = join(logFolder(test), 'journal')
   const head = Buffer.alloc(8)
