@@ -6,6 +6,7 @@ import type { ConfigStore } from '../../storage/config/config-store.ts'
 import type { WentLive } from '../context/applying.ts'
 import type { AuditEntry, AuditFilter, AuditReader } from '../context/audit.ts'
 import type { Endpoint } from '../api/endpoint.ts'
+import { OwedEntries } from './owed-entries.ts'
 import { auditEntry, type Entry, nameOf, takenBackEntry } from './entry.ts'
 import type { Clock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
@@ -54,6 +55,8 @@ export class Audit implements AuditTrail, AuditReader {
   readonly #parts: AuditParts
   readonly #folder: string
   readonly #log: AuditLog
+  /** What is done already goes this way. */
+  readonly #done: OwedEntries
   #noting: Promise<void> | undefined
   /** Number of the oldest entry that is kept. */
   #first: number
@@ -75,6 +78,7 @@ export class Audit implements AuditTrail, AuditReader {
       used_ms: () => this.#used_ms,
       keep_ms: parts.days * DAY_MS,
     })
+    this.#done = new OwedEntries(this.#log, parts.log)
     this.#refusals = new Refusals(parts.clock)
     const { problem: reason } = this.#log
     if (reason === undefined) return
@@ -83,7 +87,9 @@ export class Audit implements AuditTrail, AuditReader {
   }
 
   assertRoom({ method }: Endpoint): void {
-    if (!this.#log.hasRoom(method === 'DELETE')) throw new ApiError('INTERNAL', noRoom('the disk is full'))
+    const full = this.#log.hasRoom(method === 'DELETE') ? undefined : 'the disk is full'
+    const reason = full ?? this.#done.reason
+    if (reason !== undefined) throw new ApiError('INTERNAL', noRoom(reason))
   }
 
   assertShare(request: AuditedRequest): void {
@@ -108,34 +114,28 @@ export class Audit implements AuditTrail, AuditReader {
     const covers_s = isCovered ? this.#refusals.beginning_s(caller) : 0
     if (covers_s === undefined) return false
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
-    const repeated = this.#refusals.take(caller).map((counted) => this.#log.append(entryOf(counted)))
-    const own = this.#log.append(covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s })
+    const own = covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s }
+    const repeated = this.#refusals.take(caller).map(entryOf)
+    // What is about to be done is not, unless its entry is on the disk.
+    const isBegun = outcome.status === undefined
+    const written = isBegun
+      ? [this.#done.append(repeated), this.#log.append(own)]
+      : [this.#done.append([...repeated, own])]
     // When a caller is answered, the events of what it did are on the disk as well.
-    await Promise.all([...repeated, own, this.#parts.events.stored()])
+    await Promise.all([...written, this.#parts.events.stored()])
     return true
   }
 
   /** The daemon's own act: an apply was not confirmed in time. It is done already, so a full disk cannot refuse it. */
-  async recordTakenBack(live: WentLive): Promise<void> {
-    try {
-      await this.#log.append(takenBackEntry(live, new Date(this.#parts.clock.now_ms()).toISOString()))
-    } catch (error) {
-      this.#parts.log.error('an apply that was taken back is not in the audit log', {
-        revision: live.revision,
-        reason: String(error),
-      })
-    }
+  recordTakenBack(live: WentLive): Promise<void> {
+    return this.#done.append([takenBackEntry(live, new Date(this.#parts.clock.now_ms()).toISOString())])
   }
 
-  /** Makes an entry of what was only counted. Resolves when it is on the disk, or the log says why not. */
+  /** Makes an entry of what was only counted. */
   async #tellRepeated(): Promise<void> {
     clearTimeout(this.#telling)
     this.#telling = undefined
-    try {
-      await Promise.all(this.#refusals.take().map((counted) => this.#log.append(entryOf(counted))))
-    } catch (error) {
-      this.#parts.log.warn('refusals that were counted are not in the audit log', { reason: String(error) })
-    }
+    await this.#done.append(this.#refusals.take().map(entryOf))
   }
 
   get #used_ms(): number {
@@ -158,6 +158,7 @@ export class Audit implements AuditTrail, AuditReader {
 
   async close(): Promise<void> {
     await this.#tellRepeated()
+    await this.#done.close()
     await this.#log.close()
     await this.#noting
   }

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { SideTable } from '../../../storage/config/config-store.ts'
@@ -77,6 +78,31 @@ t.test('nobody is answered before the events of what was done are on the disk', 
   opened.resolve()
   await answered
   test.match(store.events.entries(), [{ value: { id: 1, kind: 'apply', data: { revision: 2 } } }])
+})
+
+t.test('an entry that the disk refuses after the deed is written later, and nothing is staged before', async (test) => {
+  const { audit, request, stateFolder } = fixture(test)
+  const staging = endpoints.find(({ name }) => name === 'realServers.create')
+  if (staging === undefined) throw new Error('there is no such endpoint')
+  const obstacle = join(auditFolder(stateFolder), '000000000001.jsonl')
+  mkdirSync(obstacle)
+  await test.rejects(
+    audit.record(request('dateTime.update'), {}),
+    { code: 'EISDIR' },
+    'what is not done yet is refused',
+  )
+  test.equal(await audit.record(request('realServers.create'), { status: 201 }), true)
+  test.throws(() => audit.assertRoom(staging), { code: 'INTERNAL', message: /Nothing was changed, because/ })
+  await audit.record(request('realServers.update'), { status: 200 })
+  rmdirSync(obstacle)
+  await audit.record(request('realServers.delete'), { status: 200 })
+  audit.assertRoom(staging)
+  test.match(await audit.search({ limit: 10 }), [
+    { endpoint: 'realServers.delete' },
+    { endpoint: 'realServers.update' },
+    { endpoint: 'realServers.create' },
+  ])
+  await audit.close()
 })
 
 t.test('secrets of records are masked, and long ones are left out', async (test) => {
