@@ -64,6 +64,6 @@ t.test('another node is asked by its port, this one by itself, and who has addre
 t.test('an answer of an unknown kind is none', async (t) => {
   const { rolling, jobs } = leading(t, async () => ({ something: 'else' }))
   const { job } = await rolling.start('webui', { userId: 'u', email: 'ann', sessionId: 's' })
-  while (!jobs.get(job).step.includes('none that this version')) await turn()
+  while (!jobs.get(job).step.includes('unknown to this version')) await turn()
   jobs.cancel(job)
 })
