@@ -69,7 +69,10 @@ export class ConfigTables {
   readonly side: Readonly<Record<SideTableName, CheckedTable<unknown>>>
   readonly #root: RootDatabase
   readonly #room: FileRoom
-  #last: Promise<unknown> = Promise.resolve()
+  /** Commits that came while another one is written. */
+  #waiting: Commit[] = []
+  #writing: Promise<void> = Promise.resolve()
+  #isWriting = false
   #failure: string | undefined
 
   constructor(directory: string) {
@@ -112,18 +115,60 @@ export class ConfigTables {
   }
 
   /**
-   * One durable transaction after the other; throws NoRoomError before anything is written on a full disk, and
-   * StoreFailedError when LMDB fails, or has failed.
+   * One durable transaction after the other; what comes meanwhile shares the next one, and its flush. Rejects with
+   * NoRoomError before anything is written on a full disk, and with StoreFailedError if LMDB fails, or has failed.
    */
   commit(rows: readonly RowWrite[], options: CommitOptions = {}): Promise<void> {
-    const turn = this.#last.then(() => this.#commit(rows, options))
-    this.#last = turn.catch(() => undefined)
-    return turn
+    const written = new Promise<void>((resolve, reject) => {
+      this.#waiting.push({ rows, options, resolve, reject })
+    })
+    if (!this.#isWriting) this.#writing = this.#writeWaiting()
+    return written
   }
 
-  async #commit(rows: readonly RowWrite[], options: CommitOptions): Promise<void> {
-    if (this.#failure !== undefined) throw new StoreFailedError(this.#failure, 'writing')
-    this.ensureRoom(bytesOf(rows), rows.length, options)
+  async #writeWaiting(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting.length > 0) {
+      const commits = this.#withRoom(this.#waiting.splice(0))
+      try {
+        if (commits.length > 0) await this.#write(commits.flatMap(({ rows }) => rows))
+        for (const { resolve } of commits) resolve()
+      } catch (error) {
+        for (const { reject } of commits) reject(error)
+      }
+    }
+    this.#isWriting = false
+  }
+
+  /** Those of the commits that there is room for, in one transaction; the others are refused. */
+  #withRoom(commits: readonly Commit[]): readonly Commit[] {
+    if (commits.length > 1 && this.#hasRoom(commits)) return commits
+    const having: Commit[] = []
+    for (const commit of commits) {
+      const refusal = this.#refusalOf([...having, commit], commit.options)
+      if (refusal === undefined) having.push(commit)
+      else commit.reject(refusal)
+    }
+    return having
+  }
+
+  #hasRoom(commits: readonly Commit[]): boolean {
+    const keepsReserve = commits.some(({ options }) => options.keepsReserve === true)
+    return this.#refusalOf(commits, { keepsReserve }) === undefined
+  }
+
+  #refusalOf(commits: readonly Commit[], options: CommitOptions): unknown {
+    if (this.#failure !== undefined) return new StoreFailedError(this.#failure, 'writing')
+    const rows = commits.flatMap((commit) => commit.rows)
+    try {
+      this.ensureRoom(bytesOf(rows), rows.length, options)
+      return undefined
+    } catch (error) {
+      return error
+    }
+  }
+
+  async #write(rows: readonly RowWrite[]): Promise<void> {
     try {
       await this.#root.batch(() => {
         for (const row of rows) row.queue()
@@ -168,8 +213,9 @@ export class ConfigTables {
     return Math.min(each, trees + FEW_ROWS * ROOM_BYTES_PER_RECORD)
   }
 
-  close(): Promise<void> {
-    return closeEnvironment(this.#root)
+  async close(): Promise<void> {
+    await this.#writing
+    await closeEnvironment(this.#root)
   }
 
   /** A new store gets its layout; that of an earlier version is rewritten, in one transaction. */
@@ -202,6 +248,13 @@ async function reasonOfCommit(error: unknown): Promise<string> {
     const [reason] = (why instanceof Error ? why.message : String(why)).split(':')
     return `the disk failed (${reason})`
   }
+}
+
+interface Commit {
+  readonly rows: readonly RowWrite[]
+  readonly options: CommitOptions
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
 }
 
 const bytesOf = (rows: readonly RowWrite[]): number => rows.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -4,6 +4,7 @@ import { open } from 'lmdb'
 import t from 'tap'
 import { LmdbConfigStore } from '../../../storage/config/lmdb-config-store.ts'
 import { CONFIG_SCHEMA, ConfigTables } from '../../../storage/config/tables.ts'
+import { NoRoomError } from '../../../storage/room.ts'
 import { temporaryFolder } from '../../fixtures/folder.ts'
 
 const MIB = 1_024 * 1_024
@@ -67,4 +68,51 @@ t.test('room is what rows hold: large ones get it, and many small ones do not ta
   test.equal(size(), before, 'taking many out of a small tree takes next to nothing')
   tables.ensureRoom(99_000 * 400, 99_000, { keepsReserve: true })
   test.ok(size() < 200 * MIB, `${Math.round(size() / MIB)} MiB for 99,000 of 400 bytes`)
+})
+
+t.test('commits that come while one is written share the next transaction, in their order', async (test) => {
+  const tables = new ConfigTables(temporaryFolder(test, 'shared'))
+  test.teardown(() => tables.close())
+  const log: string[] = []
+  const put = async (value: number) => {
+    const row = tables.meta.put('caller a', value)
+    const queue = () => {
+      log.push(`begins ${value}`)
+      row.queue()
+    }
+    await tables.commit([{ ...row, queue }])
+    log.push(`is written ${value}`)
+  }
+  const all = Promise.all([1, 2, 3].map(put))
+  test.same(log, ['begins 1'])
+  await all
+  test.same(log.slice(1, 3), ['begins 2', 'begins 3'])
+  test.same(log.slice(3), ['is written 1', 'is written 2', 'is written 3'])
+  test.equal(tables.meta.get('caller a'), 3)
+})
+
+t.test('one for which there is no room is refused alone', async (test) => {
+  const tables = new ConfigTables(temporaryFolder(test, 'refused'))
+  test.teardown(() => tables.close())
+  const put = (key: string, keepsReserve: boolean) => tables.commit([tables.meta.put(key, 1)], { keepsReserve })
+  const ensureRoom = tables.ensureRoom.bind(tables)
+  tables.ensureRoom = (bytes, rows, options) => {
+    if (options?.keepsReserve === true) throw new NoRoomError('the disk is full')
+    ensureRoom(bytes, rows, options)
+  }
+  const [refused, ...written] = await Promise.allSettled([
+    put('caller a', true),
+    put('caller b', false),
+    put('caller c', false),
+    put('caller d', false),
+  ])
+  test.match(refused, { status: 'rejected', reason: { message: 'the disk is full' } })
+  test.ok(written.every(({ status }) => status === 'fulfilled'))
+  test.same(
+    ['a', 'b', 'c', 'd'].map((key) => tables.meta.get(`caller ${key}`)),
+    [undefined, 1, 1, 1],
+  )
+  await test.rejects(put('caller e', true), { name: 'NoRoomError' })
+  await put('caller f', false)
+  test.equal(tables.meta.get('caller f'), 1, 'what was refused alone holds up nothing')
 })
