@@ -94,8 +94,10 @@ export const frontendsOf = ({ layer7, layer4 }: Pick<Overview, 'layer7' | 'layer
 /** Rises once a second, when figures came. */
 export const tick = signal(0)
 export const stream = signal<FiguresState>('waiting')
-/** Figures came of what is followed now: what has none is not live. */
-export const hasFigures = signal(false)
+/** Figures came of what is followed. */
+const came = signal(false)
+/** And that is what the page shows by now: what has none is not live. */
+export const hasFigures = computed(() => came.value && followed.value === toFollow.value)
 /** No figures came for some seconds: those that are shown are of then. */
 export const isOld = signal(false)
 export const seesFigures = computed(() => may('GET /{applianceId}/stats/stream'))
@@ -168,7 +170,7 @@ function take(data: unknown, isWhole: boolean): void {
     else ring.push(rate)
     if (ring.length > RING) ring.shift()
   }
-  hasFigures.value = true
+  came.value = true
   tick.value += 1
 }
 
@@ -300,7 +302,7 @@ effect(() => {
   const [id, ids] = [nodeId.value, followed.value]
   if (state.value !== 'in' || isLocked.value || !isSeen.value || !seesFigures.value) return undefined
   if (id === undefined || ids === undefined) return undefined
-  hasFigures.value = false
+  came.value = false
   touch()
   const end = followFigures({
     whose: ownId.value,

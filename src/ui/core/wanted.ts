@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 
 /** Which objects the page shows figures of. A daemon with thousands of them need not look at the others each second. */
 
@@ -28,7 +28,8 @@ function show(who: object, ids: readonly string[] | undefined): void {
 export function useFigures(ids: readonly string[]): void {
   // More than can be told apart from everything need not be told apart from each other.
   const few = ids.slice(0, IDS_MAX + 1)
-  useEffect(() => {
+  // Before anything is drawn: the figures that came are not those that it shows.
+  useLayoutEffect(() => {
     const who = {}
     show(who, few)
     return () => show(who, undefined)
