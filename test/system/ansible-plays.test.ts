@@ -21,6 +21,8 @@ function rightsOf(module: string, sections: readonly string[] = []): readonly st
   return [...named, ...sections.flatMap((section) => verbs.map((verb) => `${section}.${verb}`))]
 }
 
+t.setTimeout(1_800_000)
+
 t.test('plays', { skip: noAnsible }, async (t) => {
   const site = await ansibleSite(t)
   const { daemon, home } = site

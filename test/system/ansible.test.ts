@@ -24,6 +24,8 @@ async function shownPem(port: number): Promise<string> {
   return new X509Certificate(raw).toString()
 }
 
+t.setTimeout(1_800_000)
+
 t.test('the collection', { skip: noAnsible }, async (t) => {
   const site = await ansibleSite(t)
   const { daemon, home } = site

@@ -9,6 +9,8 @@ const RIP = { ip: '192.0.2.1', port: 80 }
 const RIPS = ['applied', 'in 0', 'in 1', 'in 2']
 const routeOf = (name: string) => ({ name, type: 'blackhole', destination: '2001:db8:9::/48', metric: 0 })
 
+t.setTimeout(1_800_000)
+
 t.test('a transaction and a backup of three nodes, and three other machines', async (t) => {
   const daemons = await ClusterDaemons.begin(t)
   if (typeof daemons === 'string') return t.pass(`# SKIP ${daemons}`)
