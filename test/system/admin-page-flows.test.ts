@@ -77,6 +77,28 @@ t.test('published in two fields, kept, edited, drained and taken back', { skip: 
   test.same(faults, [])
 })
 
+t.test('nothing in a dialog moves by itself', { skip: noBrowser }, async (test) => {
+  const daemon = await daemonFixture(test)
+  await daemon.data('POST', '/ipvsDirector/rips', { name: 'one', ip: '127.0.0.1', port: 8080 })
+  await daemon.data('PUT', '/services/apply')
+  const { page, faults } = await openedPage(test, daemon.port, {}, { hasClock: true })
+  await logIn(page)
+  await page.click('.menu a:has-text("Servers")')
+  await page.check('tbody input[type=checkbox]')
+  await page.click('.bulk >> text=Drain')
+  await page.click('.pill.waiting')
+  await page.waitForSelector('.dialog .toast:has-text("with the next apply")')
+  await page.waitForSelector('.dialog .change')
+  const discard = page.locator('[aria-label="Discard the change of one"]')
+  const before = await discard.boundingBox()
+  await page.clock.runFor(20_000)
+  test.same(await discard.boundingBox(), before)
+  await page.keyboard.press('Escape')
+  await page.clock.runFor(20_000)
+  await page.waitForSelector('.toast', { state: 'detached' })
+  test.same(faults, [])
+})
+
 t.test('a form loses nothing that is typed into it', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
   const server = (name: string) =>

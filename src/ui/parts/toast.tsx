@@ -15,6 +15,7 @@ interface Toast {
 }
 
 const SHOWN_MS = 6_000
+const AGAIN_MS = 1_000
 const toasts = signal<readonly Toast[]>([])
 let next = 1
 
@@ -26,7 +27,13 @@ const remove = (id: number): void => {
 export function say(text: string, tone: Toast['tone'] = 'good'): void {
   const id = next++
   toasts.value = [...toasts.value.slice(-3), { id, tone, text }]
-  if (tone === 'good') setTimeout(() => remove(id), SHOWN_MS)
+  if (tone === 'good') setTimeout(() => fade(id), SHOWN_MS)
+}
+
+/** In a dialog all that is below would move, under the pointer of somebody who is about to press it. */
+function fade(id: number): void {
+  if (dialogs.peek().length === 0) remove(id)
+  else setTimeout(() => fade(id), AGAIN_MS)
 }
 
 export const sayProblem = (error: unknown): void => say(problemIn(error), 'bad')
