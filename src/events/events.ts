@@ -35,6 +35,8 @@ export class Events implements EventsReader {
   readonly #subscribers = new Set<Subscriber>()
   #kept: Event[]
   #waiting: Event[] = []
+  /** Told, and refused by the disk: they go with the next that is written. */
+  #unwritten: Event[] = []
   #next: number
   /** When everything that was published is on the disk. */
   #stored: Promise<void> = Promise.resolve()
@@ -116,12 +118,15 @@ export class Events implements EventsReader {
     const batch = this.#waiting.splice(0)
     const surplus = Math.max(0, this.#kept.length + batch.length - KEPT_MAX)
     const removed = this.#kept.slice(0, surplus).map(({ id }) => keyOf(id))
+    const unwritten = [...this.#unwritten, ...batch].slice(-KEPT_MAX)
     try {
       await this.#table.write(
-        batch.map((event) => ({ key: keyOf(event.id), value: event })),
+        unwritten.map((event) => ({ key: keyOf(event.id), value: event })),
         removed,
       )
+      this.#unwritten = []
     } catch (error) {
+      this.#unwritten = unwritten
       this.#log.warn('events are not on the disk', { count: batch.length, reason: String(error) })
     }
     this.#kept = [...this.#kept.slice(surplus), ...batch]

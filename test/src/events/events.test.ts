@@ -59,6 +59,31 @@ t.test('when the disk is full, events are told all the same', async (test) => {
   test.equal(told.length, 1)
 })
 
+t.test('what a disk refused is on it with the next event', async (test) => {
+  const { events: table } = openStore(test)
+  const disk = { takes: true }
+  const write: typeof table.write = async (...rows) => {
+    if (!disk.takes) throw new Error('the disk is full')
+    return table.write(...rows)
+  }
+  const events = new Events({ ...table, write }, manualClock(), silentLog)
+  const publish = (revision: number) => {
+    events.publish('apply', { revision })
+    return events.stored()
+  }
+  await publish(1)
+  disk.takes = false
+  await publish(2)
+  await publish(3)
+  disk.takes = true
+  await publish(4)
+  const again = new Events(table, manualClock(), silentLog)
+  test.same(
+    again.after(1)?.map(({ id, data }) => [id, data]),
+    [2, 3, 4].map((id) => [id, { revision: id }]),
+  )
+})
+
 t.test('a subscriber that fails keeps nobody from being told, now and later', async (test) => {
   const problems: string[] = []
   const log = { ...silentLog, error: (message: string) => void problems.push(message) }
