@@ -209,6 +209,15 @@ export class RunningAppliance implements Appliance {
     await engine.released()
   }
 
+  /** What a disk refuses one part keeps no other from its end. */
+  async #closed(part: Part): Promise<void> {
+    try {
+      await part.close?.()
+    } catch (error) {
+      this.#node.log.warn('a part of the daemon did not end as it should', { reason: String(error) })
+    }
+  }
+
   async close({ keepsPrograms = false, rests = false }: Closing = {}): Promise<string | undefined> {
     const { events, listeners, machine, membership, nodeId, store } = this.#node
     membership.cluster?.leaveEtcd()
@@ -218,7 +227,7 @@ export class RunningAppliance implements Appliance {
       await this.#answered(listeners.rest())
       listeners.cut()
     }
-    for (const part of this.#parts.toReversed()) await part.close?.()
+    for (const part of this.#parts.toReversed()) await this.#closed(part)
     const left = keepsPrograms ? undefined : await machine.stopSupervised()
     await machine.close()
     await store.close()

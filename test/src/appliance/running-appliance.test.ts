@@ -1,6 +1,9 @@
+import { mkdirSync, rmSync } from 'node:fs'
 import { request } from 'node:https'
+import { join } from 'node:path'
 import t from 'tap'
 import { applianceFixture, caller } from '../../fixtures/appliance.ts'
+import { checkState } from '../../../src/daemon/check.ts'
 import { defer } from '../../../src/base/deferred.ts'
 import type { Step } from '../../../src/drivers/driver.ts'
 import type { Listener } from '../../../src/http/server.ts'
@@ -27,6 +30,17 @@ t.test('it listens, answers and closes', async (test) => {
   test.equal(appliance.nodeId, node)
   test.equal((await caller(appliance)('GET', '/ping')).status, 200)
   test.equal(appliance.firstAdministrator?.email, 'admin@localhost')
+})
+
+t.test('what a disk refuses one part keeps no other from its end', async (test) => {
+  const { appliance, state } = await applianceFixture(test)
+  await appliance.listen()
+  await appliance.run()
+  // It cannot be removed, as on a disk that became read-only.
+  rmSync(join(state, 'api.sock'))
+  mkdirSync(join(state, 'api.sock'))
+  await appliance.close()
+  test.same(await checkState(state), [], 'the stores are closed as well')
 })
 
 t.test('an apply that nobody confirmed is taken back by the daemon itself', async (test) => {
