@@ -1,6 +1,7 @@
 import type { AuditLog } from '../../storage/audit/audit-log.ts'
 import type { Log } from '../base/log.ts'
 import { reasonOf } from '../base/reason.ts'
+import { noRoomReason } from '../http/refusal.ts'
 import type { Entry } from './entry.ts'
 
 const AGAIN_MS = 1_000
@@ -37,7 +38,7 @@ export class OwedEntries {
     // Others have come meanwhile, and are younger.
     this.#owed = [...refused, ...this.#owed]
     if (refusal === undefined) this.#paid(before.length)
-    else this.#refused(reasonOf(refusal.reason))
+    else this.#refused(noRoomReason(refusal.reason) ?? reasonOf(refusal.reason))
   }
 
   #paid(count: number): void {

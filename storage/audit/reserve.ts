@@ -41,10 +41,14 @@ export class Reserve {
     }
   }
 
-  /** Gives its space away; answers whether there was any. */
+  /** Gives its space away; answers whether there was any. A disk that became read-only gives nothing. */
   release(): boolean {
     const wasThere = this.#isThere
-    rmSync(this.#path, { force: true })
+    try {
+      rmSync(this.#path, { force: true })
+    } catch {
+      return false
+    }
     this.#isThere = false
     return wasThere
   }

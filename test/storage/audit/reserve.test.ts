@@ -28,3 +28,11 @@ t.test('where it cannot be made, nothing of it is left', async (test) => {
   test.notOk(reserve.isThere, 'not with every entry')
   rmSync(folder, { recursive: true })
 })
+
+t.test('what a disk does not let go of gives no space', async (test) => {
+  const folder = temporaryFolder(test, 'reserve')
+  mkdirSync(join(folder, 'reserve'))
+  const reserve = new Reserve(folder)
+  test.notOk(reserve.release())
+  test.ok(reserve.isThere)
+})
