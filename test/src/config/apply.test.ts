@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { StoreFailedError } from '../../../storage/room.ts'
 import { ApplyEngine } from '../../../src/config/apply.ts'
 import type { PlanExecutor } from '../../../src/config/enactor.ts'
 import type { Driver, PlanResult, Step } from '../../../src/drivers/driver.ts'
@@ -224,6 +225,26 @@ t.test('a step that fails: APPLY_PARTIAL names node and step', async (test) => {
   const error = await refuses(test, 'APPLY_PARTIAL', apply())
   test.match(error.details.data, { nodes: [{ nodeId: 'node-1', ok: false, output: 'cannot bind' }] })
   test.equal(store.journal(), undefined)
+})
+
+t.test('of a store that fails while it keeps the new configuration, the first word is told', async (test) => {
+  const { store, host, add } = fixture(test)
+  await add('a')
+  const reason = 'the disk failed'
+  const failing = new Proxy(store, {
+    get(target, name) {
+      if (name === 'closeJournal') return async () => Promise.reject(new StoreFailedError(reason, 'writing'))
+      if (name === 'write') return async () => Promise.reject(new StoreFailedError(reason, 'doing'))
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const parts = { ...ENGINE_DEFAULTS, store: failing, drivers: [namesDriver()], executor: host.executor }
+  const engine = new ApplyEngine(parts)
+  await test.rejects(engine.apply({ force: undefined, comment: 'why' }, TESTER), {
+    message: /not known whether this is stored/,
+  })
+  test.ok(store.journal(), 'the start finds out')
 })
 
 t.test('a refused runtime command falls back to a reload', async (test) => {
