@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { open } from 'lmdb'
 import { Compile } from 'typebox/compile'
 import t, { type Test } from 'tap'
 import type { Endpoint } from '../../src/api/endpoint.ts'
@@ -10,6 +11,7 @@ import { openapiDocument } from '../../src/api/openapi.ts'
 import { endpoints as table } from '../../src/resources/index.ts'
 import { applianceFixture, type Caller } from '../fixtures/appliance.ts'
 import { certificateMaker } from '../fixtures/certificate-maker.ts'
+import { until } from '../fixtures/daemon.ts'
 
 /** Rights that no path answers to are part of the table, and cannot be called. */
 const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
@@ -219,13 +221,17 @@ function snapshot(folder: string, skip: readonly string[]): Readonly<Record<stri
 }
 
 /** The same, once what is noted after an answer (how far the audit log is) has been written. */
-async function settled(folder: string): Promise<ReturnType<typeof snapshot>> {
-  for (let before = snapshot(folder, ['lock.mdb']); ;) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const now = snapshot(folder, ['lock.mdb'])
-    if (JSON.stringify(now) === JSON.stringify(before)) return now
-    before = now
-  }
+async function settled(folder: string, call: Caller): Promise<ReturnType<typeof snapshot>> {
+  const [{ seq }] = (await call('GET', '/audit?limit=1')).json.data
+  const root = open({ path: folder, maxDbs: 16, readOnly: true })
+  const meta = root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' })
+  await until(
+    'the end of the audit log to be noted',
+    () => [...meta.getRange()].flatMap(({ key, value }) => (key.endsWith('audit head') ? [String(value)] : [])),
+    ([noted]) => noted?.includes(`"seq":${seq},`) === true,
+  )
+  await root.close()
+  return snapshot(folder, ['lock.mdb'])
 }
 
 /** What needs another server first: test/src/resources/{radius-users,sign-in/saml,sign-in/oidc}.test.ts have one. */
@@ -317,7 +323,7 @@ t.test('every GET answers 200 with data that fits its schema, tells no secret an
   const { call, node, state, machine } = await applianceFixture(test, {}, SILENT_CA)
   const made = await populate(call, node, certificateOf(test))
   machine.host.takeJournal()
-  const before = await settled(join(state, 'config'))
+  const before = await settled(join(state, 'config'), call)
   const ids: Readonly<Record<string, string>> = {
     localUsers: made.user,
     groups: made.group,
