@@ -7,6 +7,7 @@ import { FileRoom, makeLockFile, StoreFailedError } from '../room.ts'
 import { CheckedTable, type RowKey, type RowWrite, type Surveyable } from './checked-table.ts'
 import type { Origin, StoredRecord } from './config-store.ts'
 import type { StoreKey } from './keys.ts'
+import { MetaTable } from './meta-table.ts'
 import { RevisionTable } from './revision-table.ts'
 
 /** Version of the layout below; raised by one with each migration. */
@@ -65,7 +66,7 @@ export class ConfigTables {
   readonly running: CheckedTable<StoredRecord, StoreKey>
   readonly candidate: CheckedTable<OverlayRow, StoreKey>
   readonly revisions: RevisionTable
-  readonly meta: CheckedTable<unknown>
+  readonly meta: MetaTable
   readonly side: Readonly<Record<SideTableName, CheckedTable<unknown>>>
   readonly #root: RootDatabase
   readonly #room: FileRoom
@@ -73,6 +74,8 @@ export class ConfigTables {
   #waiting: Commit[] = []
   #writing: Promise<void> = Promise.resolve()
   #isWriting = false
+  /** Of the data file, after the last commit: asking LMDB is a read, which must not wait for a disk that hangs. */
+  #used_bytes = 0
   #failure: string | undefined
 
   constructor(directory: string) {
@@ -82,23 +85,24 @@ export class ConfigTables {
     // With event turn batching a failed commit rejects a promise of lmdb-js's own as well, and ends the process.
     const options = { overlappingSync: false, eventTurnBatching: false }
     this.#root = open({ path: directory, noSubdir: false, maxDbs: DATABASES_MAX, ...options })
-    this.#room = new FileRoom(directory, () => usedBytes(this.#root))
+    this.#room = new FileRoom(directory, () => this.#used_bytes)
     // New ones by one flush to the disk, and not one for each.
     const tables = this.#root.transactionSync(() => this.#open())
     ;({ running: this.running, candidate: this.candidate, revisions: this.revisions } = tables)
     ;({ meta: this.meta, side: this.side } = tables)
+    this.#used_bytes = usedBytes(this.#root)
     this.#adopt(directory)
   }
 
   #open() {
-    const table = <V, K extends RowKey = string>(name: string, foreign?: K) =>
-      new CheckedTable<V, K>(name, openDatabase<K>(this.#root, { name, encoding: 'binary' }), foreign)
+    const table = <V, K extends RowKey = string>(name: string) =>
+      new CheckedTable<V, K>(name, openDatabase<K>(this.#root, { name, encoding: 'binary' }))
     const sideTables = SIDE_TABLES.map((name) => [name, table<unknown>(name)] as const)
     return {
       running: table<StoredRecord, StoreKey>('running'),
       candidate: table<OverlayRow, StoreKey>('candidate'),
       revisions: new RevisionTable(table('revisions'), table('headers')),
-      meta: table<unknown>('meta', SCHEMA_KEY),
+      meta: new MetaTable('meta', openDatabase<string>(this.#root, { name: 'meta', encoding: 'binary' }), SCHEMA_KEY),
       // Sound: one entry for each of the names.
       side: Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>,
     }
@@ -173,7 +177,9 @@ export class ConfigTables {
       await this.#root.batch(() => {
         for (const row of rows) row.queue()
       })
+      this.#written()
     } catch (error) {
+      this.meta.settle(false)
       const reason = await reasonOfCommit(error)
       this.#failure = reason
       if (!this.#canRead()) refuseReads(this.#root, () => new StoreFailedError(reason, 'reading'))
@@ -184,7 +190,7 @@ export class ConfigTables {
   /** After a failed meta page LMDB refuses whoever reads as well, in words for those who know it. */
   #canRead(): boolean {
     try {
-      this.meta.get('sequence')
+      this.side.jobs.get('any')
       return true
     } catch {
       return false
@@ -198,6 +204,12 @@ export class ConfigTables {
     this.#root.transactionSync(() => {
       for (const row of rows) row.queue()
     })
+    this.#written()
+  }
+
+  #written(): void {
+    this.meta.settle(true)
+    this.#used_bytes = usedBytes(this.#root)
   }
 
   /** Makes sure of room for so many bytes in so many rows. Throws NoRoomError. */
@@ -234,6 +246,7 @@ export class ConfigTables {
       for (const row of rows) row.queue()
       layout.putSync(SCHEMA_KEY, CONFIG_SCHEMA)
     })
+    this.#written()
     this.commitNow(this.revisions.unlisted())
   }
 }
