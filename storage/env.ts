@@ -1,5 +1,13 @@
 import { mkdirSync } from 'node:fs'
-import { type Database, type DatabaseOptions, type Key, open, type RangeOptions, type RootDatabase } from 'lmdb'
+import {
+  type Database,
+  type DatabaseOptions,
+  type Key,
+  open,
+  type RangeOptions,
+  type RootDatabase,
+  type RootDatabaseOptions,
+} from 'lmdb'
 import { assertWholeFile } from './file-check.ts'
 import { makeLockFile } from './room.ts'
 
@@ -22,18 +30,24 @@ export function openBinaryEnvironment(options: EnvironmentOptions): BinaryEnviro
   mkdirSync(options.directory, { recursive: true, mode: 0o700 })
   assertWholeFile(options.directory)
   makeLockFile(options.directory)
+  return openEnvironment<Uint8Array, Uint8Array>(options.directory, {
+    maxDbs: options.databases_max,
+    mapSize: options.map_bytes,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+  })
+}
+
+/** LMDB's own error does not say which environment it is about. */
+export function openEnvironment<V, K extends Key>(
+  directory: string,
+  options: Omit<RootDatabaseOptions, 'path' | 'noSubdir'>,
+): RootDatabase<V, K> {
   try {
-    return open<Uint8Array, Uint8Array>({
-      path: options.directory,
-      noSubdir: false,
-      maxDbs: options.databases_max,
-      mapSize: options.map_bytes,
-      keyEncoding: 'binary',
-      encoding: 'binary',
-    })
+    return open<V, K>({ path: directory, noSubdir: false, ...options })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${options.directory} cannot be opened: ${reason}`, { cause: error })
+    throw new Error(`${directory} cannot be opened: ${reason}`, { cause: error })
   }
 }
 

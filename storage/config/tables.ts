@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
-import { type Database, open, type RootDatabase } from 'lmdb'
-import { closeEnvironment, openDatabase, refuseReads, usedBytes } from '../env.ts'
+import type { Database, RootDatabase } from 'lmdb'
+import { closeEnvironment, openDatabase, openEnvironment, refuseReads, usedBytes } from '../env.ts'
 import { assertWholeFile } from '../file-check.ts'
 import { ROOM_BYTES_MIN, ROOM_BYTES_PER_RECORD, ROOM_BYTES_RESERVED } from '../limits.ts'
 import { FileRoom, makeLockFile, StoreFailedError } from '../room.ts'
@@ -84,7 +84,7 @@ export class ConfigTables {
     makeLockFile(directory)
     // With event turn batching a failed commit rejects a promise of lmdb-js's own as well, and ends the process.
     const options = { overlappingSync: false, eventTurnBatching: false }
-    this.#root = open({ path: directory, noSubdir: false, maxDbs: DATABASES_MAX, ...options })
+    this.#root = openEnvironment(directory, { maxDbs: DATABASES_MAX, ...options })
     this.#room = new FileRoom(directory, () => this.#used_bytes)
     // New ones by one flush to the disk, and not one for each.
     const tables = this.#root.transactionSync(() => this.#open())
