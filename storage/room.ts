@@ -22,7 +22,7 @@ export class StoreFailedError extends Error {
   }
 }
 
-/** Of what LMDB was doing when it failed, only the next start knows. */
+/** When LMDB fails, only the next start knows what became of its transaction. */
 const FAILED = {
   doing: ['It is not known whether this is stored', 'look then, and repeat it if it is not there'],
   writing: ['Nothing was changed', 'repeat it then'],

@@ -126,8 +126,8 @@ async function live(daemon: Daemon): Promise<Lived> {
 }
 
 /**
- * Whoever started the daemon starts it again. What can be stored is; what waits for ever for a store that has failed is
- * not waited for.
+ * The service manager starts the daemon again. What can be stored is stored; work that would wait forever for a failed
+ * store is not waited for.
  */
 async function failedWith(reason: string, { log }: Daemon, appliance: Appliance): Promise<'failed'> {
   log.error('stopping; it has to be started again', { why: reason })

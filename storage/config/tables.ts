@@ -74,7 +74,7 @@ export class ConfigTables {
   #waiting: Commit[] = []
   #writing: Promise<void> = Promise.resolve()
   #isWriting = false
-  /** Of the data file, after the last commit: asking LMDB is a read, which must not wait for a disk that hangs. */
+  /** Size of the data file after the last commit: asking LMDB is a read, which must not wait for a disk that hangs. */
   #used_bytes = 0
   #failure: string | undefined
 
@@ -187,7 +187,7 @@ export class ConfigTables {
     }
   }
 
-  /** After a failed meta page LMDB refuses whoever reads as well, in words for those who know it. */
+  /** After a failed meta page LMDB refuses reads as well, in words that only its users understand. */
   #canRead(): boolean {
     try {
       this.side.jobs.get('any')
@@ -257,7 +257,7 @@ async function reasonOfCommit(error: unknown): Promise<string> {
     await Object(error).commitError
     return String(error)
   } catch (why) {
-    // Behind a colon is what only who knows LMDB understands.
+    // The part after a colon means something only to somebody who knows LMDB.
     const [reason] = (why instanceof Error ? why.message : String(why)).split(':')
     return `the disk failed (${reason})`
   }

@@ -30,7 +30,7 @@ export function say(text: string, tone: Toast['tone'] = 'good'): void {
   if (tone === 'good') setTimeout(() => fade(id), SHOWN_MS)
 }
 
-/** In a dialog all that is below would move, under the pointer of somebody who is about to press it. */
+/** In a dialog everything below would move, under the pointer of a user who is about to press it. */
 function fade(id: number): void {
   if (dialogs.peek().length === 0) remove(id)
   else setTimeout(() => fade(id), AGAIN_MS)
