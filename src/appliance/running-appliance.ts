@@ -48,7 +48,7 @@ export interface Appliance {
   run(): Promise<{ readonly demoUrl: string | undefined }>
   /** Resolves when the node has assumed another identity: what was put together for the old one has to end. */
   readonly reborn: Promise<void>
-  /** Resolves with why the process has to end, and another one to take its place. */
+  /** Resolves with the reason why another process has to take the place of this one. */
   readonly failed: Promise<string>
   /** The addresses on which the HAProxy of this daemon serves: none where it manages none. */
   serves(): readonly string[]
@@ -209,7 +209,7 @@ export class RunningAppliance implements Appliance {
     await engine.released()
   }
 
-  /** What a disk refuses one part keeps no other from its end. */
+  /** If a part fails to close, because of the disk for example, the others still close. */
   async #closed(part: Part): Promise<void> {
     try {
       await part.close?.()

@@ -55,7 +55,7 @@ export class Audit implements AuditTrail, AuditReader {
   readonly #parts: AuditParts
   readonly #folder: string
   readonly #log: AuditLog
-  /** What is done already goes this way. */
+  /** For entries of what is already done. */
   readonly #done: OwedEntries
   #noting: Promise<void> | undefined
   /** Number of the oldest entry that is kept. */
@@ -116,7 +116,7 @@ export class Audit implements AuditTrail, AuditReader {
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const own = covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s }
     const repeated = this.#refusals.take(caller).map(entryOf)
-    // What is about to be done is not, unless its entry is on the disk.
+    // An act that is about to begin needs its entry on the disk first.
     const isBegun = outcome.status === undefined
     const written = isBegun
       ? [this.#done.append(repeated), this.#log.append(own)]

@@ -5,10 +5,10 @@ import { noRoomReason } from '../http/refusal.ts'
 import type { Entry } from './entry.ts'
 
 const AGAIN_MS = 1_000
-/** A few megabytes, and more than comes while changes are refused. */
+/** A few megabytes, and more than accumulates while changes are refused. */
 const OWED_MAX = 10_000
 
-/** Entries of what is done already. What the disk does not take is written before any other, as soon as it does. */
+/** Entries of what is already done. Those that the disk refuses are written before any other, as soon as it works. */
 export class OwedEntries {
   readonly #audit: Pick<AuditLog, 'append'>
   readonly #log: Pick<Log, 'error' | 'info'>
@@ -35,7 +35,7 @@ export class OwedEntries {
     const written = await Promise.allSettled(all.map((entry) => this.#audit.append(entry)))
     const refusal = written.find((one) => one.status === 'rejected')
     const refused = all.filter((_, at) => written[at]?.status === 'rejected')
-    // Others have come meanwhile, and are younger.
+    // Entries that came meanwhile are younger.
     this.#owed = [...refused, ...this.#owed]
     if (refusal === undefined) this.#paid(before.length)
     else this.#refused(noRoomReason(refusal.reason) ?? reasonOf(refusal.reason))

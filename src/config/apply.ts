@@ -296,7 +296,7 @@ export class ApplyEngine {
       // The machine is new and the store is old: go back, as for any other step that failed.
       const output = reasonOf(error)
       log.error('the new configuration could not be stored', { output })
-      // A store that has failed does not take the end of the journal either: why it failed first is what counts.
+      // A store that has failed refuses the end of the journal as well; its first failure is the one to report.
       const why = await enacted.takeBack('keep the new configuration', output).catch(() => error)
       throw why
     }

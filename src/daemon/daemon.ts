@@ -46,7 +46,7 @@ export async function runDaemon(
   end(how === 'failed' ? 1 : 0)
 }
 
-/** `failed`: another process has to go on. */
+/** `failed`: another process has to take over. */
 type Lived = 'stopped' | 'reborn' | 'failed'
 
 /** @throws {Error} when another daemon has it, or it is not that of a node. */
@@ -62,7 +62,7 @@ function refuseWitnessState(state: string): void {
   throw new Error(`${state} is that of a witness; start it with --profile witness, or remove the witness first`)
 }
 
-/** What has failed may keep from closing; less than what the service manager waits for before it kills. */
+/** A failed store may never close; this is less than the service manager waits before it kills. */
 const FAILED_CLOSE_MS = 10_000
 /** In the last lines; the others are counted. */
 const ADDRESSES_TOLD_MAX = 8

@@ -25,8 +25,8 @@ const RETRY_MS = 2000
 const keyOf = (id: number) => String(id).padStart(16, '0')
 
 /**
- * Recent events, for those who watch. An event is sent when it is on the disk, so that no number is ever reused: a
- * client that comes back with the last number it saw gets exactly what came after it.
+ * Recent events, for those who watch. An event is sent when it is on the disk, or refused by it, so that no number is
+ * reused unless the disk fails: a client that comes back with the last number it saw gets exactly what came after it.
  */
 export class Events implements EventsReader {
   readonly #table: SideTable
@@ -35,7 +35,7 @@ export class Events implements EventsReader {
   readonly #subscribers = new Set<Subscriber>()
   #kept: Event[]
   #waiting: Event[] = []
-  /** Told, and refused by the disk: they go with the next that is written. */
+  /** Events that were sent although the disk refused them; they are written with the next one. */
   #unwritten: Event[] = []
   #next: number
   /** When everything that was published is on the disk. */

@@ -24,7 +24,7 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
   ['EROFS', 'the disk is read-only'],
   ['EIO', 'the disk fails (EIO)'],
 ])
-/** What somebody who asks the API can do something about. */
+/** Reasons that a user of the API can do something about. */
 const ROOM = /full|quota/
 
 /** What to say, and what to do, when nothing can be written. */

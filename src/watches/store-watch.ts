@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 
-/** A disk that failed has some seconds, and a daemon that fails again and again does not start anew without a pause. */
+/** Gives a failed disk some seconds, and keeps a daemon that fails again and again from restarting without a pause. */
 const LOOK_EVERY_MS = 5_000
 
 export interface StoreWatchParts {
@@ -15,7 +15,7 @@ export interface StoreWatchParts {
   readonly log: Log
 }
 
-/** After LMDB has failed, nothing is asked of it; the daemon starts anew, once the disk has been seen to work. */
+/** After LMDB has failed, it is not used any more; the daemon is restarted once the disk has been seen to work. */
 export class StoreWatch {
   readonly #parts: StoreWatchParts
   readonly #looks: Repeated
@@ -46,6 +46,7 @@ export class StoreWatch {
   }
 }
 
+/** What the archive's `StorageWatch` tries as well; here a disk that hangs must not hold up the main thread. */
 async function writeDurably(path: string): Promise<void> {
   const file = await open(path, 'w', 0o600)
   try {

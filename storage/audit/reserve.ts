@@ -41,7 +41,7 @@ export class Reserve {
     }
   }
 
-  /** Gives its space away; answers whether there was any. A disk that became read-only gives nothing. */
+  /** Frees its space; answers whether there was any. On a disk that became read-only there is none. */
   release(): boolean {
     const wasThere = this.#isThere
     try {

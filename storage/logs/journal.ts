@@ -42,7 +42,7 @@ export class Journal {
     return this.#length
   }
 
-  /** Throws when it is not written; then nothing of it is there, or what comes next is written over it. */
+  /** Throws if it is not written; then nothing of it is in the file, or the next append overwrites it. */
   append(block: Block): void {
     const packed = pack(Buffer.from(JSON.stringify(block)))
     const head = Buffer.alloc(HEAD_BYTES)
@@ -62,7 +62,7 @@ export class Journal {
     try {
       ftruncateSync(this.#file, this.#length)
     } catch {
-      // A disk that fails may refuse that as well.
+      // A failing disk may refuse this as well.
     }
   }
 

@@ -33,7 +33,7 @@ export class LogStore {
   #number: number
   #rows: LogRow[] = []
   #isSyncing = false
-  /** The disk has refused to keep what the journal holds, and nobody but memory knows whether it has it. */
+  /** The disk has refused a flush of the journal, so only memory certainly has its lines. */
   #isDoubtful = false
   /** As it was given with the last rows that are stored. */
   readonly seen: unknown
@@ -128,7 +128,7 @@ export class LogStore {
     const journal = this.#journal
     journal.sync((error) => {
       this.#isSyncing = false
-      // The kernel says it once, and takes what it could not write for written.
+      // The kernel reports the error once, and then considers the lost pages written.
       if (error !== null && journal === this.#journal) this.#isDoubtful = true
     })
   }
