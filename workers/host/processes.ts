@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
 
 // What the kernel answers from memory is read at once: as promises, a look at a hundred processes took twenty times as
 // much of the processor, and while HAProxy ends there is one every 10 ms.
+const POLL_MS = 10
+/** `num_threads`, the twentieth field of `stat` in proc(5), among those from the third on. */
+const THREADS = 17
 
 /** The words that a process was started with; none when it has ended. */
 export function commandLine(pid: number): readonly string[] {
@@ -35,6 +39,34 @@ export function findProcesses(fits: (words: readonly string[]) => boolean): read
   return found
 }
 
+/**
+ * Waits until the processes that were signalled have ended, and no other is found; false when some are left after
+ * `timeout_ms`.
+ */
+export async function areGone(
+  signalled: readonly number[],
+  find: () => readonly unknown[],
+  timeout_ms: number,
+): Promise<boolean> {
+  const deadline_ms = performance.now() + timeout_ms
+  while (find().length > 0 || signalled.some(isEnding)) {
+    if (performance.now() > deadline_ms) return false
+    await wait(POLL_MS)
+  }
+  return true
+}
+
+/**
+ * Whether a process is on its way out and may still hold its ports and locks: the kernel frees its memory, and with it
+ * its words, before it closes its files. They are closed when the last thread is a zombie (Z) or dead (X).
+ */
+export function isEnding(pid: number): boolean {
+  if (commandLine(pid).some((word) => word !== '')) return false
+  const fields = fieldsOf(pid)
+  if (fields === undefined) return false
+  return !['Z', 'X'].includes(fields[0] ?? '') || Number(fields[THREADS]) > 1
+}
+
 function rootOf(pid: number | 'self'): string | undefined {
   try {
     const { dev, ino } = statSync(`/proc/${pid}/root/`)
@@ -46,10 +78,16 @@ function rootOf(pid: number | 'self'): string | undefined {
 }
 
 function parentOf(pid: number): number | undefined {
+  const parent = fieldsOf(pid)?.[1]
+  return parent === undefined ? undefined : Number(parent)
+}
+
+/** State, parent and so on: the fields of `stat` in proc(5) from the third on. */
+function fieldsOf(pid: number): readonly string[] | undefined {
   try {
     // The name before it may hold anything, and ends with the last parenthesis.
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return Number(line.slice(line.lastIndexOf(')') + 2).split(' ')[1])
+    return line.slice(line.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined
   }

@@ -5,7 +5,7 @@ import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import { readText } from './durable-files.ts'
 import type { ClusterProgram } from './host-settings.ts'
 import type { ManagedProgram, StartDetached } from './managed-program.ts'
-import { findProcesses } from './processes.ts'
+import { areGone, findProcesses } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
 const POLL_MS = 20
@@ -94,11 +94,12 @@ export class SupervisedEtcd implements ManagedProgram {
 
   async #stop(timeout_ms: number): Promise<RunResult> {
     const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
+    const pids = this.#pids()
     this.#signal('SIGTERM')
-    if (await this.#isGone(patience_ms)) return DONE
+    if (await areGone(pids, () => this.#pids(), patience_ms)) return DONE
     this.#signal('SIGKILL')
     const output = `etcd did not stop within ${patience_ms} ms and was killed`
-    if (await this.#isGone(KILLED_GONE_MS)) return { exitCode: 0, output }
+    if (await areGone(pids, () => this.#pids(), KILLED_GONE_MS)) return { exitCode: 0, output }
     return { exitCode: 124, output: `${output}, and is still there` }
   }
 
@@ -110,15 +111,6 @@ export class SupervisedEtcd implements ManagedProgram {
         // It ended in the same moment.
       }
     }
-  }
-
-  async #isGone(timeout_ms: number): Promise<boolean> {
-    const deadline_ms = performance.now() + timeout_ms
-    while (this.#pids().length > 0) {
-      if (performance.now() > deadline_ms) return false
-      await wait(POLL_MS)
-    }
-    return true
   }
 
   async #logSize(): Promise<number> {

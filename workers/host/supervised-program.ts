@@ -1,6 +1,5 @@
 import { open, rename, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { STATE_FILE } from '../../src/drivers/haproxy/paths.ts'
 import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import { CarriedServers } from './carried-servers.ts'
@@ -8,14 +7,13 @@ import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 import type { Layer7ProxySettings } from './host-settings.ts'
 import type { Detached, ManagedProgram, StartDetached } from './managed-program.ts'
 import { answers, askProcesses, reloadThroughMaster, rouse, untilProcesses } from './master.ts'
-import { commandLine, findProcesses, type FoundProcess } from './processes.ts'
+import { areGone, commandLine, findProcesses, type FoundProcess } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
 type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
-const POLL_MS = 10
 /** On SIGTERM HAProxy drops its connections and ends; one that takes longer hangs. */
 const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
@@ -156,23 +154,16 @@ export class SupervisedProgram implements ManagedProgram {
   async #stop(timeout_ms: number): Promise<RunResult> {
     const patience_ms = Math.min(timeout_ms, STOP_PATIENCE_MS)
     let output = ''
-    for (const { pid } of this.#all()) this.#signal(pid, 'SIGTERM')
-    if (!(await this.#areGone(patience_ms))) {
+    const pids = this.#all().map(({ pid }) => pid)
+    for (const pid of pids) this.#signal(pid, 'SIGTERM')
+    if (!(await areGone(pids, () => this.#all(), patience_ms))) {
       output = `HAProxy did not stop within ${patience_ms} ms and was killed`
       for (const { pid } of this.#all()) this.#signal(pid, 'SIGKILL')
-      if (!(await this.#areGone(KILLED_GONE_MS))) return { exitCode: 124, output: `${output}, and is still there` }
+      const isOver = await areGone(pids, () => this.#all(), KILLED_GONE_MS)
+      if (!isOver) return { exitCode: 124, output: `${output}, and is still there` }
     }
     await removeDurably(this.#pidFile)
     return { exitCode: 0, output }
-  }
-
-  async #areGone(timeout_ms: number): Promise<boolean> {
-    const deadline_ms = performance.now() + timeout_ms
-    while (this.#all().length > 0) {
-      if (performance.now() > deadline_ms) return false
-      await wait(POLL_MS)
-    }
-    return true
   }
 
   async #reload(timeout_ms: number): Promise<RunResult> {

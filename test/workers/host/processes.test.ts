@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { randomUUID } from 'node:crypto'
-import { readlinkSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import t from 'tap'
-import { commandLine, findProcesses } from '../../../workers/host/processes.ts'
+import { areGone, commandLine, findProcesses, isEnding } from '../../../workers/host/processes.ts'
 
 const SLEEP = 'exec sleep 600'
 
@@ -48,4 +48,37 @@ t.test('who has another root is none of ours: there the same path is another fil
     findProcesses((found) => found.includes(word)),
     [],
   )
+})
+
+/** Keeps the child that it has started as a zombie, and says its pid. */
+const HOLDER = "$pid = fork; exec('sleep', '600') unless $pid; $| = 1; print \"$pid\\n\"; sleep 600"
+
+t.test('a process has ended when its files are closed, whether or not its parent has seen it', async (t) => {
+  const holder = spawn('perl', ['-e', HOLDER], { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => holder.kill('SIGKILL'))
+  const [text] = await once(holder.stdout, 'data')
+  const pid = Number(text)
+  while (!commandLine(pid).includes('sleep')) await new Promise(setImmediate)
+  const found = () => (commandLine(pid).includes('sleep') ? [pid] : [])
+  t.notOk(isEnding(pid), 'it runs')
+  t.notOk(await areGone([pid], found, 30))
+  process.kill(pid, 'SIGKILL')
+  t.ok(await areGone([pid], found, 60_000))
+  t.match(readFileSync(`/proc/${pid}/stat`, 'utf8'), ') Z ', 'a zombie holds nothing')
+  t.notOk(isEnding(2 ** 22 + 1), 'nor does one that is not there')
+})
+
+t.test('a process without words holds its files until its last thread has ended', async (t) => {
+  const script = `
+    import ctypes, threading, time
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    ctypes.CDLL(None).pthread_exit(None)`
+  const child = spawn('python3', ['-c', script.replaceAll('\n    ', '\n')], { stdio: 'ignore' })
+  t.teardown(() => child.kill('SIGKILL'))
+  const pid = child.pid ?? 0
+  while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) await new Promise(setImmediate)
+  t.ok(isEnding(pid), 'its first thread is a zombie, the other one runs')
+  t.notOk(await areGone([pid], () => [], 30))
+  child.kill('SIGKILL')
+  t.ok(await areGone([pid], () => [], 60_000))
 })
