@@ -28,8 +28,9 @@ export function connectionBounds(descriptors = descriptorsMax(), fronts = 0): Co
 }
 
 /**
- * Bounds of open connections, in all and by address. uWebSockets.js says when a connection ends, but not whose it was:
- * the count of an address only rises, and when it nears its bound the kernel is asked how many there really are.
+ * Bounds of open connections, in all and by address. uWebSockets.js reports when a connection ends, but not whose it
+ * was: the count of an address falls only to the number of all that are open, and when it nears its bound the kernel is
+ * asked how many there really are.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds
@@ -72,7 +73,8 @@ export class Connections {
   opened(place: string): boolean {
     const { all_max, each_max } = this.#bounds
     this.#open += 1
-    const count = (this.#counts.get(place) ?? 0) + 1
+    // Nobody holds more than are open, so a busy address that opens and closes is refused for none of those that ended.
+    const count = Math.min((this.#counts.get(place) ?? 0) + 1, this.#open)
     const mayStay = count <= each_max && this.#open <= all_max
     if (mayStay) {
       this.#counts.set(place, count)

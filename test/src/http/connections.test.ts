@@ -29,6 +29,17 @@ t.test('one address has its share, all have theirs, and what closes makes room',
   test.equal(connections.opened('a'), true, 'nobody is connected: nobody has any')
 })
 
+t.test('an address that opens and closes thousands is never refused while few are open', async (test) => {
+  let asked = 0
+  const connections = new Connections({ all_max: 100, each_max: 8 }, () => Promise.reject(new Error(`${++asked}`)))
+  connections.opened('other')
+  for (let n = 0; n < 5_000; n++) {
+    if (!connections.opened('a')) test.fail(`refused after ${n}`)
+    connections.closed()
+  }
+  test.same([connections.refused, connections.open, asked], [0, 1, 0])
+})
+
 t.test('before an address is refused for what it once had, the kernel is asked', async (test) => {
   let tell: (counts: ReadonlyMap<string, number>) => void = () => undefined
   let asked = 0
