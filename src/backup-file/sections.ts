@@ -49,7 +49,7 @@ const WHOLE_ONLY = { partRestore: false } as const
 export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section(
     'rbac',
-    'Users, groups, roles and how they log in',
+    'Users, groups, roles and login methods',
     ['users', 'groups', 'roles', 'radiusConfigs', 'radiusUsers', 'samlConfigs', 'oidcConfigs', 'loginPolicies'],
     {
       version: 3,

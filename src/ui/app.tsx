@@ -70,15 +70,15 @@ function Page() {
   }, [mustEnrol])
   if (Shown === undefined && !isLater)
     return (
-      <Empty title={t('There is no such page.')}>
+      <Empty title={t('This page does not exist.')}>
         <a href={hrefOf('overview')}>{t('Overview')}</a>
       </Empty>
     )
   const page = PAGES.find((one) => one.page === name)
   if (page !== undefined && !isOpen(page))
     return (
-      <Empty title={t('You may not see this page.')}>
-        <p>{t('Your rights do not cover it, or no longer. Whoever gives out roles can change that.')}</p>
+      <Empty title={t('You do not have access to this page.')}>
+        <p>{t('Your permissions do not include it, or no longer do. An administrator can change your roles.')}</p>
         <a href={hrefOf('overview')}>{t('Overview')}</a>
       </Empty>
     )
@@ -105,7 +105,7 @@ export function App() {
           document.querySelector('main')?.focus()
         }}
       >
-        {t('To the content')}
+        {t('Skip to content')}
       </a>
       <div
         key={forgotten.value}
@@ -153,10 +153,10 @@ function Live() {
   const word = isAway.value
     ? t('The daemon does not answer')
     : stream.value === 'crowded'
-      ? t('no figures: other windows have them')
+      ? t('no live figures: other windows use all connections')
       : isLive
         ? t('live')
-        : t('figures are old')
+        : t('figures are outdated')
   return (
     <span class={isAway.value ? 'live away' : isLive ? 'live' : 'live old'} role="status">
       {word}
@@ -170,10 +170,10 @@ function WrongClock() {
   if (off_ms < WRONG_MS) return null
   const text =
     off_ms < 2 * HOUR_MS
-      ? t('The clock of this browser is wrong by {count:minute|minutes}.', { count: Math.round(off_ms / 60_000) })
-      : t('The clock of this browser is wrong by {count:hour|hours}.', { count: Math.round(off_ms / HOUR_MS) })
+      ? t('The clock of this browser is off by {count:minute|minutes}.', { count: Math.round(off_ms / 60_000) })
+      : t('The clock of this browser is off by {count:hour|hours}.', { count: Math.round(off_ms / HOUR_MS) })
   return (
-    <span class="badge warn wrong-clock" title={t('Times are those of the node.')}>
+    <span class="badge warn wrong-clock" title={t('Times are shown in the time of the node.')}>
       {text}
     </span>
   )
@@ -189,7 +189,7 @@ function WhatWaits() {
   const words = () => {
     if (now === undefined) return t('Pending changes')
     const { count, mine } = now
-    return count === 0 ? t('nothing waits') : t('{count} waiting ({mine} yours)', { count, mine })
+    return count === 0 ? t('no pending changes') : t('{count} pending ({mine} yours)', { count, mine })
   }
   return (
     <button

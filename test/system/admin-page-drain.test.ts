@@ -48,7 +48,7 @@ t.test('a drain is followed on the page of its server, and on no other one', { s
   await page.waitForSelector('.page-head .badge:text-is("halted")')
   test.equal((await daemon.data('GET', `/ipvsDirector/rips/${web2}`)).state, 'halted')
   test.equal(await page.locator('progress').count(), 0)
-  await page.click('.page-head >> text=Put back')
+  await page.click('.page-head >> text=Bring online')
   await page.waitForSelector('.page-head .badge:text-is("online")')
   test.same(faults, [])
 })

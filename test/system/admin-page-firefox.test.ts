@@ -25,7 +25,7 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   await page.gone('.confirm-bar')
   test.match(await daemon.data('GET', '/services/apply'), { state: 'idle', revision: 2 })
   for (let n = 0; n < 3; n++) test.equal((await fetch(`http://127.0.0.1:${port}/asked/${n}`)).status, 200)
-  await page.place('main td', 'serves')
+  await page.place('main td', 'serving')
   await page.place('.live', 'live')
 
   // The session outlives a reload, by a cookie that only the page can use.
@@ -42,7 +42,7 @@ t.test('in Firefox: log in, publish, keep, drain, read requests', { skip: noFire
   const [server] = await daemon.data('GET', '/ipvsDirector/rips')
   test.match(server, { state: 'drained' })
   await page.click('tbody a')
-  await page.place('.page-head button', 'Put back')
+  await page.place('.page-head button', 'Bring online')
 
   const kept = () => daemon.data('GET', `/${daemon.node}/layer7proxy/logs`)
   await until('requests are kept', kept, (rows) => rows.some(({ path }: { path: string }) => path === '/asked/2'))

@@ -71,7 +71,7 @@ t.test('an operation on one record is not sent without saying which', { skip: no
   for (const nothing of ['', ' ', '.']) {
     await field.fill(nothing)
     await page.click('.dialog-foot button:has-text("Send")')
-    await page.waitForSelector('.dialog .problem:has-text("Say first which one is meant.")')
+    await page.waitForSelector('.dialog .problem:has-text("Fill in the required fields first.")')
     await page.waitForSelector('.dialog .field .error:has-text("required")')
   }
   test.equal((await daemon.data('GET', '/services/pending')).count, 1, 'what waits is still there')
@@ -172,7 +172,7 @@ t.test('spaces that were pasted with a word are not sent', { skip: noBrowser }, 
   })
   for (const name of ['token', 'address', 'nodeName'])
     await page.fill(`input[name=cluster-${name}] >> nth=-1`, ` ${name} `)
-  await page.click('button:has-text("Look at it first")')
+  await page.click('button:has-text("Preview")')
   await page.waitForSelector('main .problem:has-text("no such cluster")')
   test.match(sent, [{ token: 'token', address: 'address', nodeName: 'nodeName' }])
   test.same(faults, [])

@@ -35,14 +35,16 @@ t.test('two histories: what was changed where, and a choice that is carried out'
   await logIn(page)
   await page.waitForSelector('.menu')
   await page.evaluate("location.hash = '#/cluster'")
-  await page.waitForSelector('.trouble:has-text("Both nodes went on alone, and both were changed.")')
+  await page.waitForSelector(
+    '.trouble:has-text("Both nodes went on alone, and the configuration was changed on both.")',
+  )
   t.match(await page.locator('.trouble button').allInnerTexts(), [
-    /Keep that of left \(1 change\)|Keep that of right \(2 changes\)/,
-    /Keep that of left \(1 change\)|Keep that of right \(2 changes\)/,
+    /Keep the one of left \(1 change\)|Keep the one of right \(2 changes\)/,
+    /Keep the one of left \(1 change\)|Keep the one of right \(2 changes\)/,
   ])
   t.same(await axeOfLooks(page), [], 'two histories')
   const before = beginningsOf(left)
-  await page.click('.trouble button:has-text("Keep that of right (2 changes)")')
+  await page.click('.trouble button:has-text("Keep the one of right (2 changes)")')
   await begunAnew(left, before)
   // Sessions are those of the history that stays.
   await left.daemon.login()

@@ -6,8 +6,8 @@ import { questionsOf } from '../fixtures/questions-asked.ts'
 
 /** What is typed, and what is shown once, is lost to nothing unasked. */
 
-const TYPED = 'What you have typed is not saved, and is lost then. Leave it?'
-const ONCE = 'What is shown here is shown this once. Leave it?'
+const TYPED = 'Your changes are not saved. Discard them?'
+const ONCE = 'This is shown only once. Close it?'
 
 t.test('what is typed outside of a dialog, and JSON that has the focus', { skip: noBrowser }, async (test) => {
   const daemon = await daemonFixture(test)
@@ -80,8 +80,8 @@ t.test('what is shown once', { skip: noBrowser }, async (test) => {
   const token = { token: 'fj1.secret', expiresAt: new Date(Date.now() + 3_600_000).toISOString() }
   await page.route('**/cluster/tokens', (route) => route.fulfill(answered(token)))
   await page.click('.menu a:has-text("Cluster")')
-  await page.click('button:has-text("Let a node join")')
-  await page.click('button:has-text("Make the token")')
+  await page.click('button:has-text("Add a node")')
+  await page.click('button:has-text("Create the token")')
   await page.waitForSelector('.steps textarea')
   test.equal(await questions.at(() => page.keyboard.press('Escape')), ONCE)
   test.equal(await page.inputValue('.steps textarea'), 'fj1.secret')
@@ -115,7 +115,7 @@ t.test(
     await page.waitForSelector('.menu a:has-text("Servers")')
     test.equal(await questions.at(() => page.click('.menu a:has-text("Servers")')), ONCE)
     test.equal(await page.innerText(`${card} pre`), codes)
-    await page.click(`${card} >> text=They are kept`)
+    await page.click(`${card} >> text=I have stored them`)
     await page.waitForSelector(`${card} pre`, { state: 'detached' })
     await page.click('.menu a:has-text("Servers")')
     await page.waitForSelector('h1:has-text("Servers")')

@@ -42,7 +42,7 @@ t.test('what nobody knows yet is not said to be nothing', { skip: noBrowser }, a
   test.same(await said(), ['Pending changes', 'Pending changes'])
   release()
   await page.waitForSelector('.pill.waiting')
-  test.same(await said(), ['1 waiting (1 yours)', '1 waiting'])
+  test.same(await said(), ['1 pending (1 yours)', '1 pending'])
   test.same(faults, [])
 })
 
@@ -70,18 +70,18 @@ t.test('a right that is withdrawn while the page is open', { skip: noBrowser }, 
 
   await daemon.data('PUT', `/rbac/roles/${id}`, role([user], ['drain']))
   await daemon.data('PUT', '/services/apply')
-  await page.waitForSelector('.toast:has-text("Your rights have changed.")')
+  await page.waitForSelector('.toast:has-text("Your permissions have changed.")')
   await page.waitForSelector('.actions button:has-text("halt")', { state: 'detached' })
   test.same(await page.locator('.page-head .actions button').allInnerTexts(), ['Drain'])
 
   // What she asks for tells the page, even where no apply does.
   await daemon.data('PUT', `/rbac/roles/${id}`, role([], ['drain']))
   await daemon.data('PUT', '/services/apply')
-  await page.waitForSelector('main .empty:has-text("You may not see this page.")')
+  await page.waitForSelector('main .empty:has-text("You do not have access to this page.")')
   // The overview is asked for every few seconds, and refused then.
   await until('only what is there for everybody', menu, (all) => all.join() === 'Operations')
   await page.click('main >> text=Overview')
-  await page.waitForSelector('.empty:has-text("You may not see this page.")', { state: 'detached' })
+  await page.waitForSelector('.empty:has-text("You do not have access to this page.")', { state: 'detached' })
   test.same(faults, [])
 })
 
@@ -115,9 +115,12 @@ t.test('a node page with what one may do there, and nothing else', { skip: noBro
     endpoints: endpoints.slice(0, 4),
   })
   await daemon.data('PUT', '/services/apply')
-  await page.waitForSelector('.dialog .problem:has-text("Your rights do not cover this, or no longer.")', {
-    timeout: 60_000,
-  })
+  await page.waitForSelector(
+    '.dialog .problem:has-text("You do not have permission to do this, or no longer have it.")',
+    {
+      timeout: 60_000,
+    },
+  )
   test.equal(await page.locator('.dialog-foot button:has-text("Send")').count(), 0)
   test.same(faults, [])
 })

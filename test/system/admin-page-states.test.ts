@@ -40,7 +40,7 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   await daemon.data('PUT', '/services/apply', { comment: 'first', confirmWithin: 900 })
   const { page, faults } = await openedPage(test, daemon.port, {}, { clock_ms: Date.now() + 3 * 3_600_000 })
   await logIn(page)
-  await page.waitForSelector('.wrong-clock:has-text("wrong by 3 hours")')
+  await page.waitForSelector('.wrong-clock:has-text("off by 3 hours")')
   const times = await page.locator('.timeline time').allInnerTexts()
   test.ok(times.length > 0)
   test.same(
@@ -52,7 +52,7 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
   test.ok(Number(seconds) > 600, 'as the daemon counts')
   test.equal(
     await page.innerText('.confirm-bar [role=alert]'),
-    'Revision 2 by admin@localhost is taken back unless it is confirmed.',
+    'Revision 2 by admin@localhost is reverted unless you confirm it.',
     'what is read out does not change each second',
   )
   await page.route('**/api/v1/overview', async (route) => {
@@ -62,7 +62,7 @@ t.test('a browser whose clock is three hours ahead', { skip: noBrowser }, async 
     await route.fulfill({ response, json })
   })
   const over = '.confirm-bar:has-text("Revision 2 by admin@localhost was not confirmed in time")'
-  await page.waitForSelector(`${over}:has-text("That is over when enough nodes answer.")`)
+  await page.waitForSelector(`${over}:has-text("This continues as soon as enough nodes answer.")`)
   test.equal(await page.locator('.confirm-bar button').count(), 0, 'nobody can do anything about it here')
   test.same(faults, [])
 })
@@ -75,7 +75,7 @@ t.test(
     const { page, faults } = await openedPage(test, daemon.port)
     await logIn(page)
     const row = 'main tr:has-text("demo-frontend")'
-    await page.waitForSelector(`${row} .badge:has-text("serves")`)
+    await page.waitForSelector(`${row} .badge:has-text("serving")`)
     await page.evaluate(`location.hash = '#/servers'`)
     const sessions = 'main tbody tr:first-child td[data-title="Sessions"]'
     await page.waitForSelector(`${sessions}:has-text("0")`)
@@ -87,7 +87,7 @@ t.test(
     await page.waitForSelector(`${row} .badge.idle:has-text("unknown")`)
     test.match(await page.innerText(`${row} td[data-title="Servers"]`), /^–\/\d+$/)
     process.kill(master, 'SIGCONT')
-    await page.waitForSelector(`${row} .badge:has-text("serves")`)
+    await page.waitForSelector(`${row} .badge:has-text("serving")`)
     test.same(faults, [])
   },
 )
@@ -122,7 +122,7 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
   await page.waitForSelector('main td:has-text("demo-frontend")')
   const { id } = (await daemon.data('GET', '/layer7proxy/frontends'))[0]
   await daemon.data('DELETE', `/layer7proxy/frontends/${id}`)
-  const saysSo = 'main .empty:has-text("Nothing is balanced after the next apply."):has-text("goes on: 1 service")'
+  const saysSo = 'main .empty:has-text("The next apply removes all services."):has-text("keep running: 1 service")'
   await page.waitForSelector(saysSo)
   for (const name of ['services', 'traffic']) {
     await page.goto(`https://127.0.0.1:${daemon.port}/#/${name}`)
@@ -139,7 +139,7 @@ t.test('services that run until the next apply', { skip: noBrowser }, async (tes
   const applied = page.waitForRequest((request) => request.url().endsWith('/services/apply'))
   await page.click('dialog button:has-text("Apply all")')
   test.match((await applied).postDataJSON(), { changes: [changeId] }, 'what was shown goes live')
-  await page.waitForSelector('main .empty:has-text("Nothing is balanced yet.")')
+  await page.waitForSelector('main .empty:has-text("No services yet.")')
   test.same(faults, [])
 })
 
@@ -163,7 +163,7 @@ t.test('a server that fails, and an alert that ends, while they are looked at', 
   await page.click('.menu a:has-text("Alerts")')
   await page.waitForSelector('main li:has-text("ago"), main li:has-text("now")')
   test.teardown(await originAt(port))
-  await page.waitForSelector('main .empty:has-text("Nothing fires.")')
+  await page.waitForSelector('main .empty:has-text("No alerts are firing.")')
   test.same(faults, [])
 })
 
@@ -269,7 +269,7 @@ t.test('a service whose backend has no server is down', { skip: noBrowser }, asy
   await daemon.data('PUT', '/services/apply')
   const { page } = await openedPage(test, daemon.port)
   await logIn(page)
-  await page.waitForSelector('main tr:has-text("without") .badge:has-text("serves")')
+  await page.waitForSelector('main tr:has-text("without") .badge:has-text("serving")')
   await page.waitForSelector('main tr:has-text("alone") .badge:has-text("down")')
 })
 

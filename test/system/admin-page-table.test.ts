@@ -109,7 +109,7 @@ t.test('a long table', { skip: noBrowser, timeout: 300_000 }, async (whole) => {
     // What has the focus takes keys, and the next one is that of the next row.
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Space')
-    await page.waitForSelector('.bulk:has-text("1 chosen")')
+    await page.waitForSelector('.bulk:has-text("1 selected")')
     await scrollTo(page, 12_000)
     await page.keyboard.press('Tab')
     await scrollTo(page, 16_000)

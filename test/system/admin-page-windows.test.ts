@@ -39,16 +39,16 @@ t.test('windows share what they follow, and leave connections for what they ask'
     ({ figures, events }) => figures === 1 && events === 1,
   )
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'web', ip: '127.0.0.1', port: 80 })
-  for (const one of windows) await one.waitForSelector('text=1 waiting')
+  for (const one of windows) await one.waitForSelector('text=1 pending')
   // Whoever leads goes, and another one takes its place.
   await page.close()
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 2', ip: '127.0.0.2', port: 80 })
-  for (const one of windows.slice(1)) await one.waitForSelector('text=2 waiting')
+  for (const one of windows.slice(1)) await one.waitForSelector('text=2 pending')
   for (const one of windows.slice(1)) await isLive(one)
   for (const one of windows.slice(1)) await turn(one, true)
   const tab = await opened()
   await daemon.data('POST', '/ipvsDirector/rips', { name: 'web 3', ip: '127.0.0.3', port: 80 })
-  await tab.waitForSelector('text=3 waiting')
+  await tab.waitForSelector('text=3 pending')
   test.same(faults, [])
 })
 
@@ -70,7 +70,7 @@ t.test('windows that follow more than a browser can say so', { skip: noBrowser }
   const leaves = await open(second)
   await isLive(leaves)
   const waits = await open(third)
-  await waits.waitForSelector('.live.old:has-text("no figures: other windows have them")')
+  await waits.waitForSelector('.live.old:has-text("no live figures: other windows use all connections")')
   test.equal(await waits.evaluate("fetch('api/v1/ping').then(({ status }) => status)"), 200, 'it can ask')
   await leaves.close()
   await isLive(waits)

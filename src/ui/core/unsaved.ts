@@ -13,8 +13,8 @@ const forms = new Map<object, Kept>()
 /** The dialog that something is typed in: what is typed outside of it is not lost with it. */
 export const Scope = createContext<object | undefined>(undefined)
 
-const typed = () => t('What you have typed is not saved, and is lost then. Leave it?')
-export const shownOnce = (): string => t('What is shown here is shown this once. Leave it?')
+const typed = () => t('Your changes are not saved. Discard them?')
+export const shownOnce = (): string => t('This is shown only once. Close it?')
 
 /** For as long as the calling component is shown; a key may come before the next frame. */
 export function useUnsaved(isUnsaved: boolean, question = typed(), scope = useContext(Scope)): void {

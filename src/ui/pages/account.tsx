@@ -28,7 +28,7 @@ export function AccountPage() {
         </Button>
       </PageHead>
       {own.mustEnrol ? (
-        <p class="problem block warn">{t('Set up a second factor first: nothing else is granted until then.')}</p>
+        <p class="problem block warn">{t('Set up a second factor first: you cannot do anything else until then.')}</p>
       ) : null}
       <div class="columns even">
         <Card title={t('This browser')}>
@@ -84,7 +84,7 @@ function Password() {
       await ask('PUT', '/localUsers/me/password', { body: { currentPassword: now.value, newPassword: next.value } })
       now.value = ''
       next.value = ''
-      say(t('The password is changed; other sessions have ended.'))
+      say(t('The password was changed, and your other sessions were ended.'))
     })
   return (
     <Card title={t('Password')}>
@@ -95,7 +95,7 @@ function Password() {
         }}
       >
         <Problem text={refusal.value?.message} />
-        <PasswordField label={t('Password now')} value={now} />
+        <PasswordField label={t('Current password')} value={now} />
         <PasswordField
           label={t('New password')}
           value={next}
@@ -167,9 +167,9 @@ function SecondFactor() {
       <Problem text={refusal.value?.message} />
       {codes.value.length === 0 ? null : (
         <div class="problem block warn">
-          <p>{t('Keep these codes where the device is not; each opens one login without it:')}</p>
+          <p>{t('Store these codes away from the device; each of them allows one login without it:')}</p>
           <pre class="code">{codes.value.join('\n')}</pre>
-          <Button onClick={() => (codes.value = [])}>{t('They are kept')}</Button>
+          <Button onClick={() => (codes.value = [])}>{t('I have stored them')}</Button>
         </div>
       )}
       <div class="lines">
@@ -193,7 +193,7 @@ function SecondFactor() {
           <>
             <img class="qr" alt={t('QR code for the app')} src={`data:image/svg+xml;base64,${btoa(begun.value.qr)}`} />
             <p>
-              {t('Scan it with an app for one-time codes, or type this:')} <code>{begun.value.secret}</code>
+              {t('Scan it with an authenticator app, or enter this key:')} <code>{begun.value.secret}</code>
             </p>
             {oneTime}
             <Button kind="main" onClick={() => void confirmCode()}>
@@ -225,7 +225,7 @@ function Sessions() {
           <>
             <span class="code">{address}</span> <span class="hint">{`${via} · ${moment(createdAt)}`}</span>{' '}
             {isCurrent ? (
-              <Badge tone="info">{t('this one')}</Badge>
+              <Badge tone="info">{t('current')}</Badge>
             ) : (
               <span class="row-actions">
                 <Button kind="quiet" onClick={() => void end(`/localUsers/me/sessions/${id}`)}>
@@ -257,12 +257,12 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
         </Button>
       }
     >
-      <Rows of={data} problem={problem} empty={<Empty title={t('No token yet.')} />}>
+      <Rows of={data} problem={problem} empty={<Empty title={t('No tokens yet.')} />}>
         {({ id, name, expiresAt }) => (
           <>
             <bdi>{name}</bdi>{' '}
             <span class="hint">
-              {expiresAt === null ? t('without an end') : t('until {day}', { day: day(expiresAt) })}
+              {expiresAt === null ? t('does not expire') : t('until {day}', { day: day(expiresAt) })}
             </span>{' '}
             <span class="row-actions">
               <Button
@@ -270,7 +270,7 @@ function Tokens({ onCreate }: { readonly onCreate: () => void }) {
                 icon="trash"
                 aria-label={t('Delete {name}', { name })}
                 onClick={() => {
-                  if (confirm(t('Delete {name}? Whatever uses it is refused at once.', { name })))
+                  if (confirm(t('Delete {name}? Programs that use it are refused immediately.', { name })))
                     void end(`/localUsers/me/tokens/${id}`)
                 }}
               />

@@ -53,7 +53,7 @@ export function AlertsPage() {
   const now = alerts.records?.filter(({ state }) => state !== 'resolved')
   return (
     <>
-      <PageHead title={t('Alerts')} hint={t('What fires, what is looked for, and who is told.')}>
+      <PageHead title={t('Alerts')} hint={t('Firing alerts, alert rules and notification targets.')}>
         <Button needs="POST /alerts/silences" onClick={() => (isSilencing.value = true)}>
           {t('Silence')}
         </Button>
@@ -82,8 +82,8 @@ export function AlertsPage() {
           of={now}
           problem={alerts.problem}
           empty={
-            <Empty title={t('Nothing fires.')}>
-              {rules.records?.length === 0 ? <p>{t('Nothing is looked for: that takes a rule.')}</p> : null}
+            <Empty title={t('No alerts are firing.')}>
+              {rules.records?.length === 0 ? <p>{t('Nothing is monitored yet: add a rule.')}</p> : null}
             </Empty>
           }
         >
@@ -102,8 +102,8 @@ export function AlertsPage() {
             of={rules.records}
             problem={rules.problem}
             empty={
-              <Empty title={t('No rule yet.')}>
-                <p>{t('A rule says what to look for, such as a server that is down, and which targets hear of it.')}</p>
+              <Empty title={t('No rules yet.')}>
+                <p>{t('A rule defines a condition, such as a server that is down, and the targets to notify.')}</p>
               </Empty>
             }
           >
@@ -126,8 +126,8 @@ export function AlertsPage() {
             of={targets.records}
             problem={targets.problem}
             empty={
-              <Empty title={t('No target yet.')}>
-                <p>{t('A target is where messages go: mail, a webhook or chat, syslog, SNMP.')}</p>
+              <Empty title={t('No targets yet.')}>
+                <p>{t('A target is where notifications are sent: e-mail, a webhook or chat, syslog, SNMP.')}</p>
               </Empty>
             }
           >
@@ -176,13 +176,13 @@ function Silences({ rules }: { readonly rules: readonly Rule[] }) {
     return said.length === 0 ? t('All alerts') : said.join(' · ')
   }
   async function end(id: string, name: string) {
-    if (!confirm(t('End the silence of {name}? What still fires is told then.', { name }))) return
+    if (!confirm(t('End the silence of {name}? Alerts that are still firing will be sent.', { name }))) return
     await attempt(async () => (await ask('DELETE', `/alerts/silences/${id}`, { body: {} })).message)
     await changed()
   }
   return (
     <Card title={t('Silences')}>
-      <Rows of={records} problem={problem} empty={<Empty title={t('Nothing is silenced.')} />}>
+      <Rows of={records} problem={problem} empty={<Empty title={t('No active silences.')} />}>
         {(one) => (
           <>
             <bdi>{nameOf(one)}</bdi>{' '}

@@ -57,7 +57,7 @@ export function CertificatesPage() {
     },
     {
       id: 'use',
-      title: t('Shown by'),
+      title: t('Used by'),
       isNumber: true,
       isMinor: true,
       by: ({ usage }) => usage.length,
@@ -80,19 +80,19 @@ export function CertificatesPage() {
   const upload = (): Editing => ({ title: t('Upload a certificate'), create: 'certificates.create', first: ['name'] })
   return (
     <>
-      <PageHead title={t('Certificates')} hint={t('What frontends show to clients, and when it ends.')}>
+      <PageHead title={t('Certificates')} hint={t('Certificates of the frontends, and when they expire.')}>
         <Button
           icon="plus"
           needs="POST /certificates/acme/orders"
           onClick={() =>
             (editing.value = {
-              title: t('Order by ACME'),
+              title: t('Order with ACME'),
               create: 'acmeOrders.create',
               first: ['name', 'accountId', 'names'],
             })
           }
         >
-          {t('Order by ACME')}
+          {t('Order with ACME')}
         </Button>
         <Button kind="main" icon="plus" needs="POST /certificates/certs" onClick={() => (editing.value = upload())}>
           {t('Upload')}
@@ -102,10 +102,10 @@ export function CertificatesPage() {
         <Answered of={records} problem={problem}>
           {(all) =>
             all.length === 0 ? (
-              <Empty title={t('No certificate yet.')}>
+              <Empty title={t('No certificates yet.')}>
                 <p>
                   {t(
-                    'Upload one with its key, or let an authority such as Let’s Encrypt issue it by ACME, and renew it by itself.',
+                    'Upload one with its key, or have a certificate authority such as Let’s Encrypt issue and renew it automatically (ACME).',
                   )}
                 </p>
               </Empty>
@@ -116,7 +116,7 @@ export function CertificatesPage() {
         </Answered>
       </Card>
       <Card
-        title={t('By themselves (ACME)')}
+        title={t('Automatic (ACME)')}
         more={
           <Button
             kind="quiet"
@@ -128,7 +128,7 @@ export function CertificatesPage() {
           </Button>
         }
       >
-        <Rows of={orders.records} problem={orders.problem} empty={<Empty title={t('Nothing is ordered.')} />}>
+        <Rows of={orders.records} problem={orders.problem} empty={<Empty title={t('No orders.')} />}>
           {({ id, name, names, state, lastError, nextRenewal }) => (
             <>
               <strong>{name}</strong> <span class="code">{names.join(', ')}</span>{' '}

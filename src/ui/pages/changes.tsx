@@ -28,13 +28,13 @@ export function ChangesPage() {
   const waiting = overview.value?.pending?.count
   return (
     <>
-      <PageHead title={t('Changes')} hint={t('What was changed, by whom, and how it is taken back.')}>
+      <PageHead title={t('Changes')} hint={t('What was changed and by whom, and how to undo it.')}>
         <Button
           kind={(waiting ?? 0) > 0 ? 'main' : 'plain'}
           needs="GET /services/pending"
           onClick={() => (isPendingOpen.value = true)}
         >
-          {waiting === undefined ? t('Pending changes') : t('{count} waiting', { count: waiting })}
+          {waiting === undefined ? t('Pending changes') : t('{count} pending', { count: waiting })}
         </Button>
       </PageHead>
       <Choice
@@ -110,7 +110,7 @@ function OneRevision({ revision }: { readonly revision: number }) {
       foot={
         <>
           <Button icon="undo" needs="PUT /revisions/{n}/restore" onClick={() => void act('restore')}>
-            {t('All as it was then')}
+            {t('Restore this state')}
           </Button>
           <Button
             kind="main"
@@ -119,12 +119,12 @@ function OneRevision({ revision }: { readonly revision: number }) {
             disabled={revision < 2}
             onClick={() => void act('revert')}
           >
-            {t('Take this one back')}
+            {t('Undo this revision')}
           </Button>
         </>
       }
     >
-      <p class="hint">{t('Both put changes among those that wait: nothing goes live before you apply it.')}</p>
+      <p class="hint">{t('Both only stage changes: nothing goes live until you apply them.')}</p>
       {/* There is none before the first one. */}
       {revision < 2 ? null : (
         <Answered of={data} problem={problem}>
@@ -206,7 +206,7 @@ function Audit() {
       <Answered of={data} problem={problem}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title={t('Nothing here.')} />
+            <Empty title={t('No entries.')} />
           ) : (
             <Table label={t('Audit log')} rows={all} columns={AUDIT_COLUMNS()} keyOf={({ seq }) => String(seq)} />
           )

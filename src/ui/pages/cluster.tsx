@@ -41,7 +41,7 @@ export function ClusterPage() {
           </Button>
         )}
         <Button kind="main" icon="plus" needs="POST /cluster/tokens" onClick={() => (isLettingIn.value = true)}>
-          {t('Let a node join')}
+          {t('Add a node')}
         </Button>
       </PageHead>
       <Problem text={clusterProblem.value} />
@@ -80,7 +80,7 @@ function Figures({ cluster }: { readonly cluster: ClusterState }) {
   return (
     <div class="tiles">
       <Tile
-        title={t('Nodes that answer')}
+        title={t('Nodes answering')}
         value={`${reached.length} / ${members.length}`}
         more={cluster.witness === null ? '' : t('with the witness')}
       />
@@ -90,12 +90,12 @@ function Figures({ cluster }: { readonly cluster: ClusterState }) {
         more={leader === undefined ? '' : t('{name} leads', { name: leader.name })}
       />
       <Tile
-        title={t('Votes to spare')}
+        title={t('Spare votes')}
         value={cluster.spareVotes}
         more={
           cluster.spareVotes === 0
-            ? t('One more that goes ends changes; traffic goes on.')
-            : t('So many more may go, and changes go on.')
+            ? t('If one more vote fails, nothing can be changed; traffic continues.')
+            : t('Number of votes that may fail while changes remain possible.')
         }
       />
       <Tile
@@ -116,9 +116,9 @@ const MemberHead = ({ member, isSelf = false }: { readonly member: Member; reado
     </h2>
     <div class="badges">
       <Badge tone={TONES[member.state]}>{t(member.state)}</Badge>
-      {isSelf ? <Badge tone="info">{t('this one')}</Badge> : null}
+      {isSelf ? <Badge tone="info">{t('current')}</Badge> : null}
       {member.isLeader ? <Badge tone="info">{t('leads')}</Badge> : null}
-      {member.isVoter ? null : <Badge tone="warn">{t('no vote now')}</Badge>}
+      {member.isVoter ? null : <Badge tone="warn">{t('no vote at the moment')}</Badge>}
     </div>
   </header>
 )
@@ -161,13 +161,13 @@ function NodeCard({
               </span>
             ))
           )}
-          {isReady === false && hasAddresses ? <Badge tone="warn">{t('takes none now')}</Badge> : null}
+          {isReady === false && hasAddresses ? <Badge tone="warn">{t('takes none at the moment')}</Badge> : null}
         </Fact>
         <Fact title={t('Version')}>{node.version}</Fact>
         <MemberFacts member={node} />
         {ahead === 0 ? null : (
-          <Fact title={t('Applied here alone')}>
-            {t('{count:record|records}; an apply on all ends this', { count: ahead })}
+          <Fact title={t('Applied only here')}>
+            {t('{count:record|records}, until the next apply on all nodes', { count: ahead })}
           </Fact>
         )}
       </dl>
@@ -209,7 +209,7 @@ const RemoveButton = ({ name, onRemove }: { readonly name: string; readonly onRe
 const WitnessCard = ({ witness, onRemove }: { readonly witness: Member; readonly onRemove: () => void }) => (
   <section class="card" data-node={witness.name}>
     <MemberHead member={witness} />
-    <p class="hint">{t('A witness: it votes, and has no configuration and no traffic.')}</p>
+    <p class="hint">{t('A witness votes, and has no configuration and no traffic.')}</p>
     <dl class="facts">
       <Fact title={t('Address')}>
         <span class="code">{witness.address}</span>
@@ -225,7 +225,7 @@ const WitnessCard = ({ witness, onRemove }: { readonly witness: Member; readonly
 
 const MemberFacts = ({ member: { since, certificateEnd } }: { readonly member: Member }) => (
   <>
-    <Fact title={t('In the cluster')}>
+    <Fact title={t('Joined')}>
       <time dateTime={since} title={moment(since)}>
         {ago(since)}
       </time>

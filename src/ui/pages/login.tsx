@@ -68,7 +68,7 @@ export function Login() {
         <h1 class="brand">
           <Logo /> Fulcrum
         </h1>
-        {isLocked.value ? <p>{t('Your session has ended. What you typed is still there: log in to go on.')}</p> : null}
+        {isLocked.value ? <p>{t('Your session has ended. Your input is still there: log in to continue.')}</p> : null}
         {loginNotice.value === undefined || refusal.value !== undefined ? null : loginNotice.value.tone === 'bad' ? (
           <Problem text={noticeOf(loginNotice.value.text)} />
         ) : (
@@ -92,7 +92,7 @@ export function Login() {
         <PasswordField label={t('Password')} value={password} name="password" />
         {asksCode.value ? (
           <label class="field">
-            {t('Code of the second factor')}
+            {t('Code from the second factor')}
             <input
               ref={codeInput}
               type="text"
@@ -110,7 +110,7 @@ export function Login() {
         {options.value?.samlConfigured === true ? <SsoLink via="saml">{t('Single sign-on')}</SsoLink> : null}
         {options.value?.oidcConfigured === true ? (
           <SsoLink via="oidc">
-            {options.value.samlConfigured ? t('Single sign-on by OpenID Connect') : t('Single sign-on')}
+            {options.value.samlConfigured ? t('Single sign-on with OpenID Connect') : t('Single sign-on')}
           </SsoLink>
         ) : null}
         {isLocked.value ? (
@@ -129,11 +129,11 @@ function noticeOf(notice: string | SsoRefusal): string {
   const { by, code } = notice
   if (code === 'NOT_FOUND') return t('Single sign-on is not set up here.')
   if (code === 'RATE_LIMITED' || code === 'TOO_MANY_AT_ONCE')
-    return t('Too many people log in at this moment: try again in a few seconds.')
+    return t('Too many logins at the moment: try again in a few seconds.')
   if (by === 'oidc.login')
-    return t('The identity provider does not answer as it should; the log of this node says why.')
+    return t('The identity provider gave an unexpected answer; the log of this node has the details.')
   return t(
-    'The identity provider did not vouch for you, or the login took longer than ten minutes, or was used before. Try again; if it stays like this, the log of this node says why.',
+    'The identity provider did not confirm your identity, or the login took longer than ten minutes or was already used. Try again; if it fails again, the log of this node has the details.',
   )
 }
 

@@ -100,7 +100,7 @@ function Programs() {
                 kind="quiet"
                 needs="PUT /services/{service}/restart"
                 onClick={() => {
-                  if (confirm(t('Restart {name}? What it does is interrupted.', { name: fullName })))
+                  if (confirm(t('Restart {name}? Its current work is interrupted.', { name: fullName })))
                     void act(name, 'restart')
                 }}
               >
@@ -172,7 +172,7 @@ function Jobs() {
   const { data, problem } = useRead<readonly Job[]>('/jobs')
   return (
     <Card title={t('Jobs')}>
-      <Rows of={data?.slice(0, 12)} problem={problem} empty={<Empty title={t('No job yet.')} />}>
+      <Rows of={data?.slice(0, 12)} problem={problem} empty={<Empty title={t('No jobs yet.')} />}>
         {({ title, state, progress, step, startedAt, problem: failed }) => (
           <>
             {title} <Badge tone={JOB_TONES[state]}>{t(state)}</Badge> <span class="hint">{ago(startedAt)}</span>
@@ -205,7 +205,7 @@ function Updates({ open }: Opening) {
       <Answered of={data} problem={problem}>
         {({ details, restartRequired }) => (
           <p>
-            {t('{count:package|packages}, {security} of them for security.', {
+            {t('{count:package|packages}, including {security} security updates.', {
               count: details.length,
               security: details.filter((one) => one.security).length,
             })}{' '}

@@ -22,14 +22,14 @@ export function OperationsPage() {
   const tags = [...new Set(fitting.map(({ tag }) => tag))]
   return (
     <>
-      <PageHead title={t('Operations')} hint={t('Everything that the API can do, each with a form of its own.')}>
+      <PageHead title={t('Operations')} hint={t('All operations of the API, each with its own form.')}>
         <Filter />
         <a class="button plain" href="api/v1/docs">
-          {t('Documentation of the API')}
+          {t('API documentation')}
         </a>
       </PageHead>
       {known === undefined ? <Loading /> : null}
-      {known !== undefined && fitting.length === 0 ? <Empty title={t('Nothing is called that.')} /> : null}
+      {known !== undefined && fitting.length === 0 ? <Empty title={t('No matches.')} /> : null}
       {tags.map((tag) => (
         <Card key={tag} title={tag}>
           <ul class="plain rows">

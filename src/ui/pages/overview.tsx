@@ -46,7 +46,7 @@ export function OverviewPage() {
         <Needs attention={now.attention} more={now.more} />
       ) : services.length === 0 ? null : (
         <p class="all-well">
-          <Icon name="check" /> {t('Everything serves: {count:service|services}.', { count: frontendsOf(now) })}
+          <Icon name="check" /> {t('Everything is up: {count:service|services}.', { count: frontendsOf(now) })}
         </p>
       )}
       <div class="tiles">
@@ -122,7 +122,7 @@ const sum = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)
 
 const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; readonly more: number }) => (
-  <section class="needs" aria-label={t('What needs a person')}>
+  <section class="needs" aria-label={t('Needs attention')}>
     <ul>
       {attention.slice(0, 8).map(({ kind, severity, message, resource, resourceId }) => (
         <li key={`${kind} ${resourceId} ${message}`}>
@@ -155,7 +155,7 @@ const FirstSteps = () => (
     {may('POST /config/plan') ? (
       <p>
         {t(
-          'Publish a service: an address that clients use, and the servers behind it. Nothing goes live before you have seen it.',
+          'Publish a service: an address for clients, and the servers behind it. You see the changes before they go live.',
         )}
       </p>
     ) : null}

@@ -53,7 +53,7 @@ export function ServersPage() {
     <>
       {one === undefined ? (
         <>
-          <PageHead title={t('Servers')} hint={t('Everything that requests are sent to, in both layers.')}>
+          <PageHead title={t('Servers')} hint={t('The servers that receive requests, in both layers.')}>
             <Filter hint={t('Name or address')} />
             <Button kind="main" icon="plus" needs="POST /ipvsDirector/rips" onClick={() => (editing.value = NEW())}>
               {t('New server')}
@@ -72,7 +72,7 @@ export function ServersPage() {
             <Answered of={records} problem={problem}>
               {() =>
                 all.length === 0 ? (
-                  <Empty title={t('No server yet.')}>
+                  <Empty title={t('No servers yet.')}>
                     <Button
                       kind="main"
                       icon="plus"
@@ -119,7 +119,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
         <Badge tone={state === 'online' ? 'good' : 'warn'}>{t(state)}</Badge>
         {state === 'online' ? null : (
           <Button icon="play" needs="PUT /ipvsDirector/rips/{id}/online" onClick={() => void move('online')}>
-            {t('Put back')}
+            {t('Bring online')}
           </Button>
         )}
         {state === 'online' ? (
@@ -160,7 +160,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
           [
             [t('Sessions'), openIn(figures), undefined],
             [t('Per second'), newIn(figures), undefined],
-            [t('Answers 5xx'), failedIn(figures), t('since the last reload')],
+            [t('5xx responses'), failedIn(figures), t('since the last reload')],
           ] as const
         ).map(([title, value, more]) => (
           <Tile key={title} title={title} value={short(value)} more={more} />
@@ -175,7 +175,7 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
               <span class="hint">{String(one['checkStatus'] ?? '')}</span>
             </li>
           ))}
-          {figures.length > 0 ? null : <li class="hint">{hasFigures.value ? t('In none that is live.') : '–'}</li>}
+          {figures.length > 0 ? null : <li class="hint">{hasFigures.value ? t('In no live backend.') : '–'}</li>}
         </ul>
       </Card>
       <History layer={isOfLayer4(figures) ? 'layer4' : 'layer7'} kind="rips" id={id} name={name} />

@@ -52,7 +52,7 @@ export function ServicesPage() {
                 all.length === 0 ? (
                   <NoServices />
                 ) : shown.length === 0 ? (
-                  <Empty title={t('Nothing is called that.')} />
+                  <Empty title={t('No matches.')} />
                 ) : (
                   <ServicesTable services={shown} />
                 )
@@ -143,7 +143,7 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
       <Answered of={isKnown ? shown : undefined} problem={problem}>
         {() =>
           shown.length === 0 ? (
-            <Empty title={all.length === 0 ? t('No backend yet.') : t('Nothing is called that.')} />
+            <Empty title={all.length === 0 ? t('No backends yet.') : t('No matches.')} />
           ) : (
             <ul class="chips">
               {shown.slice(0, SHOWN_MAX).map(([layer, one]) => (
@@ -159,7 +159,7 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
         }
       </Answered>
       {shown.length > SHOWN_MAX ? (
-        <p class="hint">{t('{count} more: use the filter.', { count: shown.length - SHOWN_MAX })}</p>
+        <p class="hint">{t('{count} more: use the filter to find them.', { count: shown.length - SHOWN_MAX })}</p>
       ) : null}
     </Card>
   )
@@ -232,7 +232,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
             ? ([
                 [t('Requests per second'), 'requestRate'],
                 [t('Open sessions'), 'currentSessions'],
-                [t('Answers 5xx'), 'responses5xx'],
+                [t('5xx responses'), 'responses5xx'],
                 [t('Refused'), 'requestsDenied'],
               ] as const)
             : ([

@@ -19,7 +19,7 @@ export function TrafficPage() {
   const one = services.find(({ id }) => id === chosen.value) ?? services[0]
   return (
     <>
-      <PageHead title={t('Traffic')} hint={t('Charts of a service, and its requests one by one.')}>
+      <PageHead title={t('Traffic')} hint={t('Charts and individual requests of a service.')}>
         <select
           aria-label={t('Service')}
           value={one?.id ?? ''}
@@ -193,17 +193,19 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
         {input(t('Path'), path, '/login')}
         {input(t('Status'), status, '5xx')}
         {input(t('Client'), source, '192.0.2.7')}
-        {input(t('Slower than, ms'), slower, '500')}
+        {input(t('Slower than (ms)'), slower, '500')}
         <Button kind="main" type="submit" icon="search">
           {t('Search')}
         </Button>
       </form>
-      <Problem text={isCrowded.value ? t('Other windows follow as much as this browser can: close one.') : undefined} />
+      <Problem
+        text={isCrowded.value ? t('Other windows use all connections that this browser allows: close one.') : undefined}
+      />
       <Answered of={lines.value} problem={problem.value}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title={t('No request here.')}>
-              <p>{t('Requests are kept where a frontend has access logs on: edit it, and switch on "logs".')}</p>
+            <Empty title={t('No requests.')}>
+              <p>{t('Requests are recorded for frontends with access logs: edit the frontend and enable "logs".')}</p>
             </Empty>
           ) : (
             <Table label={t('Requests')} rows={all} columns={COLUMNS()} keyOf={({ id }) => id} />

@@ -30,7 +30,7 @@ export function BackupsCard() {
   const upload = (file: File) =>
     run(async () => {
       // More than this is not read here only to be refused there.
-      if (file.size > MIB_MAX * MIB) throw new Error(t('A backup has {size} MiB at the most.', { size: MIB_MAX }))
+      if (file.size > MIB_MAX * MIB) throw new Error(t('A backup can have at most {size} MiB.', { size: MIB_MAX }))
       if (file.size === 0) throw new Error(t('The file is empty.'))
       const { message } = await ask('POST', '/backup/upload', { body: { backup: await file.text() } })
       say(message)
@@ -63,7 +63,7 @@ async function saveBackup(): Promise<string> {
   const url = URL.createObjectURL(new Blob([JSON.stringify(backup)], { type: 'application/json' }))
   saveFile(`fulcrum-${new Date().toISOString().slice(0, 10)}.json`, url)
   URL.revokeObjectURL(url)
-  return t('Saved. The file holds private keys: keep it where nobody else reads it.')
+  return t('Saved. The file contains private keys: keep it where nobody else can read it.')
 }
 
 function Picker({ isBusy, onPick }: { readonly isBusy: boolean; readonly onPick: (file: File) => void }) {
@@ -109,13 +109,13 @@ function List({ onRestore }: { readonly onRestore: (backup: Backup) => void }) {
       .map((one) => ({ ...one, id: one.file, isUpload: false })),
   ]
   async function remove(file: string) {
-    if (!confirm(t('Delete {name}? The file is gone at once.', { name: file }))) return
+    if (!confirm(t('Delete {name}? The file is deleted immediately.', { name: file }))) return
     await attempt(async () => (await ask('DELETE', `/backup/${file}`, { body: {} })).message)
     await changed()
   }
   return (
     <>
-      <Rows of={listed} problem={problem} empty={<Empty title={t('No backup is kept here yet.')} />}>
+      <Rows of={listed} problem={problem} empty={<Empty title={t('No backups yet.')} />}>
         {({ isUpload, ...one }) => (
           <>
             <span class="lead">

@@ -97,7 +97,7 @@ export const Diffs = ({ files }: { readonly files: readonly FileDiff[] }) => (
     {files.map(({ path, diff }) => (
       <details key={path} class="file-diff" open={files.length === 1}>
         <summary>{path.slice(path.lastIndexOf('/') + 1)}</summary>
-        <pre class="code block" tabIndex={0} aria-label={t('Changes of {path}', { path })}>
+        <pre class="code block" tabIndex={0} aria-label={t('Changes in {path}', { path })}>
           {diff
             .trimEnd()
             .split('\n')

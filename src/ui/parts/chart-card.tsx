@@ -51,13 +51,13 @@ const SERVERS: readonly Shown[] = CHARTS.layer7.slice(1, 3)
 
 const NAMES: Readonly<Record<string, string>> = {
   requestRate: 'Requests per second',
-  responses5xx: 'Answers 5xx per second',
+  responses5xx: '5xx responses per second',
   currentSessions: 'Open sessions',
   sessionRate: 'New sessions per second',
   bytesIn: 'Bytes in per second',
   bytesOut: 'Bytes out per second',
-  responseTime: 'Response time, ms',
-  totalTime: 'Whole time, ms',
+  responseTime: 'Response time (ms)',
+  totalTime: 'Total time (ms)',
 }
 
 interface Answered extends Steps {
@@ -149,7 +149,7 @@ export function History({
         old === undefined
           ? []
           : {
-              label: `${named(metric)} (${t('a week before')})`,
+              label: `${named(metric)} (${t('one week earlier')})`,
               values: valuesBefore(times, WEEK_S, old, old.series[metric] ?? []),
               isDashed: true,
             },
@@ -202,7 +202,7 @@ export function History({
         <Shown times={now.value.times} lines={lines} marks={marks.value} onReady={(drawn) => (canvas.value = drawn)} />
       )}
       {lines.some(({ values }) => values.includes(null)) ? (
-        <p class="hint">{t('Where it is hatched nothing is known; a dashed line is an apply.')}</p>
+        <p class="hint">{t('Hatched: no data. Dashed line: an apply.')}</p>
       ) : null}
     </Card>
   )

@@ -24,14 +24,14 @@ export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
       <Trouble
         title={
           cluster.removedAt === null
-            ? t('This node follows the cluster no longer.')
+            ? t('This node no longer follows the cluster.')
             : t('This node was removed from the cluster, {when}.', { when: moment(cluster.removedAt) })
         }
-        works={t('Its HAProxy serves what ran here last. Nothing that is changed elsewhere comes here.')}
+        works={t('Its HAProxy keeps serving the last configuration. Changes made on other nodes do not arrive here.')}
         todo={
           cluster.removedAt === null
             ? (cluster.halted ?? '')
-            : t('Make it a single node; then it can join again with a new token.')
+            : t('Make it a single node; it can then join again with a new token.')
         }
       >
         {self === undefined ? null : (
@@ -46,19 +46,21 @@ export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
   const names = gone.map(({ name }) => name).join(', ')
   return (
     <Trouble
-      title={gone.length === 0 ? t('Too few votes answer.') : t('Does not answer: {names}', { names })}
+      title={gone.length === 0 ? t('No quorum: too few votes answer.') : t('Not answering: {names}', { names })}
       works={
         cluster.quorum
-          ? t('Traffic goes on, and so do changes: enough others answer. Who is away follows when it is back.')
-          : t('Traffic goes on as it runs, and people can log in. Nothing can be changed until enough nodes answer.')
+          ? t(
+              'Traffic and changes continue because enough nodes answer. A node that is away catches up when it is back.',
+            )
+          : t('Traffic continues, and users can log in. Nothing can be changed until enough nodes answer.')
       }
       todo={
         cluster.quorum
-          ? t('Look at the machine, the daemon there, and firewalls. Remove it only if it does not come back.')
+          ? t('Check the machine, its daemon and the firewalls. Remove it only if it will not come back.')
           : isPair(cluster)
             ? may('PUT /cluster/takeover')
-              ? t('Bring it back. If it is off for certain, this node can go on alone.')
-              : t('Bring it back. If it is off for certain, an administrator can let this node go on alone.')
+              ? t('Bring it back. If it is certainly off, this node can go on alone.')
+              : t('Bring it back. If it is certainly off, an administrator can let this node go on alone.')
             : t('Bring one of them back. If none is left, this node can become a single node.')
       }
     >
@@ -103,13 +105,13 @@ function TwoHistories({ cluster: { histories, nodes } }: { readonly cluster: Clu
   const there = histories?.edits.there ?? 0
   return (
     <Trouble
-      title={t('Both nodes went on alone, and both were changed.')}
-      works={t('Traffic goes on, on each as it runs there. Neither takes changes until somebody has chosen.')}
-      todo={t('Choose whose configuration stays. That of the other one is set aside there as a file.')}
+      title={t('Both nodes went on alone, and the configuration was changed on both.')}
+      works={t('Traffic continues on both nodes. Neither accepts changes until one configuration is chosen.')}
+      todo={t('Choose the configuration to keep. The other one is saved to a file on its node.')}
     >
       {nodes.map(({ id, name, isSelf }) => (
         <Button key={id} needs="PUT /cluster/resolve" onClick={() => void keep(id)}>
-          {t('Keep that of {name} ({count:change|changes})', { name, count: isSelf ? here : there })}
+          {t('Keep the one of {name} ({count:change|changes})', { name, count: isSelf ? here : there })}
         </Button>
       ))}
     </Trouble>

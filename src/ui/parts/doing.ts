@@ -16,7 +16,8 @@ export interface Doing {
 }
 
 export const noAnswer = (): string => t('The daemon does not answer.')
-const perhapsDone = () => t('The daemon does not answer. It may be done nevertheless: look before you try again.')
+const perhapsDone = () =>
+  t('The daemon does not answer. The request may have been carried out: check before you try again.')
 /** What only reads is not done twice. */
 const whenAway = ({ mayBeDone }: Away) => (mayBeDone ? perhapsDone() : noAnswer())
 

@@ -199,7 +199,7 @@ function Input(props: InputProps) {
           }
         >
           {isRequired && value !== undefined ? null : (
-            <option value="">{usual === '' ? '–' : t('{value} (usual)', { value: usual })}</option>
+            <option value="">{usual === '' ? '–' : t('{value} (default)', { value: usual })}</option>
           )}
           {how.values.map((one) => (
             <option key={shownValue(one)} value={shownValue(one)}>

@@ -22,10 +22,10 @@ export function JoinCluster() {
     <>
       <PageHead title={t('Cluster')} hint={t('Up to five nodes share one configuration, users and sessions.')} />
       <Card>
-        <Empty title={t('This node is in no cluster.')}>
+        <Empty title={t('This node is not in a cluster.')}>
           <p>
-            {t('Traffic never needs a cluster. With one, another node goes on where this one cannot.')}
-            {isAllowed ? '' : ` ${t('Your rights do not cover beginning or joining one.')}`}
+            {t('Traffic does not depend on the cluster. In a cluster, another node takes over when this one fails.')}
+            {isAllowed ? '' : ` ${t('You do not have permission to create or join a cluster.')}`}
           </p>
         </Empty>
       </Card>
@@ -53,8 +53,8 @@ function Begin({ node }: { readonly node: string }) {
       await Promise.all([lookAtCluster(), changed()])
     })
   return (
-    <Card title={t('Begin a cluster')}>
-      <p class="hint">{t('This node is its first one; others join with a token. Traffic is untouched.')}</p>
+    <Card title={t('Create a cluster')}>
+      <p class="hint">{t('This node becomes its first member; others join with a token. Traffic is not affected.')}</p>
       <Inputs
         values={values.value}
         names={['name', 'address', 'nodeName']}
@@ -63,7 +63,7 @@ function Begin({ node }: { readonly node: string }) {
         onSubmit={() => void begin()}
       >
         <Button kind="main" type="submit" isBusy={isBusy.value}>
-          {t('Begin')}
+          {t('Create')}
         </Button>
       </Inputs>
     </Card>
@@ -105,7 +105,7 @@ function Join({ node }: { readonly node: string }) {
   const seen = preview.value
   return (
     <Card title={t('Join a cluster')}>
-      <p class="hint">{t('With a token that was made there: Cluster, “Let a node join”.')}</p>
+      <p class="hint">{t('With a token from a node of the cluster: Cluster, “Add a node”.')}</p>
       <Inputs
         values={values.value}
         names={['token', 'address', 'nodeName']}
@@ -118,7 +118,7 @@ function Join({ node }: { readonly node: string }) {
       >
         {seen === undefined ? null : <Seen seen={seen} />}
         <Button kind={seen === undefined ? 'main' : 'danger'} type="submit" isBusy={isBusy.value}>
-          {seen === undefined ? t('Look at it first') : t('Join {name}', { name: seen.name })}
+          {seen === undefined ? t('Preview') : t('Join {name}', { name: seen.name })}
         </Button>
       </Inputs>
     </Card>
@@ -132,17 +132,19 @@ const Seen = ({ seen: { name, nodes, brings, reachable, why, version } }: { read
         <bdi>{name}</bdi>
       </strong>{' '}
       {version} · {nodes.map((one) => one.name).join(', ')}{' '}
-      <Badge tone={reachable ? 'good' : 'bad'}>{reachable ? t('reaches this node') : t('does not reach it')}</Badge>
+      <Badge tone={reachable ? 'good' : 'bad'}>
+        {reachable ? t('can reach this node') : t('cannot reach this node')}
+      </Badge>
     </p>
     {why === undefined ? null : <p>{why}</p>}
     <ul>
-      <li>{t('The configuration and users of the cluster take the place of those of this node. Back up before.')}</li>
+      <li>{t('The configuration and users of the cluster replace those of this node. Make a backup first.')}</li>
       <li>
         {brings.length === 0
-          ? t('Nothing of this node comes along.')
-          : t('What is of this node alone comes along: {names}', { names: brings.map((one) => one.name).join(', ') })}
+          ? t('Nothing of this node is kept.')
+          : t('Records of this node alone are kept: {names}', { names: brings.map((one) => one.name).join(', ') })}
       </li>
-      <li>{t('You log in again, with a user of the cluster.')}</li>
+      <li>{t('You will have to log in again, with a user of the cluster.')}</li>
     </ul>
   </section>
 )
@@ -156,7 +158,7 @@ const withoutSpaces = (values: Values): Values =>
 const TITLES: Readonly<Record<string, () => string>> = {
   name: () => t('Name of the cluster'),
   token: () => t('Token'),
-  address: () => t('Where other nodes reach this one'),
+  address: () => t('Address for other nodes'),
   nodeName: () => t('Name of this node'),
 }
 

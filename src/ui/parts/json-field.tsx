@@ -31,7 +31,7 @@ export function JsonField({
   // A value that comes from elsewhere counts for more than what was typed over the one before.
   const text = typed.value.over === written ? typed.value.text : written
   useUnsaved(text !== written)
-  const problem = isJson(text) ? '' : t('This is no JSON')
+  const problem = isJson(text) ? '' : t('This is not valid JSON')
   const isWrong = problem !== '' && isLeft.value
   useEffect(() => input.current?.setCustomValidity(problem), [problem])
   return (

@@ -36,7 +36,7 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
   const isDone = joined?.isVoter === true && joined.state === 'online'
   return (
     <Dialog
-      title={t('Let a node join')}
+      title={t('Add a node')}
       onClose={onClose}
       foot={
         <Button kind={isDone ? 'main' : 'plain'} onClick={onClose}>
@@ -46,11 +46,11 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
     >
       <Problem text={refusal.value?.message} />
       <ol class="steps">
-        <Step title={t('Make a token here')} isDone={issued.value !== undefined} isNow={issued.value === undefined}>
+        <Step title={t('Create a token here')} isDone={issued.value !== undefined} isNow={issued.value === undefined}>
           {issued.value === undefined ? (
             <>
               <Choice
-                label={t('What joins')}
+                label={t('Kind of member')}
                 value={role.value}
                 options={[
                   ['node', t('A node')],
@@ -60,11 +60,11 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
               />
               <p class="hint">
                 {role.value === 'node'
-                  ? t('It takes over the configuration and users of this cluster, and serves what it serves.')
-                  : t('A third vote on another site: no configuration, no traffic. It is worth it for two nodes.')}
+                  ? t('It takes over the configuration and users of this cluster, and serves the same services.')
+                  : t('A third vote at another site, without configuration or traffic. Recommended for two nodes.')}
               </p>
               <Choice
-                label={t('Good for')}
+                label={t('Valid for')}
                 value={hours.value}
                 options={[
                   ['1', t('1 hour')],
@@ -73,15 +73,15 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
                 onChange={(next) => (hours.value = next)}
               />
               <Button kind="main" isBusy={isBusy.value} onClick={() => void make()}>
-                {t('Make the token')}
+                {t('Create the token')}
               </Button>
             </>
           ) : (
-            <p class="hint">{t('Good for one node, until {time}.', { time: clock(issued.value.expiresAt) })}</p>
+            <p class="hint">{t('Valid for one node, until {time}.', { time: clock(issued.value.expiresAt) })}</p>
           )}
         </Step>
         <Step
-          title={t('Paste it there')}
+          title={t('Paste it on the other machine')}
           isDone={joined !== undefined}
           isNow={issued.value !== undefined && joined === undefined}
         >
@@ -90,29 +90,25 @@ export function LetJoin({ onClose }: { readonly onClose: () => void }) {
           )}
         </Step>
         <Step
-          title={joined === undefined ? t('It comes in') : t('{name} came in', { name: joined.name })}
+          title={joined === undefined ? t('The node joins') : t('{name} has joined', { name: joined.name })}
           isDone={joined !== undefined}
           isNow={issued.value !== undefined && joined === undefined}
         >
           {issued.value !== undefined && joined === undefined ? (
-            <p class="hint">{t('Waiting for it; this dialog may be closed meanwhile.')}</p>
+            <p class="hint">{t('Waiting for the node. You can close this dialog.')}</p>
           ) : null}
         </Step>
-        <Step
-          title={t('It has what the others have, and votes')}
-          isDone={isDone}
-          isNow={joined !== undefined && !isDone}
-        >
+        <Step title={t('The node is up to date and votes')} isDone={isDone} isNow={joined !== undefined && !isDone}>
           {joined === undefined || isDone ? null : (
             <p>
               <Badge tone={joined.state === 'online' ? 'good' : 'idle'}>{t(joined.state)}</Badge>{' '}
-              <span class="hint">{t('It gets its vote as soon as it has everything.')}</span>
+              <span class="hint">{t('The node gets its vote as soon as it is up to date.')}</span>
             </p>
           )}
         </Step>
       </ol>
       <p class="hidden" role="status">
-        {isDone ? t('{name} came in', { name: joined.name }) : ''}
+        {isDone ? t('{name} has joined', { name: joined.name }) : ''}
       </p>
     </Dialog>
   )
@@ -157,7 +153,7 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
   return (
     <>
       <label class="field">
-        {t('Token, shown this once')}
+        {t('Token, shown only once')}
         <textarea class="code" readOnly rows={3} value={token} onFocus={(event) => event.currentTarget.select()} />
       </label>
       <Button icon={isCopied.value ? 'check' : 'save'} onClick={() => void copy()}>
@@ -165,13 +161,13 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
       </Button>
       {role === 'node' ? (
         <>
-          <p>{t('On the other machine, open its page, go to Cluster, and paste it under “Join a cluster”.')}</p>
-          <p>{t('Or on its command line, which reads the token from its input:')}</p>
+          <p>{t('Open the page of the other machine, go to Cluster, and paste the token under “Join a cluster”.')}</p>
+          <p>{t('Or use its command line, which reads the token from standard input:')}</p>
           <pre class="code block wraps">{'fulcrum cluster join - \\\n  --address HOST:9444 --node-name NAME'}</pre>
         </>
       ) : (
         <>
-          <p>{t('On the machine of the witness, as root; its daemon waits for the file:')}</p>
+          <p>{t('On the machine of the witness, as root; the daemon there waits for the file:')}</p>
           <pre class="code block wraps">umask 077; cat &gt; /var/lib/fulcrum/join-token</pre>
         </>
       )}

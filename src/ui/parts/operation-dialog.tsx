@@ -47,7 +47,7 @@ function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
   const unsaid = parameters.filter(({ name }) => NOTHING.test(shownValue(values[name])))
   if (unsaid.length === 0) return
   const errors = unsaid.map(({ name }) => ({ field: name, code: 'REQUIRED', message: t('required') }))
-  throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Say first which one is meant.'), errors })
+  throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Fill in the required fields first.'), errors })
 }
 
 /** What the API tells once, and keeps as a digest. */
@@ -158,7 +158,7 @@ function Asking({
   return (
     <Dialog title={operation.summary} onClose={onClose} isUnsaved={isUnsaved} isWide foot={foot}>
       <p class="code">{`${operation.method} ${operation.path}`}</p>
-      {isAllowed ? null : <Problem text={t('Your rights do not cover this, or no longer.')} />}
+      {isAllowed ? null : <Problem text={t('You do not have permission to do this, or no longer have it.')} />}
       {operation.description === '' ? null : <p class="hint">{operation.description}</p>}
       <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
       <form

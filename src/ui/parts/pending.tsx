@@ -80,7 +80,7 @@ export function PendingDialog() {
       const said = await apply(applyBody(shown, terms)).catch((error: unknown) => {
         // Something else waits by now, or warns: it is shown.
         void changed()
-        throw isWarned(error) ? new Error(t('There are warnings: look at them, and tick that they are meant.')) : error
+        throw isWarned(error) ? new Error(t('There are warnings: read them, and tick the box to apply anyway.')) : error
       })
       say(said)
       close()
@@ -100,7 +100,7 @@ export function PendingDialog() {
         </Button>
         <span class="grow" />
         <label class="inline">
-          {t('Take back unless confirmed within')}{' '}
+          {t('Revert unless confirmed within')}{' '}
           <select value={String(seconds)} onChange={(event) => (within.value = Number(event.currentTarget.value))}>
             {[0, 30, 60, 300, 900].map((one) => (
               <option key={one} value={String(one)}>
@@ -125,15 +125,15 @@ export function PendingDialog() {
     <Dialog title={t('Pending changes')} onClose={close} isWide foot={foot}>
       <Problem text={problem.value} />
       {now.count === 0 ? (
-        <Empty title={t('Nothing waits.')}>
-          <p>{t('What you change is kept here until you apply it.')}</p>
+        <Empty title={t('No pending changes.')}>
+          <p>{t('Your changes are collected here until you apply them.')}</p>
         </Empty>
       ) : (
         <>
           <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
           {mine.length === now.count || mine.length === 0 ? null : (
             <Choice
-              label={t('Whose')}
+              label={t('Owner')}
               value={whose.value}
               options={[
                 ['all', t('All ({count})', { count: now.count })],
@@ -150,7 +150,7 @@ export function PendingDialog() {
                 kind="quiet"
                 icon="trash"
                 needs="DELETE /services/pending/{changeId}"
-                aria-label={t('Discard the change of {name}', { name })}
+                aria-label={t('Discard the change to {name}', { name })}
                 onClick={() => void discard(`/services/pending/${id}`)}
               />
             )}
@@ -187,9 +187,9 @@ export function ConfirmBar() {
     return (
       <div class="confirm-bar">
         <strong role="alert">
-          {t('Revision {revision} by {by} was not confirmed in time, and is being taken back.', named)}
+          {t('Revision {revision} by {by} was not confirmed in time and is being reverted.', named)}
         </strong>
-        {overview.value?.quorum === false ? <span>{t('That is over when enough nodes answer.')}</span> : null}
+        {overview.value?.quorum === false ? <span>{t('This continues as soon as enough nodes answer.')}</span> : null}
       </div>
     )
   const act = (path: string) =>
@@ -198,13 +198,13 @@ export function ConfirmBar() {
       await refreshOverview()
       const waits = overview.value?.apply
       if (waits?.state === 'waiting' && waits.revision !== now.revision)
-        throw new Error(t('Another revision waits by now: look at it first.'))
+        throw new Error(t('A newer revision is waiting for confirmation: check it first.'))
       return (await ask('PUT', path, { body: {} })).message
     }).then(changed)
   return (
     <div class="confirm-bar">
       {/* Told once: what changes each second stands beside it. */}
-      <strong role="alert">{t('Revision {revision} by {by} is taken back unless it is confirmed.', named)}</strong>
+      <strong role="alert">{t('Revision {revision} by {by} is reverted unless you confirm it.', named)}</strong>
       <span role="timer">{t('{seconds} s left', { seconds: left.value })}</span>
       <span>
         {t('{count:server|servers} down', {
@@ -224,10 +224,10 @@ export function ConfirmBar() {
         kind="danger"
         icon="undo"
         needs="PUT /services/apply/revert"
-        aria-label={t('Take back now revision {revision} by {by}', named)}
+        aria-label={t('Revert revision {revision} by {by} now', named)}
         onClick={() => void act('/services/apply/revert')}
       >
-        {t('Take back now')}
+        {t('Revert now')}
       </Button>
     </div>
   )

@@ -44,9 +44,7 @@ export function PublishDialog() {
       const { data } = await ask<Plan>('POST', '/config/plan', { body: { document } })
       const taken = data.changes.find(({ op }) => op !== 'create')
       if (taken !== undefined || data.changes.length < 2)
-        throw new Error(
-          t('There is something called {name} already: choose another name.', { name: wanted.value.name }),
-        )
+        throw new Error(t('The name {name} is already in use: choose another one.', { name: wanted.value.name }))
       plan.value = data
     })
 
@@ -107,7 +105,7 @@ export function PublishDialog() {
             />
           </label>
           <label class="field">
-            {t('Address that clients use')}
+            {t('Address for clients')}
             <input
               type="text"
               required
@@ -117,7 +115,7 @@ export function PublishDialog() {
             />
           </label>
           <label class="field">
-            {t('Servers behind it, one in a line')}
+            {t('Servers, one per line')}
             <textarea
               rows={4}
               required
@@ -140,7 +138,7 @@ export function PublishDialog() {
               </select>
             </label>
             <label class="field">
-              {t('Path of the health check; empty: a connection is enough')}
+              {t('Path of the health check (empty: only connect)')}
               <input
                 type="text"
                 value={checkPath}
@@ -154,7 +152,7 @@ export function PublishDialog() {
                 checked={sticks}
                 onChange={(event) => set({ sticks: event.currentTarget.checked })}
               />{' '}
-              {t('A client stays with its server (cookie)')}
+              {t('Keep each client on one server (cookie)')}
             </label>
           </details>
           <button type="submit" class="hidden" tabIndex={-1} aria-hidden="true" />
@@ -163,7 +161,7 @@ export function PublishDialog() {
         <>
           <p class="hint">
             {t(
-              'This is what would change. Nothing is live yet. When it is, it is taken back unless you confirm it within a minute.',
+              'These changes are not live yet. Once they are, they are reverted unless you confirm them within a minute.',
             )}
           </p>
           <Warnings warnings={plan.value.warnings} accepting={accepting} />

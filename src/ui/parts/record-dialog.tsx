@@ -236,7 +236,11 @@ function Conflicts({
   if (merged === undefined) return null
   return (
     <div class="problem block warn" role="alert">
-      <p>{t('Somebody else changed this record meanwhile. What they changed is in the form; nothing is saved yet.')}</p>
+      <p>
+        {t(
+          'Somebody else has changed this record in the meantime. The form shows their changes; nothing is saved yet.',
+        )}
+      </p>
       {merged.conflicts.map(({ field, mine, theirs }) => (
         <p key={field} class="conflict">
           <strong>{labelOf(field)}</strong>
@@ -273,7 +277,7 @@ function History({ id }: { readonly id: string }) {
   if (entries.value === undefined) return <Loading />
   return (
     <ol class="timeline">
-      {entries.value.length === 0 ? <li>{t('Nothing in the last 1,000 entries of the audit log.')}</li> : null}
+      {entries.value.length === 0 ? <li>{t('No changes in the last 1,000 entries of the audit log.')}</li> : null}
       {entries.value.map(({ seq, at, by, endpoint, outcome }) => (
         <li key={seq}>
           <time>{moment(at)}</time> <strong>{by}</strong> {endpoint} · {outcome}

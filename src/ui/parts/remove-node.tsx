@@ -19,7 +19,7 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
   const typed = useSignal('')
   const isForced = useSignal(false)
   const { isBusy, refusal, run } = useDoing(() =>
-    t('The daemon does not answer; others go on with it. Look again in a moment.'),
+    t('The daemon does not answer; the other nodes are carrying on. Check again in a moment.'),
   )
   const isSelf = cluster.nodes.some(({ id, isSelf: own }) => own && id === member.id)
   const { name, state } = member
@@ -63,7 +63,7 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
             checked={isForced.value}
             onChange={(event) => (isForced.value = event.currentTarget.checked)}
           />{' '}
-          {t('Also where the others cannot be told')}
+          {t('Even if the other nodes cannot be notified')}
         </label>
       ) : null}
       <label class="field">
@@ -76,7 +76,7 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
         />
       </label>
       {state === 'unreachable' && cluster.nodes.length === 2 && cluster.witness === null ? (
-        <p class="hint">{t('Of two nodes, the one that stays has to be able to go on alone first.')}</p>
+        <p class="hint">{t('In a cluster of two nodes, the one that stays must first be able to go on alone.')}</p>
       ) : null}
     </Dialog>
   )
@@ -85,18 +85,18 @@ export function RemoveNode({ cluster, member, onClose }: Removal) {
 function meaningOf(cluster: ClusterState, { id, state }: Member, isSelf: boolean): readonly string[] {
   if (cluster.witness?.id === id)
     return [
-      t('It votes no longer, forgets the cluster, and waits for another token.'),
-      t('Nodes and traffic go on as they are.'),
+      t('It no longer votes, forgets the cluster, and waits for a new token.'),
+      t('Nodes and traffic are not affected.'),
     ]
   if (isSelf || state === 'online')
     return [
-      t('It becomes a single node, with the configuration and users that it has now; its traffic goes on.'),
-      t('What is changed from then on, here or there, is changed there only.'),
-      t('Its floating IPs go to a node that stays.'),
+      t('It becomes a single node with its current configuration and users; its traffic continues.'),
+      t('Later changes on either side stay on that side.'),
+      t('Its floating IPs move to a remaining node.'),
     ]
   return [
-    t('It is locked out: its certificates are revoked, and no node answers it any more.'),
-    t('What is written from then on is sealed with a key that it never had.'),
-    t('Should it come back, it has to become a single node, and can join again with a new token.'),
+    t('It is locked out: its certificates are revoked, and no node answers it any longer.'),
+    t('Everything written from now on is sealed with a key that it has never had.'),
+    t('If it comes back, it has to become a single node before it can join again with a new token.'),
   ]
 }

@@ -57,7 +57,7 @@ export function RenderedLines({ section: ofSection, before, value }: Lines) {
       <header class="card-head">
         <h3>{t('What would change')}</h3>
         <Button isBusy={isBusy.value} disabled={now?.of === value} onClick={() => void look()}>
-          {t('Look again')}
+          {t('Refresh')}
         </Button>
       </header>
       <FormProblems error={refusal.value?.message} errors={refusal.value?.errors ?? []} />
@@ -74,7 +74,7 @@ export function RenderedLines({ section: ofSection, before, value }: Lines) {
 
 const Known = ({ now: { files, warnings }, isOld }: { readonly now: Shown; readonly isOld: boolean }) => (
   <div class={isOld ? 'outdated' : ''}>
-    {isOld ? <p class="hint">{t('The form has changed since.')}</p> : null}
+    {isOld ? <p class="hint">{t('The form has changed since this preview.')}</p> : null}
     {warnings.length === 0 ? null : (
       <ul class="problem block warn">
         {warnings.map(({ code, message }) => (
@@ -82,10 +82,6 @@ const Known = ({ now: { files, warnings }, isOld }: { readonly now: Shown; reado
         ))}
       </ul>
     )}
-    {files.length === 0 ? (
-      <p class="hint">{t('No line of a generated file: as it stands, nothing changes there.')}</p>
-    ) : (
-      <Diffs files={files} />
-    )}
+    {files.length === 0 ? <p class="hint">{t('No generated file would change.')}</p> : <Diffs files={files} />}
   </div>
 )

@@ -59,7 +59,7 @@ export function RestoreBackup({ backup, onClose }: RestoreProps) {
   const restore = () =>
     run(async () => {
       if (!PASSPHRASE.test(passphrase.value))
-        throw new Error(t('No backup has such a passphrase: it has printable ASCII characters.'))
+        throw new Error(t('The passphrase of a backup consists of printable ASCII characters.'))
       const wanted = isWhole.value ? whole.value : { sections: [...sections.value], ...part.value }
       const headers = passphrase.value === '' ? {} : { 'x-backup-passphrase': passphrase.value }
       const answer = await ask('POST', '/backup/restore', { body: { file: backup.file, ...wanted }, headers })
@@ -85,7 +85,7 @@ export function RestoreBackup({ backup, onClose }: RestoreProps) {
             disabled={!isWhole.value && sections.value.size === 0}
             onClick={() => void restore()}
           >
-            {t('Stage it')}
+            {t('Stage')}
           </Button>
         </>
       }
@@ -97,7 +97,7 @@ export function RestoreBackup({ backup, onClose }: RestoreProps) {
           value={isWhole.value ? 'all' : 'some'}
           options={[
             ['some', t('Some sections')],
-            ['all', t('All of it')],
+            ['all', t('Everything')],
           ]}
           onChange={(next) => (isWhole.value = next === 'all')}
         />
@@ -108,7 +108,7 @@ export function RestoreBackup({ backup, onClose }: RestoreProps) {
         <Sections backup={backup} sections={sections} values={part} />
       )}
       <label class="field">
-        {t('Passphrase, where the backup has one')}
+        {t('Passphrase, if the backup has one')}
         <input
           type="password"
           autocomplete="off"
@@ -128,19 +128,23 @@ export function RestoreBackup({ backup, onClose }: RestoreProps) {
 type Values = Readonly<Record<string, unknown>>
 
 function meaningOf(isWhole: boolean, sections: ReadonlySet<string>): readonly string[] {
-  const isStaged = t('Nothing goes live yet: what would change is shown next, and waits until it is applied.')
+  const isStaged = t('Nothing goes live yet: you see the changes next, and they stay pending until you apply them.')
   if (isWhole)
     return [
-      t('This machine becomes the node of the backup: services, certificates, users, addresses and settings of then.'),
-      t('What came since goes, and what waits is replaced.'),
-      t('Floating IPs are off until they are enabled again.'),
-      t('After the apply, log in with a user and password of the backup.'),
-      t('A job checks all of it with every program.'),
+      t(
+        'This machine becomes that node of the backup, with its services, certificates, users, addresses and settings.',
+      ),
+      t('Everything added since is removed, and pending changes are replaced.'),
+      t('Floating IPs stay disabled until you enable them.'),
+      t('After the apply, log in with a user and password from the backup.'),
+      t('A job validates everything with every program.'),
       isStaged,
     ]
   return [
-    t('What is ticked becomes what it was; what came into it since goes, and what waits in it is replaced.'),
-    ...(sections.has('rbac') ? [t('After the apply, users, passwords and roles are those of then.')] : []),
+    t(
+      'The selected sections are restored: what was added to them since is removed, and their pending changes are replaced.',
+    ),
+    ...(sections.has('rbac') ? [t('After the apply, users, passwords and roles are those of the backup.')] : []),
     isStaged,
   ]
 }
@@ -173,7 +177,7 @@ function Sections({
       </fieldset>
       {sections.value.has('fip') ? (
         <Tick
-          text={t('Floating IPs come enabled as they were')}
+          text={t('Enable the floating IPs that were enabled')}
           isOn={values.value['fipActive'] === true}
           onChange={(isOn) => (values.value = isOn ? { fipActive: true } : {})}
         />
@@ -219,7 +223,7 @@ function Whole({
     <>
       {nodes.length < 2 ? null : (
         <label class="field">
-          {t('This machine becomes')}
+          {t('Node in the backup')}
           <select
             value={shownValue(values.value['nodeId'])}
             onChange={({ currentTarget: { value } }) =>
@@ -236,7 +240,7 @@ function Whole({
         </label>
       )}
       <details class="late">
-        <summary>{t('It is to be reached at another address than then')}</summary>
+        <summary>{t('Use a different address than in the backup')}</summary>
         <Fields
           schema={{ type: 'object', properties: fields }}
           value={values.value}
@@ -297,9 +301,7 @@ function Checked({
       {isRunning ? (
         <>
           <Loading />
-          <p>
-            {t('All of it is staged, and is being checked with every program; this dialog may be closed meanwhile.')}
-          </p>
+          <p>{t('Everything is staged and is being validated with every program. You can close this dialog.')}</p>
         </>
       ) : (
         <Found job={now} />
@@ -312,17 +314,17 @@ function Found({ job: { state, problem, log, result } }: { readonly job: Job }) 
   if (state !== 'succeeded')
     return (
       <>
-        <Problem text={problem?.message ?? t('The check did not come to its end.')} />
-        <p>{t('It waits nevertheless: put right what is wrong, or discard it.')}</p>
+        <Problem text={problem?.message ?? t('The validation did not finish.')} />
+        <p>{t('It is pending nevertheless: correct the errors, or discard it.')}</p>
         {log.length === 0 ? null : <pre class="code block wraps">{log.join('\n')}</pre>}
       </>
     )
   return (
     <>
       <p class="good-text" role="status">
-        {t('Every program takes it.')}
+        {t('Every program accepts it.')}
       </p>
-      <p>{t('Look at what would change, then apply it, to be taken back unless it is confirmed.')}</p>
+      <p>{t('Review the changes, then apply them with a confirmation time.')}</p>
       <ul class="bullets">
         {(result?.warnings ?? []).map((text) => (
           <li key={text}>{text}</li>

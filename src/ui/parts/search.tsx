@@ -77,7 +77,7 @@ export function Search() {
         aria-controls="search-found"
         aria-activedescendant={`search-${at.value}`}
         aria-label={t('Search')}
-        placeholder={t('Names, addresses, ids, pages')}
+        placeholder={t('Name, address, id or page')}
         value={text.value}
         onInput={(event) => {
           text.value = event.currentTarget.value
@@ -100,7 +100,7 @@ export function Search() {
       </ul>
       {list.length === 0 ? (
         <Answered of={isKnown ? list : undefined} problem={problem ?? servers.problem}>
-          {() => <p class="hint none">{t('Nothing is called that.')}</p>}
+          {() => <p class="hint none">{t('No matches.')}</p>}
         </Answered>
       ) : null}
     </dialog>

@@ -85,7 +85,7 @@ const columns = (): readonly Column<ServerRecord>[] => [
 
 const MOVES = ['online', 'drain', 'halt'] as const
 /** What the buttons say. */
-const DOES = { online: 'Put back', drain: 'Drain', halt: 'Halt' } as const
+const DOES = { online: 'Bring online', drain: 'Drain', halt: 'Halt' } as const
 const RIGHTS = {
   online: 'PUT /ipvsDirector/rips/{id}/online',
   drain: 'PUT /ipvsDirector/rips/{id}/drain',
@@ -108,7 +108,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
         left.delete(id)
         ticked.value = left
       }
-      say(t('{count:server|servers}: {move}, with the next apply', { count: chosen.length, move: t(to) }))
+      say(t('{count:server|servers}: {move} with the next apply', { count: chosen.length, move: t(to) }))
     } catch (error) {
       sayProblem(error)
     } finally {
@@ -117,12 +117,14 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
     }
   }
   const mayMove = may(...MOVES.map((to) => RIGHTS[to]))
-  if (servers.length === 0) return <Empty title={t('No servers here.')} />
+  if (servers.length === 0) return <Empty title={t('No servers.')} />
   return (
     <>
       <div class={chosen.length === 0 ? 'bulk off' : 'bulk'} aria-live="polite" hidden={!mayMove}>
         <span>
-          {chosen.length === 0 ? t('Tick servers to move them.') : t('{count} chosen', { count: chosen.length })}
+          {chosen.length === 0
+            ? t('Select servers to drain, halt or bring them online.')
+            : t('{count} selected', { count: chosen.length })}
         </span>
         {MOVES.map((to) => (
           <Button

@@ -146,7 +146,7 @@ export function standingOf({ layer, id, enabled, isPaused, backend }: Service): 
   if (backend !== undefined && up === undefined) return { tone: 'idle', word: t('unknown'), up, total }
   if (up === 0) return { tone: 'bad', word: t('down'), up, total }
   if ((up ?? 0) < total) return { tone: 'warn', word: t('degraded'), up, total }
-  return { tone: 'good', word: t('serves'), up, total }
+  return { tone: 'good', word: t('serving'), up, total }
 }
 
 const COLUMNS = (): readonly Column<Service>[] => [
@@ -209,17 +209,17 @@ export function ServicesTable({ services }: { readonly services: readonly Servic
 /** Lists are of what is to be: what runs until the next apply is in none of them. */
 export function NoServices({ children }: { readonly children?: ComponentChildren }) {
   const running = overview.value === undefined ? 0 : frontendsOf(overview.value)
-  if (running === 0) return <Empty title={t('Nothing is balanced yet.')}>{children}</Empty>
+  if (running === 0) return <Empty title={t('No services yet.')}>{children}</Empty>
   // A daemon that only observes knows of no configuration, and nothing waits that would end what runs.
   if (overview.value?.pending?.count === 0)
     return (
-      <Empty title={t('Nothing is configured here.')}>
-        <p>{t('What runs is told on the overview: {count:service|services}.', { count: running })}</p>
+      <Empty title={t('No services are configured here.')}>
+        <p>{t('The overview shows what is running: {count:service|services}.', { count: running })}</p>
       </Empty>
     )
   return (
-    <Empty title={t('Nothing is balanced after the next apply.')}>
-      <p>{t('Until then this goes on: {count:service|services}.', { count: running })}</p>
+    <Empty title={t('The next apply removes all services.')}>
+      <p>{t('Until then these keep running: {count:service|services}.', { count: running })}</p>
       <Button needs="GET /services/pending" onClick={() => (isPendingOpen.value = true)}>
         {t('Show')}
       </Button>

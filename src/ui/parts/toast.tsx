@@ -41,7 +41,7 @@ export const sayProblem = (error: unknown): void => say(problemIn(error), 'bad')
 whenForgotten(() => (toasts.value = []))
 
 effect(() => {
-  if (rightsChanged.value > 0) untracked(() => say(t('Your rights have changed.')))
+  if (rightsChanged.value > 0) untracked(() => say(t('Your permissions have changed.')))
 })
 
 /** Does it, and tells how it went. */
@@ -58,7 +58,7 @@ export async function attempt(work: () => Promise<string | undefined>): Promise<
 
 /** Asks first; what goes is staged as every change is. Answers whether it does. */
 export async function removeRecord(path: string, name: string): Promise<boolean> {
-  if (!confirm(t('Delete {name}? It goes with the next apply.', { name }))) return false
+  if (!confirm(t('Delete {name}? It is deleted by the next apply.', { name }))) return false
   const isDone = await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
   await changed()
   return isDone

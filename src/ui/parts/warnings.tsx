@@ -36,7 +36,7 @@ export function Warnings({
       </ul>
       <label class="inline">
         <input type="checkbox" checked={isAccepted} onChange={(event) => accept(event.currentTarget.checked)} />{' '}
-        {t('That is meant')}
+        {t('I have read this')}
       </label>
     </div>
   )

@@ -1,13 +1,13 @@
 /** What the page asks before something is lost or interrupted. */
 export const germanOfQuestions: Readonly<Record<string, string>> = {
-  'Delete {name}? It goes with the next apply.': '{name} löschen? Es verschwindet beim nächsten Anwenden.',
-  'Delete {name}? Whatever uses it is refused at once.': '{name} löschen? Was es verwendet, wird sofort abgewiesen.',
+  'Delete {name}? It is deleted by the next apply.': '{name} löschen? Es verschwindet beim nächsten Anwenden.',
+  'Delete {name}? Programs that use it are refused immediately.':
+    '{name} löschen? Programme, die es verwenden, werden sofort abgewiesen.',
   'Discard {count:change|changes}, {others} of other people?':
     '{count:Änderung|Änderungen} verwerfen, davon {others} von anderen?',
-  'Restart {name}? What it does is interrupted.': '{name} neu starten? Was es tut, wird unterbrochen.',
-  'End the silence of {name}? What still fires is told then.':
-    'Stummschaltung von {name} beenden? Was dann noch anschlägt, wird gemeldet.',
-  'What is shown here is shown this once. Leave it?': 'Was hier steht, wird nur dieses eine Mal gezeigt. Verlassen?',
-  'What you have typed is not saved, and is lost then. Leave it?':
-    'Was Sie eingegeben haben, ist nicht gespeichert und ginge verloren. Verwerfen?',
+  'Restart {name}? Its current work is interrupted.': '{name} neu starten? Laufende Arbeit wird unterbrochen.',
+  'End the silence of {name}? Alerts that are still firing will be sent.':
+    'Stummschaltung von {name} beenden? Alarme, die noch aktiv sind, werden gemeldet.',
+  'This is shown only once. Close it?': 'Das wird nur einmal gezeigt. Schließen?',
+  'Your changes are not saved. Discard them?': 'Ihre Änderungen sind nicht gespeichert. Verwerfen?',
 }

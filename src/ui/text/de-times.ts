@@ -1,7 +1,7 @@
 /** What the page says of clocks and of how long something takes. */
 export const germanOfTimes: Readonly<Record<string, string>> = {
   'Compare with last week': 'Mit der Vorwoche vergleichen',
-  'a week before': 'eine Woche davor',
+  'one week earlier': 'eine Woche davor',
   hour: 'Stunde',
   yesterday: 'gestern',
   now: 'jetzt',
@@ -13,9 +13,9 @@ export const germanOfTimes: Readonly<Record<string, string>> = {
   '{count} min ago': 'vor {count} min',
   '{count} s ago': 'vor {count} s',
   '{seconds} s': '{seconds} s',
-  'The clock of this browser is wrong by {count:minute|minutes}.':
+  'The clock of this browser is off by {count:minute|minutes}.':
     'Die Uhr dieses Browsers geht um {count:Minute|Minuten} falsch.',
-  'The clock of this browser is wrong by {count:hour|hours}.':
+  'The clock of this browser is off by {count:hour|hours}.':
     'Die Uhr dieses Browsers geht um {count:Stunde|Stunden} falsch.',
-  'Times are those of the node.': 'Zeiten sind die des Knotens.',
+  'Times are shown in the time of the node.': 'Zeiten sind in der Zeit des Knotens angegeben.',
 }
