@@ -22,7 +22,7 @@ t.test('a form, and beside it what becomes of HAProxy’s file', { skip: noBrows
   await page.click('.page-head button:has-text("Edit")')
   await page.waitForSelector('.dialog .field')
   await page.click('button:has-text("Lines of haproxy.cfg")')
-  await page.waitForSelector('.beside:has-text("nothing changes there")')
+  await page.waitForSelector('.beside:has-text("No generated file would change")')
   const ports = page.locator('.dialog .field:has-text("Ports") input')
   await ports.fill('8123')
   await page.waitForSelector('.beside:has-text("The form has changed since this preview.")')

@@ -83,6 +83,11 @@ t.test('what is shown once', { skip: noBrowser }, async (test) => {
   await page.click('button:has-text("Add a node")')
   await page.click('button:has-text("Create the token")')
   await page.waitForSelector('.steps textarea')
+  // A browser that allows no page to write to its clipboard: the token is selected, to be copied with the keyboard.
+  await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`)
+  await page.click('.steps button:has-text("Copy")')
+  const selected = `document.activeElement?.matches('.steps textarea') && String(getSelection())`
+  await page.waitForFunction(`${selected} === 'fj1.secret'`)
   test.equal(await questions.at(() => page.keyboard.press('Escape')), ONCE)
   test.equal(await page.inputValue('.steps textarea'), 'fj1.secret')
   await page.click('.dialog-foot button:has-text("Close")')

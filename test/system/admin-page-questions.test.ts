@@ -82,7 +82,7 @@ t.test('what waits to be confirmed is what was shown', { skip: noBrowser }, asyn
   await daemon.data('PUT', '/services/apply', { confirmWithin: 900 })
   await page.click('.confirm-bar [aria-label="Keep revision 2 by admin@localhost"]')
   release()
-  await page.waitForSelector('.toast.bad:has-text("Another revision waits by now")')
+  await page.waitForSelector('.toast.bad:has-text("A newer revision is waiting")')
   test.match(await daemon.data('GET', '/services/apply'), { state: 'waiting', revision: 3 })
   await page.click('.confirm-bar [aria-label="Revert revision 3 by admin@localhost now"]')
   await page.waitForSelector('.confirm-bar', { state: 'detached' })

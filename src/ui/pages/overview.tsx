@@ -155,7 +155,7 @@ const FirstSteps = () => (
     {may('POST /config/plan') ? (
       <p>
         {t(
-          'Publish a service: an address for clients, and the servers behind it. You see the changes before they go live.',
+          'Publish a service: an address for clients, and the servers behind it. You review the changes before you apply them.',
         )}
       </p>
     ) : null}

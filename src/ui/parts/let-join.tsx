@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask } from '../core/api.ts'
 import { cluster, membersOf } from '../core/cluster.ts'
 import { clock, t } from '../core/text.ts'
@@ -140,13 +140,20 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
   const isKept = useSignal(false)
   useUnsaved(!isKept.value, shownOnce())
   const isCopied = useSignal(false)
+  const field = useRef<HTMLTextAreaElement>(null)
   useEffect(() => {
     if (!isCopied.value) return undefined
     const timer = setTimeout(() => (isCopied.value = false), 3_000)
     return () => clearTimeout(timer)
   }, [isCopied.value])
   async function copy() {
-    await navigator.clipboard.writeText(token)
+    try {
+      await navigator.clipboard.writeText(token)
+    } catch {
+      // The browser does not allow it: the user copies the selected token with the keyboard.
+      field.current?.focus()
+      return
+    }
     isCopied.value = true
     isKept.value = true
   }
@@ -154,7 +161,14 @@ function Pasting({ token, role }: { readonly token: string; readonly role: Role 
     <>
       <label class="field">
         {t('Token, shown only once')}
-        <textarea class="code" readOnly rows={3} value={token} onFocus={(event) => event.currentTarget.select()} />
+        <textarea
+          ref={field}
+          class="code"
+          readOnly
+          rows={3}
+          value={token}
+          onFocus={(event) => event.currentTarget.select()}
+        />
       </label>
       <Button icon={isCopied.value ? 'check' : 'save'} onClick={() => void copy()}>
         {isCopied.value ? t('Copied') : t('Copy')}

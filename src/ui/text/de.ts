@@ -160,8 +160,8 @@ export const german: Readonly<Record<string, string>> = {
   Programs: 'Programme',
   Proxy: 'Proxy',
   'Publish a service': 'Dienst veröffentlichen',
-  'Publish a service: an address for clients, and the servers behind it. You see the changes before they go live.':
-    'Veröffentlichen Sie einen Dienst: eine Adresse für Clients und die Server dahinter. Sie sehen die Änderungen, bevor sie wirksam werden.',
+  'Publish a service: an address for clients, and the servers behind it. You review the changes before you apply them.':
+    'Veröffentlichen Sie einen Dienst: eine Adresse für Clients und die Server dahinter. Sie prüfen die Änderungen, bevor Sie sie anwenden.',
   'Bring online': 'Online schalten',
   'QR code for the app': 'QR-Code für die App',
   Range: 'Zeitraum',
