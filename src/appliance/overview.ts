@@ -134,8 +134,8 @@ function ofApply({ engine, membership }: Node): readonly Noted[] {
   const lacks = membership.cluster?.hasQuorum === false ? ', which ends when enough nodes answer' : ''
   const becomes =
     secondsLeft === 0
-      ? `was not confirmed in time, and is being taken back${lacks}`
-      : `is taken back in ${secondsLeft ?? 0} s unless it is confirmed`
+      ? `was not confirmed in time and is being reverted${lacks}`
+      : `is reverted in ${secondsLeft ?? 0} s unless it is confirmed`
   const message = `The apply of ${by ?? 'somebody'} ${becomes}`
   return [note('apply', 'critical', message, { right: 'services.applyState' })]
 }

@@ -117,7 +117,7 @@ export async function tell(
     terminal.out(`${what}${printable(`${cost}${whose}`)}\n`)
     for (const { path, was, is } of fields) {
       const before = was === undefined ? '' : `${shown(was)} → `
-      terminal.out(`    ${printable(path)}: ${before}${is === undefined ? 'nothing' : shown(is)}\n`)
+      terminal.out(`    ${printable(path)}: ${before}${is === undefined ? '(none)' : shown(is)}\n`)
     }
   }
   if (isWide) for (const { diff } of files ?? []) terminal.out(`\n${inColour(diff, terminal)}`)
@@ -143,12 +143,13 @@ function summary(changes: readonly Change[]): string {
   if (changes.length === 0) return 'Nothing would change.'
   const count = (op: Change['op']) => changes.filter((change) => change.op === op).length
   const touched = [...new Set(changes.filter(({ effect }) => effect !== 'runtime').flatMap(({ services }) => services))]
-  const cost = touched.length === 0 ? 'while everything runs on' : `with a reload or restart of ${touched.join(', ')}`
+  const cost =
+    touched.length === 0 ? 'without a reload or restart' : `with a reload or restart of ${touched.join(', ')}`
   return `${count('create')} to create, ${count('update')} to change, ${count('delete')} to delete, ${cost}.`
 }
 
 /** For an apply that waits: after its time, a confirmation comes too late. */
 export const untilTakenBack = (left_s: number): string =>
   left_s === 0
-    ? 'was not confirmed in time: it is being taken back'
-    : `is taken back in ${left_s} s unless you say: fulcrum confirm`
+    ? 'was not confirmed in time and is being reverted'
+    : `is reverted in ${left_s} s unless you run: fulcrum confirm`

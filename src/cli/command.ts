@@ -63,7 +63,8 @@ export class Run {
   /** Where nobody can answer, the failure says what to do instead. */
   ask(question: string, instead: string, options?: { readonly isSecret: boolean }): Promise<string> {
     return this.terminal.ask(question, options).catch((error: unknown) => {
-      if (error instanceof Failure && error.exitCode !== 130) throw new Failure(`${instead} where nobody can be asked`)
+      if (error instanceof Failure && error.exitCode !== 130)
+        throw new Failure(`${instead} when input is not a terminal`)
       throw error
     })
   }
@@ -77,8 +78,8 @@ export class Run {
     const given = this.env[variable] ?? ''
     if (given !== '') return given
     const typed = await this.ask(question, `set ${variable}`, { isSecret: true })
-    if (isNew && typed !== (await this.terminal.ask('Once more: ', { isSecret: true })))
-      throw new Failure('the two are not the same')
+    if (isNew && typed !== (await this.terminal.ask('Repeat: ', { isSecret: true })))
+      throw new Failure('the two entries differ')
     return typed
   }
 
@@ -86,11 +87,11 @@ export class Run {
   async agree(
     question: string,
     isYes: boolean | undefined,
-    { answer = 'y', instead = 'say --yes' }: { readonly answer?: string; readonly instead?: string } = {},
+    { answer = 'y', instead = 'use --yes' }: { readonly answer?: string; readonly instead?: string } = {},
   ): Promise<void> {
     if (isYes === true) return
     const said = await this.ask(`${question} [${answer}/N] `, instead)
-    if (said.trim().toLowerCase() !== answer) throw new Failure('nothing was done')
+    if (said.trim().toLowerCase() !== answer) throw new Failure('cancelled; nothing was changed')
   }
 }
 
@@ -105,20 +106,22 @@ export function readText(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const isAbsent = Reflect.get(Object(error), 'code') === 'ENOENT'
-    throw new Failure(isAbsent ? `there is no file ${path}` : `${path} cannot be read: is it a folder, or not yours?`)
+    throw new Failure(
+      isAbsent ? `there is no file ${path}` : `${path} cannot be read: is it a folder, or do you lack permission?`,
+    )
   }
 }
 
 /** A count that an option has. */
 export function countIn(text: string, option: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`${option} ${text} is no number from 1 to 9999`)
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`${option} ${text} is not a number from 1 to 9999`)
   return Number(text)
 }
 
 /** Seconds of a duration such as `90`, `5m` or `7d`. */
 export function secondsIn(text: string): number {
   const seconds = secondsOf(text)
-  if (seconds === undefined) throw new Failure(`${text} is no duration: say 90s, 5m, 2h or 7d`)
+  if (seconds === undefined) throw new Failure(`${text} is not a duration: use for example 90s, 5m, 2h or 7d`)
   return seconds
 }
 

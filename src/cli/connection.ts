@@ -70,7 +70,7 @@ export class Unreachable extends Failure {
   constructor(url: string, error: unknown, { isUnsent = hasNotConnected(error), method = 'GET' } = {}) {
     const isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
     const isDoubtful = !isUnsent && method !== 'GET'
-    const advice = isDoubtful ? '; what was asked for may be done: look before you repeat it' : ''
+    const advice = isDoubtful ? '; the request may have been carried out: check before you repeat it' : ''
     super(`${url} cannot be reached: ${reasonOf(error)}${advice}`)
     this.isLost = isLost
     this.isUnsent = isUnsent
@@ -122,7 +122,7 @@ export class Connection {
 
   async get<T>(path: string, query: Sent['query'] = {}, signal?: AbortSignal): Promise<T> {
     const { data } = await this.ask<T | undefined>('GET', path, { query, signal })
-    if (data === undefined) throw new Failure(`what answers at ${this.#target.url} is no Fulcrum`)
+    if (data === undefined) throw new Failure(`the server at ${this.#target.url} is not Fulcrum`)
     return data
   }
 
@@ -219,7 +219,7 @@ export class Connection {
       return (this.#isPlain ? http.request : send)(options, answered)
     } catch (error) {
       // A character that no path, header or token may have.
-      throw new Failure(`that cannot be sent: ${error instanceof Error ? error.message : ''}`)
+      throw new Failure(`the request cannot be sent: ${error instanceof Error ? error.message : ''}`)
     }
   }
 }
@@ -282,13 +282,13 @@ function parsed(text: string): Envelope {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ENOENT: 'there is no such socket',
-  EACCES: 'it is not yours to open',
-  ENOTFOUND: 'there is no such host',
-  EAI_AGAIN: 'the name is not resolved',
+  ECONNREFUSED: 'nothing listens there',
+  ENOENT: 'the socket does not exist',
+  EACCES: 'permission denied',
+  ENOTFOUND: 'the host does not exist',
+  EAI_AGAIN: 'the name cannot be resolved',
   ECONNRESET: 'the connection was reset',
-  EHOSTUNREACH: 'there is no way to it',
+  EHOSTUNREACH: 'no route to the host',
   ETIMEDOUT: 'it does not answer',
 }
 
@@ -368,8 +368,8 @@ function pinned({ url, fingerprint }: Target): Agent {
     socket.destroy()
     throw new Failure(
       fingerprint === undefined
-        ? `no authority that this machine trusts vouches for ${url}, which shows ${shown.fingerprint}: log in, or set FULCRUM_FINGERPRINT`
-        : `${url} shows another certificate than at the login: ${shown.fingerprint}, and not ${fingerprint}. If it was replaced on purpose, log in again`,
+        ? `the certificate of ${url} (${shown.fingerprint}) is not signed by a trusted authority: log in, or set FULCRUM_FINGERPRINT`
+        : `the certificate of ${url} has changed since the login: ${shown.fingerprint} instead of ${fingerprint}. If it was replaced on purpose, log in again`,
     )
   }
   agent.createConnection = (_options, callback) => {

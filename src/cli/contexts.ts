@@ -30,7 +30,7 @@ export const LOCAL_SOCKETS: readonly string[] = ['/run/fulcrum/api.sock', '.fulc
 const LOCAL = 'local'
 
 /** After a logout nobody is to find himself at another daemon. */
-export const NONE_CURRENT = 'no context is current: choose one with fulcrum contexts NAME'
+export const NONE_CURRENT = 'no context is selected: choose one with fulcrum contexts NAME'
 
 /** Contexts by name, in a file that nobody else can read; and the daemon on this machine. */
 export class Contexts {
@@ -78,12 +78,12 @@ export class Contexts {
     const { contexts } = this.all()
     const found = Object.hasOwn(contexts, wanted) ? contexts[wanted] : undefined
     if (found !== undefined) return found
-    if (wanted === '' && Object.keys(contexts).length > 0) throw new Failure(`${NONE_CURRENT}, or say --context`)
+    if (wanted === '' && Object.keys(contexts).length > 0) throw new Failure(`${NONE_CURRENT}, or use --context`)
     const socket = wanted === '' || wanted === LOCAL ? this.#sockets.find(isOwnSocket) : undefined
     if (socket !== undefined) return { url: `${SOCKET_SCHEME}${resolve(socket)}`, user: '' }
-    if (wanted === LOCAL) throw new Failure('no daemon of yours runs here: there is none, or you are not its account')
+    if (wanted === LOCAL) throw new Failure('no daemon is running here under your account')
     if (wanted !== '') throw new Failure(`there is no context ${wanted}: fulcrum contexts lists them`)
-    throw new Failure('nobody is logged in: fulcrum login https://HOST:9443')
+    throw new Failure('not logged in; run fulcrum login https://HOST:9443')
   }
 
   #ofEnvironment(): Context {
@@ -91,7 +91,7 @@ export class Contexts {
       this.#set(one),
     )
     if (isSocket(url)) return { url, token, user: '' }
-    if (token === undefined) throw new Failure('FULCRUM_URL is set, and FULCRUM_TOKEN is not')
+    if (token === undefined) throw new Failure('FULCRUM_URL is set, but FULCRUM_TOKEN is not')
     return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
   }
 
@@ -119,7 +119,7 @@ export class Contexts {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
     } catch (error) {
-      throw new Failure(`${folder} cannot be made: ${error instanceof Error ? error.message : ''}`)
+      throw new Failure(`${folder} cannot be created: ${error instanceof Error ? error.message : ''}`)
     }
     writePrivately(this.path, `${JSON.stringify(kept, null, 2)}\n`)
   }
@@ -130,7 +130,7 @@ function homeOfAccount(): string {
   try {
     return userInfo().homedir
   } catch {
-    throw new Failure('this account has no home, where contexts are kept: set HOME, or FULCRUM_URL and FULCRUM_TOKEN')
+    throw new Failure('this account has no home directory for contexts: set HOME, or FULCRUM_URL and FULCRUM_TOKEN')
   }
 }
 
@@ -173,13 +173,13 @@ function isOwnSocket(path: string): boolean {
 /** Address of a daemon: encrypted, unless it stays on this machine. */
 export function addressOf(given: string): string {
   const text = given.includes('://') ? given : `https://${given}`
-  if (!URL.canParse(text)) throw new Failure(`${given} is no address: say https://HOST:9443`)
+  if (!URL.canParse(text)) throw new Failure(`${given} is not a URL: use https://HOST:9443`)
   const { protocol, hostname: host, username, password, pathname, search, hash, origin } = new URL(text)
   // Nor is a password repeated where others may read it.
-  if (username !== '' || password !== '') throw new Failure('an address has no user and no password: say --user')
+  if (username !== '' || password !== '') throw new Failure('the URL must not contain a user or password: use --user')
   const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))
-    throw new Failure(`${given} is not encrypted: say https://HOST:9443`)
-  if (/[^/]/.test(pathname) || search !== '' || hash !== '') throw new Failure(`${given} has a path: say ${origin}`)
+    throw new Failure(`${given} is not encrypted: use https://HOST:9443`)
+  if (/[^/]/.test(pathname) || search !== '' || hash !== '') throw new Failure(`${given} has a path: use ${origin}`)
   return origin
 }

@@ -36,7 +36,7 @@ export function readDocuments(paths: readonly string[], input: () => string, env
   for (const file of paths.flatMap(filesOf)) {
     for (const [name, value, place] of entriesOf(file, input, env)) add(merged, places, name, value, place)
   }
-  if (merged.size === 0) throw new Failure(`there is nothing in ${paths.join(', ')}`)
+  if (merged.size === 0) throw new Failure(`${paths.join(', ')} is empty`)
   return Object.fromEntries(merged)
 }
 
@@ -67,20 +67,20 @@ function add(
   if (known === undefined || !isSection) {
     const before = places.get(name)
     if (before !== undefined && known !== value)
-      throw new Failure(`${name} is in ${at(before)} and in ${at(place)}: say it in one place`)
+      throw new Failure(`${name} is in ${at(before)} and in ${at(place)}: keep only one`)
     if (!isSection) {
       merged.set(name, value)
       places.set(name, place)
       return
     }
   }
-  if (Array.isArray(value)) throw new Failure(`${at(place)}: ${name} has records by name, and is no list`)
+  if (Array.isArray(value)) throw new Failure(`${at(place)}: ${name} is a map of records by name, not a list`)
   // Without a prototype, so that no name means anything.
   const section: Record<string, unknown> = Object.assign(Object.create(null), known)
   for (const [record, fields] of Object.entries(value ?? {})) {
     const own = `${name}.${record}`
     const before = places.get(own)
-    if (before !== undefined) throw new Failure(`${own} is in ${at(before)} and in ${at(place)}: say it in one place`)
+    if (before !== undefined) throw new Failure(`${own} is in ${at(before)} and in ${at(place)}: keep only one`)
     places.set(own, place)
     section[record] = fields
   }
@@ -103,14 +103,14 @@ function entriesOf(
   // A tag that nobody knows is a warning: what it stands at would be taken as if it were not there.
   const [problem] = [...document.errors, ...document.warnings]
   if (problem?.code === 'MULTIPLE_DOCS')
-    refuse(problem.pos[0], 'a file is one document, and --- begins another one: make it a file of its own')
+    refuse(problem.pos[0], 'a file contains one document: move what follows --- to its own file')
   if (problem !== undefined) refuse(problem.pos[0], problem.message)
   if (document.contents === null) return []
-  if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections, see fulcrum schema`)
+  if (!isMap(document.contents)) throw new Failure(`${file}: a document is a map of sections; see fulcrum schema`)
   refuseStrange(document, refuse)
   fillIn(document, file, lines, env)
   return document.contents.items.flatMap((pair) => {
-    if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section has a name`)
+    if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section needs a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
     // The parser makes an empty value undefined, which would not be sent.
     const value: unknown = document.get(pair.key.value) ?? null
@@ -138,12 +138,12 @@ function refuseStrange(document: YamlDocument, refuse: (offset: number, message:
       const seen = new Set<string>()
       for (const { key } of map.items) {
         const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0
-        if (!isScalar(key) || key.value === null) return refuse(offset, 'a name is a text')
+        if (!isScalar(key) || key.value === null) return refuse(offset, 'a name must be a string')
         const name = typeof key.value === 'string' ? key.value : JSON.stringify(key.value)
         // YAML takes 007 for a number, but its author meant another name than 7.
         if (typeof key.value !== 'string' && key.source !== name)
-          refuse(offset, `${key.source ?? 'this'} would be ${name}: put it in quotes if it is a name`)
-        if (seen.has(name)) refuse(offset, `${name} is there twice`)
+          refuse(offset, `${key.source ?? 'this'} would be read as ${name}: quote it if it is a name`)
+        if (seen.has(name)) refuse(offset, `${name} appears twice`)
         seen.add(name)
       }
       return undefined
@@ -151,7 +151,7 @@ function refuseStrange(document: YamlDocument, refuse: (offset: number, message:
     Scalar(_key, { value, range, source }) {
       const isText = typeof value !== 'object' || value === null
       if (!isText || (typeof value === 'number' && !Number.isFinite(value)))
-        refuse(range?.[0] ?? 0, `${source ?? 'this'} has no counterpart in JSON`)
+        refuse(range?.[0] ?? 0, `${source ?? 'this'} cannot be expressed in JSON`)
     },
   })
 }
@@ -193,7 +193,7 @@ function textOf(file: string): string {
   } catch {
     throw new Failure(`${file} cannot be read`)
   }
-  if (!isUtf8(bytes)) throw new Failure(`${file} is no text in UTF-8`)
+  if (!isUtf8(bytes)) throw new Failure(`${file} is not UTF-8 text`)
   return bytes.toString()
 }
 

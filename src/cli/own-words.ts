@@ -2,11 +2,11 @@
 export const OWN_WORDS = [
   ['apply without refuseWarnings', 'apply with --accept-warnings'],
   ['send confirmWithin', 'apply with --confirm 60s'],
-  ['unless you confirm it, or force true', 'unless you say fulcrum confirm'],
+  ['unless you confirm it, or force true', 'unless you run fulcrum confirm'],
   ['plan with takeOver', 'plan with --take-over'],
   ['{"changes": [ids]}', '--only ID'],
   ['{"mine": true}', '--mine'],
-  ['X-Backup-Passphrase', 'The passphrase (--passphrase, or FULCRUM_PASSPHRASE beside it)'],
+  ['X-Backup-Passphrase', 'The passphrase (--passphrase or FULCRUM_PASSPHRASE)'],
 ] as const
 
 /** What the API's operations are called here. Any other is sent by `fulcrum api`. */

@@ -19,12 +19,12 @@ import { printableLines } from './output.ts'
 function createProgram(run: Run): Command {
   const { terminal } = run
   const program = new Command('fulcrum')
-    .description('Manages load-balancing appliances: what runs, what waits, and the configuration as one file.')
+    .description('Manages load-balancing appliances running Fulcrum.')
     .version(VERSION)
-    .option('-c, --context <name>', 'daemon to ask, of fulcrum contexts (default: the current one)')
-    .option('--json', 'for programs')
+    .option('-c, --context <name>', 'daemon to use, from fulcrum contexts (default: the current one)')
+    .option('--json', 'print JSON')
     .exitOverride()
-    .showHelpAfterError('(fulcrum help tells more)')
+    .showHelpAfterError('(see fulcrum help)')
     .configureOutput({ writeOut: (text) => terminal.out(text), writeErr: (text) => terminal.err(text) })
     .configureHelp({ sortSubcommands: false, helpWidth: terminal.columns ?? 100 })
   for (const add of [

@@ -77,7 +77,7 @@ export function processTerminal(
     },
     async ask(question, { isSecret = false } = {}) {
       if (!stdin.isTTY)
-        throw new Failure(`${question.trim().replace(/:$/, '')} has to be typed, and this is no terminal`)
+        throw new Failure(`${question.trim().replace(/:$/, '')} has to be typed, but standard input is not a terminal`)
       // What is typed is echoed by readline to its output, which shows a secret to nobody.
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })

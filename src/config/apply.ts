@@ -230,9 +230,9 @@ export class ApplyEngine {
       const { revision } = requireWaiting(
         this.#parts.store,
         may,
-        'ask somebody who may, or wait until it is taken back',
+        'ask somebody who may, or wait until it is reverted',
       )
-      const taken = await this.#takeBack(by, `revision ${revision} was taken back`)
+      const taken = await this.#takeBack(by, `revision ${revision} was reverted`)
       if (taken === undefined) throw new ApiError('NOT_FOUND', 'No apply waits any more: another node was first')
       return taken
     })
@@ -257,7 +257,7 @@ export class ApplyEngine {
     return this.#machine.run('caller', async () => {
       const { store } = this.#parts
       const unconfirmed = await store.edit(() => {
-        const waits = requireWaiting(store, may, 'ask somebody who may, or let the apply be taken back')
+        const waits = requireWaiting(store, may, 'ask somebody who may, or let the apply be reverted')
         return { result: waits, entry: { op: 'confirm', applyId: waits.applyId } }
       })
       this.#parts.tell({ state: 'kept', by: unconfirmed.by, revision: unconfirmed.revision })

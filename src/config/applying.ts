@@ -84,7 +84,7 @@ export class Applying implements ApplyActor {
   async revert(asking: Asking): Promise<WentLive> {
     const { live, failed } = await this.#parts.engine.revertNow(callerOf(asking))
     if (failed === undefined) return live
-    const title = `It is taken back as revision ${live.revision}, but the machine could not follow yet; it is tried again every ten seconds`
+    const title = `It is reverted as revision ${live.revision}, but the machine could not follow yet; this is retried every ten seconds`
     throw applyFailed({ ...failed, nodeId: this.#parts.nodeId, title })
   }
 

@@ -14,7 +14,7 @@ export async function refuseCut(
   if (confirmWithin !== undefined || isForced === true || address === undefined) return
   const reason = await wouldCut(configView(store.running), desired, address)
   if (reason === undefined) return
-  const message = `${reason}: send confirmWithin, so that the change is taken back unless you confirm it, or force true`
+  const message = `${reason}: send confirmWithin, so that the change is reverted unless you confirm it, or force true`
   throw new ApiError('INVALID_BODY', `This apply could cut you off: ${message}`, {
     errors: [{ field: 'confirmWithin', code: 'CONFIRMATION_REQUIRED', message }],
   })

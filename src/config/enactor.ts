@@ -113,7 +113,7 @@ export class Enactor {
       const header = { applyId: newId(), revision: store.revision, by: 'fulcrum', at: new Date().toISOString() }
       await store.openJournal(this.#journal({ ...header, comment: why }, plan.steps, new Set(plan.owners), []))
     }
-    const title = result.undone ? 'The check could not be run' : 'A check was not taken back, and this is tried again'
+    const title = result.undone ? 'The check could not be run' : 'A check could not be undone; this is retried'
     throw this.#refusal(result, plan, desired, title)
   }
 

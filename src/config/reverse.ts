@@ -53,7 +53,7 @@ export function reverseOf(view: ConfigView, revision: number, changes: RevisionC
     }
   }
   if (changed.length === 0) return writes
-  const message = `What revision ${revision} changed was changed again since: ${named(changed)}; edit those, or take the later revision back first`
+  const message = `Records of revision ${revision} have been changed since: ${named(changed)}; edit them, or undo the later revision first`
   throw new ApiError('REVISION_MISMATCH', message, { data: { records: listed(changed) } })
 }
 

@@ -87,7 +87,7 @@ export async function takeBack(
   }
   await onPromoted(frozen.map(recordChange))
   const { revision, by, comment } = header
-  log.info('taken back', { revision, by, changes: frozen.length })
+  log.info('reverted', { revision, by, changes: frozen.length })
   tell({ state: 'reverted', by, revision, comment, changes: frozen.length })
   const followed = await enactor.converge(() => false)
   await done?.()

@@ -12,8 +12,8 @@ export function refuseWaiting(
   const left_s = secondsLeft(deadline, clock)
   const message =
     left_s === 0
-      ? `Revision ${revision} was not confirmed until ${confirmBy}, and is being taken back; where too few nodes answer, that waits for them: GET /cluster tells who is missing`
-      : `Revision ${revision} waits for its confirmation until ${confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert takes it back at once`
+      ? `Revision ${revision} was not confirmed by ${confirmBy} and is being reverted; if too few nodes answer, this waits for them: GET /cluster shows which are missing`
+      : `Revision ${revision} waits for confirmation until ${confirmBy}: PUT /services/apply/confirm keeps it, PUT /services/apply/revert reverts it immediately`
   throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(Math.max(1, left_s)) } })
 }
 

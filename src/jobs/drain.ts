@@ -119,7 +119,7 @@ async function applied(
   for (;;) {
     if (running.get('realServers', ripId)?.state === 'drained') return
     if (candidate.get('realServers', ripId)?.state !== 'drained') {
-      throw new GivenUp('NOT_FOUND', `The drain of ${server} was taken back before it was applied`)
+      throw new GivenUp('NOT_FOUND', `The drain of ${server} was discarded before it was applied`)
     }
     if (clock.monotonic_ms() > end_ms) {
       throw new ApiError('IN_USE', `The drain of ${server} was not applied within 15 minutes; it is still pending`)

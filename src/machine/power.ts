@@ -218,7 +218,7 @@ export class Power implements PowerActor {
       await this.#remember(undefined)
     } catch (error) {
       // Nobody waits for this, so that it would end the daemon, as where the disk is full.
-      this.#parts.log.error('what was begun could not be taken back', { change, reason: reasonOf(error) })
+      this.#parts.log.error('a change of power could not be undone', { change, reason: reasonOf(error) })
     } finally {
       this.#underWay = undefined
     }

@@ -36,7 +36,7 @@ export const NODE = {
   lastApply: gauge('last_apply_timestamp_seconds', 'When the last apply began, in Unix seconds.'),
   applying: gauge('apply_in_progress', 'Whether something is being applied.'),
   waiting: gauge('apply_waiting', 'Whether an apply waits for its confirmation.'),
-  secondsLeft: gauge('apply_confirmation_left_seconds', 'Until the apply that waits is taken back.'),
+  secondsLeft: gauge('apply_confirmation_left_seconds', 'Seconds until the waiting apply is reverted.'),
   pending: gauge('pending_changes', 'Changes that were saved and do not run yet.'),
   certificateEnd: gauge(
     'certificate_not_after_timestamp_seconds',

@@ -23,7 +23,7 @@ const Apply = Type.Object({
   by: Type.Union([Type.String(), Type.Null()], { description: 'The user who applied last; null if nobody has.' }),
   startedAt: MomentOrNull('ISO 8601.'),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Until it is taken back; null unless it waits.',
+    description: 'Seconds until it is reverted; null unless it waits.',
   }),
 })
 const Pending = Type.Object({

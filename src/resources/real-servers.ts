@@ -83,7 +83,7 @@ const drain = endpoint({
 })
 
 const MOVES = [
-  { verb: 'halt', state: 'halted', says: 'is taken out of every backend' },
+  { verb: 'halt', state: 'halted', says: 'is taken out of all backends' },
   { verb: 'online', state: 'online', says: 'takes traffic again' },
 ] as const
 

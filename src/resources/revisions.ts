@@ -11,7 +11,7 @@ const Fields = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null
 const RevisionEntry = Type.Object({
   revision: Type.Integer({ description: 'Number; rises by one with each apply.' }),
   applyId: text('Id of the apply that made it.'),
-  by: text('E-mail of the user who applied, or fulcrum if an apply was taken back.'),
+  by: text('E-mail of the user who applied, or fulcrum if an apply was reverted.'),
   at: Moment('ISO 8601.'),
   comment: text('What was given with the apply.'),
   count: Type.Integer({ description: 'Records it changed.' }),
@@ -78,13 +78,13 @@ export const revisions = [
     managedOnly: true,
     comparesRevision: false,
     refuses: ['IN_USE', 'NAME_NOT_UNIQUE'],
-    summary: 'Take back what one revision changed and nothing else; review it, then apply',
+    summary: 'Stage the reverse of one revision; review it, then apply',
     message: 'The reverse of revision {n} is staged; see GET /services/pending, then apply or discard',
     prepare: (ctx, { params }) => Promise.resolve(ctx.revisions.changes(numberOf(params.n))),
     handle: async (ctx, _request, made) => {
       const count = await ctx.work.reverse(made)
       if (count > 0) return undefined
-      const message = `What revision ${made.revision} changed is taken back already; nothing is staged`
+      const message = `The changes of revision ${made.revision} are already undone; nothing is staged`
       return Reply.with(undefined as never, { message })
     },
   }),

@@ -63,14 +63,14 @@ export class Confirmation {
 
   async #revert(unconfirmed: Unconfirmed): Promise<void> {
     const { revision, by } = unconfirmed
-    this.#log.warn('an apply was not confirmed in time; taking it back', { revision, by })
+    this.#log.warn('an apply was not confirmed in time; reverting it', { revision, by })
     try {
       const taken = await this.#engine.revert(unconfirmed)
       if (taken !== undefined) await this.#onTakenBack(taken)
     } catch (error) {
       if (error instanceof WentBackAlone)
         this.#log.warn('too few nodes answer; this machine went back alone, until the log says what becomes of it')
-      else this.#log.error('it could not be taken back; trying again', { revision, reason: String(error) })
+      else this.#log.error('it could not be reverted; trying again', { revision, reason: String(error) })
     }
   }
 

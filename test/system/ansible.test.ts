@@ -171,7 +171,7 @@ t.test('the collection', { skip: noAnsible }, async (t) => {
     test.match(results.less, { changed: false }, 'nothing is deleted without prune')
     test.match(results.pruned, { changed: true, diff: [{ before: { name: 'web3', weight: 50 }, after: '' }] })
     test.match(results.waiting, { changed: true, confirm_by: /^\d{4}-/ })
-    const taken = /^Revision \d+ of admin@localhost, which runs, is taken back at \d{4}-.* unless it is confirmed$/
+    const taken = /^The running revision \d+ by admin@localhost is reverted at \d{4}-.* unless it is confirmed$/
     test.match(results.waitingStill, { changed: false, warnings: [taken] }, 'it does not last')
     test.match(results.meanwhile, { failed: true, code: 'APPLY_IN_PROGRESS' })
     test.match(results.pending.data, { count: 0, files: [] }, 'what could not be applied is taken back')

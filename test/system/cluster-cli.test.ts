@@ -30,7 +30,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
     out: 'The cluster is formed.\n',
   })
   const token = await left('cluster join-token --valid 5m')
-  test.match(token, { exit: 0, err: /^Good for one node, until / })
+  test.match(token, { exit: 0, err: /^Valid for one node until / })
   const words = `cluster join - --address ${second.address} --node-name right`
   const input = token.out
   // A join in that moment is lost, and the port of nodes opens only behind it.
@@ -41,7 +41,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
       () => right(words, { input, answers: [answer] }),
       ({ err }) => !err.includes('NODE_UNREACHABLE'),
     )
-  test.match(await joining('n'), { exit: 1, err: /site, of left\.[^]*nothing was done/ })
+  test.match(await joining('n'), { exit: 1, err: /site, of left\.[^]*nothing was changed/ })
   const joined = await joining('y')
   test.match(joined, { exit: 0, out: 'Joined the cluster.\n', err: /fulcrum login https:\S+\n$/ }, joined.err)
   await allVote(first, 2)
@@ -59,7 +59,7 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
     () => left('cluster status'),
     ({ exit, out }) => exit === 0 && !out.includes('unreachable'),
   )
-  test.match(status.out, /^site: changes can be made\nNODE +ADDRESS[^]*left +127[^]*right +127/)
+  test.match(status.out, /^site: ok, changes are possible\nNODE +ADDRESS[^]*left +127[^]*right +127/)
   test.notMatch(status.out, /not ready/, 'for floating IPs, of which none moves in trial')
   test.match(await left('cluster maintenance right on --reason disks'), { exit: 0 })
   await until(
@@ -70,9 +70,9 @@ t.test('two nodes become a cluster, and one again, by the command line', async (
   test.match(await left('cluster maintenance RIGHT off'), { exit: 0 })
   test.match(await left('cluster maintenance nobody on'), { exit: 1, err: /there is no node nobody/ })
 
-  test.match(await right('cluster leave', { answers: ['n'] }), { exit: 1, err: /nothing was done/ })
+  test.match(await right('cluster leave', { answers: ['n'] }), { exit: 1, err: /nothing was changed/ })
   test.match(await right('cluster leave --yes'), { exit: 0 })
-  test.match(await right('cluster status'), { exit: 0, out: 'This node is in no cluster.\n' })
+  test.match(await right('cluster status'), { exit: 0, out: 'This node is not in a cluster.\n' })
   const alone = JSON.parse((await left('cluster status --json')).out)
   test.same(
     alone.nodes.map(({ name }: { readonly name: string }) => name),

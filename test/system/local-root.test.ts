@@ -40,7 +40,7 @@ async function aDaemon(): Promise<Daemon> {
 t.test('root needs no login, and is told apart in the audit log', async (test) => {
   const daemon = await aDaemon()
   const local = (...args: readonly string[]) => asRoot(daemon.state, ...args)
-  test.match(await local('status'), { exit: 0, out: /Nothing is balanced yet/ })
+  test.match(await local('status'), { exit: 0, out: /There are no services yet/ })
   const body = '{name: web1, ip: 192.0.2.1, port: 80}'
   test.match(await local('api', 'POST', '/ipvsDirector/rips', '-b', body), { exit: 0 })
   test.match(await local('server', 'drain', 'web1'), { exit: 1, err: 'web1 is pending (its creation, by local root)' })
@@ -64,7 +64,7 @@ t.test('nobody else may come in', apart, async (test) => {
   chmodSync(daemon.state, 0o711)
   test.equal(statSync(join(daemon.state, 'api.sock')).mode & 0o777, 0o700)
   const refused = await asNobody(daemon.state, 'api', 'DELETE', '/ipvsDirector/rips/web1')
-  test.match(refused, { code: 1, stderr: /it is not yours to open/, stdout: '' })
+  test.match(refused, { code: 1, stderr: /permission denied/, stdout: '' })
   const noted = await daemon.data('GET', '/audit?endpoint=realServers.delete')
   test.same(noted, [], 'nothing of it has arrived')
 })
@@ -79,7 +79,7 @@ t.test('the socket of a daemon that was killed is taken over, and that of anothe
   test.match(await asRoot(daemon.state, 'api', '/services/pending'), { exit: 0 })
   await daemon.kill('SIGKILL')
   test.ok(existsSync(socket))
-  test.match(await asRoot(daemon.state, 'status'), { exit: 3, err: /nobody listens there/ })
+  test.match(await asRoot(daemon.state, 'status'), { exit: 3, err: /nothing listens there/ })
   await daemon.start()
   test.match(await asRoot(daemon.state, 'api', '/services/pending'), { exit: 0 })
   // Whoever is connected does not hold up an end.
@@ -87,5 +87,5 @@ t.test('the socket of a daemon that was killed is taken over, and that of anothe
   test.teardown(() => idle.destroy())
   await daemon.kill('SIGTERM')
   test.notOk(existsSync(socket))
-  test.match(await asRoot(daemon.state, 'status'), { exit: 3, err: /there is no such socket/ })
+  test.match(await asRoot(daemon.state, 'status'), { exit: 3, err: /the socket does not exist/ })
 })

@@ -16,9 +16,9 @@ export interface Moving extends Common {
 /** The options of whatever changes records and applies that. */
 export const moving = (command: Command): Command =>
   command
-    .option('--stage', 'leaves it pending, and applies nothing')
-    .option('--accept-warnings', 'although there are warnings')
-    .option('-m, --message <text>', 'kept with the revision')
+    .option('--stage', 'only stage the change, do not apply it')
+    .option('--accept-warnings', 'apply despite warnings')
+    .option('-m, --message <text>', 'comment stored with the revision')
 
 /** What an apply says that has nothing to warn of. */
 const APPLIED = 'Changes applied'
@@ -110,7 +110,7 @@ export async function applyWarned<T>(run: Run, apply: (isFirst: boolean) => Prom
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'WARNINGS') throw error
     run.terminal.err(`${printable(error.message)}\n`)
-    await run.agree('Apply all the same?', false, { instead: 'say --accept-warnings' })
+    await run.agree('Apply anyway?', false, { instead: 'use --accept-warnings' })
     return await apply(false)
   }
 }
@@ -139,7 +139,7 @@ function refuseOthers(pending: readonly PendingChange[], wanted: Data): void {
     const others = Object.keys(after ?? {}).filter((field) => Object(after)[field] !== wanted[field])
     if (op === 'update' && others.length === 0) continue
     const told = { create: 'its creation', delete: 'its deletion', update: others.join(', ') }[op]
-    const sentence = `something else of ${name} is pending (${told}, by ${by}): apply or discard that first, or say --stage`
+    const sentence = `something else of ${name} is pending (${told}, by ${by}): apply or discard it first, or use --stage`
     throw new Failure(printable(sentence))
   }
 }
@@ -149,7 +149,7 @@ function refuseAccess(pending: readonly PendingChange[]): void {
   const [first, ...more] = pending.filter(({ resource }) => ACCESS.has(resource))
   if (first === undefined) return
   const told = `${first.name}, by ${first.by}${more.length === 0 ? '' : `, and ${more.length} more`}`
-  const advice = 'they go live together: apply or discard those first, or say --stage'
+  const advice = 'they go live together: apply or discard them first, or use --stage'
   throw new Failure(printable(`other changes of users or roles are pending (${told}), and ${advice}`))
 }
 

@@ -14,11 +14,11 @@ const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
 export function addApi(program: Command, run: Run): void {
   program
     .command('api')
-    .description('send any request of the API, and write its answer')
-    .argument('<method>', 'GET, POST, PUT or DELETE; left out: GET')
-    .argument('[path]', 'such as /services/pending?render=true')
-    .option('-b, --body <json>', 'JSON or YAML; @FILE reads a file, - the standard input')
-    .option('-H, --header <line>', 'such as "If-Match: \\"3\\"" (repeatable)', collect)
+    .description('send any API request and print the response')
+    .argument('<method>', 'GET, POST, PUT or DELETE (default: GET)')
+    .argument('[path]', 'for example /services/pending?render=true')
+    .option('-b, --body <json>', 'JSON or YAML; @FILE reads a file, - standard input')
+    .option('-H, --header <line>', 'for example "If-Match: \\"3\\"" (repeatable)', collect)
     .addHelpText('after', '\nExample: fulcrum api PUT /services/apply -b "comment: a change"')
     .action((first: string, second: string | undefined, _options: unknown, command: Command) =>
       api(run, second === undefined ? ['GET', first] : [first, second], optionsOf<ApiOptions>(command)),
@@ -31,8 +31,8 @@ async function api(
   { body, header = [], ...common }: ApiOptions,
 ): Promise<void> {
   const wanted = method.toUpperCase()
-  if (!METHODS.includes(wanted)) throw new Failure(`${method} is no method: say ${METHODS.join(', ')}`)
-  if (!path.startsWith('/')) throw new Failure(`${path} is no path: it begins with /`)
+  if (!METHODS.includes(wanted)) throw new Failure(`${method} is not a method: use ${METHODS.join(', ')}`)
+  if (!path.startsWith('/')) throw new Failure(`${path} is not a path: it has to begin with /`)
   const sent = {
     headers: Object.fromEntries(header.map(headerOf)),
     ...(body === undefined ? {} : { body: await bodyOf(run, body) }),
@@ -46,7 +46,7 @@ async function api(
 
 function headerOf(line: string): readonly [string, string] {
   const at = line.indexOf(':')
-  if (at <= 0) throw new Failure(`${line} is no header: say "Name: value"`)
+  if (at <= 0) throw new Failure(`${line} is not a header: use "Name: value"`)
   return [line.slice(0, at).trim().toLowerCase(), line.slice(at + 1).trim()]
 }
 

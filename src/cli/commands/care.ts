@@ -11,14 +11,12 @@ type Data = Readonly<Record<string, unknown>>
 
 /** Backups, certificates, and the file for support. */
 export function addCare(program: Command, run: Run): void {
-  addBackups(program.command('backup').description('keep the configuration as a file, and bring it back'), run)
-  addCertificates(program.command('cert').description('hand in a certificate, or see which end soon'), run)
+  addBackups(program.command('backup').description('back up the configuration to a file, and restore it'), run)
+  addCertificates(program.command('cert').description('upload certificates, and list those that expire soon'), run)
   program
     .command('diagnose')
-    .description(
-      'write what helps to find out what is wrong into a file: versions, checks, settings without secrets, the journal',
-    )
-    .argument('[file]', 'default: fulcrum-diagnose.json; - is the standard output')
+    .description('write a support file: versions, checks, settings without secrets, and the journal')
+    .argument('[file]', 'default: fulcrum-diagnose.json; - is standard output')
     .action((file: string | undefined, _options: unknown, command: Command) =>
       diagnose(run, file ?? 'fulcrum-diagnose.json', optionsOf(command)),
     )
@@ -27,20 +25,20 @@ export function addCare(program: Command, run: Run): void {
 function addBackups(backup: Command, run: Run): void {
   backup
     .command('create')
-    .description('write what runs into a file; it holds private keys, so it is for nobody else to read')
-    .argument('<file>', '- is the standard output')
-    .option('--passphrase', 'asks for one, by which secrets are sealed')
+    .description('write the running configuration to a file readable only by you (it contains private keys)')
+    .argument('<file>', '- is standard output')
+    .option('--passphrase', 'ask for a passphrase that encrypts the secrets in the file')
     .action((file: string, _options: unknown, command: Command) => create(run, file, optionsOf(command)))
   backup
     .command('list')
-    .description('backups that the appliance keeps')
+    .description('list the backups stored on the appliance')
     .action((_options: unknown, command: Command) => list(run, optionsOf(command)))
   backup
     .command('restore')
-    .description('stage a backup, or some sections of it; fulcrum apply makes it running')
-    .argument('<file>', 'a file here')
-    .argument('[sections...]', 'such as layer7proxy or certs; without any, all of it, on a single node')
-    .option('--passphrase', 'asks for the one by which it was sealed')
+    .description('stage a backup or some of its sections; activate it with fulcrum apply')
+    .argument('<file>', 'local file')
+    .argument('[sections...]', 'for example layer7proxy or certs (default: everything, on a single node)')
+    .option('--passphrase', 'ask for the passphrase of the backup')
     .action((file: string, sections: readonly string[], _options: unknown, command: Command) =>
       restore(run, file, sections, optionsOf(command)),
     )
@@ -56,7 +54,7 @@ interface Sealed extends Common {
  */
 const PASSPHRASES = {
   new: { form: /^[\x20-\x7e]{8,256}$/, why: 'a passphrase has 8 to 256 printable ASCII characters' },
-  known: { form: /^[\x20-\x7e]+$/, why: 'no backup has such a passphrase: it has printable ASCII characters' },
+  known: { form: /^[\x20-\x7e]+$/, why: 'the passphrase of a backup consists of printable ASCII characters' },
 } as const
 
 async function passphraseHeader(
@@ -78,7 +76,7 @@ async function create(run: Run, file: string, options: Sealed): Promise<void> {
   const { text } = await run.connect(options).ask('GET', '/backup', { headers })
   if (file === '-') return run.terminal.data(text)
   writePrivately(file, text)
-  run.told(options, `${file} holds what runs`, { file })
+  run.told(options, `The running configuration is in ${file}`, { file })
 }
 
 interface Backup {
@@ -92,7 +90,9 @@ async function list(run: Run, common: Common): Promise<void> {
   const rows = Object.entries(kinds).flatMap(([kind, backups]) =>
     (Array.isArray(backups) ? backups : []).map(({ file, dateTime }) => ({ kind, file, made: dateTime })),
   )
-  run.terminal.out(rows.length === 0 ? 'None is kept.\n' : table(rows, ['kind', 'file', 'made'], run.terminal.columns))
+  run.terminal.out(
+    rows.length === 0 ? 'There are no backups.\n' : table(rows, ['kind', 'file', 'made'], run.terminal.columns),
+  )
 }
 
 async function restore(run: Run, path: string, sections: readonly string[], options: Sealed): Promise<void> {
@@ -101,7 +101,7 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
   const headers = await passphraseHeader(run, options, 'known')
   const stored = await connection.ask('POST', '/backup/upload', { body: { backup } })
   const file = /stored as (\S+)$/.exec(stored.message)?.[1]
-  if (file === undefined) throw new Failure('the daemon does not say what it has called the backup')
+  if (file === undefined) throw new Failure('the daemon did not return the name of the backup')
   try {
     const body = { file, ...(sections.length === 0 ? {} : { sections }) }
     const { message, job } = await connection.ask('POST', '/backup/restore', { body, headers })
@@ -125,17 +125,19 @@ async function takeBack(run: Run, connection: Connection, file: string): Promise
 function addCertificates(cert: Command, run: Run): void {
   cert
     .command('add')
-    .description('hand in a certificate with its issuers and its key, or replace one of that name wherever it is shown')
+    .description(
+      'upload a certificate with its chain and key, or replace the certificate of that name wherever it is used',
+    )
     .argument('<name>')
-    .argument('<files...>', 'PEM files: certificate, issuers, key; - is the standard input')
-    .option('--force', 'although it has expired, or is not valid yet')
+    .argument('<files...>', 'PEM files: certificate, chain, key; - is standard input')
+    .option('--force', 'even if it has expired or is not valid yet')
     .action((name: string, files: readonly string[], _options: unknown, command: Command) =>
       addCertificate(run, name, files, optionsOf(command)),
     )
   cert
     .command('expiring')
-    .description('certificates that end soon; exit 1 when there are some')
-    .option('--days <number>', 'within so many days', '30')
+    .description('list certificates that expire soon; exit code 1 if there are any')
+    .option('--days <number>', 'number of days to look ahead', '30')
     .action((_options: unknown, command: Command) => expiring(run, optionsOf(command)))
 }
 
@@ -154,7 +156,7 @@ async function addCertificate(
     known === undefined
       ? await connection.ask<object>('POST', '/certificates/certs', { body: { name, ...body } })
       : await connection.ask<object>('PUT', `/certificates/certs/${known.id}`, { body })
-  run.told(common, `${message}. It is shown once it is applied: fulcrum apply`, { ...known, ...data })
+  run.told(common, `${message}. To put it into use, run: fulcrum apply`, { ...known, ...data })
 }
 
 async function expiring(run: Run, { days, ...common }: Common & { readonly days: string }): Promise<void> {
@@ -171,7 +173,7 @@ async function expiring(run: Run, { days, ...common }: Common & { readonly days:
   }))
   run.terminal.out(
     rows.length === 0
-      ? `None ends within ${days === '1' ? 'a day' : `${days} days`}.\n`
+      ? `No certificate expires within ${days === '1' ? 'a day' : `${days} days`}.\n`
       : table(rows, ['name', 'until', 'left'], run.terminal.columns),
   )
 }
@@ -214,10 +216,10 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
   if (file === '-') return run.json(made)
   writePrivately(file, `${JSON.stringify(made, null, 2)}\n`)
   const [asked, lines] = [Object.keys(answers).length, journal.length]
-  const has = `what ${asked} questions were answered and ${lines} lines of this machine's journal`
+  const has = `the answers to ${asked} requests and ${lines} lines of this machine's journal`
   run.told(
     common,
-    `${file} has ${has}. Names and addresses are in it, and no secrets, unless one stands in a rule or a raw line`,
+    `${file} contains ${has}, including names and addresses, but no secrets unless a rule or a raw line contains one`,
     { file },
   )
 }

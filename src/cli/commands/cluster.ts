@@ -34,35 +34,35 @@ interface Preview {
 
 /** Nodes that are configured as one: forming, joining, leaving. */
 export function addCluster(program: Command, run: Run): void {
-  const cluster = program.command('cluster').description('form a cluster, let nodes in, see how they are')
+  const cluster = program.command('cluster').description('create and join a cluster, and manage its nodes')
   cluster
     .command('status')
-    .description('the nodes; exit 0 fine, 1 a node is missing, 2 nothing can be changed, 3 nobody tells')
+    .description('show the nodes; exit code 0: ok, 1: a node is missing, 2: no changes possible, 3: unknown')
     .action((_options: unknown, command: Command) => status(run, optionsOf(command)))
   cluster
     .command('form')
-    .description('make this node the first one of a cluster; traffic is untouched')
-    .argument('<name>', 'of the cluster')
-    .requiredOption('--address <host>', 'HOST or HOST:PORT where the other nodes will reach this one')
-    .option('--node-name <name>', 'what this node is called in it')
+    .description('create a cluster with this node as its first member; traffic is not affected')
+    .argument('<name>', 'name of the cluster')
+    .requiredOption('--address <host>', 'HOST or HOST:PORT at which other nodes reach this one')
+    .option('--node-name <name>', 'name of this node in the cluster')
     .action(async (name: string, _options: unknown, command: Command) => {
       const { address, nodeName, ...common } = optionsOf<Joining>(command)
       await act(run, common, 'POST', '/cluster', { name, address, ...named(nodeName) })
     })
   cluster
     .command('join-token')
-    .description('make a token, with which one node can join; it is shown once')
-    .option('--witness', 'for a third vote without a configuration')
-    .option('--valid <time>', 'how long it is good for', '1h')
+    .description('create a token with which one node can join; it is shown only once')
+    .option('--witness', 'for a witness: a third vote without configuration')
+    .option('--valid <time>', 'validity of the token', '1h')
     .action((_options: unknown, command: Command) => issue(run, optionsOf(command)))
   cluster
     .command('join')
-    .description('join a cluster, whose configuration and users take the place of those of this node')
-    .argument('<token>', 'of join-token there; - reads it from the input')
-    .requiredOption('--address <host>', 'HOST or HOST:PORT where the other nodes will reach this one')
-    .option('--node-name <name>', 'what this node is called in it')
-    .option('--as <id>', 'in the place of a node that was removed')
-    .option('--yes', 'asks nothing')
+    .description('join a cluster; its configuration and users replace those of this node')
+    .argument('<token>', 'output of join-token there; - reads standard input')
+    .requiredOption('--address <host>', 'HOST or HOST:PORT at which other nodes reach this one')
+    .option('--node-name <name>', 'name of this node in the cluster')
+    .option('--as <id>', 'rejoin as this removed node')
+    .option('--yes', 'do not ask for confirmation')
     .action((token: string, _options: unknown, command: Command) => join(run, token, optionsOf<Joining>(command)))
   addLeaving(cluster, run)
   addDeciding(cluster, run)
@@ -71,24 +71,24 @@ export function addCluster(program: Command, run: Run): void {
 function addLeaving(cluster: Command, run: Run): void {
   cluster
     .command('leave')
-    .description('make the node that is asked a single one again')
-    .option('--force', 'also where the others cannot be told, or it is the last')
-    .option('--yes', 'asks nothing')
+    .description('make this node a single node again')
+    .option('--force', 'even if the other nodes cannot be notified, or this is the last node')
+    .option('--yes', 'do not ask for confirmation')
     .action((_options: unknown, command: Command) => leave(run, optionsOf<Leaving>(command)))
   cluster
     .command('remove')
-    .description('remove another node or the witness; one that is gone is locked out')
+    .description('remove another node or the witness; an unreachable one is locked out')
     .argument('<node>', 'name or id')
-    .option('--yes', 'asks nothing')
+    .option('--yes', 'do not ask for confirmation')
     .action((name: string, _options: unknown, command: Command) => remove(run, name, optionsOf<Leaving>(command)))
   cluster
     .command('maintenance')
-    .description('begin or end maintenance of a node')
+    .description('start or end maintenance of a node')
     .argument('<node>', 'name or id')
     .argument('<state>', 'on or off')
-    .option('--reason <text>', 'shown in the status')
+    .option('--reason <text>', 'reason, shown in the status')
     .action(async (name: string, state: string, _options: unknown, command: Command) => {
-      if (state !== 'on' && state !== 'off') throw new Failure(`${state}: say on or off`)
+      if (state !== 'on' && state !== 'off') throw new Failure(`${state}: use on or off`)
       const { reason, ...common } = optionsOf<Common & { readonly reason?: string }>(command)
       const { id } = nodeNamed(await clusterOf(run.connect(common)), name)
       const body = { enabled: state === 'on', ...(reason === undefined ? {} : { reason }) }
@@ -100,21 +100,21 @@ function addLeaving(cluster: Command, run: Run): void {
 function addDeciding(cluster: Command, run: Run): void {
   cluster
     .command('takeover')
-    .description('go on with the node that is asked, as the other one of two is off')
-    .argument('<partner>', 'name or id of the other one')
-    .requiredOption('--reason <text>', 'kept with it, and in the audit log')
-    .option('--force', 'also where the other one answers; what is changed there from then on is set aside')
-    .option('--yes', 'asks nothing')
+    .description('let this node go on alone because the other of two is off')
+    .argument('<partner>', 'name or id of the other node')
+    .requiredOption('--reason <text>', 'reason, stored with the takeover and in the audit log')
+    .option('--force', 'even if the other node answers; its later changes are set aside')
+    .option('--yes', 'do not ask for confirmation')
     .action((name: string, _options: unknown, command: Command) => takeOver(run, name, optionsOf<Deciding>(command)))
   cluster
     .command('resolve')
-    .description('where both of two nodes have gone on alone, say which one stays; the other one keeps a file')
-    .argument('<node>', 'name or id of the one that stays')
-    .option('--yes', 'asks nothing')
+    .description('after both of two nodes went on alone, choose which one stays; the other one is saved to a file')
+    .argument('<node>', 'name or id of the node that stays')
+    .option('--yes', 'do not ask for confirmation')
     .action(async (name: string, _options: unknown, command: Command) => {
       const { yes, ...common } = optionsOf<Leaving>(command)
       const { id, name: shown } = nodeNamed(await clusterOf(run.connect(common)), name)
-      await run.agree(`What ${printable(shown)} has stays, and the other one takes it over. Go on?`, yes)
+      await run.agree(`The configuration of ${printable(shown)} is kept, and the other node adopts it. Continue?`, yes)
       await act(run, common, 'PUT', '/cluster/resolve', { keep: id })
     })
 }
@@ -147,7 +147,8 @@ const read = (connection: Connection) => connection.ask<Cluster | null>('GET', '
 
 async function clusterOf(connection: Connection): Promise<Cluster> {
   const { data } = await read(connection)
-  if (data === null) throw new Failure('this node is in no cluster: fulcrum cluster form, or fulcrum cluster join')
+  if (data === null)
+    throw new Failure('this node is not in a cluster; see fulcrum cluster form and fulcrum cluster join')
   return data
 }
 
@@ -163,7 +164,7 @@ async function status(run: Run, common: Common): Promise<void> {
   const isWhole = members.every(({ state }) => state !== 'unreachable')
   run.exitCode = data !== null && stopped(data) !== undefined ? 2 : isWhole ? 0 : 1
   if (common.json === true) return run.json(data)
-  if (data === null) return run.terminal.out('This node is in no cluster.\n')
+  if (data === null) return run.terminal.out('This node is not in a cluster.\n')
   const { name, nodes, witness } = data
   const rows = nodes.map((node) => ({
     node: node.name,
@@ -174,20 +175,20 @@ async function status(run: Run, common: Common): Promise<void> {
   if (witness !== null) {
     rows.push({ node: `${witness.name} (witness)`, address: witness.address, state: witness.state, 'floating ips': '' })
   }
-  run.terminal.out(`${printable(name)}: ${stopped(data) ?? 'changes can be made'}\n`)
+  run.terminal.out(`${printable(name)}: ${stopped(data) ?? 'ok, changes are possible'}\n`)
   run.terminal.out(table(rows, ['node', 'address', 'state', 'floating ips'], run.terminal.columns))
 }
 
 /** Why nothing can be changed, if so. */
 function stopped({ quorum, histories, halted, nodes, witness }: Cluster): string | undefined {
-  if (halted !== null) return `this node follows it no longer: ${printable(halted)}`
+  if (halted !== null) return `this node no longer follows it: ${printable(halted)}`
   if (histories !== null)
-    return 'both nodes have gone on alone: nothing can be changed until one is chosen: fulcrum cluster resolve NODE'
+    return 'both nodes went on alone: nothing can be changed until you choose one: fulcrum cluster resolve NODE'
   if (quorum) return undefined
   const gone = nodes.find(({ state }) => state === 'unreachable')
   const isPair = witness === null && nodes.length === 2
   const way =
-    isPair && gone !== undefined ? `; if ${printable(gone.name)} is off for certain: fulcrum cluster takeover` : ''
+    isPair && gone !== undefined ? `; if ${printable(gone.name)} is certainly off: fulcrum cluster takeover` : ''
   return `too few nodes answer: nothing can be changed${way}`
 }
 
@@ -207,7 +208,7 @@ async function issue(run: Run, { witness, valid, ...common }: Issuing): Promise<
     .connect(common)
     .ask<{ token: string; expiresAt: string }>('POST', '/cluster/tokens', { body })
   if (common.json === true) return run.json(data)
-  run.terminal.err(`Good for one ${body.role}, until ${printable(data.expiresAt)}:\n`)
+  run.terminal.err(`Valid for one ${body.role} until ${printable(data.expiresAt)}:\n`)
   run.terminal.out(`${printable(data.token)}\n`)
 }
 
@@ -217,24 +218,21 @@ async function join(run: Run, given: string, { as, yes, nodeName, address, ...co
   const body = { token, address, ...named(nodeName), ...(as === undefined ? {} : { as }) }
   const preview = await connection.ask<Preview>('POST', '/cluster/join', { body: { ...body, dryRun: true } })
   const { name, nodes, brings, reachable, why } = preview.data
-  if (!reachable)
-    throw new Failure(`the cluster does not reach this node at ${address}: ${why ?? 'it does not say why'}`)
+  if (!reachable) throw new Failure(`the cluster cannot reach this node at ${address}: ${why ?? 'no reason given'}`)
   run.terminal.err(`${printable(name)}, of ${nodes.map((node) => printable(node.name)).join(', ')}.\n`)
-  run.terminal.err(
-    `Comes along: ${brings.map((one) => printable(`${one.resource} ${one.name}`)).join(', ') || 'nothing'}.\n`,
-  )
-  await run.agree('Everything else of this node is replaced, its users as well. Join?', yes)
+  run.terminal.err(`Kept: ${brings.map((one) => printable(`${one.resource} ${one.name}`)).join(', ') || 'nothing'}.\n`)
+  await run.agree('Everything else on this node is replaced, including its users. Join?', yes)
   await act(run, common, 'POST', '/cluster/join', body)
   // Root of this machine is that of the cluster as well, and has no login to renew.
   if (run.contextOf(common).token !== undefined)
-    run.terminal.err(`Users and tokens are those of the cluster now: fulcrum login ${run.contextOf(common).url}\n`)
+    run.terminal.err(`Users and tokens are now those of the cluster: fulcrum login ${run.contextOf(common).url}\n`)
 }
 
 async function leave(run: Run, { force, yes, ...common }: Leaving): Promise<void> {
   const connection = run.connect(common)
   const self = (await clusterOf(connection)).nodes.find(({ isSelf }) => isSelf)
-  if (self === undefined) throw new Failure('the node that was asked is no longer in the cluster')
-  await run.agree('This node becomes a single one. Leave?', yes)
+  if (self === undefined) throw new Failure('this node is no longer in the cluster')
+  await run.agree('This node becomes a single node. Leave the cluster?', yes)
   await act(run, common, 'DELETE', `/cluster/nodes/${self.id}${force === true ? '?force=true' : ''}`)
 }
 
@@ -243,12 +241,12 @@ async function remove(run: Run, name: string, { yes, ...common }: Leaving): Prom
   const { witness } = cluster
   const isWitness = witness !== null && (witness.id === name || witness.name.toLowerCase() === name.toLowerCase())
   const { id, name: shown } = isWitness ? witness : nodeNamed(cluster, name)
-  await run.agree(`The node ${printable(shown)} is removed. Go on?`, yes)
+  await run.agree(`This removes the node ${printable(shown)}. Continue?`, yes)
   await act(run, common, 'DELETE', `/cluster/nodes/${id}`)
 }
 
 async function takeOver(run: Run, name: string, { reason, force, yes, ...common }: Deciding): Promise<void> {
   const { name: partnerIsOff } = nodeNamed(await clusterOf(run.connect(common)), name)
-  await run.agree(`This node goes on without ${printable(partnerIsOff)}, which has to be off. Go on?`, yes)
+  await run.agree(`This node goes on without ${printable(partnerIsOff)}, which must be off. Continue?`, yes)
   await act(run, common, 'PUT', '/cluster/takeover', { partnerIsOff, reason, ...(force === true ? { force } : {}) })
 }

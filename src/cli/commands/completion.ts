@@ -43,11 +43,11 @@ const FILE = '<file>'
 export function addCompletion(program: Command, run: Run): void {
   program
     .command('completion')
-    .description('write a script for completion: source <(fulcrum completion bash)')
+    .description('print a shell completion script: source <(fulcrum completion bash)')
     .argument('<shell>', Object.keys(SCRIPTS).join(', '))
     .action((shell: string) => {
       const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
-      if (script === undefined) throw new Failure(`${shell}: say ${Object.keys(SCRIPTS).join(', ')}`)
+      if (script === undefined) throw new Failure(`${shell}: use ${Object.keys(SCRIPTS).join(', ')}`)
       run.terminal.out(script)
     })
   const tell = (found: readonly string[]) => run.terminal.out(found.map((one) => `${one}\n`).join(''))

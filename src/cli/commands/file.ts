@@ -49,41 +49,39 @@ interface Planned extends Changes {
 export function addFile(program: Command, run: Run): void {
   program
     .command('export')
-    .description('write the configuration as a document to the standard output')
-    .argument('[sections...]', 'only these, such as realServers or l7Backends')
-    .option('--owner <name>', 'only the records of this owner')
+    .description('print the configuration as a document')
+    .argument('[sections...]', 'only these sections, for example realServers or l7Backends')
+    .option('--owner <name>', 'only records of this owner')
     .action((sections: readonly string[], _options: unknown, command: Command) =>
       exportDocument(run, sections, optionsOf(command)),
     )
   program
     .command('import')
-    .description('read a haproxy.cfg, and write it as a document to the standard output')
+    .description('convert a haproxy.cfg into a document, and print it')
     .argument('<form>', 'haproxy')
-    .argument('<file>', 'or -')
-    .option('--owner <name>', 'whose records they become')
+    .argument('<file>', 'file, or - for standard input')
+    .option('--owner <name>', 'owner of the imported records')
     .action((form: string, path: string, _options: unknown, command: Command) => {
-      if (form !== 'haproxy') throw new Failure(`${form} is not read: say haproxy`)
+      if (form !== 'haproxy') throw new Failure(`${form} cannot be imported: use haproxy`)
       return importCfg(run, path, optionsOf(command))
     })
   program
     .command('plan')
-    .description(
-      'what would change if the configuration became what a document says; exit 0 nothing, 2 something, 1 an error',
-    )
+    .description('show what applying a document would change; exit code 0: nothing, 2: changes, 1: error')
     .requiredOption('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
-    .option('--prune', 'delete what belongs to the owner of the document and is not in it')
-    .option('--take-over', 'change what belongs to somebody else, and make it the owner’s')
-    .option('--out <file>', 'keep the plan, for: fulcrum apply FILE')
-    .option('-w, --wide', 'with every field, and the difference of generated files')
+    .option('--prune', 'delete records of the document’s owner that are not in the document')
+    .option('--take-over', 'also change records of other owners, and take ownership')
+    .option('--out <file>', 'save the plan for fulcrum apply FILE')
+    .option('-w, --wide', 'show every field, and the diff of the generated files')
     .action((_options: unknown, command: Command) => planFile(run, optionsOf<PlanOptions>(command)))
   program
     .command('validate')
-    .description('check a document as an apply would; touches nothing')
+    .description('check a document as an apply would, without changing anything')
     .requiredOption('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
     .action((_options: unknown, command: Command) => validateFile(run, optionsOf<PlanOptions>(command)))
   program
     .command('schema')
-    .description('write the JSON schema of a document, for editors')
+    .description('print the JSON schema of documents, for editors')
     .action(async (_options: unknown, command: Command) => {
       const { text } = await run.connect(optionsOf(command)).ask('GET', '/config/schema.json')
       run.json(JSON.parse(text))
@@ -116,7 +114,7 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   run.terminal.data(written(whole))
   const told = ({ line, text, why }: Remark) => `  ${line}: ${printable(text)}\n      ${printable(why)}\n`
   const counted = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
-  if (remarks.length > 0) run.terminal.err(`Of ${counted(remarks.length)} something is to be known:\n`)
+  if (remarks.length > 0) run.terminal.err(`Notes on ${counted(remarks.length)}:\n`)
   for (const remark of remarks) run.terminal.err(told(remark))
   run.terminal.err(`${counted(notUnderstood.length)} not understood${notUnderstood.length === 0 ? '.' : ':'}\n`)
   for (const remark of notUnderstood) run.terminal.err(told(remark))
@@ -187,7 +185,7 @@ export async function applyFile(
   const { document, prune, takeOver } = kept ?? (await readWanted(run, options))
   const found = await plan(connection, { document, prune, takeOver })
   if (kept !== undefined && kept.digest !== found.digest)
-    throw new Failure(`what ${planned} would do is something else by now: make the plan again, and look at it`)
+    throw new Failure(`${planned} would now do something else: create and review a new plan`)
   if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
   if (found.changes.length === 0) {
     await refuseWaiting(connection)
@@ -219,7 +217,7 @@ async function refuseWaiting(connection: Connection): Promise<void> {
   if (found?.state !== 'waiting') return
   const { revision, by, secondsLeft } = found
   throw new Failure(
-    `Revision ${revision} of ${by}, which runs, is what the document says, and ${untilTakenBack(secondsLeft)}`,
+    `The running revision ${revision} by ${by} already matches the document, and ${untilTakenBack(secondsLeft)}`,
   )
 }
 
@@ -234,11 +232,11 @@ function readPlan(path: string): PlanFile {
   try {
     read = JSON.parse(readFileSync(path, 'utf8')) as Partial<PlanFile>
   } catch {
-    throw new Failure(`${path} is no plan: make one with fulcrum plan --out`)
+    throw new Failure(`${path} is not a plan: create one with fulcrum plan --out`)
   }
   const { fulcrumPlan, document, prune = false, takeOver = false, digest, warnings = [] } = read
   if (fulcrumPlan !== 1 || document === undefined || digest === undefined)
-    throw new Failure(`${path} is no plan: a document is applied with -f ${path}`)
+    throw new Failure(`${path} is not a plan: apply a document with -f ${path}`)
   return { fulcrumPlan, document, prune, takeOver, digest, warnings }
 }
 
@@ -249,7 +247,7 @@ async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes
   // What goes is the owner's, and so is what the document names and need not be made.
   const owned = gone + recordsIn(document) - count('create')
   if (gone > GONE_MAX || gone > owned / 3)
-    await run.agree(`${gone} records go. Type that number to go on:`, yes, { answer: String(gone) })
+    await run.agree(`${gone} records will be deleted. Type that number to continue:`, yes, { answer: String(gone) })
   else await run.agree('Apply?', yes)
 }
 

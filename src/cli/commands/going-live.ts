@@ -14,38 +14,38 @@ export function addGoingLive(program: Command, run: Run): void {
   addApply(program, run)
   program
     .command('pending')
-    .description('what waits for an apply, and whose it is')
+    .description('list the changes that wait for an apply, and who made them')
     .action((_options: unknown, command: Command) => pending(run, optionsOf(command)))
   program
     .command('diff')
-    .description('what waits for an apply, with every field and the difference of generated files')
+    .description('show pending changes with every field, and the diff of the generated files')
     .action((_options: unknown, command: Command) => pending(run, { ...optionsOf(command), isWide: true }))
   program
     .command('discard')
-    .description('take pending changes back: those with these ids, your own, or all')
-    .argument('[ids...]', 'of fulcrum pending')
-    .option('--mine', 'all that nobody else has made')
-    .option('--all', 'everybody’s')
+    .description('discard pending changes: those with these ids, your own, or all')
+    .argument('[ids...]', 'ids from fulcrum pending')
+    .option('--mine', 'all changes made only by you')
+    .option('--all', 'all changes, by anyone')
     .action((ids: readonly string[], _options: unknown, command: Command) => discard(run, ids, optionsOf(command)))
   program
     .command('confirm')
-    .description('keep the last apply, which waits for it')
+    .description('confirm the last apply, so that it is kept')
     .action((_options: unknown, command: Command) => act(run, 'PUT', '/services/apply/confirm', optionsOf(command)))
   program
     .command('revert')
-    .description('take back, at once, the last apply, which waits for its confirmation')
+    .description('revert the last apply now, while it waits for confirmation')
     .action((_options: unknown, command: Command) => act(run, 'PUT', '/services/apply/revert', optionsOf(command)))
   program
     .command('log')
-    .description('what was applied, newest first')
-    .option('-n, --number <count>', 'so many', '20')
+    .description('list applied revisions, newest first')
+    .option('-n, --number <count>', 'number of revisions', '20')
     .action((_options: unknown, command: Command) => log(run, optionsOf(command)))
   program
     .command('undo')
-    .description('stage the reverse of one revision, and nothing else')
-    .argument('<revision>', 'of fulcrum log')
+    .description('stage the reverse of one revision')
+    .argument('<revision>', 'number from fulcrum log')
     .action((revision: string, _options: unknown, command: Command) => {
-      if (!/^\d+$/.test(revision)) throw new Failure(`${revision} is no revision: fulcrum log lists them`)
+      if (!/^\d+$/.test(revision)) throw new Failure(`${revision} is not a revision: fulcrum log lists them`)
       return act(run, 'PUT', `/revisions/${revision}/revert`, optionsOf(command))
     })
 }
@@ -58,18 +58,18 @@ interface ApplyAll extends PlanOptions, ApplyOptions {
 function addApply(program: Command, run: Run): void {
   program
     .command('apply')
-    .description('make pending changes, a document (-f), or a plan that was kept, running on every node')
-    .argument('[plan]', 'file of fulcrum plan --out')
+    .description('apply pending changes, a document (-f) or a saved plan on all nodes')
+    .argument('[plan]', 'file written by fulcrum plan --out')
     .option('-f, --file <file>', 'document, folder of documents, or - (repeatable)', collect)
-    .option('--prune', 'with -f: delete what belongs to its owner and is not in it')
-    .option('--take-over', 'with -f: change what belongs to somebody else, and make it the owner’s')
-    .option('--mine', 'only the pending changes that nobody else has made')
+    .option('--prune', 'with -f: delete records of its owner that are not in it')
+    .option('--take-over', 'with -f: also change records of other owners, and take ownership')
+    .option('--mine', 'only pending changes made only by you')
     .option('--only <id>', 'only this pending change (repeatable)', collect)
-    .option('-m, --message <text>', 'kept with the revision')
-    .option('--confirm <time>', 'taken back unless fulcrum confirm comes within this, such as 60s')
-    .option('--accept-warnings', 'although there are warnings')
-    .option('-w, --wide', 'shows every field, and the difference of generated files')
-    .option('-y, --yes', 'without asking')
+    .option('-m, --message <text>', 'comment stored with the revision')
+    .option('--confirm <time>', 'revert unless fulcrum confirm is run within this time, for example 60s')
+    .option('--accept-warnings', 'apply despite warnings')
+    .option('-w, --wide', 'show every field, and the diff of the generated files')
+    .option('-y, --yes', 'do not ask for confirmation')
     .action((plan: string | undefined, _options: unknown, command: Command) => {
       const options = optionsOf<ApplyAll>(command)
       // Before anybody is asked anything.
@@ -83,16 +83,16 @@ function addApply(program: Command, run: Run): void {
 
 /** Options that would be ignored: the user means something else than what would be done. */
 function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune, takeOver }: ApplyAll): void {
-  if (plan !== undefined && file !== undefined) throw new Failure('say a plan, or -f and a document')
-  if (mine === true && only !== undefined) throw new Failure('say --mine or --only')
+  if (plan !== undefined && file !== undefined) throw new Failure('give either a plan, or -f and a document')
+  if (mine === true && only !== undefined) throw new Failure('use either --mine or --only')
   if (file === undefined && (prune === true || takeOver === true))
     throw new Failure(
       plan === undefined
-        ? '--prune and --take-over go with -f'
-        : '--prune and --take-over are said when the plan is made: a plan does what it said',
+        ? '--prune and --take-over need -f'
+        : 'give --prune and --take-over when you create the plan: a plan does exactly what it shows',
     )
   if ((plan !== undefined || file !== undefined) && (mine === true || only !== undefined))
-    throw new Failure('--mine and --only choose pending changes: they go with neither -f nor a plan')
+    throw new Failure('--mine and --only select pending changes: they cannot be combined with -f or a plan')
 }
 
 interface PendingChange extends Change {
@@ -126,7 +126,9 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   if (found.changes.length === 0) {
     if (options.json === true) run.json({ changed: false })
     else
-      run.terminal.out(all.changes.length === 0 ? 'Nothing is pending.\n' : 'Nothing that is pending is yours alone.\n')
+      run.terminal.out(
+        all.changes.length === 0 ? 'Nothing is pending.\n' : 'None of the pending changes is yours alone.\n',
+      )
     return
   }
   if (options.json !== true) await tell(found, { connection, terminal: run.terminal, isWide: options.wide === true })
@@ -142,7 +144,7 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
 
 /** Whose an API token is, the daemon alone knows: it finds what is to go live, and nobody sees it before. */
 async function applyOwn(run: Run, connection: Connection, options: ApplyAll): Promise<void> {
-  await run.agree('Apply what nobody but the user of this token has changed?', options.yes)
+  await run.agree('Apply only the changes made by the user of this token?', options.yes)
   const apply = (isFirst: boolean) =>
     connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, !isFirst), mine: true } })
   tellApplied(run, options.yes === true ? await apply(true) : await applyWarned(run, apply), options)
@@ -197,7 +199,7 @@ interface Discarding extends Common {
 async function discard(run: Run, ids: readonly string[], options: Discarding): Promise<void> {
   const connection = run.connect(options)
   const wholes = [options.mine, options.all].filter((one) => one === true).length
-  if (wholes + Math.min(ids.length, 1) !== 1) throw new Failure('say ids, --mine or --all')
+  if (wholes + Math.min(ids.length, 1) !== 1) throw new Failure('give ids, --mine or --all')
   if (ids.length === 0)
     return act(run, 'DELETE', '/services/pending', options, options.mine === true ? { mine: 'true' } : {})
   refuseStrange(await connection.get<Pending>('/services/pending'), ids)

@@ -17,21 +17,21 @@ interface LoginOptions extends Common {
 export function addLogin(program: Command, run: Run): void {
   program
     .command('login')
-    .description('log in to a daemon, and keep an API token for it')
-    .argument('<url>', 'such as https://lb1:9443')
-    .option('-u, --user <email>', 'who logs in')
-    .option('-n, --name <name>', 'what the context is called (default: the host)')
-    .option('--fingerprint <sha256>', 'the certificate to expect, instead of asking')
-    .option('--days <number>', 'how long the token lasts', '90')
+    .description('log in to a daemon, and store an API token for it')
+    .argument('<url>', 'for example https://lb1:9443')
+    .option('-u, --user <email>', 'e-mail of the user')
+    .option('-n, --name <name>', 'name of the context (default: the host)')
+    .option('--fingerprint <sha256>', 'expected certificate, instead of asking')
+    .option('--days <number>', 'lifetime of the token in days', '90')
     .action((url: string, _options: unknown, command: Command) => login(run, url, optionsOf<LoginOptions>(command)))
   program
     .command('logout')
-    .description('revoke the token, and forget the context')
+    .description('revoke the token and delete the context')
     .action((_options: unknown, command: Command) => logout(run, optionsOf(command)))
   program
     .command('contexts')
-    .description('list the daemons that somebody logged in to, or choose one')
-    .argument('[context]', 'the one to use from now on')
+    .description('list the contexts (daemons you logged in to), or choose one')
+    .argument('[context]', 'context to use from now on')
     .action((name: string | undefined, _options: unknown, command: Command) => contexts(run, name, optionsOf(command)))
 }
 
@@ -42,10 +42,10 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   const name = options.name ?? placeOf(url).host
   const before = replaceable(run, name, url)
   const fingerprint = await accepted(run, url, options.fingerprint)
-  const user = options.user ?? (await run.ask('E-mail: ', 'say --user'))
+  const user = options.user ?? (await run.ask('E-mail: ', 'use --user'))
   const password = await run.secret('Password: ', 'FULCRUM_PASSWORD')
   const stranger = new Connection({ url, fingerprint })
-  const code = async () => (await terminal.ask('Code of the second factor: ')).trim()
+  const code = async () => (await terminal.ask('Code from the second factor: ')).trim()
   const session = await stranger.logIn({ email: user, password, code }).finally(() => stranger.close())
   const connection = new Connection({ url, fingerprint, token: session })
   try {
@@ -72,7 +72,7 @@ function replaceable(run: Run, name: string, url: string): Context | undefined {
   const { contexts: known } = run.contexts.all()
   const before = Object.hasOwn(known, name) ? known[name] : undefined
   if (before === undefined || new URL(before.url).origin === url) return before
-  const advice = `say --name for another one, or log out of it first: fulcrum logout -c ${name}`
+  const advice = `choose another name with --name, or log out of it first: fulcrum logout -c ${name}`
   throw new Failure(`the context ${name} is ${before.url}: ${advice}`)
 }
 
@@ -101,21 +101,21 @@ async function accepted(run: Run, url: string, expected: string | undefined): Pr
   const shown = await shownBy(url)
   if (expected !== undefined) {
     if (!isSameFingerprint(expected, shown.fingerprint))
-      throw new Failure(`${url} shows another certificate: ${shown.fingerprint}`)
+      throw new Failure(`${url} has a different certificate: ${shown.fingerprint}`)
     return shown.fingerprint
   }
   if (shown.isTrusted) return undefined
   run.terminal.err(
-    `No authority that this machine trusts vouches for ${url}. Its certificate has the SHA-256\n  ${shown.fingerprint}\n`,
+    `The certificate of ${url} is not signed by a trusted authority. Its SHA-256 fingerprint is\n  ${shown.fingerprint}\n`,
   )
-  await run.agree('Is that the right one?', false, { instead: 'say --fingerprint SHA256' })
+  await run.agree('Is this the right one?', false, { instead: 'use --fingerprint SHA256' })
   return shown.fingerprint
 }
 
 async function logout(run: Run, options: Common): Promise<void> {
   const name = run.contexts.nameOf(options.context)
   const context = run.contextOf(options)
-  if (context.token === undefined) throw new Failure(`nobody is logged in at ${context.url}, which needs no login`)
+  if (context.token === undefined) throw new Failure(`${context.url} needs no login, so there is nothing to log out of`)
   const why = await run
     .connect(options)
     .ask('DELETE', '/token')
@@ -149,6 +149,6 @@ function contexts(run: Run, name: string | undefined, options: Common): void {
     user,
   }))
   if (options.json === true) run.json(rows.map(({ '': mark, ...row }) => ({ ...row, isCurrent: mark === '*' })))
-  else if (rows.length === 0) run.terminal.out('Nobody is logged in: fulcrum login https://HOST:9443\n')
+  else if (rows.length === 0) run.terminal.out('Not logged in; run fulcrum login https://HOST:9443\n')
   else run.terminal.out(table(rows, ['', 'name', 'url', 'user'], run.terminal.columns))
 }

@@ -24,9 +24,9 @@ const GROUPS = '/rbac/groups'
 
 /** Users and roles: who may log in, and who may do what. */
 export function addPeople(program: Command, run: Run): void {
-  const user = program.command('user').alias('users').description('add users, switch them off, and let them in again')
+  const user = program.command('user').alias('users').description('add, disable, enable and delete users')
   addUsers(user, run)
-  const role = program.command('role').alias('roles').description('say who may do what')
+  const role = program.command('role').alias('roles').description('add, assign and delete roles')
   addRoles(role, run)
 }
 
@@ -40,35 +40,41 @@ interface Adding extends Moving {
 function addUsers(user: Command, run: Run): void {
   const verb = (name: string, description: string) =>
     moving(user.command(name).description(description).argument('<user>', 'e-mail'))
-  verb('add', 'may log in from then on; asks for the first password')
+  verb('add', 'add a user; asks for the first password')
     .requiredOption('--first-name <name>', 'of the person')
     .requiredOption('--last-name <name>', 'of the person')
-    .option('--role <role>', 'name of a role to hold (repeatable)', collect)
-    .option('--group <group>', 'name or id of a group to join (repeatable)', collect)
+    .option('--role <role>', 'role to assign (repeatable)', collect)
+    .option('--group <group>', 'group to join, by name or id (repeatable)', collect)
     .action((email: string, _options: unknown, command: Command) => addUser(run, email, optionsOf<Adding>(command)))
-  verb('password', 'gives another password, which is asked for').action(
+  verb('password', 'change the password; asks for the new one').action(
     async (email: string, _options: unknown, command: Command) => {
       const password = await newPassword(run)
-      await change(run, email, { password }, 'has another password', optionsOf<Moving>(command))
+      await change(run, email, { password }, 'has a new password', optionsOf<Moving>(command))
     },
   )
-  verb('disable', 'cannot log in any more; the sessions end').action(
-    (email: string, _options: unknown, command: Command) =>
-      change(run, email, { disabled: true }, 'cannot log in', optionsOf<Moving>(command)),
+  verb('disable', 'disable a user and end the sessions').action((email: string, _options: unknown, command: Command) =>
+    change(run, email, { disabled: true }, 'cannot log in', optionsOf<Moving>(command)),
   )
-  verb('enable', 'may log in again').action((email: string, _options: unknown, command: Command) =>
+  verb('enable', 'enable a user again').action((email: string, _options: unknown, command: Command) =>
     change(run, email, { disabled: false }, 'may log in', optionsOf<Moving>(command)),
   )
-  verb('delete', 'is gone, with the sessions').action(async (email: string, _options: unknown, command: Command) => {
-    const options = optionsOf<Moving>(command)
-    const connection = run.connect(options)
-    const { id } = await userNamed(connection, email)
-    const stage = () => connection.ask('DELETE', `${USERS}/${id}`)
-    await tellAlone(run, connection, { of: [id], isOfAccess: true, stage, said: `The user ${email} is gone` }, options)
-  })
+  verb('delete', 'delete a user and end the sessions').action(
+    async (email: string, _options: unknown, command: Command) => {
+      const options = optionsOf<Moving>(command)
+      const connection = run.connect(options)
+      const { id } = await userNamed(connection, email)
+      const stage = () => connection.ask('DELETE', `${USERS}/${id}`)
+      await tellAlone(
+        run,
+        connection,
+        { of: [id], isOfAccess: true, stage, said: `The user ${email} is deleted` },
+        options,
+      )
+    },
+  )
   user
     .command('reset-code')
-    .description('takes the second factor off a user who has lost it, at once')
+    .description('remove a lost second factor from a user, immediately')
     .argument('<user>', 'e-mail')
     .action(async (email: string, _options: unknown, command: Command) => {
       const options = optionsOf<Moving>(command)
@@ -138,32 +144,32 @@ interface Holding extends Moving {
 function addRoles(role: Command, run: Run): void {
   const verb = (name: string, description: string) =>
     moving(role.command(name).description(description).argument('<role>', 'its name'))
-  verb('add', 'a role that grants what is said of it, and nothing else')
-    .requiredOption('--allow <method path>', 'such as "GET /services" (repeatable)', collect)
+  verb('add', 'add a role that grants only the given operations')
+    .requiredOption('--allow <method path>', 'for example "GET /services" (repeatable)', collect)
     .action(async (name: string, _options: unknown, command: Command) => {
       const options = optionsOf<Allowing>(command)
       const connection = run.connect(options)
       const body = { name, users: [], groups: [], endpoints: options.allow.map(endpointIn) }
       const stage = () => connection.ask('POST', ROLES, { body })
-      await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The role ${name} is made` }, options)
+      await tellAlone(run, connection, { of: [], isOfAccess: true, stage, said: `The role ${name} is added` }, options)
     })
   for (const [name, description] of [
-    ['give', 'users or groups hold it from then on'],
-    ['take', 'users or groups hold it no longer'],
+    ['give', 'assign the role to users or groups'],
+    ['take', 'withdraw the role from users or groups'],
   ] as const) {
     verb(name, description)
       .option('--user <email>', 'a user (repeatable)', collect)
       .option('--group <group>', 'a group, by name or id (repeatable)', collect)
       .action((of: string, _options: unknown, command: Command) => hold(run, of, name, optionsOf<Holding>(command)))
   }
-  verb('delete', 'who holds it loses what it grants').action(
+  verb('delete', 'delete a role; its holders lose what it grants').action(
     async (name: string, _options: unknown, command: Command) => {
       const options = optionsOf<Moving>(command)
       const connection = run.connect(options)
       const { id, users, groups } = await roleNamed(connection, name)
       const of = [id, ...users, ...groups]
       const stage = () => connection.ask('DELETE', `${ROLES}/${id}`)
-      await tellAlone(run, connection, { of, isOfAccess: true, stage, said: `The role ${name} is gone` }, options)
+      await tellAlone(run, connection, { of, isOfAccess: true, stage, said: `The role ${name} is deleted` }, options)
     },
   )
 }
@@ -171,13 +177,13 @@ function addRoles(role: Command, run: Run): void {
 /** `GET /services`, as roles name what they grant. */
 function endpointIn(text: string) {
   const [, method, path] = /^(GET|POST|PUT|DELETE) +(\/\S+)$/i.exec(text.trim()) ?? []
-  if (method === undefined) throw new Failure(`--allow ${text}: say a method and a path, such as "GET /services"`)
+  if (method === undefined) throw new Failure(`--allow ${text}: give a method and a path, for example "GET /services"`)
   return { path, methods: [method.toUpperCase()] }
 }
 
 async function hold(run: Run, name: string, verb: 'give' | 'take', options: Holding): Promise<void> {
   const { user = [], group = [] } = options
-  if (user.length + group.length === 0) throw new Failure('say --user or --group')
+  if (user.length + group.length === 0) throw new Failure('use --user or --group')
   const connection = run.connect(options)
   const { id } = await roleNamed(connection, name)
   const ids: string[] = []
@@ -197,6 +203,6 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
     const headers = etag === undefined ? {} : { 'if-match': etag }
     return connection.ask('PUT', `${ROLES}/${id}`, { body, headers })
   }
-  const said = `The role ${name} ${verb === 'give' ? 'is given' : 'is taken back'}`
+  const said = `The role ${name} ${verb === 'give' ? 'is assigned' : 'is withdrawn'}`
   await tellAlone(run, connection, { id, of, isOfAccess: true, stage, said }, options)
 }

@@ -12,7 +12,7 @@ const SERVERS = '/ipvsDirector/rips'
 /** The state that a real server has then, and what is said of it. */
 const MOVES = {
   drain: ['drained', 'is drained'],
-  halt: ['halted', 'is taken out of every backend'],
+  halt: ['halted', 'is taken out of all backends'],
   online: ['online', 'takes traffic'],
 } as const
 
@@ -71,12 +71,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
   certs: {
     paths: ['/certificates/certs'],
-    columns: ['name', 'names', 'until', 'shown by'],
+    columns: ['name', 'names', 'until', 'used by'],
     row: ({ name, certInfo, validTo, usage }) => ({
       name: text(name),
       names: (Reflect.get(Object(certInfo), 'subjectAlt') ?? []).join(' '),
       until: text(validTo).slice(0, 10),
-      'shown by': count(usage),
+      'used by': count(usage),
     }),
   },
   checks: {
@@ -139,27 +139,27 @@ const nameOf = (record: Data): string => text(record['name'] ?? record['email'] 
 export function addRecords(program: Command, run: Run): void {
   program
     .command('get')
-    .description(`list records, or show one: ${Object.keys(KINDS).join(', ')}`)
+    .description(`list records, or show one; kinds: ${Object.keys(KINDS).join(', ')}`)
     .argument('<kind>')
     .argument('[record]', 'its name')
     .option('-o, --output <form>', 'table, yaml, json or name', 'table')
     .action((kind: string, name: string | undefined, _options: unknown, command: Command) =>
       get(run, kind, name, optionsOf(command)),
     )
-  const server = program.command('server').description('drain, halt, bring back or weigh a real server')
+  const server = program.command('server').description('drain, halt or enable a real server, or set its weight')
   const verb = (name: string, description: string) =>
     moving(server.command(name).description(description).argument('<server>', 'its name'))
-  verb('drain', 'keeps its connections, and gets no new clients')
-    .option('--wait <time>', 'applies, and waits so long for its connections to end')
-    .option('--halt', 'with --wait: takes it out when they have ended, or the time has')
+  verb('drain', 'keep connections, but send no new clients')
+    .option('--wait <time>', 'apply, and wait this long for the connections to end')
+    .option('--halt', 'with --wait: halt the server once they have ended or the time is up')
     .action((name: string, _options: unknown, command: Command) => drain(run, name, optionsOf<Draining>(command)))
-  verb('halt', 'takes it out of every backend').action((name: string, _options: unknown, command: Command) =>
+  verb('halt', 'take the server out of all backends').action((name: string, _options: unknown, command: Command) =>
     move(run, name, 'halt', optionsOf<Moving>(command)),
   )
-  verb('online', 'takes traffic again').action((name: string, _options: unknown, command: Command) =>
+  verb('online', 'send traffic to the server again').action((name: string, _options: unknown, command: Command) =>
     move(run, name, 'online', optionsOf<Moving>(command)),
   )
-  verb('weight', 'changes its share')
+  verb('weight', 'set the weight')
     .argument('<weight>', '0 to 256')
     .action((name: string, weight: string, _options: unknown, command: Command) =>
       weigh(run, name, weight, optionsOf<Moving>(command)),
@@ -169,7 +169,7 @@ export function addRecords(program: Command, run: Run): void {
 function kindOf(name: string): Kind {
   const found = Object.hasOwn(KINDS, name) ? KINDS[name] : undefined
   if (found !== undefined) return found
-  throw new Failure(`there is no kind ${name}; there are ${Object.keys(KINDS).join(', ')}`)
+  throw new Failure(`there is no kind ${name}; the kinds are ${Object.keys(KINDS).join(', ')}`)
 }
 
 async function recordsOf(connection: Connection, { paths, isWhole }: Kind): Promise<readonly Data[]> {
@@ -188,14 +188,14 @@ async function get(
   const form = common.json === true ? 'json' : output
   const all = await recordsOf(run.connect(common), kind)
   const found = name === undefined ? all : all.filter((record) => nameOf(record).toLowerCase() === name.toLowerCase())
-  if (name !== undefined && found.length === 0) throw new Failure(`there is nothing named ${name} among ${kindName}`)
+  if (name !== undefined && found.length === 0) throw new Failure(`there is no ${name} in ${kindName}`)
   // Both layers may have a backend of one name: several are a list, as without a name.
   const shown = name !== undefined && found.length === 1 ? found[0] : found
   if (form === 'json') run.json(shown)
   else if (form === 'yaml') run.terminal.data((await import('../documents.ts')).written(shown))
   else if (form === 'name') run.terminal.data(found.map((record) => `${nameOf(record)}\n`).join(''))
   else if (form === 'table') run.terminal.out(table(found.map(kind.row), kind.columns, run.terminal.columns))
-  else throw new Failure(`-o ${form}: say table, yaml, json or name`)
+  else throw new Failure(`-o ${form}: use table, yaml, json or name`)
 }
 
 interface Draining extends Moving {
@@ -212,7 +212,7 @@ export async function recordIfNamed<T extends { readonly id: string }>(
   const found = await connection.list<T>(path, { name })
   if (found.length < 2) return found[0]
   const ids = found.map(({ id }) => id).join(', ')
-  throw new Failure(`several have the name ${name} (${ids}): give all but one another, with fulcrum api PUT ${path}/ID`)
+  throw new Failure(`several records are named ${name} (${ids}): rename all but one with fulcrum api PUT ${path}/ID`)
 }
 
 /** The record of this name, which has to be there. */
@@ -241,18 +241,18 @@ async function move(run: Run, name: string, verb: keyof typeof MOVES, options: M
 }
 
 async function weigh(run: Run, name: string, wanted: string, options: Moving): Promise<void> {
-  if (!/^\d{1,3}$/.test(wanted) || Number(wanted) > 256) throw new Failure(`${wanted} is no weight: say 0 to 256`)
+  if (!/^\d{1,3}$/.test(wanted) || Number(wanted) > 256) throw new Failure(`${wanted} is not a weight: use 0 to 256`)
   const connection = run.connect(options)
   const { id, port } = await serverNamed(connection, name)
   const weight = Number(wanted)
   const stage = () => connection.ask('PUT', `${SERVERS}/${id}`, { body: { port, weight } })
-  const alone = { of: [id], wanted: { weight }, stage, said: `The real server ${name} weighs ${weight}` }
+  const alone = { of: [id], wanted: { weight }, stage, said: `The real server ${name} has weight ${weight}` }
   await tellAlone(run, connection, alone, options)
 }
 
 async function drain(run: Run, name: string, options: Draining): Promise<void> {
   if (options.wait === undefined) {
-    if (options.halt === true) throw new Failure('--halt goes with --wait')
+    if (options.halt === true) throw new Failure('--halt needs --wait')
     return move(run, name, 'drain', options)
   }
   const connection = run.connect(options)
@@ -264,7 +264,7 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
   const { isChanged, job } = await applyAlone(run, connection, alone, options)
   if (options.json !== true) run.told({}, `The real server ${name} is drained${unless(isChanged, options)}`, {})
   if (job !== undefined) {
-    const told = `job ${job}: goes on without this command; fulcrum api PUT /jobs/${job}/cancel ends it`
+    const told = `job ${job} continues without this command; cancel it with fulcrum api PUT /jobs/${job}/cancel`
     run.terminal.err(`${printable(told)}\n`)
     await followed(run, connection, job)
   }
@@ -292,7 +292,7 @@ async function jobOf(run: Run, connection: Connection, job: string): Promise<Job
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error
       if (performance.now() - since_ms > AWAY_MS_MAX)
-        throw new Failure(`${error.message}; the job goes on: look with fulcrum api /jobs/${job}`)
+        throw new Failure(`${error.message}; the job continues: check it with fulcrum api /jobs/${job}`)
       if (!isTold) run.terminal.err(`${printable(error.message)}; waiting for it\n`)
       await sleep(500)
     }

@@ -46,7 +46,7 @@ const COLOURS: Readonly<Record<string, Colour>> = { critical: 'red', warning: 'y
 export function addStatus(program: Command, run: Run): void {
   program
     .command('status')
-    .description('how it is, at a glance; exit 0 fine, 1 a warning, 2 critical, 3 nobody tells')
+    .description('show the state at a glance; exit code 0: ok, 1: warning, 2: critical, 3: unknown')
     .action((_options: unknown, command: Command) => status(run, optionsOf(command)))
 }
 
@@ -74,7 +74,7 @@ function show({ terminal }: Run, seen: Overview): void {
     'requests/s': short(traffic.requestsPerSecond),
   }))
   const columns = Object.keys(rows[0] ?? {})
-  terminal.out(rows.length === 0 ? 'Nothing is balanced yet.\n' : table(rows, columns, terminal.columns))
+  terminal.out(rows.length === 0 ? 'There are no services yet.\n' : table(rows, columns, terminal.columns))
   for (const [layer, { problem }] of layers)
     if (problem !== null) terminal.out(`Layer ${layer}: ${printable(problem)}\n`)
   if (seen.nodes.length > 1) {
@@ -104,7 +104,7 @@ function liveIn({ apply, pending, revisions }: Overview): readonly string[] {
 }
 
 function attentionIn({ attention, more }: Overview, hasColour: boolean): readonly string[] {
-  if (attention.length === 0) return ['Nothing needs anybody.']
+  if (attention.length === 0) return ['Nothing needs attention.']
   const lines = attention.map(({ severity, message }) =>
     coloured({ hasColour }, COLOURS[severity] ?? 'dim', printable(`${severity}: ${message}`)),
   )

@@ -13,23 +13,23 @@ type Data = Readonly<Record<string, unknown>>
 export function addWatch(program: Command, run: Run): void {
   program
     .command('events')
-    .description('follow what happens, until Ctrl-C')
-    .option('-k, --kinds <kinds>', 'only these, with commas between')
-    .option('--after <number>', 'begins after this event')
+    .description('follow events until Ctrl-C')
+    .option('-k, --kinds <kinds>', 'only these kinds, separated by commas')
+    .option('--after <number>', 'start after this event')
     .action((_options: unknown, command: Command) => events(run, optionsOf(command)))
   program
     .command('top')
-    .description('the busiest frontends and backends of now, each second, until Ctrl-C')
-    .option('-n, --number <count>', 'so many times, and then an end')
+    .description('show the busiest frontends and backends, every second until Ctrl-C')
+    .option('-n, --number <count>', 'number of updates (default: until Ctrl-C)')
     .action((_options: unknown, command: Command) => top(run, optionsOf(command)))
   program
     .command('history')
-    .description('the figures of a frontend or backend over time')
+    .description('show the history of a frontend or backend')
     .argument('<service>', 'the name of a frontend or backend')
-    .option('--kind <kind>', 'frontend or backend, where both have the name')
-    .option('--since <time>', 'such as 30m, 24h or 7d', '1h')
-    .option('--metrics <names>', 'with commas between', 'currentSessions,sessionRate,bytesIn,bytesOut')
-    .option('--csv', 'as comma-separated values, with a line for each moment')
+    .option('--kind <kind>', 'frontend or backend, if both have the name')
+    .option('--since <time>', 'for example 30m, 24h or 7d', '1h')
+    .option('--metrics <names>', 'separated by commas', 'currentSessions,sessionRate,bytesIn,bytesOut')
+    .option('--csv', 'print comma-separated values, one line per point in time')
     .action((name: string, _options: unknown, command: Command) => history(run, name, optionsOf(command)))
 }
 
@@ -41,7 +41,7 @@ async function events(
   const onState = (state: 'live' | 'waiting') => {
     if ((state === 'waiting') === isWaiting) return
     isWaiting = !isWaiting
-    run.terminal.err(isWaiting ? 'The stream broke off: waiting until it goes on.\n' : 'It goes on.\n')
+    run.terminal.err(isWaiting ? 'The stream was interrupted; reconnecting.\n' : 'Reconnected.\n')
   }
   const stream = run.connect(common).events('/events', { kinds, after }, run.terminal.interrupted, onState)
   for await (const { id, event, data } of stream) {
@@ -128,7 +128,7 @@ export function screen(
 async function nodeOf(connection: Connection): Promise<string> {
   const { nodes } = await connection.get<{ readonly nodes: readonly { readonly nodeId: string }[] }>('/services/apply')
   const [own] = nodes
-  if (own === undefined) throw new Failure('the daemon does not say which node it is')
+  if (own === undefined) throw new Failure('the daemon does not identify its node')
   return own.nodeId
 }
 
@@ -193,7 +193,7 @@ async function history(
 /** Where the figures of this name are: of a frontend, or of a backend, and of no other that has it too. */
 async function figuresOf(connection: Connection, name: string, wanted: string | undefined): Promise<string> {
   if (wanted !== undefined && FIGURES.every(({ kind }) => kind !== wanted))
-    throw new Failure(`--kind ${wanted}: say frontend or backend`)
+    throw new Failure(`--kind ${wanted}: use frontend or backend`)
   const found: string[] = []
   for (const { kind, list, history: path } of FIGURES) {
     if (wanted !== undefined && wanted !== kind) continue
@@ -206,6 +206,6 @@ async function figuresOf(connection: Connection, name: string, wanted: string | 
       `there is ${wanted === undefined ? 'neither a frontend nor a backend' : `no ${wanted}`} ${name} of Layer 7`,
     )
   if (found.length > 1)
-    throw new Failure(`a frontend and a backend have the name ${name}: say --kind frontend or --kind backend`)
+    throw new Failure(`a frontend and a backend are both named ${name}: use --kind frontend or --kind backend`)
   return `/${await nodeOf(connection)}/${one}`
 }

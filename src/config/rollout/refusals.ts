@@ -54,7 +54,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export function notEverywhere(where: string, why: string, nodes: readonly NodeOutcome[]): ApiError {
   const inDoubt = nodes.filter(({ state }) => state === 'unknown').map(({ nodeId }) => nodeId)
   const undone =
-    inDoubt.length === 0 ? 'was taken back' : `was taken back where nodes answer, which ${inDoubt.join(', ')} did not`
+    inDoubt.length === 0 ? 'was reverted' : `was reverted on the nodes that answer; ${inDoubt.join(', ')} did not`
   return new ApiError('APPLY_PARTIAL', `The apply failed on ${where} and ${undone}: ${why}`, { data: { nodes } })
 }
 

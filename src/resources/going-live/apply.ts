@@ -14,7 +14,7 @@ const orNull = <T extends TSchema>(schema: T, description: string) => Type.Union
 export const Applied = titled('Applied', {
   applyId: newIdOf('Id of this apply.'),
   revision: Type.Integer({ description: 'Revision that runs now.' }),
-  confirmBy: MomentOrNull('ISO 8601: taken back unless confirmed until then; null when no confirmation is needed.'),
+  confirmBy: MomentOrNull('ISO 8601: reverted unless confirmed by then; null if no confirmation is needed.'),
   warnings: Type.Array(Warning, { description: 'What should be known although nothing failed.' }),
   nodes: Type.Array(
     Type.Object({
@@ -42,7 +42,7 @@ export const applyTerms = {
       minimum: 5,
       maximum: 86_400,
       description:
-        'Seconds, 5 to 86,400. Unless PUT /services/apply/confirm comes in this time, the apply is taken back; a start of the machine takes it back at once.',
+        'Seconds, 5 to 86,400. The apply is reverted unless PUT /services/apply/confirm is called within this time; a restart of the machine reverts it immediately.',
     }),
   ),
   force: Type.Optional(
@@ -149,7 +149,7 @@ export function answerApplied(ctx: Applying, applied: Outcome): Reply<Static<typ
 
 const State = titled('ApplyState', {
   state: Type.Enum(['idle', 'applying', 'waiting'], {
-    description: 'waiting: it is live, and taken back unless PUT /services/apply/confirm comes in time.',
+    description: 'waiting: it is live, and reverted unless PUT /services/apply/confirm is called in time.',
   }),
   revision: Type.Integer({ description: 'That runs; while applying, the one that is being made.' }),
   by: orNull(Type.String(), 'E-mail of the user who applied it; null if nothing was ever applied.'),
@@ -158,7 +158,7 @@ const State = titled('ApplyState', {
   confirmBy: MomentOrNull('ISO 8601; null unless it waits.'),
   secondsLeft: orNull(
     Type.Integer(),
-    'Whole seconds until it is taken back; null unless it waits. 0: it is being taken back, which is over when enough nodes answer.',
+    'Whole seconds until it is reverted; null unless it waits. 0: it is being reverted, which needs enough nodes to answer.',
   ),
   nodes: Type.Array(
     Type.Object({
@@ -191,7 +191,7 @@ export const apply = [
     handle: async (ctx) => {
       const nodes = [...(await ctx.applying.nodes())]
       const { state } = ctx.applying
-      const message = `Revision ${state.revision} was not confirmed in time: each node takes it back on its machine, and it is gone as soon as enough nodes answer`
+      const message = `Revision ${state.revision} was not confirmed in time: each node reverts it on its machine, which is complete as soon as enough nodes answer`
       return Reply.with({ ...state, nodes }, state.secondsLeft === 0 ? { message } : {})
     },
   }),
@@ -245,7 +245,7 @@ export const apply = [
     extension: true,
     summary:
       'Take the last apply, which waits for its confirmation, back at once; its changes are pending again, and of each the caller needs the right that staging it takes',
-    message: 'Taken back as revision {revision}; the changes are pending again',
+    message: 'Reverted as revision {revision}; the changes are pending again',
     data: Reverted,
     handle: async (ctx) => {
       const live = await ctx.applying.revert(ctx)

@@ -81,7 +81,7 @@ export const pending = [
     outsideTransactions: true,
     comparesRevision: false,
     refuses: ['APPLY_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
-    summary: 'Take every pending change back; of each the caller needs the right that staging it takes',
+    summary: 'Discard all pending changes; for each of them the caller needs the right to stage it',
     message: 'Pending changes discarded',
     query: closed({
       mine: Type.Optional(
@@ -106,7 +106,7 @@ export const pending = [
     comparesRevision: false,
     refuses: ['APPLY_IN_PROGRESS', 'NAME_NOT_UNIQUE'],
     summary:
-      'Take one pending change back, unless other pending changes need it; those of users, roles and log-in settings go together',
+      'Discard one pending change, unless other pending changes need it; changes to users, roles and login settings are discarded together',
     message: 'Pending change {changeId} discarded',
     handle: (ctx, { params }) => {
       const others = ctx.work.discard({ id: params.changeId })

@@ -19,7 +19,7 @@ t.test('certificates that end, and an apply that waits', async (test) => {
     { severity: 'warning', name: 'shop', message: /ends in 4 days/, resource: 'certificates' },
   ])
   test.equal(of('certificate').length, 1)
-  test.match(of('apply'), [{ severity: 'critical', message: /taken back in \d+ s/ }])
+  test.match(of('apply'), [{ severity: 'critical', message: /reverted in \d+ s/ }])
   test.equal(attention[0].severity, 'critical', 'the most urgent first')
 })
 

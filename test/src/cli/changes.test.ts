@@ -48,7 +48,7 @@ t.test('fields are told by their places, ids by names, deletions first', async (
       '~ l7Backends shop  (reload)',
       '    reals.0.weight: 5 → 7',
       '    page: a\\nb → c',
-      '    gone: 1 → nothing',
+      '    gone: 1 → (none)',
       '    reals.1.ripId: web1',
       '    empty: []',
       '! REMARK look',
@@ -72,7 +72,7 @@ t.test('names are asked for only where ids are shown', async (test) => {
 })
 
 t.test('an apply whose time is over needs nobody to say anything', (test) => {
-  test.equal(untilTakenBack(5), 'is taken back in 5 s unless you say: fulcrum confirm')
-  test.equal(untilTakenBack(0), 'was not confirmed in time: it is being taken back')
+  test.equal(untilTakenBack(5), 'is reverted in 5 s unless you run: fulcrum confirm')
+  test.equal(untilTakenBack(0), 'was not confirmed in time and is being reverted')
   test.end()
 })

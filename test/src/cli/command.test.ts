@@ -7,7 +7,7 @@ import type { Terminal } from '../../../src/cli/terminal.ts'
 t.test('times', (test) => {
   test.same(['90', '90s', '5m', '2h', '7d', '1w'].map(secondsIn), [90, 90, 300, 7200, 604_800, 604_800])
   for (const wrong of ['', '5 m', '-1', '1y', '1.5h'])
-    test.throws(() => secondsIn(wrong), { message: `${wrong} is no duration: say 90s, 5m, 2h or 7d` })
+    test.throws(() => secondsIn(wrong), { message: `${wrong} is not a duration: use for example 90s, 5m, 2h or 7d` })
   test.end()
 })
 
@@ -17,7 +17,7 @@ t.test('counts, options that are repeated, files', (test) => {
     [1, 9999],
   )
   for (const wrong of ['', '0', '10000', '-1', '1.5', 'x'])
-    test.throws(() => countIn(wrong, '-n'), { message: `-n ${wrong} is no number from 1 to 9999` })
+    test.throws(() => countIn(wrong, '-n'), { message: `-n ${wrong} is not a number from 1 to 9999` })
   test.same(collect('b', collect('a')), ['a', 'b'])
   test.match(readText(import.meta.filename), /^import t from 'tap'/)
   test.throws(() => readText('/no/such'), { message: 'there is no file /no/such' })
@@ -32,13 +32,13 @@ t.test('somebody agrees, or nothing is done', async (test) => {
   await saying('Y ').agree('Apply?', false)
   await saying('').agree('Apply?', true)
   await saying('12').agree('12 go', false, { answer: '12' })
-  await test.rejects(saying('').agree('Apply?', undefined), { message: 'nothing was done' })
+  await test.rejects(saying('').agree('Apply?', undefined), { message: 'nothing was changed' })
   const nobody = asking(async () => {
     throw new Failure('no terminal')
   })
-  await test.rejects(nobody.agree('Apply?', false), { message: 'say --yes where nobody can be asked' })
-  await test.rejects(nobody.agree('It?', false, { instead: 'say --it' }), {
-    message: 'say --it where nobody can be asked',
+  await test.rejects(nobody.agree('Apply?', false), { message: 'use --yes when input is not a terminal' })
+  await test.rejects(nobody.agree('It?', false, { instead: 'use --it' }), {
+    message: 'use --it when input is not a terminal',
   })
 })
 
@@ -50,16 +50,16 @@ t.test('what the API says is told in words of this program', (test) => {
     sockets: [],
   })
   run.told({}, 'staged, see GET /services/pending', {})
-  const message = 'applied; to take back the others: DELETE /services/pending?mine=true'
+  const message = 'applied; to discard the others: DELETE /services/pending?mine=true'
   tellApplied(run, { data: { revision: 7 }, message }, {})
   test.same(said, [
     'staged, see fulcrum pending.\n',
-    'applied; to take back the others: fulcrum discard --mine. Revision 7 runs.\n',
+    'applied; to discard the others: fulcrum discard --mine. Revision 7 runs.\n',
   ])
   said.length = 0
   const confirmBy = '2001-01-01T00:00:00.000Z'
   tellApplied(run, { data: { revision: 8, confirmBy }, message: 'Applied' }, { confirm: '90s' })
-  const left = 'It is taken back in 90 s unless you say: fulcrum confirm\n'
+  const left = 'It is reverted in 90 s unless you run: fulcrum confirm\n'
   test.same(said, ['Applied. Revision 8 runs.\n', left], 'by no clock, which may be another than that of the node')
   test.end()
 })

@@ -12,7 +12,7 @@ const LB2 = { url: 'https://lb2:9443', token: 'two', user: 'ann', fingerprint: '
 
 t.test('contexts are kept in a file that nobody else can read', (test) => {
   const contexts = new Contexts({ HOME: temporaryFolder(test, 'home') })
-  test.throws(() => contexts.chosen(undefined), { message: /nobody is logged in: fulcrum login/ })
+  test.throws(() => contexts.chosen(undefined), { message: /not logged in; run fulcrum login/ })
   contexts.keep('lb1', LB1)
   contexts.keep('lb2', LB2)
   test.equal(statSync(contexts.path).mode & 0o777, 0o600)
@@ -27,9 +27,9 @@ t.test('contexts are kept in a file that nobody else can read', (test) => {
   test.equal(contexts.remove('lb2'), false, 'another one is current')
   test.equal(contexts.remove('lb3'), true)
   test.same(contexts.all(), { current: '', contexts: { lb1: LB1 } })
-  test.throws(() => contexts.chosen(undefined), { message: /no context is current: choose one with fulcrum contexts/ })
+  test.throws(() => contexts.chosen(undefined), { message: /no context is selected: choose one with fulcrum contexts/ })
   test.equal(contexts.remove('lb1'), false, 'none is left')
-  test.throws(() => contexts.chosen(undefined), { message: /nobody is logged in/ })
+  test.throws(() => contexts.chosen(undefined), { message: /not logged in/ })
   test.end()
 })
 
@@ -40,7 +40,7 @@ t.test('the environment wins over the file, and a name over both', (test) => {
   test.match(new Contexts(env).chosen(undefined), { url: 'https://ci:9443', token: 'three' })
   for (const url of ['http://192.0.2.1:9443', 'non sense'])
     test.throws(() => new Contexts({ ...env, FULCRUM_URL: url }).chosen(undefined), {
-      message: /is not encrypted|no address/,
+      message: /is not encrypted|not a URL/,
     })
   test.same(new Contexts(env).chosen('lb1'), LB1)
   test.throws(() => new Contexts({ HOME: home, FULCRUM_URL: 'https://x' }).chosen(undefined), {
@@ -80,8 +80,8 @@ t.test('without a login, a daemon of one’s own on this machine is asked', asyn
   const home = temporaryFolder(test, 'home')
   const socket = join(home, 'api.sock')
   const contexts = new Contexts({ HOME: home }, [join(home, 'none.sock'), socket])
-  test.throws(() => contexts.chosen(undefined), { message: /nobody is logged in/ })
-  test.throws(() => contexts.chosen('local'), { message: /no daemon of yours runs here/ })
+  test.throws(() => contexts.chosen(undefined), { message: /not logged in/ })
+  test.throws(() => contexts.chosen('local'), { message: /no daemon is running here under your account/ })
   const server = createServer().listen(socket)
   await once(server, 'listening')
   test.teardown(() => server.close())
@@ -102,7 +102,7 @@ t.test('without a login, a daemon of one’s own on this machine is asked', asyn
   )
   test.throws(
     () => new Contexts({ HOME: temporaryFolder(test, 'empty') }, [join(home, 'none.sock')]).chosen(undefined),
-    { message: /nobody is logged in/ },
+    { message: /not logged in/ },
   )
   const named = new Contexts({ HOME: home, FULCRUM_URL: 'unix:/elsewhere.sock' })
   test.match(named.chosen(undefined), { url: 'unix:/elsewhere.sock', token: undefined })
@@ -115,9 +115,9 @@ t.test('an address is a scheme, a host and a port', (test) => {
     'http://[::1]',
   ])
   for (const given of ['https://ann:pw@lb1:9443', 'http://:pw@lb1', 'ann:pw@lb1'])
-    test.throws(() => addressOf(given), { message: 'an address has no user and no password: say --user' })
+    test.throws(() => addressOf(given), { message: 'the URL must not contain a user or password: use --user' })
   for (const path of ['/api', '/?a', '#a'])
-    test.throws(() => addressOf(`lb1:9443${path}`), { message: /has a path: say https:\/\/lb1:9443$/ })
+    test.throws(() => addressOf(`lb1:9443${path}`), { message: /has a path: use https:\/\/lb1:9443$/ })
   test.end()
 })
 

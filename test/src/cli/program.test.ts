@@ -16,7 +16,7 @@ t.test('help, versions and what is no command', async (test) => {
   test.match(await run('plan --help'), { exit: 0, out: /--take-over/ })
   test.match(await run('plam'), { exit: 1, err: /unknown command 'plam'[^]*Did you mean plan\?/ })
   test.match(await run('pending --frogs'), { exit: 1, err: /unknown option '--frogs'/ })
-  test.match(await run('pending'), { exit: 1, err: 'fulcrum: nobody is logged in: fulcrum login https://HOST:9443\n' })
+  test.match(await run('pending'), { exit: 1, err: 'fulcrum: not logged in; run fulcrum login https://HOST:9443\n' })
   test.match(await run('pending -c lb9'), { exit: 1, err: /there is no context lb9/ })
 })
 
@@ -34,14 +34,14 @@ t.test('what somebody trips over first is one line, and an exit code', async (te
   }
   await failed(
     { FULCRUM_URL: 'https://127.0.0.1:1' },
-    /https:\/\/127\.0\.0\.1:1 cannot be reached: nobody listens there/,
+    /https:\/\/127\.0\.0\.1:1 cannot be reached: nothing listens there/,
   )
-  await failed({ FULCRUM_URL: 'https://no-such-host.invalid' }, /there is no such host|the name is not resolved/)
-  await failed({ FULCRUM_URL: url.replace('https', 'ftp') }, /is not encrypted: say https:\/\/HOST:9443/)
+  await failed({ FULCRUM_URL: 'https://no-such-host.invalid' }, /the host does not exist|the name cannot be resolved/)
+  await failed({ FULCRUM_URL: url.replace('https', 'ftp') }, /is not encrypted: use https:\/\/HOST:9443/)
   const another = fingerprint.replace(/^../, (first) => (first === 'FF' ? '00' : 'FF'))
-  await failed({ FULCRUM_FINGERPRINT: another }, /shows another certificate than at the login/)
-  await failed({ FULCRUM_FINGERPRINT: '' }, /no authority that this machine trusts vouches for/)
-  await failed({ FULCRUM_TOKEN: '' }, /FULCRUM_URL is set, and FULCRUM_TOKEN is not/)
+  await failed({ FULCRUM_FINGERPRINT: another }, /has changed since the login/)
+  await failed({ FULCRUM_FINGERPRINT: '' }, /is not signed by a trusted authority/)
+  await failed({ FULCRUM_TOKEN: '' }, /FULCRUM_URL is set, but FULCRUM_TOKEN is not/)
   await failed({ FULCRUM_TOKEN: 'nobodys' }, /log in \(UNAUTHENTICATED\)/)
   const { token } = (await call('POST', '/token', { body: ADMIN, token: '' })).json.data
   test.match(await run('get services', { env: { FULCRUM_TOKEN: token } }), { exit: 0 })

@@ -123,7 +123,7 @@ t.test('what a check could not put back is in doubt, and is put back by the next
   host.replaceFile = (path, content, mode) =>
     content === 'old' ? Promise.reject(new Error('no space')) : replaceFile(path, content, mode)
   const error = await refuses(test, 'APPLY_PARTIAL', enactor.check(settings('new'), RUNTIME))
-  test.match(error.message, /^A check was not taken back.*: put back what the check of .c wrote$/)
+  test.match(error.message, /^A check could not be undone.*: put back what the check of .c wrote$/)
   test.equal(await host.readFile('/beside'), 'new')
   test.match(store.journal(), { drivers: ['a'] })
   host.replaceFile = replaceFile

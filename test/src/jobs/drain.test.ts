@@ -149,7 +149,7 @@ t.test('it waits for the apply, and ends when the drain is taken back', async (t
     store,
     store.changes().map(({ id }) => id),
   )
-  await test.rejects(again, { code: 'NOT_FOUND', message: /^The drain of real server r \(r\) was taken back/ })
+  await test.rejects(again, { code: 'NOT_FOUND', message: /^The drain of real server r \(r\) was discarded/ })
 })
 
 t.test(

@@ -56,7 +56,7 @@ t.test('one revision is taken back, and what came later stays', async (test) => 
   await call('PUT', '/services/apply')
   test.match((await call('GET', `/ipvsDirector/rips/${id}`)).json.data, { weight: 100, name: 'web1' })
   const again = (await call('PUT', `/revisions/${revision}/revert`)).json
-  test.match(again, { message: /is taken back already; nothing is staged/ })
+  test.match(again, { message: /are already undone; nothing is staged/ })
   test.equal((await call('GET', '/services/pending')).json.data.count, 0)
   await call('PUT', `/ipvsDirector/rips/${id}`, { body: { port: 80, weight: 9 } })
   test.match((await call('PUT', `/revisions/${before + 1}/revert`)).json, { code: 'REVISION_MISMATCH' })

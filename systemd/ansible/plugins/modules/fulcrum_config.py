@@ -49,7 +49,7 @@ options:
     description: Kept with the revision.
     type: str
   confirm_within:
-    description: Seconds, 5 to 86400. The apply is taken back by the daemon unless it is confirmed in this time.
+    description: Seconds, 5 to 86400. The daemon reverts the apply unless it is confirmed within this time.
     type: int
   confirm:
     description:
@@ -82,7 +82,7 @@ EXAMPLES = r"""
     prune: true
     comment: "{{ lookup('pipe', 'git rev-parse HEAD') }}"
 
-- name: It is taken back unless the site answers
+- name: Apply, and revert unless the site answers
   block:
     - fulcrum.fulcrum.fulcrum_config:
         document: "{{ lookup('file', 'lb.yaml') | from_yaml }}"
@@ -124,7 +124,7 @@ revision:
   returned: success
   type: int
 confirm_by:
-  description: ISO 8601; when the apply is taken back, unless it is confirmed.
+  description: ISO 8601; when the apply is reverted unless it is confirmed.
   returned: with confirm=false, when the task applied something and it waits for its confirmation
   type: str
 code:
@@ -285,7 +285,7 @@ def _make_running(module, api, plan):
         api.ask("PUT", "/services/apply/confirm")
     except Failure as failure:
         where = (applied["revision"], applied["confirmBy"])
-        raise Failure("Revision %d was applied and not confirmed, and is taken back at %s: " % where + str(failure))
+        raise Failure("Revision %d was applied and not confirmed, and is reverted at %s: " % where + str(failure))
     return made
 
 
@@ -299,7 +299,7 @@ def _tell_waiting(module, api):
             raise
         return
     if found["state"] == "waiting":
-        told = "Revision %d of %s, which runs, is taken back at %s unless it is confirmed"
+        told = "The running revision %d by %s is reverted at %s unless it is confirmed"
         module.warn(told % (found["revision"], found["by"], found["confirmBy"]))
 
 

@@ -53,13 +53,13 @@ t.test('what there is to warn of is asked about', async (test) => {
   await call('PUT', '/services/apply')
   const pending = async () => (await call('GET', '/services/pending')).json.data.count
   const asked = /^1 warning: [^\n]+ apply with --accept-warnings if that is meant \(WARNINGS\)\n/
-  test.match(await run('server halt web1'), { exit: 1, err: /say --accept-warnings where nobody can be asked/ })
+  test.match(await run('server halt web1'), { exit: 1, err: /use --accept-warnings when input is not a terminal/ })
   test.match(await run('server halt web1', { answers: ['n'] }), { exit: 1, err: asked })
   test.equal(await pending(), 0, 'and it is not left for another apply')
   test.match(await run('server halt web1', { answers: ['y'] }), {
     exit: 0,
     err: asked,
-    out: 'is taken out of every backend',
+    out: 'is taken out of all backends',
   })
   await run('server online web1')
   const accepted = await run('server drain web1 --accept-warnings')

@@ -25,12 +25,12 @@ t.test('any request can be sent, with JSON, YAML, a file or the standard input',
 
 t.test('what cannot be sent is said', async (test) => {
   const { run } = await fixture(test)
-  test.match(await run('api FETCH /ping'), { exit: 1, err: /FETCH is no method/ })
-  test.match(await run('api GET ping'), { exit: 1, err: /ping is no path/ })
+  test.match(await run('api FETCH /ping'), { exit: 1, err: /FETCH is not a method/ })
+  test.match(await run('api GET ping'), { exit: 1, err: /ping is not a path/ })
   test.match(await run(['api', 'POST', '/ping', '-b', '{a: [']), { exit: 1, err: /neither JSON nor YAML/ })
   test.match(await run(['api', 'POST', '/ping', '-b', '@/no/such']), { exit: 1, err: /there is no file/ })
-  test.match(await run(['api', '/ping', '-H', 'nothing']), { exit: 1, err: /nothing is no header/ })
-  test.match(await run(['api', '/ping', '-H', 'x: ж']), { exit: 1, err: /^fulcrum: that cannot be sent: [^\n]+\n$/ })
+  test.match(await run(['api', '/ping', '-H', 'nothing']), { exit: 1, err: /nothing is not a header/ })
+  test.match(await run(['api', '/ping', '-H', 'x: ж']), { exit: 1, err: /^fulcrum: the request cannot be sent: [^\n]+\n$/ })
   test.match(await run('api /nowhere'), { exit: 1, err: /UNKNOWN_ENDPOINT/ })
   test.match(await run('api'), { exit: 1, err: /missing required argument/ })
 })

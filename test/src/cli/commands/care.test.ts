@@ -49,20 +49,20 @@ t.test('a backup that is to be sealed is, or is not written', async (test) => {
     })
   const refusal = 'fulcrum: a passphrase has 8 to 256 printable ASCII characters\n'
   for (const phrase of ['', ' '.repeat(9), 'seven 7', 'x'.repeat(257), 'пароль-пароль', 'tab\there it is']) {
-    const err = `Passphrase: \nOnce more: \n${refusal}`
+    const err = `Passphrase: \nRepeat: \n${refusal}`
     test.match(await create(undefined, [phrase, phrase]), { exit: 1, out: '', err }, phrase)
     if (phrase !== '') test.match(await create(phrase), { exit: 1, out: '', err: refusal }, phrase)
   }
-  test.match(await create(''), { exit: 1, err: /: set FULCRUM_PASSPHRASE where/ }, 'a variable without a value is none')
+  test.match(await create(''), { exit: 1, err: /: set FULCRUM_PASSPHRASE when/ }, 'a variable without a value is none')
   const mistyped = ['a long passphrase', 'a long pasphrase']
-  test.match(await create(undefined, mistyped), { exit: 1, err: /the two are not the same/ })
+  test.match(await create(undefined, mistyped), { exit: 1, err: /the two entries differ/ })
   test.notOk(existsSync(file), 'nothing is written')
   test.match(await create('from a file, with its end of line\n'), { exit: 0 })
   const restore = (phrase: string) =>
     run(['backup', 'restore', file, 'realServers', '--passphrase'], { answers: [phrase] })
   for (const phrase of ['', 'пароль-пароль'])
-    test.match(await restore(phrase), { exit: 1, err: /no backup has such a passphrase/ }, phrase)
-  const asked = /The passphrase \(--passphrase, or FULCRUM_PASSPHRASE beside it\)/
+    test.match(await restore(phrase), { exit: 1, err: /the passphrase of a backup consists of/ }, phrase)
+  const asked = /The passphrase \(--passphrase or FULCRUM_PASSPHRASE\)/
   const wrong = await restore('short')
   test.match(wrong, { exit: 1, err: asked })
   test.match(wrong.err, /is not the passphrase of this backup/)
@@ -102,9 +102,9 @@ t.test('certificates are handed in, replaced by name, and seen to end', async (t
   const [cert = '', key = ''] = write('typed.test')
   test.equal((await run(['cert', 'add', 'site', '-', key], { input: readFileSync(cert, 'utf8') })).exit, 0)
   test.match((await run('get certs')).out, /site +typed\.test/)
-  test.match(await run('cert expiring --days 1'), { exit: 0, out: 'None ends within a day.\n' })
+  test.match(await run('cert expiring --days 1'), { exit: 0, out: 'No certificate expires within a day.\n' })
   test.match(await run('cert expiring --days 9999'), { exit: 1, out: /NAME +UNTIL +LEFT\nsite / })
-  test.match(await run('cert expiring --days soon'), { exit: 1, err: /soon is no number/ })
+  test.match(await run('cert expiring --days soon'), { exit: 1, err: /soon is not a number/ })
   test.match(await run(['cert', 'add', 'site', write('x.test')[0] ?? '']), {
     exit: 1,
     err: /INVALID_BODY|KEY_MISMATCH/,
@@ -122,7 +122,7 @@ t.test('of several certificates with one name none is replaced', async (test) =>
     response.end(JSON.stringify({ status: 'success', message: 'Certificates', data: [{ id: 'a' }, { id: 'b' }] }))
   })
   const added = await run(['cert', 'add', 'site', pem], { env: { FULCRUM_URL: `http://127.0.0.1:${port}` } })
-  test.match(added, { exit: 1, out: '', err: /several have the name site \(a, b\): .*PUT \/certificates\/certs\/ID/ })
+  test.match(added, { exit: 1, out: '', err: /several records are named site \(a, b\): .*PUT \/certificates\/certs\/ID/ })
   test.same(asked, [['GET', '/api/v1/certificates/certs']])
 })
 

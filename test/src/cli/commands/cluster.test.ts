@@ -9,21 +9,21 @@ const fixture = cliFixture(t)
 
 t.test('without a cluster the words say so', async (test) => {
   const { run } = await fixture(test)
-  test.match(await run('cluster status'), { exit: 0, out: 'This node is in no cluster.\n' })
+  test.match(await run('cluster status'), { exit: 0, out: 'This node is not in a cluster.\n' })
   test.match(await run('cluster status --json'), { exit: 0, out: 'null\n' })
-  test.match(await run('cluster leave --yes'), { exit: 1, err: /this node is in no cluster/ })
-  test.match(await run('cluster remove other --yes'), { exit: 1, err: /this node is in no cluster/ })
-  test.match(await run('cluster maintenance other on'), { exit: 1, err: /this node is in no cluster/ })
-  test.match(await run('cluster maintenance other maybe'), { exit: 1, err: /say on or off/ })
+  test.match(await run('cluster leave --yes'), { exit: 1, err: /this node is not in a cluster/ })
+  test.match(await run('cluster remove other --yes'), { exit: 1, err: /this node is not in a cluster/ })
+  test.match(await run('cluster maintenance other on'), { exit: 1, err: /this node is not in a cluster/ })
+  test.match(await run('cluster maintenance other maybe'), { exit: 1, err: /use on or off/ })
   test.match(await run('cluster form lb'), { exit: 1, err: /--address/ })
   test.match(await run('cluster join-token'), { exit: 1, err: /\([A-Z_]+\)/ })
-  test.match(await run('cluster join-token --valid soon'), { exit: 1, err: /soon is no duration/ })
+  test.match(await run('cluster join-token --valid soon'), { exit: 1, err: /soon is not a duration/ })
 })
 
 t.test('a cluster of which nobody tells is no cluster that lacks a node', async (test) => {
   const { env } = await fixture(test)
   const away = await fulcrum(['cluster', 'status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
-  test.match(away, { exit: 3, out: '', err: /nobody listens there/ })
+  test.match(away, { exit: 3, out: '', err: /nothing listens there/ })
   test.match(await fulcrum(['cluster', 'status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3 })
 })
 
@@ -33,7 +33,7 @@ t.test('a token that is none is refused before anything is asked', async (test) 
   test.match(joined, { exit: 1, err: /INVALID_BODY/ })
 })
 
-t.test('nobody is told that changes can be made where something else than votes is in the way', async (test) => {
+t.test('nobody is told that ok, changes are possible where something else than votes is in the way', async (test) => {
   const node = { id: 'a', name: 'left', address: '192.0.2.1:9444', state: 'online', isReady: true }
   let data: object = {
     name: 'site',
@@ -53,13 +53,13 @@ t.test('nobody is told that changes can be made where something else than votes 
   const env = { HOME: temporaryFolder(test, 'home'), FULCRUM_URL: `unix:${socket}` }
   const told = {
     exit: 2,
-    out: /^site: both nodes have gone on alone: nothing can be changed until one is chosen: fulcrum cluster resolve NODE\n/,
+    out: /^site: both nodes went on alone: nothing can be changed until you choose one: fulcrum cluster resolve NODE\n/,
   }
   test.match(await fulcrum(['cluster', 'status'], env), told)
   data = { ...data, halted: 'it differs' }
   test.match(await fulcrum(['cluster', 'status'], env), {
     exit: 2,
-    out: /^site: this node follows it .*: it differs\n/,
+    out: /^site: this node no longer follows it: it differs\n/,
   })
 })
 
@@ -82,14 +82,14 @@ t.test('of two nodes a person decides which one goes on', async (test) => {
   const env = { HOME: temporaryFolder(test, 'home'), FULCRUM_URL: `http://127.0.0.1:${port}` }
   const run = (args: readonly string[], answers: readonly string[] = []) =>
     fulcrum(['cluster', ...args], { ...env, FULCRUM_TOKEN: 'token' }, { answers })
-  const told = /^site: too few [^\n]*; if right is off for certain: fulcrum cluster takeover\n/
+  const told = /^site: too few [^\n]*; if right is certainly off: fulcrum cluster takeover\n/
   test.match(await run(['status']), { exit: 2, out: told })
   test.match(await run(['takeover', 'right']), { exit: 1, err: /--reason/ })
   test.match(await run(['takeover', 'right', '--reason', 'x'], ['n']), { exit: 1, err: /without right[^]*nothing was/ })
   test.match(await run(['takeover', 'RIGHT', '--reason', 'its disk', '--yes']), { exit: 0, out: 'Done.\n' })
   test.match(await run(['takeover', 'b', '--reason', 'x', '--force'], ['y']), { exit: 0 })
   test.match(await run(['resolve', 'nobody', '--yes']), { exit: 1, err: /there is no node nobody/ })
-  test.match(await run(['resolve', 'left'], ['y']), { exit: 0, err: /What left has stays/ })
+  test.match(await run(['resolve', 'left'], ['y']), { exit: 0, err: /The configuration of left is kept/ })
   test.same(sent, [
     'PUT /api/v1/cluster/takeover {"partnerIsOff":"right","reason":"its disk"}',
     'PUT /api/v1/cluster/takeover {"partnerIsOff":"right","reason":"x","force":true}',

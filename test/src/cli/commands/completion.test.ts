@@ -69,7 +69,7 @@ t.test('scripts for shells are written', async (test) => {
   const { run } = await fixture(test)
   for (const shell of ['bash', 'zsh', 'fish'])
     test.match(await run(`completion ${shell}`), { exit: 0, out: /__complete(_bash)? --/ })
-  test.match(await run('completion tcsh'), { exit: 1, err: /say bash, zsh, fish/ })
+  test.match(await run('completion tcsh'), { exit: 1, err: /use bash, zsh, fish/ })
 })
 
 t.test('bash is told what is one argument, and nothing where it knows more', async (test) => {

@@ -26,16 +26,16 @@ t.test('plan, apply, export: exit 2 while something is to do, 0 when nothing is'
   )
   test.match((await run(['plan', '-w', '-f', file])).out, /reals\.0\.ripId: web1[^]*\+ {4}server /)
   const unasked = await run(['apply', '-f', file])
-  test.match(unasked, { exit: 1, err: 'fulcrum: say --yes where nobody can be asked\n' })
-  test.match(await run(['apply', '-f', file], { answers: ['n'] }), { exit: 1, err: /Apply\?.*nothing was done/s })
+  test.match(unasked, { exit: 1, err: 'fulcrum: use --yes when input is not a terminal\n' })
+  test.match(await run(['apply', '-f', file], { answers: ['n'] }), { exit: 1, err: /Apply\?.*nothing was changed/s })
   const applied = await run(['apply', '-f', file, '-m', 'the shop', '--confirm', '60s'], { answers: ['y'] })
   test.match(applied, {
     exit: 0,
-    out: /Revision \d+ runs\.\nIt is taken back in \d\d s unless you say: fulcrum confirm/,
+    out: /Revision \d+ runs\.\nIt is reverted in \d\d s unless you run: fulcrum confirm/,
   })
   test.match(await run(['plan', '-f', file]), { exit: 0, out: 'Nothing would change.\n' })
   const waiting =
-    /^fulcrum: Revision \d+ of admin@localhost, which runs, is what the document says, and is taken back in \d\d s unless you say: fulcrum confirm\n$/
+    /^fulcrum: The running revision \d+ by admin@localhost already matches the document, and is reverted in \d\d s unless you run: fulcrum confirm\n$/
   test.match(await run(['apply', '-f', file]), { exit: 1, err: waiting }, 'it does not last')
   test.match((await run('confirm')).out, /Revision \d+ is kept/)
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'the shop' }])
@@ -61,11 +61,11 @@ t.test('a plan that was kept does that, or nothing', async (test) => {
   const reals = (await call('GET', '/ipvsDirector/rips?name=web1')).json.data
   await call('PUT', `/ipvsDirector/rips/${reals[0].id}`, { body: { port: 8082 } })
   await call('PUT', '/services/apply')
-  test.match(await run(['apply', kept]), { exit: 1, err: /would do is something else by now/ })
-  test.match(await run(['apply', file]), { exit: 1, err: /is no plan: make one with fulcrum plan --out/ })
+  test.match(await run(['apply', kept]), { exit: 1, err: /would now do something else/ })
+  test.match(await run(['apply', file]), { exit: 1, err: /is not a plan: create one with fulcrum plan --out/ })
   writeFileSync(kept, '{}')
-  test.match(await run(['apply', kept]), { exit: 1, err: /a document is applied with -f/ })
-  test.match(await run(['apply', kept, '-f', file]), { exit: 1, err: /say a plan, or -f/ })
+  test.match(await run(['apply', kept]), { exit: 1, err: /apply a document with -f/ })
+  test.match(await run(['apply', kept, '-f', file]), { exit: 1, err: /give either a plan, or -f/ })
 })
 
 t.test('what goes is shown first, and many are agreed to by their number', async (test) => {
@@ -80,7 +80,7 @@ t.test('what goes is shown first, and many are agreed to by their number', async
   test.match(plan.out, /^(- realServers web\d+\n){12}\+ realServers new\n1 to create, 0 to change, 12 to delete/)
   test.match(await run(['apply', '-f', file, '--prune'], { answers: ['y'] }), {
     exit: 1,
-    err: /12 records go.*nothing was done/s,
+    err: /12 records will be deleted.*nothing was changed/s,
   })
   test.match(await run(['apply', '-f', file, '--prune'], { answers: ['12'] }), { exit: 0 })
   test.match((await run('get servers -o name')).out, 'new\n')
@@ -99,7 +99,7 @@ t.test('a third is one of the records of the owner', async (test) => {
   test.match(await run(['apply', '-f', file, '--prune'], { answers: ['y'] }), { exit: 0, err: /Apply\?/ }, '2 of 6')
   write(1, 2, 5, 6, 7)
   const asked = await run(['apply', '-f', file, '--prune'], { answers: ['y'] })
-  test.match(asked, { exit: 1, err: /2 records go.*nothing was done/s }, '2 of 4, whatever is new')
+  test.match(asked, { exit: 1, err: /2 records will be deleted.*nothing was changed/s }, '2 of 4, whatever is new')
 })
 
 t.test('warnings hold up an apply that nobody looked at', async (test) => {
@@ -168,12 +168,12 @@ t.test('a haproxy.cfg becomes a document, with its certificates and what is to b
   test.match(out, `pem: \${file:${pem}}`)
   test.match(
     err,
-    /^Of 1 line something is to be known:\n {2}5: option httplog\n.*\n1 line not understood:\n {2}6: http-request lua/,
+    /^Notes on 1 line:\n {2}5: option httplog\n.*\n1 line not understood:\n {2}6: http-request lua/,
   )
   writeFileSync(made, out)
   test.match(await run(['apply', '-f', made, '--yes', '--accept-warnings']), { exit: 0, out: /certificates www/ })
   test.match(await run('get certs -o name'), { out: 'www\n' })
-  test.match(await run(['import', 'nginx', cfg]), { exit: 1, err: /nginx is not read/ })
+  test.match(await run(['import', 'nginx', cfg]), { exit: 1, err: /nginx cannot be imported/ })
   test.match(await run(['import', 'haproxy', '/no/such']), { exit: 1, err: /there is no file/ })
 })
 

@@ -20,7 +20,7 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   const ids = changes.map(({ id }: { readonly id: string }) => id)
   test.match(await run(`apply --only ${ids[0]} -y -m first`), { exit: 0, out: /Revision \d+ runs/ })
   test.same(JSON.parse((await run(`discard ${ids[1]} --json`)).out), { discarded: [ids[1]] })
-  test.match(await run('discard'), { exit: 1, err: /say ids, --mine or --all/ })
+  test.match(await run('discard'), { exit: 1, err: /give ids, --mine or --all/ })
   test.match(await run('discard --mine'), { exit: 0 })
   test.match((await run('get servers -o name')).out, 'web1\n')
   const log = await run('log -n 1')
@@ -28,12 +28,12 @@ t.test('what is pending is shown, chosen, applied, discarded and undone', async 
   const [, revision = ''] = /^(\d+)/m.exec(log.out.split('\n')[1] ?? '') ?? []
   test.match((await run(`undo ${revision}`)).out, /is staged; see fulcrum pending, then apply or discard\.\n$/)
   test.match((await run('pending')).out, '- realServers web1')
-  test.match(await run('undo x'), { exit: 1, err: /x is no revision/ })
+  test.match(await run('undo x'), { exit: 1, err: /x is not a revision/ })
   test.match(await run('revert'), { exit: 1, err: /NOT_FOUND/ })
   const soon = await run('apply --confirm soon', { answers: ['y'] })
   test.match(
     soon,
-    { exit: 1, out: '', err: 'fulcrum: soon is no duration: say 90s, 5m, 2h or 7d\n' },
+    { exit: 1, out: '', err: 'fulcrum: soon is not a duration: use for example 90s, 5m, 2h or 7d\n' },
     'nobody is asked',
   )
 })
@@ -44,7 +44,7 @@ t.test('a pipeline with an API token applies what is of its user alone', async (
   const env = { FULCRUM_URL: url, FULCRUM_TOKEN: token, FULCRUM_FINGERPRINT: fingerprint }
   test.match(await run('apply --mine -y', { env }), { exit: 0, out: /no pending change is yours alone/ })
   await call('POST', '/ipvsDirector/rips', { body: { name: 'own', ip: '192.0.2.9', port: 80 } })
-  test.match(await run('apply --mine', { env }), { exit: 1, err: /say --yes/ })
+  test.match(await run('apply --mine', { env }), { exit: 1, err: /use --yes/ })
   test.match(await run('apply --mine -y', { env }), { exit: 0, out: /Revision \d+ runs/ })
   test.equal((await run('pending')).out, 'Nothing is pending.\n')
 })
@@ -52,13 +52,13 @@ t.test('a pipeline with an API token applies what is of its user alone', async (
 t.test('options of one way to apply are refused with another one, before anything is asked', async (test) => {
   const { run } = await fixture(test)
   for (const [line, said] of [
-    ['apply --prune', /--prune and --take-over go with -f/],
-    ['apply --take-over', /go with -f/],
-    ['apply plan.json --prune', /when the plan is made/],
-    ['apply -f a.yaml --mine', /choose pending changes/],
-    ['apply plan.json --only x', /choose pending changes/],
-    ['apply --mine --only x', /say --mine or --only/],
-    ['apply plan.json -f a.yaml', /say a plan, or -f/],
+    ['apply --prune', /--prune and --take-over need -f/],
+    ['apply --take-over', /need -f/],
+    ['apply plan.json --prune', /when you create the plan/],
+    ['apply -f a.yaml --mine', /select pending changes/],
+    ['apply plan.json --only x', /select pending changes/],
+    ['apply --mine --only x', /use either --mine or --only/],
+    ['apply plan.json -f a.yaml', /give either a plan, or -f/],
   ] as const)
     test.match(await run(`${line} -y`), { exit: 1, out: '', err: said }, line)
 })
@@ -130,9 +130,9 @@ t.test('what is shown is what goes live, and nothing that was staged since', asy
     out: '',
     err: 'fulcrum: there is no pending change c9: fulcrum pending lists them\n',
   })
-  test.match(await run('apply --mine'), { exit: 1, err: /say --yes/ })
+  test.match(await run('apply --mine'), { exit: 1, err: /use --yes/ })
   const others = await pendingAt(test, { changes: CHANGES.slice(1) })
-  test.match(await others.run('apply --mine -y'), { exit: 0, out: 'Nothing that is pending is yours alone.\n' })
+  test.match(await others.run('apply --mine -y'), { exit: 0, out: 'None of the pending changes is yours alone.\n' })
   test.same(others.sent, [])
 })
 
@@ -160,7 +160,7 @@ t.test('a warning of some changes is shown before they go live', async (test) =>
   const { run, sent } = await pendingAt(test, {
     warned: '1 warning: no server; apply without refuseWarnings if that is meant',
   })
-  const asked = /1 warning: no server; apply with --accept-warnings if that is meant \(WARNINGS\)\nApply all the same\?/
+  const asked = /1 warning: no server; apply with --accept-warnings if that is meant \(WARNINGS\)\nApply anyway\?/
   test.match(await run('apply --only c2', { answers: ['y', 'n'] }), { exit: 1, err: asked })
   test.match(await run('apply --only c2', { answers: ['y', 'y'] }), { exit: 0, err: asked, out: /Revision 5 runs/ })
   test.match(await run('apply --only c2 -y'), { exit: 1, err: /^fulcrum: 1 warning[^\n]+\n$/ })

@@ -19,7 +19,7 @@ t.test('a login keeps a token and the certificate, and a logout revokes it', asy
   const env = { HOME: home, FULCRUM_PASSWORD: '' }
   const run = (args: readonly string[], answers: readonly string[] = []) => fulcrum(args, env, { answers })
   const unsure = await run(['login', url], ['n'])
-  test.match(unsure, { exit: 1, err: new RegExp(`${fingerprint}[^]*nothing was done`) })
+  test.match(unsure, { exit: 1, err: new RegExp(`${fingerprint}[^]*nothing was changed`) })
   const wrong = await run(['login', url, '-u', ADMIN.email], ['y', 'a wrong password'])
   test.match(wrong, { exit: 1, err: /INVALID_CREDENTIALS/ })
   const login = await run(['login', url, '--name', 'lb'], ['y', ADMIN.email, ADMIN.password])
@@ -34,7 +34,7 @@ t.test('a login keeps a token and the certificate, and a logout revokes it', asy
   test.equal(await tokens(), 1)
   test.match(await run(['logout']), { exit: 0 })
   test.equal(await tokens(), 0)
-  test.match(await run(['pending']), { exit: 1, err: /nobody is logged in/ })
+  test.match(await run(['pending']), { exit: 1, err: /not logged in/ })
 })
 
 t.test('whoever has logged in logs in again, and leaves no token behind', async (test) => {
@@ -76,9 +76,9 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   new Contexts({ HOME: home }).keep('prod', { url, user: ADMIN.email, token: 'prod', fingerprint })
   const login = `login ${url} --name staging --fingerprint ${fingerprint} --days 3`
   test.match(await run(login, [ADMIN.email, ADMIN.password]), { exit: 0 })
-  const none = /From now on no context is current: choose one with fulcrum contexts NAME\.\n$/
+  const none = /From now on no context is selected: choose one with fulcrum contexts NAME\.\n$/
   test.match(await run('logout'), { exit: 0, err: '', out: none })
-  test.match(await run('pending'), { exit: 1, err: /no context is current/ })
+  test.match(await run('pending'), { exit: 1, err: /no context is selected/ })
   test.match(await run('logout -c prod'), { exit: 0, err: '', out: /^Logged out of \S+\.\n$/ }, 'unknown there already')
   test.match(await run(login, [ADMIN.email, ADMIN.password]), { exit: 0 })
   const contexts = new Contexts({ HOME: home })
@@ -87,7 +87,7 @@ t.test('after a logout no other daemon is asked, and a token that nobody took ba
   const lost = await run('logout')
   test.match(lost, { exit: 1, out: '', err: /cannot be reached: [^\n]+ the token stays valid until [^\n]+\n$/ })
   test.match(lost.err, `until ${until}`)
-  test.match(await run('contexts'), { out: /Nobody is logged in/ })
+  test.match(await run('contexts'), { out: /Not logged in/ })
 })
 
 t.test('of a token that ended without a quorum the daemon says itself where it counts yet', async (test) => {
@@ -101,7 +101,7 @@ t.test('of a token that ended without a quorum the daemon says itself where it c
   const ended = await fulcrum(['logout'], { HOME: home })
   test.match(ended, { exit: 1, err: /^fulcrum: [^\n]*What was to end has ended on this node/ })
   test.notMatch(ended.err, 'stays valid')
-  test.match(await fulcrum(['contexts'], { HOME: home }), { out: /Nobody is logged in/ })
+  test.match(await fulcrum(['contexts'], { HOME: home }), { out: /Not logged in/ })
 })
 
 t.test('a login that cannot be kept makes no token, and no context of another daemon is lost', async (test) => {
@@ -112,20 +112,20 @@ t.test('a login that cannot be kept makes no token, and no context of another da
   const before = await count()
   const refused = async (args: readonly string[], err: RegExp) =>
     test.match(await run(args), { exit: 1, out: '', err }, String(err))
-  await refused([...login, '--days', 'x'], /^fulcrum: --days x is no number/)
+  await refused([...login, '--days', 'x'], /^fulcrum: --days x is not a number/)
   const contexts = new Contexts({ HOME: home })
   mkdirSync(dirname(contexts.path), { recursive: true })
   writeFileSync(contexts.path, '{')
   await refused(login, /^fulcrum: [^\n]+ is damaged/)
   rmSync(contexts.path)
   contexts.keep('127.0.0.1', { url: 'https://127.0.0.1:1', user: '', token: 'other', fingerprint })
-  await refused(login, /^fulcrum: the context 127\.0\.0\.1 is https:\S+: say --name for another one, or log out/)
+  await refused(login, /^fulcrum: the context 127\.0\.0\.1 is https:\S+: choose another name with --name, or log out/)
   rmSync(dirname(contexts.path), { recursive: true })
   writeFileSync(dirname(contexts.path), '')
   await refused(login, /cannot be read/)
   rmSync(dirname(contexts.path))
   symlinkSync('/proc/no/such', dirname(contexts.path))
-  await refused(login, /Password[^]+fulcrum cannot be made/)
+  await refused(login, /Password[^]+fulcrum cannot be created/)
   test.equal(await count(), before)
 })
 
@@ -133,17 +133,17 @@ t.test('what is wrong with an address or a certificate is said before anything i
   const { home, url, fingerprint } = await fixture(test)
   const run = (args: readonly string[]) => fulcrum(args, { HOME: home })
   test.match(await run(['login', 'http://192.0.2.1:9443']), { exit: 1, err: /is not encrypted/ })
-  test.match(await run(['login', '::']), { exit: 1, err: /is no address/ })
-  test.match(await run(['login', 'https://127.0.0.1:1']), { exit: 1, err: /nobody listens there/ })
+  test.match(await run(['login', '::']), { exit: 1, err: /is not a URL/ })
+  test.match(await run(['login', 'https://127.0.0.1:1']), { exit: 1, err: /nothing listens there/ })
   test.match(await run(['login', url]), {
     exit: 1,
-    err: /fulcrum: say --fingerprint SHA256 where nobody can be asked\n$/,
+    err: /fulcrum: use --fingerprint SHA256 when input is not a terminal\n$/,
   })
-  test.match(await run(['login', url, '--fingerprint', 'AA:BB']), { exit: 1, err: /shows another certificate/ })
+  test.match(await run(['login', url, '--fingerprint', 'AA:BB']), { exit: 1, err: /has a different certificate/ })
   const noTerminal = await run(['login', url, '--fingerprint', fingerprint, '-u', 'a@b.test'])
-  test.match(noTerminal, { exit: 1, err: /: set FULCRUM_PASSWORD where nobody can be asked/ })
+  test.match(noTerminal, { exit: 1, err: /: set FULCRUM_PASSWORD when input is not a terminal/ })
   const nobody = await run(['login', url, '--fingerprint', fingerprint])
-  test.match(nobody, { exit: 1, err: /: say --user where nobody can be asked/ })
+  test.match(nobody, { exit: 1, err: /: use --user when input is not a terminal/ })
   test.match(await run(['login', url, '--days', 'x', '--fingerprint', fingerprint]), { exit: 1 })
   test.match(await run(['contexts', 'nope']), { exit: 1, err: /there is no context nope/ })
 })

@@ -20,9 +20,9 @@ t.test('records are found by name, in four forms', async (test) => {
   test.match(JSON.parse((await run(['get', 'servers', 'web 1', '--json'])).out), { ip: '192.0.2.1' })
   test.match((await run(['get', 'servers', 'web 1', '-o', 'yaml'])).out, /ip: 192\.0\.2\.1\n/)
   test.match((await run('get servers -o name')).out, 'web 1\n')
-  test.match(await run('get servers nope'), { exit: 1, err: /nothing named nope among servers/ })
-  test.match(await run('get frogs'), { exit: 1, err: /there is no kind frogs; there are services/ })
-  test.match(await run('get servers -o xml'), { exit: 1, err: /say table, yaml, json or name/ })
+  test.match(await run('get servers nope'), { exit: 1, err: /there is no nope in servers/ })
+  test.match(await run('get frogs'), { exit: 1, err: /there is no kind frogs; the kinds are services/ })
+  test.match(await run('get servers -o xml'), { exit: 1, err: /use table, yaml, json or name/ })
 })
 
 t.test('several records of one name are a list, whatever the form', async (test) => {
@@ -45,26 +45,26 @@ t.test('a real server is moved alone, whatever else is pending', async (test) =>
   test.match((await run('server drain web1')).out, 'The real server web1 is drained.\n')
   test.match((await run('server drain web1')).out, 'The real server web1 is drained already.\n')
   test.match(await stateOf(), { state: 'drained' })
-  test.match((await run('server halt web1 -m maintenance')).out, 'is taken out of every backend.')
+  test.match((await run('server halt web1 -m maintenance')).out, 'is taken out of all backends.')
   test.match((await call('GET', '/revisions?limit=1')).json.data, [{ comment: 'maintenance', count: 1 }])
   test.match((await run('server online web1 --stage')).out, 'takes traffic, once it is applied.')
   test.match((await call('GET', '/services/pending')).json.data, { count: 2 })
-  const refused = 'fulcrum: something else of web1 is pending (state, by admin@localhost): apply or discard that first'
+  const refused = 'fulcrum: something else of web1 is pending (state, by admin@localhost): apply or discard it first'
   test.match(await run('server weight web1 7'), { exit: 1, err: refused })
   test.match((await run('server online web1')).out, 'web1 takes traffic.')
-  test.match((await run('server weight web1 7')).out, 'weighs 7.')
+  test.match((await run('server weight web1 7')).out, 'has weight 7.')
   test.match(await stateOf(), { weight: 7, port: 80 })
   test.match((await call('GET', '/services/pending')).json.data, { count: 1 }, 'what somebody else has staged')
-  test.match(await run('server weight web1 300'), { exit: 1, err: /300 is no weight/ })
+  test.match(await run('server weight web1 300'), { exit: 1, err: /300 is not a weight/ })
   test.match(await run('server drain web9'), { exit: 1, err: /no real server web9: fulcrum get servers/ })
-  test.match(await run('server drain web1 --halt'), { exit: 1, err: /--halt goes with --wait/ })
+  test.match(await run('server drain web1 --halt'), { exit: 1, err: /--halt needs --wait/ })
 })
 
 t.test('one of several records with a name is not picked', async (test) => {
   const several = { list: async () => [{ id: 'a' }, { id: 'b' }] } as unknown as Connection
   const servers = { path: '/ipvsDirector/rips', what: 'real server', list: 'servers' }
   await test.rejects(recordNamed(several, servers, 'web1'), {
-    message: /^several have the name web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/,
+    message: /^several records are named web1 \(a, b\): .* PUT \/ipvsDirector\/rips\/ID$/,
   })
 })
 
@@ -76,7 +76,7 @@ t.test('a drain with a time waits for its connections', async (test) => {
   test.match(drained, {
     exit: 0,
     out: /web1 is drained\.\n/,
-    err: /^job \S+: goes on .* api PUT \/jobs\/\S+\/cancel ends it\n[^]*succeeded/,
+    err: /^job \S+ continues .*; cancel it with fulcrum api PUT \/jobs\/\S+\/cancel\n[^]*succeeded/,
   })
   test.match((await call('GET', '/ipvsDirector/rips?name=web1')).json.data, [{ state: 'halted' }])
   await run('server online web1')

@@ -8,7 +8,7 @@ const fixture = cliFixture(t)
 t.test('how it is, at a glance, and as an exit code', async (test) => {
   const { run, call, env } = await fixture(test)
   const empty = await run('status')
-  test.match(empty.out, /^Nothing is balanced yet\.\n\nRevision \d+ runs, applied \d+ \S+ ago by /)
+  test.match(empty.out, /^There are no services yet\.\n\nRevision \d+ runs, applied \d+ \S+ ago by /)
   await call('POST', '/ipvsDirector/rips', { body: { name: 'web1', ip: '192.0.2.1', port: 80 } })
   await call('POST', '/layer7proxy/backends', {
     body: { name: 'shop', mode: 'http', reals: [{ ripId: { name: 'web1' } }] },
@@ -28,7 +28,7 @@ t.test('how it is, at a glance, and as an exit code', async (test) => {
   test.ok(exit <= 2)
   test.match(JSON.parse((await run('status --json')).out), { layer7: { frontends: { total: 1 } } })
   const away = await fulcrum(['status'], { ...env, FULCRUM_URL: 'https://127.0.0.1:1' })
-  test.match(away, { exit: 3, err: /nobody listens there/ })
+  test.match(away, { exit: 3, err: /nothing listens there/ })
   test.match(await fulcrum(['status'], { ...env, FULCRUM_TOKEN: 'wrong' }), { exit: 3, err: /UNAUTHENTICATED/ })
 })
 

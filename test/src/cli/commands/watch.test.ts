@@ -62,7 +62,7 @@ t.test('who follows events is told that they are waited for, and that they go on
     },
   })
   test.equal(exit, 0)
-  test.same([asked, remarks], [4, ['The stream broke off: waiting until it goes on.\n', 'It goes on.\n']])
+  test.same([asked, remarks], [4, ['The stream was interrupted; reconnecting.\n', 'Reconnected.\n']])
 })
 
 t.test('Ctrl-C ends a top that gets no answer', async (test) => {
@@ -145,7 +145,7 @@ t.test('the figures of now and of then', async (test) => {
   await call('PUT', '/services/apply')
   const top = await run('top -n 1')
   test.match(top, { exit: 0, out: /^KIND +NAME +STATUS +SESSIONS +NEW\/S/ })
-  test.match(await run('top -n 0'), { exit: 1, err: /-n 0 is no number/ })
+  test.match(await run('top -n 0'), { exit: 1, err: /-n 0 is not a number/ })
   const history = await run('history shop --since 5m', { columns: 80 })
   test.match(history, { exit: 0, out: /^METRIC +LAST 5M +MEAN +MOST\ncurrentSessions / })
   test.match((await run('history shop --since 1m --csv --metrics bytesIn')).out, /^time,bytesIn\n\d+,/)
@@ -157,10 +157,10 @@ t.test('the figures of now and of then', async (test) => {
   const long = await run('history shop --kind backend --since 7d', { columns: 80 })
   test.ok(Math.max(...long.out.split('\n').map(({ length }) => length)) <= 80, 'and no line is broken')
   test.match(long.out, /currentSessions +- +-\n/, 'what is not known is not 0')
-  test.match(await run('history shop'), { exit: 1, err: /a frontend and a backend have the name shop: say --kind/ })
+  test.match(await run('history shop'), { exit: 1, err: /a frontend and a backend are both named shop: use --kind/ })
   for (const kind of ['frontend', 'backend']) test.match(await run(`history shop --kind ${kind}`), { exit: 0 }, kind)
-  test.match(await run('history shop --kind frog'), { exit: 1, err: /--kind frog: say frontend or backend/ })
+  test.match(await run('history shop --kind frog'), { exit: 1, err: /--kind frog: use frontend or backend/ })
   test.match(await run('history nope --kind backend'), { exit: 1, err: /there is no backend nope of Layer 7/ })
   test.match(await run('history nope'), { exit: 1, err: /neither a frontend nor a backend nope/ })
-  test.match(await run('history shop --since long'), { exit: 1, err: /long is no duration: say 90s, 5m, 2h or 7d/ })
+  test.match(await run('history shop --since long'), { exit: 1, err: /long is not a duration: use for example 90s, 5m, 2h or 7d/ })
 })

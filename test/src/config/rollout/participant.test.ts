@@ -167,7 +167,7 @@ t.test(
       test.match(c.store.unconfirmed(), { revision: 2 }, 'nobody was told')
       test.match(c.engine.state, { state: 'waiting', revision: 2, secondsLeft: 0 })
       test.match(c.engine.here, { state: 'waiting', revision: 1 }, 'this is what its machine runs')
-      await test.rejects(c.apply(), { message: /^Revision 2 was not confirmed until \S+, and is being taken back; / })
+      await test.rejects(c.apply(), { message: /^Revision 2 was not confirmed by \S+ and is being reverted; / })
       if (isConfirmed) await b.engine.confirm()
       c.etcd.fault = () => undefined
       c.etcd.releaseWatches()

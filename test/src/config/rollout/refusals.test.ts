@@ -51,8 +51,8 @@ t.test('a defect says no more than that it is one', (test) => {
 t.test('what became of it says who does not answer', (test) => {
   const node = (nodeId: string, state: 'takenBack' | 'unknown') => ({ nodeId, ok: false, state, why: '', output: '' })
   const all = notEverywhere('north', 'reload it', [node('b', 'takenBack')])
-  test.match(all, { code: 'APPLY_PARTIAL', message: 'The apply failed on north and was taken back: reload it' })
-  test.match(notEverywhere('north', 'reload it', [node('b', 'unknown')]).message, /which b did not/)
+  test.match(all, { code: 'APPLY_PARTIAL', message: 'The apply failed on north and was reverted: reload it' })
+  test.match(notEverywhere('north', 'reload it', [node('b', 'unknown')]).message, /; b did not/)
   test.match(undecided('why', []), { code: 'NO_QUORUM', message: /not known yet/, details: { headers: undefined } })
   test.end()
 })

@@ -61,13 +61,13 @@ t.test('what waits is told, and taken back by one call; its changes are pending 
   })
   test.ok(waiting.secondsLeft > 500 && waiting.secondsLeft <= 600)
   test.match((await call('PUT', '/services/apply/revert')).json, {
-    message: new RegExp(`^Taken back as revision ${revision + 2}`),
+    message: new RegExp(`^Reverted as revision ${revision + 2}`),
     data: { revision: revision + 2 },
   })
   test.match(await state(), {
     state: 'idle',
     revision: revision + 2,
-    comment: `revision ${revision + 1} was taken back`,
+    comment: `revision ${revision + 1} was reverted`,
     secondsLeft: null,
   })
   const [entry] = (await call('GET', '/audit?endpoint=services.revertApply&outcome=done&limit=1')).json.data
