@@ -50,13 +50,18 @@ t.test('who has another root is none of ours: there the same path is another fil
   )
 })
 
-/** Keeps the child that it has started as a zombie, and says its pid. */
-const HOLDER = "$pid = fork; exec('sleep', '600') unless $pid; $| = 1; print \"$pid\\n\"; sleep 600"
+/** A program that never waits for the child that it has started: it says its pid, and keeps it as a zombie. */
+const PARENT = `
+import os, time
+pid = os.fork()
+if pid == 0: os.execvp('sleep', ['sleep', '600'])
+print(pid, flush=True)
+time.sleep(600)`
 
 t.test('a process has ended when its files are closed, whether or not its parent has seen it', async (t) => {
-  const holder = spawn('perl', ['-e', HOLDER], { stdio: ['ignore', 'pipe', 'ignore'] })
-  t.teardown(() => holder.kill('SIGKILL'))
-  const [text] = await once(holder.stdout, 'data')
+  const parent = spawn('python3', ['-c', PARENT], { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const [text] = await once(parent.stdout, 'data')
   const pid = Number(text)
   while (!commandLine(pid).includes('sleep')) await new Promise(setImmediate)
   const found = () => (commandLine(pid).includes('sleep') ? [pid] : [])
@@ -68,12 +73,14 @@ t.test('a process has ended when its files are closed, whether or not its parent
   t.notOk(isEnding(2 ** 22 + 1), 'nor does one that is not there')
 })
 
+/** A program whose first thread has ended, and the second one goes on. */
+const THREADS = `
+import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)`
+
 t.test('a process without words holds its files until its last thread has ended', async (t) => {
-  const script = `
-    import ctypes, threading, time
-    threading.Thread(target=time.sleep, args=(600,)).start()
-    ctypes.CDLL(None).pthread_exit(None)`
-  const child = spawn('python3', ['-c', script.replaceAll('\n    ', '\n')], { stdio: 'ignore' })
+  const child = spawn('python3', ['-c', THREADS], { stdio: 'ignore' })
   t.teardown(() => child.kill('SIGKILL'))
   const pid = child.pid ?? 0
   while (!readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')) await new Promise(setImmediate)
