@@ -227,11 +227,7 @@ export class ApplyEngine {
    */
   async revertNow({ by, may }: Pick<Caller, 'by' | 'may'>): Promise<TakenBack> {
     return this.#machine.run('caller', async () => {
-      const { revision } = requireWaiting(
-        this.#parts.store,
-        may,
-        'ask somebody who may, or wait until it is reverted',
-      )
+      const { revision } = requireWaiting(this.#parts.store, may, 'ask somebody who may, or wait until it is reverted')
       const taken = await this.#takeBack(by, `revision ${revision} was reverted`)
       if (taken === undefined) throw new ApiError('NOT_FOUND', 'No apply waits any more: another node was first')
       return taken

@@ -99,7 +99,7 @@ export const accessLogs = [
     path: '/{applianceId}/layer7proxy/logs',
     effect: 'read',
     extension: true,
-    summary: 'Search the access logs that a node has kept; newest first',
+    summary: 'Search the access logs of a node; newest first',
     message: 'Access log',
     atOnce: AT_ONCE,
     query: closed({ ...filters, ...pageParameters(PAGE_DEFAULT) }),
@@ -120,7 +120,8 @@ export const accessLogs = [
     path: '/{applianceId}/layer7proxy/logs/top',
     effect: 'read',
     extension: true,
-    summary: 'What occurs most in the access logs of a node: paths, sources and statuses; and the slowest requests',
+    summary:
+      'List the most frequent paths, sources and statuses in the access logs of a node, and the slowest requests',
     message: 'Most frequent',
     atOnce: AT_ONCE,
     query: closed({
@@ -151,7 +152,7 @@ export const accessLogs = [
     effect: 'read',
     extension: true,
     produces: ['text/event-stream'],
-    summary: 'Follow the access log of a node: an event `line` for each line, `skipped` for those that are too many',
+    summary: 'Follow the access log of a node: an event `line` for each line, `skipped` when there are too many',
     message: 'Access log',
     query: closed(filters),
     handle: (ctx, { query }) =>

@@ -120,7 +120,7 @@ export const backups = [
     effect: 'read',
     reveals: true,
     summary:
-      'Running as one backup file; its private keys and other secrets are in the clear without the header X-Backup-Passphrase',
+      'Download the running configuration as a backup file; without the header X-Backup-Passphrase its private keys and other secrets are not encrypted',
     message:
       'The backup file. Without X-Backup-Passphrase it holds private keys, shared secrets and password hashes in the clear, and X-Backup-Warning says so: keep it where nobody else reads it.',
     sends: ['Content-Disposition', 'X-Backup-Warning'],
@@ -148,7 +148,7 @@ export const backups = [
     effect: 'act',
     staged: true,
     bodyBytes_max: UPLOAD_BYTES_MAX,
-    summary: 'Keep a backup file here, once everything in it was found right',
+    summary: 'Store a backup file after validating its content',
     message: 'Backup stored',
     body: closed({ backup: Type.String({ minLength: 1, description: 'Text of the file, 64 MiB at the most.' }) }),
     handle: async (ctx, { body }) => {
@@ -165,7 +165,7 @@ export const backups = [
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS', 'APPLY_IN_PROGRESS', 'IN_USE'],
     summary:
-      'Stage sections of a backup, or on a single node all of it (202 with a job that checks it); apply makes it running',
+      'Stage sections of a backup, or on a single node the whole backup (202 with a job that validates it); activate it with apply',
     message: 'The backup is staged',
     headers: [PASSPHRASE],
     body: RestoreBody,

@@ -62,7 +62,7 @@ export const conntrack = [
     path: '/{applianceId}/system/conntrack',
     answeredByAny: 'in transactions',
     effect: 'read',
-    summary: 'Read how many connections this node tracks and how long',
+    summary: 'Read the connection tracking settings of this node: table size and timeouts',
     message: 'Connection tracking settings',
     data: ConntrackData,
     handle: (ctx, { params }) => shown(ctx, params.applianceId),
@@ -74,7 +74,7 @@ export const conntrack = [
     answeredByAny: 'in transactions',
     effect: 'stage',
     refuses: ['INVALID_DURATION', 'OUT_OF_RANGE'],
-    summary: 'Change the size on this node and the timeouts on every node; omitted timeouts keep their value',
+    summary: 'Change the table size on this node and the timeouts on every node; omitted timeouts keep their value',
     message: 'Connection tracking settings stored',
     body: closed({
       size: ConntrackSize,

@@ -140,7 +140,7 @@ export const dateTime = [
     managedOnly: true,
     comparesRevision: true,
     refuses: ['APPLY_IN_PROGRESS', 'APPLY_PARTIAL', 'NTP_ENABLED'],
-    summary: 'Set date and time of this node at once, in its own time zone; refused while NTP keeps the clock',
+    summary: 'Set date and time of this node immediately, in its time zone; refused while NTP controls the clock',
     message: 'Date and time set',
     body: closed({ dateTime: text('Date and time, ISO 8601; its offset is ignored.') }),
     handle: async (ctx, { body }) => {
@@ -166,7 +166,7 @@ export const dateTime = [
     effect: 'read',
     extension: true,
     refuses: ['NOT_SUPPORTED'],
-    summary: 'Read how well NTP keeps the clock of this node',
+    summary: 'Read the NTP status of this node',
     message: 'State of NTP',
     data: Tracking,
     handle: async (ctx) => {
@@ -183,7 +183,7 @@ export const dateTime = [
     answeredByAny: 'in transactions',
     effect: 'stage',
     readBy: 'dateTime.get',
-    summary: 'Have NTP keep the clock of this node, or not; omitted servers stay',
+    summary: 'Enable or disable NTP on this node; omitted servers keep their value',
     message: 'NTP settings stored',
     body: closed({
       ntpEnabled: Type.Boolean({ description: 'Whether chrony keeps the clock.' }),

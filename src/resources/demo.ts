@@ -8,7 +8,7 @@ export const demo = [
     effect: 'act',
     extension: true,
     refuses: ['NOT_SUPPORTED'],
-    summary: 'Remove the demonstration: its traffic, origins and configuration, at once',
+    summary: 'Remove the demonstration immediately: its traffic, origins and configuration',
     message: 'The demonstration is gone',
     handle: (ctx) => ctx.demo.remove(ctx.actor.email),
   }),

@@ -41,7 +41,7 @@ export const documents = [
     produces: ['text/html'],
     isTagged: true,
     sends: PAGE_HEADERS,
-    summary: 'Page to read and try this API; everything it needs comes from this daemon',
+    summary: 'Page to read and try this API; everything is served by this daemon',
     message: 'An HTML page.',
     handle: (ctx) => Reply.bytes(ctx.documents.page('index.html')),
   }),

@@ -16,7 +16,7 @@ export const events = [
     extension: true,
     produces: ['text/event-stream'],
     summary:
-      'Follow what happens: applies, jobs, real servers up and down and their names resolved to other addresses, certificates, refused logins, the node, the cluster',
+      'Follow events: applies, jobs, real servers (up, down, resolved to other addresses), certificates, refused logins, the node, the cluster',
     message: 'Events',
     headers: ['last-event-id'],
     ofNodes: 'stream',

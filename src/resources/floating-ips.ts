@@ -127,7 +127,7 @@ export const floatingIps = [
     extension: true,
     refuses: ['IN_USE'],
     summary:
-      'Change a floating IP; an address that something listens on stays, but may be disabled; omitted fields keep their value',
+      'Change a floating IP; an address with a listener cannot change, but can be disabled; omitted fields keep their value',
     message: 'Floating IP stored',
     body: closed(optional(Body.properties)),
     whenNull: { enabled: true, preferredNode: '', owner: '' },
@@ -148,7 +148,7 @@ export const floatingIps = [
     extension: true,
     managedOnly: true,
     refuses: ['NODE_UNREACHABLE'],
-    summary: 'Have another node take a floating IP, with all that move together with it; answers when it has it',
+    summary: 'Move a floating IP, and those that move together with it, to another node; returns once the node has it',
     message: 'Floating IP {id} has moved',
     body: closed({ nodeId: Type.String({ minLength: 1, maxLength: 64, description: 'Node that takes it.' }) }),
     data: NoData,

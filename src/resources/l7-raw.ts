@@ -17,7 +17,7 @@ export const l7Raw = [
     path: '/layer7proxy/raw',
     effect: 'read',
     extension: true,
-    summary: 'Read the lines of haproxy.cfg that were written by hand',
+    summary: 'Read the raw lines for haproxy.cfg',
     message: 'Raw lines of HAProxy',
     data: closed(places),
     handle: (ctx) => shown(ctx.section('l7Raw').settings(SHARED) ?? NO_RAW),
@@ -28,7 +28,8 @@ export const l7Raw = [
     path: '/layer7proxy/raw',
     effect: 'stage',
     extension: true,
-    summary: 'Write lines of haproxy.cfg by hand; what is sent is replaced whole, and what is left out stays',
+    summary:
+      'Change the raw lines for haproxy.cfg; each field sent is replaced as a whole, omitted fields keep their value',
     message: 'Raw lines of HAProxy stored',
     body: closed(optional(places)),
     whenNull: NO_RAW,

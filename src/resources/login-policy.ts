@@ -14,7 +14,7 @@ export const loginPolicy = [
     path: '/login/policy',
     effect: 'read',
     extension: true,
-    summary: 'What a login takes',
+    summary: 'Read the login policy',
     message: 'Login policy',
     data: Type.Object({ twoFactorRequired }),
     handle: (ctx) => ({
@@ -27,7 +27,7 @@ export const loginPolicy = [
     path: '/login/policy',
     effect: 'stage',
     extension: true,
-    summary: 'Change what a login takes',
+    summary: 'Change the login policy',
     message: 'Login policy stored',
     body: closed({ twoFactorRequired }),
     handle: (ctx, { body }) => {

@@ -23,7 +23,7 @@ export const lvmSnapshots = [
     path: PATH,
     effect: 'read',
     refuses: ['NOT_SUPPORTED'],
-    summary: 'State of the snapshot of the root file system',
+    summary: 'Read the state of the snapshot of the root file system',
     message: 'Snapshot',
     data: Snapshot,
     handle: async (ctx) => ({ ...(await ctx.snapshots.status()) }),
@@ -51,7 +51,7 @@ export const lvmSnapshots = [
     status: 202,
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS'],
-    summary: 'Have the root file system be as the snapshot with the next start of the machine, which is now',
+    summary: 'Restore the root file system from the snapshot, and restart the machine',
     message: 'The snapshot is being restored',
     body: closed({
       reboot: Type.Optional(

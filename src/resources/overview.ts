@@ -128,8 +128,7 @@ export const overview = [
     path: '/overview',
     effect: 'read',
     extension: true,
-    summary:
-      'The first screen in one answer: health and traffic of both layers, what needs a person, nodes, what happened',
+    summary: 'Read the overview: health and traffic of both layers, what needs attention, nodes, recent events',
     message: 'Overview',
     data: Type.Object(Data.properties, { examples: [EXAMPLE] }),
     async handle(ctx) {

@@ -22,7 +22,7 @@ const Query = closed({
 })
 
 const CHANGES = [
-  { change: 'halt', summary: 'Shut the machine down', message: 'The server is shutting down' },
+  { change: 'halt', summary: 'Shut down the machine', message: 'The server is shutting down' },
   { change: 'reboot', summary: 'Restart the machine', message: 'The server is restarting' },
 ] as const
 
@@ -35,8 +35,8 @@ export const power = CHANGES.map(({ change, summary, message }) =>
     staged: true,
     managedOnly: true,
     refuses: ['JOB_IN_PROGRESS', 'IN_USE'],
-    summary: `${summary}, after its connections had time to end`,
-    about: 'New clients are turned away first, and connections have the time that drain says',
+    summary: `${summary} after giving its connections time to end`,
+    about: 'New clients are turned away first, and connections have the time given by drain',
     message,
     query: Query,
     data: NoData,

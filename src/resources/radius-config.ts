@@ -98,7 +98,8 @@ export const radiusConfig = [
     effect: 'act',
     staged: true,
     refuses: ['PASSWORD_NOT_STORED'],
-    summary: 'Try a login at the RADIUS servers with settings that need not be stored; omitted ones are as stored',
+    summary:
+      'Test a login at the RADIUS servers with settings that need not be stored; omitted ones are taken from the stored settings',
     message: 'RADIUS tested',
     atOnce: { what: 'tests of RADIUS settings', all_max: 4, each_max: 1 },
     body: TestBody,

@@ -54,7 +54,7 @@ const drain = endpoint({
   effect: 'stage',
   refuses: ['TRANSACTION_OPEN', 'JOB_IN_PROGRESS'],
   summary:
-    'Stage that a real server keeps its connections and gets no new clients; on Layer 7, clients bound to it by cookie or stick table still come back until it is halted; repeating it changes nothing',
+    'Stage a drain: the real server keeps its connections and gets no new clients; on Layer 7, clients bound to it by cookie or stick table still come back until it is halted; idempotent',
   message:
     'After apply, real server {id} keeps its connections and gets no new clients; on Layer 7, those bound to it by cookie or stick table still come back to it',
   query: DrainQuery,
@@ -93,7 +93,7 @@ const moves = MOVES.map(({ verb, state, says }) =>
     method: 'PUT',
     path: `/ipvsDirector/rips/{id}/${verb}`,
     effect: 'stage',
-    summary: `Stage that a real server ${says}; repeating it changes nothing`,
+    summary: `Stage that a real server ${says}; idempotent`,
     message: `After apply, real server {id} ${says}`,
     data: NoData,
     handle: (ctx, { params }) => {

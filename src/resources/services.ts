@@ -39,17 +39,19 @@ function updated(service: string, { job, isDryRun }: PackageUpdated): Reply<neve
 const VERBS = [
   {
     verb: 'reload',
+    summary: 'Reload a service',
     done: 'reloaded',
     about: 'The program reads its files again and drops no connection; pending changes stay pending',
   },
   {
     verb: 'restart',
+    summary: 'Restart a service',
     done: 'restarted',
     about: 'The program ends and starts again, which ends its connections; pending changes stay pending',
   },
 ] as const
 
-const operations = VERBS.flatMap(({ verb, done, about }) => [
+const operations = VERBS.flatMap(({ verb, summary, done, about }) => [
   endpoint({
     name: `services.${verb}`,
     method: 'PUT',
@@ -58,7 +60,7 @@ const operations = VERBS.flatMap(({ verb, done, about }) => [
     staged: false,
     managedOnly: true,
     refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
-    summary: `The service is ${done} on every node`,
+    summary: `${summary} on every node`,
     about,
     message: `Service {service} ${done} on every node`,
     data: NoData,
@@ -76,7 +78,7 @@ const operations = VERBS.flatMap(({ verb, done, about }) => [
     staged: false,
     managedOnly: true,
     refuses: ['CONFIG_INVALID', 'APPLY_IN_PROGRESS', 'APPLY_PARTIAL'],
-    summary: `The service is ${done} on one node`,
+    summary: `${summary} on one node`,
     about,
     message: `Service {service} ${done} on one node`,
     data: NoData,
@@ -98,7 +100,7 @@ const updates = [
     managedOnly: true,
     mayGoOn: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE', 'NODE_UNREACHABLE'],
-    summary: 'The service is updated on every node: one after the other, each when the one before is well again',
+    summary: 'Update a service on every node, one node after the other, each once the previous one is healthy again',
     about: UPDATED,
     message: 'Service {service} updated on every node',
     data: NoData,
@@ -119,7 +121,7 @@ const updates = [
     managedOnly: true,
     mayGoOn: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'APPLY_PARTIAL', 'IN_USE'],
-    summary: 'The service is updated on one node',
+    summary: 'Update a service on one node',
     about: UPDATED,
     message: 'Service {service} updated on one node',
     query: Force,

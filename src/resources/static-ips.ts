@@ -116,7 +116,7 @@ export const staticIps = [
     answeredByAny: 'for members',
     effect: 'stage',
     refuses: ['IN_USE'],
-    summary: 'Change a static IP; an address that something listens on stays, and omitted fields keep their value',
+    summary: 'Change a static IP; an address with a listener cannot change; omitted fields keep their value',
     message: 'Static IP stored',
     body: Body,
     whenNull: { externalPingCheck: true },

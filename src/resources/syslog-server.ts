@@ -38,7 +38,7 @@ export const syslogServer = [
     path: '/layer7proxy/syslog',
     effect: 'read',
     extension: true,
-    summary: 'Read where lines of access logs are forwarded to; an empty host: nowhere',
+    summary: 'Read the syslog server for access logs; an empty host means none',
     message: 'Syslog server',
     data: closed(fields),
     handle: (ctx) => {
@@ -52,7 +52,7 @@ export const syslogServer = [
     path: '/layer7proxy/syslog',
     effect: 'stage',
     extension: true,
-    summary: 'Change where lines of access logs are forwarded to; an empty host removes the server',
+    summary: 'Change the syslog server for access logs; an empty host removes it',
     message: 'Syslog server stored',
     body: closed(optional(fields)),
     refuses: ['IN_USE'],

@@ -25,7 +25,7 @@ export const transactions = [
     effect: 'read',
     extension: true,
     transactionIn: 'path',
-    summary: 'The open transaction, if there is one; in a cluster, of all nodes',
+    summary: 'Read the open transaction, if there is one; a cluster has one for all its nodes',
     message: 'Transactions',
     data: Type.Array(Transaction),
     handle: (ctx) => [...ctx.transactions.list()],
@@ -38,7 +38,7 @@ export const transactions = [
     extension: true,
     status: 201,
     refuses: ['TRANSACTION_OPEN'],
-    summary: 'Open a transaction: edits with its id are seen by nobody else until they are committed',
+    summary: 'Open a transaction: edits made with its id are invisible to others until they are committed',
     message: 'Transaction opened',
     data: Transaction,
     handle: (ctx) => ctx.transactions.begin(ctx.actor),
@@ -67,7 +67,8 @@ export const transactions = [
     extension: true,
     transactionIn: 'path',
     refuses: ['APPLY_IN_PROGRESS'],
-    summary: 'Forget the edits of a transaction; of somebody else’s by who has the rights for all of its edits',
+    summary:
+      'Discard the edits of a transaction; for somebody else’s transaction the caller needs the rights for all its edits',
     message: 'Transaction {id} rolled back',
     data: NoData,
     handle: async (ctx, { params }) => {

@@ -90,7 +90,7 @@ export const updates = [
     path: `${PATH}/status`,
     effect: 'read',
     refuses: ['NOT_SUPPORTED'],
-    summary: 'What an update of the software would bring, as far as is known without asking the repositories',
+    summary: 'List available updates, as far as known without contacting the repositories',
     message: 'Software update status',
     data: Status,
     handle: async (ctx) => {
@@ -105,7 +105,7 @@ export const updates = [
     effect: 'read',
     sends: ['X-Dry-Run'],
     refuses: ['NOT_SUPPORTED', 'APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
-    summary: 'Ask the repositories, then what an update would bring',
+    summary: 'Contact the repositories, then list available updates',
     message: 'Software update status',
     data: ForcedStatusData,
     handle: async (ctx) => forced(await ctx.updates.forced()),
@@ -119,7 +119,7 @@ export const updates = [
     bodyBytes_max: UPLOAD_BYTES_MAX,
     managedOnly: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS'],
-    summary: 'Upload a Debian package for the next update; the same package is replaced',
+    summary: 'Upload a Debian package for the next update; it replaces an earlier upload of the same package',
     message: 'Package uploaded',
     body: closed({
       packages: Type.String({
@@ -168,7 +168,7 @@ export const updates = [
     status: 202,
     managedOnly: true,
     refuses: ['APPLY_IN_PROGRESS', 'JOB_IN_PROGRESS', 'IN_USE', 'NAME_NOT_UNIQUE'],
-    summary: 'Change to another major version; with LVM, after a snapshot of the root file system',
+    summary: 'Upgrade to another major version; with LVM, a snapshot of the root file system is made first',
     about: 'A job that outlives a restart of the daemon; it installs what the repositories of that version have',
     message: 'The change to the major version has begun',
     query: Force,

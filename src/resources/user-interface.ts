@@ -168,7 +168,7 @@ export const userInterface = [
     path: PATH,
     answeredByAny: 'in transactions',
     effect: 'read',
-    summary: 'Where the API and sshd listen, and whether the console account can log in',
+    summary: 'Read where the API and sshd listen, and whether the console account can log in',
     message: 'User interface settings',
     data: Read,
     handle: async (ctx, { params: { applianceId: id } }) => {
@@ -202,7 +202,7 @@ export const userInterface = [
     effect: 'act',
     extension: true,
     permissionOnly: true,
-    summary: 'Right to change console access with the user interface settings; not served itself',
+    summary: 'Right to change console access in the user interface settings; this path itself is not served',
     message: 'Not served',
     handle: () => {
       throw new ApiError('UNKNOWN_ENDPOINT', 'Console access is changed with PUT /{applianceId}/system/userinterface')

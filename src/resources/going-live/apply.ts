@@ -185,7 +185,7 @@ export const apply = [
     path: '/services/apply',
     effect: 'read',
     extension: true,
-    summary: 'What is being applied, what waits for its confirmation and for how long, or what was applied last',
+    summary: 'Read the state of the current or last apply, including the time left to confirm it',
     message: 'State of apply',
     data: State,
     handle: async (ctx) => {
@@ -203,7 +203,7 @@ export const apply = [
     transactionIn: 'body',
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
-      'Apply the pending changes on every node, by the cheapest safe action; of each the caller needs the right that staging it takes',
+      'Apply the pending changes on every node, with the least disruptive action; for each of them the caller needs the right to stage it',
     about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
     message: 'Changes applied',
     query: APPLY_QUERY,
@@ -218,7 +218,7 @@ export const apply = [
     effect: 'apply',
     refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', ...OF_TRANSACTION],
     summary:
-      'Apply the pending changes on one node; where there are others, they stay pending for those, and the next apply on all brings nodes together again',
+      'Apply the pending changes on one node only; they stay pending for the other nodes until the next apply on all',
     about: 'Every program checks its new file before anything changes, and what has begun is undone where a step fails',
     message: 'Changes applied on one node',
     query: APPLY_QUERY,
@@ -232,7 +232,7 @@ export const apply = [
     path: '/services/apply/confirm',
     effect: 'apply',
     extension: true,
-    summary: 'Keep the last apply, which waits for its confirmation',
+    summary: 'Confirm the last apply, so that it is kept',
     message: 'Revision {revision} is kept',
     data: Kept,
     handle: async (ctx) => ({ revision: (await ctx.applying.confirm(ctx)).revision }),
@@ -244,7 +244,7 @@ export const apply = [
     effect: 'apply',
     extension: true,
     summary:
-      'Take the last apply, which waits for its confirmation, back at once; its changes are pending again, and of each the caller needs the right that staging it takes',
+      'Revert the last apply while it waits for confirmation; its changes become pending again, and for each of them the caller needs the right to stage it',
     message: 'Reverted as revision {revision}; the changes are pending again',
     data: Reverted,
     handle: async (ctx) => {

@@ -76,7 +76,7 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
       effect: 'read',
       extension: true,
       summary:
-        'The configuration as one document, with names in the place of ids and without secrets; fields with their default are left out',
+        'Export the configuration as one document, with names instead of ids and without secrets; fields with default values are omitted',
       message: 'Configuration',
       query: closed({
         sections: Type.Optional(
@@ -103,7 +103,7 @@ function reading(kinds: Kinds, Document: TObject): readonly Endpoint[] {
       extension: true,
       isTagged: true,
       produces: ['application/schema+json'],
-      summary: 'What a document of the configuration may hold, as a JSON schema, for editors',
+      summary: 'JSON schema of configuration documents, for editors',
       message: 'The schema itself, without an envelope.',
       handle: () => Reply.bytes(schema()),
     }),
@@ -123,7 +123,7 @@ const planning = (kinds: Kinds, Document: TObject) =>
     atOnce: { what: 'plans', all_max: 4, each_max: 2 },
     refuses: ['CONFIG_INVALID', 'DEPENDS_ON_PENDING', 'IN_USE', 'NAME_NOT_UNIQUE', 'NOT_SUPPORTED'],
     summary:
-      'What would change if the configuration became what a document says, checked like an apply; touches nothing. It takes the rights that its changes take',
+      'Plan the changes that a document would make, checked like an apply, without changing anything; needs the rights for those changes',
     message: 'Plan',
     body: closed({
       document: Document,
@@ -175,7 +175,7 @@ const applying = endpoint({
   managedOnly: true,
   refuses: ['DEPENDS_ON_PENDING', 'WARNINGS', 'REVISION_MISMATCH', 'IN_USE', 'NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'],
   summary:
-    'Make exactly what a plan says running, on every node; refused when running has moved since. It takes the rights that its changes take',
+    'Apply exactly the changes of a plan on every node; refused if the running configuration has changed since; needs the rights for those changes',
   message: 'Plan applied',
   body: closed(applyTerms),
   data: Applied,
@@ -203,7 +203,7 @@ const importing = endpoint({
   extension: true,
   outsideTransactions: true,
   atOnce: { what: 'imports', all_max: 2, each_max: 1 },
-  summary: 'Read a haproxy.cfg into a document for POST /config/plan; touches nothing',
+  summary: 'Convert a haproxy.cfg into a document for POST /config/plan, without changing anything',
   message: 'haproxy.cfg read',
   body: closed({
     haproxyCfg: Type.String({ minLength: 1, maxLength: CFG_BYTES_MAX, description: 'The text of the file.' }),

@@ -121,7 +121,7 @@ export const pending = [
     extension: true,
     outsideTransactions: true,
     refuses: ['CONFIG_INVALID', 'IN_USE'],
-    summary: 'Check the pending changes as apply would, with the programs’ own checkers; touches nothing',
+    summary: 'Check the pending changes as apply would, with the programs’ own checkers, without changing anything',
     message: 'The pending changes are valid',
     data: PendingData,
     handle: async (ctx) => listed(await ctx.pending.validate()),

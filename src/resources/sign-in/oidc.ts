@@ -37,7 +37,7 @@ export const oidc = [
     path: '/oidc/config',
     effect: 'read',
     extension: true,
-    summary: 'Read how logins by OpenID Connect are set up',
+    summary: 'Read the OpenID Connect settings',
     message: 'OIDC configuration',
     data: Shown,
     handle: (ctx) => {
@@ -75,7 +75,7 @@ export const oidc = [
     produces: ['text/html'],
     sends: ['Set-Cookie', ...PAGE_SENDS],
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS'],
-    summary: 'Begin a login at the OpenID provider: sends the browser there',
+    summary: 'Start a login at the OpenID provider: redirects the browser',
     refusedAtPage: true,
     about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
     message: 'A redirect (303) to the identity provider.',
@@ -95,7 +95,7 @@ export const oidc = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'RATE_LIMITED'],
     maySendOn: true,
     refusedAtPage: true,
-    summary: 'Where the OpenID provider sends the browser back: shows a code that opens one session',
+    summary: 'Redirect URI of the OpenID provider: shows a code that opens one session',
     about:
       'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
     message: 'A page with a code for POST /oidc/token.',

@@ -74,7 +74,7 @@ export const saml = [
     access: 'public',
     produces: ['application/samlmetadata+xml'],
     refuses: ['NOT_FOUND'],
-    summary: 'What an identity provider has to know of this appliance',
+    summary: 'Metadata of this appliance for an identity provider',
     message: 'SAML 2.0 metadata of the service provider, XML.',
     handle: async (ctx) =>
       Reply.bytes({
@@ -94,7 +94,7 @@ export const saml = [
     produces: ['text/html'],
     sends: ['Set-Cookie', ...PAGE_SENDS],
     refuses: ['NOT_FOUND'],
-    summary: 'Begin a login at the identity provider: sends the browser there',
+    summary: 'Start a login at the identity provider: redirects the browser',
     refusedAtPage: true,
     about: 'A browser that is refused is sent to the admin page, with the code of the refusal behind the #',
     message: 'A redirect (303) to the identity provider.',
@@ -116,7 +116,7 @@ export const saml = [
     refuses: ['NOT_FOUND', 'INVALID_CREDENTIALS', 'USER_DISABLED', 'RATE_LIMITED', 'TOO_MANY_AT_ONCE'],
     maySendOn: true,
     refusedAtPage: true,
-    summary: 'Where the identity provider posts its answer: shows a code that opens one session',
+    summary: 'Assertion consumer service of the identity provider: shows a code that opens one session',
     about:
       'Where the admin page has begun the login, it sends the browser back there, with the code behind the #; a browser that is refused as well, with the code of the refusal',
     message: 'A page with a code for POST /saml/token.',

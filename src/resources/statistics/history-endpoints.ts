@@ -144,7 +144,7 @@ function ofSeveral(layer: HistoryLayer, kind: HistoryKind) {
     ...about(layer, FOLDERS[kind]),
     path: `${base}/${FOLDERS[kind]}/history`,
     extension: true,
-    summary: `History of several ${title} ${NOUNS[kind]}s, the same window of all`,
+    summary: `History of several ${title} ${NOUNS[kind]}s, with the same time window for all`,
     query: closed({ ids: Ids, ...windowOf(asked) }),
     data: Type.Unsafe<never>(Type.Object({ ...servedOf(metrics[kind]), [LISTS[kind]]: list })),
     handle: (ctx, { query: { ids, ...window }, accept }) => {

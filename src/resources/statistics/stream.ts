@@ -14,7 +14,7 @@ export const statsStream = [
     extension: true,
     produces: ['text/event-stream'],
     summary:
-      'Follow the live figures of a node: `figures` has all of both layers, then each second `changed` has the members that changed',
+      'Follow the live figures of a node: the event `figures` contains all of both layers, then `changed` the changed members every second',
     message:
       'Events. `figures`: {layer7, layer4}, each {problem, frontends, backends, reals}, with objects as GET …/stats of the layer has them; lists without objects are absent. `changed`: the same with what has changed, each object with id (and backendId) and the members that are others now; lastChange is told when it began anew; {} where nothing has. After a change of the configuration `figures` comes again. With the id of the last event in Last-Event-ID, what has changed since then.',
     headers: ['last-event-id'],
