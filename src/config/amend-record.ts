@@ -9,9 +9,9 @@ interface Parts extends Pick<ApplyParts, 'store' | 'onPromoted'> {
 }
 
 /**
- * Changes a record of somebody's account at once; no driver is involved in those. This happens between edits, and not
- * during an apply, so that no editor has to wait for one. `change` is called then, because the record may be different
- * or gone by that time. What `change` throws is the refusal.
+ * Changes a record at once; no driver is involved in these sections. It waits for an apply outside the queue of edits,
+ * so that no editor has to wait for that apply. `change` is called with the record as it is when its turn comes, which
+ * may be different or gone by then. What `change` throws is the refusal.
  */
 export async function amendRecord<N extends AmendedSection>(
   { store, onPromoted, engine }: Parts,
@@ -23,7 +23,7 @@ export async function amendRecord<N extends AmendedSection>(
   for (;;) {
     await engine.idle()
     const isDone = await store.edit(() => {
-      // Another node's apply holds this machine only now and then.
+      // An apply that another node leads holds this machine only for parts of its time.
       if (engine.busy || store.underWay() !== undefined) return { result: false }
       const before = view.get(section, id)
       const patch = change(before)

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * A record as it was before some revisions, except for what was amended since: a field that differs from what the
- * revisions made of it belongs to the user who changed it. Taking an apply back must not bring an old password back.
+ * Returns the record as it was before some revisions, except for amendments made since: a field that differs from what
+ * the revisions made of it belongs to the user who changed it. Taking an apply back must not restore an old password.
  */
 export function keepingAmendments(before: unknown, made: unknown, now: unknown): unknown {
   if (!isRecord(before) || !isRecord(made) || !isRecord(now)) return before

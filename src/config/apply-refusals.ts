@@ -5,7 +5,7 @@ import type { ConfigView } from '../model/sections.ts'
 
 export type PlanFailure = Extract<PlanResult, { ok: false }>
 
-/** The refusal that a failed plan becomes: the checker's verdict, or the step that failed and was undone. */
+/** Returns the refusal for a failed plan: the checker's verdict, or the step that failed and was undone. */
 export function planRefusal(
   failure: PlanFailure,
   desired: ConfigView,
@@ -19,7 +19,7 @@ export function planRefusal(
   return applyFailed({ why: failure.why, output: failure.output, errors, nodeId, title })
 }
 
-/** What happened to the machine, so that the reader knows whether to look at it. */
+/** Says what happened to the machine, so that the reader knows whether to look at it. */
 export function titleOf(isUndone: boolean): string {
   return isUndone
     ? 'The apply failed and was undone'

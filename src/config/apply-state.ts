@@ -2,10 +2,10 @@ import type { ConfigStore, Deadline, RevisionHeader } from '../../storage/config
 import type { ApplyState } from '../context/applying.ts'
 import type { MachineClock } from '../base/clock.ts'
 
-/** An apply, or the return of one, that is under way. */
+/** An apply, or the taking back of one, that is under way. */
 export type Begun = Pick<RevisionHeader, 'by' | 'comment' | 'at'>
 
-/** What is being applied, else what waits for its confirmation, else what was applied last. */
+/** Returns the apply under way, else the one that waits for confirmation, else the last one. */
 export function applyState(
   store: Pick<ConfigStore, 'revision' | 'revisionHeaders' | 'unconfirmed' | 'underWay'>,
   clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>,
@@ -25,7 +25,7 @@ export function applyState(
   return { state: 'waiting', ...made, confirmBy: unconfirmed.confirmBy, secondsLeft: secondsLeft(deadline, clock) }
 }
 
-/** A machine that was started anew takes it back at once. */
+/** Seconds until an apply is taken back; 0 after a reboot, which ends the waiting. */
 export function secondsLeft(deadline: Deadline | undefined, clock: Pick<MachineClock, 'uptime_ms' | 'bootId'>): number {
   const left_ms = deadline?.bootId === clock.bootId ? deadline.uptime_ms - clock.uptime_ms() : 0
   return Math.max(0, Math.ceil(left_ms / 1000))

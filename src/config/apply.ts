@@ -29,10 +29,10 @@ export class ApplyEngine {
   readonly #parts: ApplyParts
   readonly #enactor: Enactor
   readonly #machine = new Exclusive()
-  /** This node's part in applies of all nodes; undefined on the only one. */
+  /** This node's part in applies over all nodes; undefined if it is the only node. */
   readonly participant: Participant | undefined
   #begun: Begun | undefined
-  /** Id of the apply that this machine has taken back without the log. */
+  /** Id of the apply that this machine has taken back before the log could record it. */
   #wentBackFrom: string | undefined
 
   constructor(parts: ApplyParts) {
@@ -41,7 +41,7 @@ export class ApplyEngine {
     const participant = others && new Participant({ ...parts, others, enactor, machine: this.#machine })
     this.#enactor = enactor
     this.participant = participant
-    // In a cluster parts of the daemon are told what every node has made running, each revision once.
+    // In a cluster, the participant reports each revision once to the parts of the daemon, whichever node applied it.
     this.#parts = participant === undefined ? parts : { ...parts, onPromoted: () => participant.tell() }
   }
 
@@ -50,8 +50,8 @@ export class ApplyEngine {
   }
 
   /**
-   * Whether the machine may be about to have, or have, something else than running says: also while an apply took
-   * effect here that the nodes have not decided on.
+   * Whether the machine differs, or may soon differ, from running; also while an apply that took effect here is
+   * undecided in the cluster.
    */
   get isUnsettled(): boolean {
     return this.busy || this.#parts.store.underWay() !== undefined
@@ -62,13 +62,17 @@ export class ApplyEngine {
     return this.#machine.isCalled
   }
 
-  /** Resolves when nothing holds this machine. What nodes have yet to decide on outlives a stop: the journal has it. */
+  /**
+   * Resolves when nothing holds this machine. An apply that the nodes have yet to decide on survives a stop in the
+   * journal.
+   */
   released(): Promise<void> {
     return this.#machine.idle()
   }
 
   /**
-   * The same, and no apply is under way on any node. Refuses with APPLY_IN_PROGRESS where nobody ends one for too long.
+   * Resolves when nothing holds this machine and no apply is under way on any node. Refuses with APPLY_IN_PROGRESS if
+   * an apply does not end in time.
    */
   async idle(): Promise<void> {
     await this.released()
@@ -76,8 +80,8 @@ export class ApplyEngine {
   }
 
   /**
-   * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, the caller has to be
-   * able to make all of them.
+   * `only` narrows the apply to some of the pending changes; the others stay pending. Without it, the caller must have
+   * the right to make all of them.
    */
   async apply(options: ApplyOptions, caller: Caller, only?: (change: Change) => boolean): Promise<Applied> {
     const { store } = this.#parts
@@ -93,9 +97,8 @@ export class ApplyEngine {
   }
 
   /**
-   * Applies changes that were never pending; `take` is asked for them when nobody edits. What is pending for their
-   * records stays pending and keeps what it wants itself. Nothing is left behind when it is refused, or when the daemon
-   * ends meanwhile.
+   * Applies changes that were never pending; `take` is called for them between edits. Pending changes of the same
+   * records stay pending and keep their own values. A refusal, or the end of the daemon, leaves nothing behind.
    */
   async applyUnstaged(take: () => readonly Change[], options: ApplyDetails, caller: Caller): Promise<Applied> {
     return this.#called({ ...options, unstaged: true }, caller, take)
@@ -107,7 +110,7 @@ export class ApplyEngine {
     return applyState(store, clock, this.#begun, unconfirmed && this.#shownDeadline(unconfirmed))
   }
 
-  /** What this node alone tells of the state. */
+  /** The state as this node alone sees it. */
   get here(): AppliedHere {
     const { store } = this.#parts
     const { state } = this.state
@@ -116,12 +119,12 @@ export class ApplyEngine {
     return { state, revision: hasGoneBack ? followed - 1 : followed }
   }
 
-  /** When this node takes it back; undefined when it has learnt of it just now. */
+  /** When this node takes the apply back; undefined if it has only just learnt of the apply. */
   deadlineOf(unconfirmed: Unconfirmed): Deadline | undefined {
     return deadlineOf(this.#parts.store, this.#parts.nodeId, unconfirmed)
   }
 
-  /** What it has learnt of just now has all of its time. */
+  /** An apply that this node has only just learnt of has all of its time left. */
   #shownDeadline(unconfirmed: Unconfirmed): Deadline {
     return this.deadlineOf(unconfirmed) ?? deadlineIn(unconfirmed.among?.within_s ?? 0, this.#parts.clock)
   }
@@ -133,8 +136,8 @@ export class ApplyEngine {
   }
 
   /**
-   * An apply that somebody asked for; what came of it is told. `take` chooses the changes when nobody edits, so that
-   * what it looked at is what is frozen.
+   * Runs a caller's apply and reports its outcome. `take` chooses the changes between edits, so that the changes it has
+   * examined are the ones that are frozen.
    */
   #called(options: ApplyDetails, caller: Caller, take: () => FreezeEntry['changes']): Promise<Applied> {
     return this.#machine.run('caller', async () => {
@@ -156,7 +159,9 @@ export class ApplyEngine {
     })
   }
 
-  /** What was looked at before may be another one by now, where other nodes write. */
+  /**
+   * Repeats the checks inside the edit: other nodes write as well, so the state may have changed since the first check.
+   */
   #freeze(begun: RevisionHeader, { force }: ApplyOptions, take: () => FreezeEntry['changes']): Promise<RevisionHeader> {
     const { store, others, nodeId } = this.#parts
     const { applyId } = begun
@@ -169,7 +174,7 @@ export class ApplyEngine {
     })
   }
 
-  /** After a promotion there is nothing to do. What a cluster cannot write now, its nodes write later. */
+  /** Does nothing after a promotion. What a cluster cannot write now, its nodes write later. */
   async #end(applyId: string): Promise<void> {
     const { store, others, log } = this.#parts
     try {
@@ -206,7 +211,7 @@ export class ApplyEngine {
     return { ...applied, told, warnings: warning === undefined ? applied.warnings : [...applied.warnings, warning] }
   }
 
-  /** Takes back what was not confirmed in time; undefined when it was confirmed while this waited for its turn. */
+  /** Takes back an apply that was not confirmed in time; undefined if it was confirmed before this got its turn. */
   async revert(unconfirmed: Unconfirmed): Promise<TakenBack | undefined> {
     return this.#machine.run('maintenance', async () => {
       const { applyId, revision } = unconfirmed
@@ -222,7 +227,7 @@ export class ApplyEngine {
   }
 
   /**
-   * Takes back the apply that waits for confirmation; refuses if none does, or if the caller could not have made its
+   * Takes back the apply that waits for confirmation; refuses if none waits, or if the caller could not have made its
    * changes.
    */
   async revertNow({ by, may }: Pick<Caller, 'by' | 'may'>): Promise<TakenBack> {
@@ -246,8 +251,8 @@ export class ApplyEngine {
   }
 
   /**
-   * Ends the waiting; refuses if nothing waits, if it is being reverted right now, or if the caller could not have made
-   * the changes.
+   * Ends the waiting; refuses if nothing waits, if it is being taken back right now, or if the caller could not have
+   * made the changes.
    */
   async confirm({ may }: Pick<Caller, 'may'> = {}): Promise<Unconfirmed> {
     return this.#machine.run('caller', async () => {
@@ -261,7 +266,7 @@ export class ApplyEngine {
     })
   }
 
-  /** Nothing is pending: without a change there is no revision, whatever is restarted. */
+  /** Handles an apply without pending changes: it makes no revision, whatever it restarts. */
   async #forced(header: RevisionHeader, { force }: ApplyOptions): Promise<Applied> {
     const { store, log, tell } = this.#parts
     const { revision } = store
@@ -283,13 +288,13 @@ export class ApplyEngine {
     header: RevisionHeader,
   ): Promise<Applied> {
     const { store, clock, log, tell, onPromoted, others, nodeId } = this.#parts
-    // Counted from the moment that things are different, so that nobody loses the time that an apply takes.
+    // The time counts from now on, when the change is in effect, so that the duration of the apply is not lost.
     const among = others && nodeId
     const unconfirmed = confirmWithin === undefined ? undefined : waiting(header, confirmWithin, clock, among)
     try {
       await store.write({ op: 'promote', header, unconfirmed, unstaged, onlyOn: onlyHere ? nodeId : undefined })
     } catch (error) {
-      // The machine is new and the store is old: go back, as for any other step that failed.
+      // The machine has the new configuration and the store the old one: go back, as for any other step that failed.
       const output = reasonOf(error)
       log.error('the new configuration could not be stored', { output })
       // A store that has failed refuses the end of the journal as well; its first failure is the one to report.
@@ -311,7 +316,9 @@ export class ApplyEngine {
     return { ...header, revision, confirmBy, isDryRun, warnings, ...(nodes && { nodes }), live }
   }
 
-  /** All problems of the candidate, or of running with other changes, the checker's included. Touches nothing. */
+  /**
+   * Reports all problems of the candidate, or of running with other changes, including the checker's. Touches nothing.
+   */
   async validate(take?: () => readonly Change[]): Promise<void> {
     const { store, drivers } = this.#parts
     await onOneRevision(store, async () => {
@@ -322,12 +329,12 @@ export class ApplyEngine {
     })
   }
 
-  /** Makes the machine what running says, whatever it is now: at a start, and when a program has ended. */
+  /** Makes the machine match running, whatever its state: at a start, and after a program has ended. */
   converge(select: (driver: Driver) => boolean = () => true): Promise<PlanResult> {
     return this.#machine.run('maintenance', () => this.#enactor.converge(select))
   }
 
-  /** Reloads or restarts a program as running says. */
+  /** Reloads or restarts a program with the configuration of running. */
   async enforce(name: string, atLeast: 'reload' | 'restart'): Promise<void> {
     const running = configView(this.#parts.store.running)
     const driver = this.#parts.drivers.find((candidate) => candidate.name === name)
@@ -335,7 +342,7 @@ export class ApplyEngine {
   }
 
   /**
-   * Runs one plan alone, such as the update of a package; refuses as an apply would. Answers whether it was only
+   * Runs a single plan, such as the update of a package; refuses as an apply would. Resolves with whether it was only
    * recorded.
    */
   async run(steps: readonly Step[], owner?: Driver): Promise<{ readonly isDryRun: boolean }> {
@@ -349,7 +356,7 @@ export class ApplyEngine {
     throw planRefusal(result, configView(store.running), { drivers, nodeId })
   }
 
-  /** Where the apply takes effect. */
+  /** Returns where the apply takes effect: on this node, or on all nodes that are up. */
   #reach(header: RevisionHeader, { onlyHere = false }: ApplyOptions): Reach {
     const { participant } = this
     const { others } = this.#parts

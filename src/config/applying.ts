@@ -27,20 +27,20 @@ interface Parts {
   readonly store: ConfigStore
   readonly clock: Clock
   readonly nodeId: string
-  /** What each other node tells; undefined of one that does not answer. */
+  /** Resolves with the report of each other node; undefined for one that does not answer. */
   readonly askOthers: () => Promise<ReadonlyMap<string, AppliedHere | undefined>>
-  /** The HAProxy that is only watched, if any. */
+  /** Set if the daemon only observes its HAProxy. */
   readonly observed: { refuse(): never } | undefined
 }
 
 const HERE = Type.Object({ state: Type.Enum(['idle', 'applying', 'waiting']), revision: Type.Integer() })
-/** Whether that is what another node tells. */
+/** Whether another node's answer is such a report. */
 export const isAppliedHere = (answer: unknown): answer is AppliedHere => validatorOf(HERE).Check(answer)
 
-/** Long enough that many pollers cost what one does, and short enough that nobody sees a node lag behind. */
+/** Long enough that many pollers cost no more than one, and short enough that no node appears to lag behind. */
 const OTHERS_KEPT_MS = 250
 
-/** What people ask for of an apply. */
+/** The operations on applies that the API offers. */
 export class Applying implements ApplyActor {
   readonly #parts: Parts
   readonly #others: KeptAnswer<ReadonlyMap<string, AppliedHere | undefined>>
@@ -69,7 +69,7 @@ export class Applying implements ApplyActor {
 
   async apply(options: ApplyOptions, asking: Asking): Promise<Applied> {
     const { transactionId: id, force } = options
-    // Users and roles may change; a forced restart means HAProxy.
+    // An observing daemon still applies users and roles, but a forced restart would mean HAProxy.
     if (force !== undefined) this.#parts.observed?.refuse()
     return id === undefined
       ? this.#parts.engine.apply(options, callerOf(asking))
@@ -80,7 +80,10 @@ export class Applying implements ApplyActor {
     return this.#parts.engine.confirm(callerOf(asking))
   }
 
-  /** What of the machine could not follow is not answered as done, although running is the old configuration again. */
+  /**
+   * If part of the machine could not follow, this is not answered as success, although running is the old configuration
+   * again.
+   */
   async revert(asking: Asking): Promise<WentLive> {
     const { live, failed } = await this.#parts.engine.revertNow(callerOf(asking))
     if (failed === undefined) return live
@@ -88,7 +91,9 @@ export class Applying implements ApplyActor {
     throw applyFailed({ ...failed, nodeId: this.#parts.nodeId, title })
   }
 
-  /** Makes what a transaction holds running without staging it, so that a refusal leaves the transaction as it was. */
+  /**
+   * Makes the edits of a transaction running without staging them, so that a refusal leaves the transaction as it was.
+   */
   #transaction(id: string, options: ApplyOptions, asking: Asking): Promise<Applied> {
     const { actor } = asking
     const { engine, transactions, editing, store, clock } = this.#parts

@@ -6,7 +6,7 @@ import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 import { verifyReferences } from '../rules/references.ts'
 import { asRecord, CLUSTER, configView } from './views.ts'
 
-/** Every invariant of the stored configuration, as sentences about what breaks it; [] when it is whole. */
+/** Checks every invariant of the stored configuration. Returns a sentence for each violation; [] if there is none. */
 export function checkConfig(store: ConfigStore): readonly string[] {
   return [
     ...checkReader('running', store.running),

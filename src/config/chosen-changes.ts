@@ -14,7 +14,7 @@ import { changeTo, configView, frozenView } from './views.ts'
 const HOW_TO_GO_ON =
   'apply some of the changes with {"changes": [ids]} or your own with {"mine": true}, or ask somebody who may'
 
-/** A stored change as it is judged. */
+/** Returns a stored change in the form in which rights are judged. */
 export const toJudged = ({ before, after, ...change }: Change): Judged => ({
   ...change,
   before: before?.value,
@@ -22,8 +22,8 @@ export const toJudged = ({ before, after, ...change }: Change): Judged => ({
 })
 
 /**
- * Edits that nobody staged, as changes of what runs. Refuses what is pending already for one of their records, and what
- * they cannot stand without.
+ * Returns edits that were never staged as changes to running. Refuses if one of their records has a pending change, or
+ * if they need other pending changes.
  */
 export function editedChanges(
   store: Pick<ConfigStore, 'changes' | 'agreed'>,
@@ -42,13 +42,13 @@ export function editedChanges(
 
 const keyOf = ({ section, scope, key }: RecordKey) => [section, scope, key].join('\0')
 
-/** Nobody else has had a hand in it. */
+/** Whether nobody else has edited the change. */
 export const isOnlyOf = ({ actor, others = [] }: Pick<Origin, 'actor' | 'others'>, by: string): boolean =>
   actor === by && others.length === 0
 
 /**
- * Ids of the changes that an apply makes running. Refuses what its caller could not have staged, and what cannot stand
- * without the rest.
+ * Returns the ids of the changes that an apply makes running. Refuses changes that its caller could not have staged,
+ * and changes that need others which were not chosen.
  */
 export function chosenChanges(
   store: Pick<ConfigStore, 'changes' | 'agreed' | 'running'>,
@@ -66,7 +66,7 @@ export function chosenChanges(
   return new Set(chosen.map(({ id }) => id))
 }
 
-/** Changes of access rights concern every node, so they cannot be applied on one alone. */
+/** Access rights concern every node, so changes to them cannot be applied on one node alone. */
 function refuseShared(chosen: readonly Change[]): void {
   const errors = chosen
     .filter((change) => isOfAccess([change]))
@@ -91,11 +91,12 @@ function refuseUnknown(ids: readonly string[], pending: readonly Change[]): void
 }
 
 /**
- * Each looks at the whole configuration, while everybody waits. What a longer chain needs, the next request is told.
+ * Each round reads the whole configuration and blocks everybody meanwhile. The next request reports the rest of a
+ * longer chain.
  */
 const ROUNDS_MAX = 16
 
-/** What is left out, although what is chosen needs it, is named: nothing goes live that was not asked for. */
+/** Names the changes that were left out although the chosen ones need them: nothing goes live without being chosen. */
 function refuseDependent(running: RecordReader, pending: readonly Change[], chosen: readonly Change[]): void {
   const [taken, missing] = [new Set(chosen), new Set<Change>()]
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -123,7 +124,7 @@ function refuseMissing(missing: readonly Change[]): void {
   )
 }
 
-/** The pending changes that repair what taking only some of them would break. */
+/** Returns the pending changes that repair what taking only some of them would break. */
 function neededBy(
   before: ConfigView,
   after: ConfigView,
@@ -144,7 +145,9 @@ function neededBy(
   return [...found]
 }
 
-/** Changes that give up a name which is taken, each with those that give up the name which it takes itself. */
+/**
+ * Returns the changes that give up a name which is taken and, for each of them, the changes that give up its new name.
+ */
 function renamesNeeded(
   before: ConfigView,
   after: ConfigView,
@@ -168,7 +171,7 @@ function renamesNeeded(
     if (known === undefined) holders.set(name, [change])
     else known.push(change)
   }
-  // Grows while it is gone through.
+  // The set grows during the loop.
   for (const name of shared) {
     for (const change of holders.get(name) ?? []) {
       needed.add(change)

@@ -5,14 +5,14 @@ import type { Area } from '../rules/confined.ts'
 import { nameRecord } from '../rules/names.ts'
 import type { May } from './needed-rights.ts'
 
-/** What the caller may see of a section through an endpoint for which its right is confined to an area. */
+/** Confines an endpoint to the records of one section that the caller's area holds. */
 interface Confinement<N extends SectionName> {
   readonly section: N
   readonly area: Area
   readonly may: May
 }
 
-/** For a read: what is outside is not there. */
+/** Confines reading: records outside the area do not exist. */
 export const seenInside = <N extends SectionName>(
   editor: SectionEditor<N>,
   { section, area }: Confinement<N>,
@@ -31,8 +31,9 @@ export const seenInside = <N extends SectionName>(
 }
 
 /**
- * For a change, before its handler could tell anything of a record outside. Lists stay whole, for what the records of a
- * kind have to agree on. What is changed in the end is judged by `refuseForeign`, whatever this lets through.
+ * Confines editing: refuses a record outside the area before the handler can reveal anything about it. Lists stay
+ * whole, because the records of a kind have to be consistent with each other. `refuseForeign` judges the resulting
+ * edits, whatever this lets through.
  */
 export const changedInside = <N extends SectionName>(
   editor: SectionEditor<N>,
@@ -62,7 +63,7 @@ export const changedInside = <N extends SectionName>(
 
 function refuseOutside<N extends SectionName>({ section, may }: Confinement<N>, record: SectionRecords[N]): never {
   const touched = { section, before: undefined, after: record }
-  // A caller that may not read it does not learn that it exists.
+  // A caller that may not read the record must not learn that it exists.
   if (!may(`${section}.get`, touched) && !may(`${section}.list`, touched)) refuseMissing(section, record.id)
   throw new ApiError('PERMISSION_DENIED', outside(section, record))
 }

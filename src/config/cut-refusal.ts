@@ -4,7 +4,7 @@ import type { ConfigView } from '../model/sections.ts'
 import type { ApplyParts, Caller } from './apply-parts.ts'
 import { configView } from './views.ts'
 
-/** Refuses what could cut its caller off from this node, unless it would be taken back or is forced. */
+/** Refuses a change that could cut its caller off from this node, unless it is forced or would be taken back. */
 export async function refuseCut(
   { store, wouldCut }: Pick<ApplyParts, 'store' | 'wouldCut'>,
   desired: ConfigView,

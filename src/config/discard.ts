@@ -8,26 +8,26 @@ import { isOfAccess, type May, refuseForeign } from './needed-rights.ts'
 import { type Dangling, danglingReferences } from '../rules/references.ts'
 import { frozenView } from './views.ts'
 
-/** Which pending changes are taken back: all, those of one person, or one. */
+/** Which pending changes to take back: all, those of one person, or one. */
 export type Discarded = 'all' | { readonly by: string } | { readonly id: string }
 
 const HOW_TO_GO_ON =
   'discard those that are with DELETE /services/pending?mine=true or DELETE /services/pending/{changeId}, or ask somebody who may'
-/** For changes of access, whoever made them. */
+/** Used when changes of access are among them, whoever made them. */
 const HOW_TO_LEAVE_ACCESS =
   'those of users, roles and log-in settings go together; discard others with DELETE /services/pending/{changeId}, or ask somebody who may'
 
 interface Discarding {
   /** Ids of all changes to take back. */
   readonly ids: readonly string[]
-  /** How many of them nobody named: they go together with one of access. */
+  /** How many of them the caller did not name: they are taken back together with a change of access. */
   readonly others: number
 }
 
 /**
- * The changes to take back. Those of access go together. Refuses callers that could not have made them, and discards
- * after which something would newly refer to a missing record, or two records would newly share a name. What was
- * already broken, by an apply that was taken back, does not stop somebody who discards one change after the other.
+ * Returns the changes to take back. Changes of access are taken back together. Refuses callers that could not have made
+ * them, and discards after which a record would newly refer to a missing one, or two records would newly share a name.
+ * What an apply that was taken back has already broken does not prevent discarding one change after the other.
  */
 export function discardable(store: ConfigStore, which: Discarded, may: May): Discarding {
   const changes = store.staged()
@@ -77,7 +77,7 @@ function newlyDangling(before: ConfigView, rest: ConfigView): readonly Dangling[
   return left.filter((dangling) => !known.has(keyOf(dangling)))
 }
 
-/** Taking a rename back must not leave two records with one name. */
+/** Refuses if taking a rename back would leave two records with one name. */
 function refuseSameNames(before: ConfigView, rest: ConfigView, section: SectionName): void {
   const shared = sharedNames(rest, section)
   if (shared.length === 0) return

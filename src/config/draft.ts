@@ -48,16 +48,16 @@ export class Draft {
   readonly #store: ConfigStore
   readonly #ifMatch: string | undefined
   readonly #edits = new Map<string, Write>()
-  /** What the transaction that this request belongs to holds already. */
+  /** The edits that the transaction of this request already holds. */
   readonly #base: ReadonlyMap<string, TransactionWrite>
-  /** Sections of which a name was asked for. */
+  /** Sections in which a name was looked up. */
   readonly #asked = new Set<SectionName>()
-  /** Ids by the key of a name, of each section of which names were asked for more than once. */
+  /** Ids by the key of their name, for each section in which names were looked up more than once. */
   readonly #names = new Map<SectionName, Map<string, readonly string[]>>()
   #matched = false
-  /** Ids of pending changes this request takes back. */
+  /** Ids of the pending changes that this request takes back. */
   readonly discarded: string[] = []
-  /** What the ETag of a read says of the record that was read last. */
+  /** The ETag of the record that was read last. */
   tagRead: string | undefined
 
   constructor(store: ConfigStore, ifMatch?: string, base: readonly TransactionWrite[] = []) {
@@ -67,12 +67,12 @@ export class Draft {
     for (const [key, write] of this.#base) this.#edits.set(key, write)
   }
 
-  /** What this draft changed, those of its transaction included. */
+  /** The edits of this draft, including those of its transaction. */
   get writes(): readonly Write[] {
     return [...this.#edits.values()]
   }
 
-  /** The writes as a transaction keeps them. */
+  /** The edits in the form in which a transaction stores them. */
   get transactionWrites(): readonly TransactionWrite[] {
     let lowest = [...this.#base.values()].reduce((least, { revision }) => Math.min(least, revision), 0)
     return [...this.#edits].map(([key, write]) => {
@@ -83,12 +83,12 @@ export class Draft {
     })
   }
 
-  /** What this request changed. */
+  /** The changes that this request made. */
   get made(): readonly RecordChange[] {
     return madeBy(this.#store, this.#base, this.#edits)
   }
 
-  /** Checks every write again, as if it were made now: what it needs, and what its author may, can have changed. */
+  /** Checks every edit again, as if it were made now: its references and its author's rights may have changed. */
   checkAll(origin: Origin, may: May): void {
     refuseForeign(
       judgedWrites(this.#store, this.writes, origin),
@@ -108,10 +108,10 @@ export class Draft {
     this.#checkReferences(section, record)
   }
 
-  /** Answers how many changes go that were not named. */
+  /** Returns how many changes are taken back that the caller did not name. */
   discard(which: Discarded, may: May): number {
     const { ids, others } = discardable(this.#store, which, may)
-    // One by one: a call takes some tens of thousands of arguments at the most.
+    // A loop, because a call accepts only some tens of thousands of arguments.
     for (const id of ids) this.discarded.push(id)
     return others
   }
@@ -122,7 +122,9 @@ export class Draft {
     list: (section) => this.#list(section),
   }
 
-  /** Many edits that belong together. Refuses what would leave the candidate broken, all problems at once. */
+  /**
+   * Makes many edits that belong together. Refuses with all problems at once if they would leave the candidate broken.
+   */
   async rewrite(writes: Iterable<Write>, refuse: (view: ConfigView) => Promise<void> = refuseBroken): Promise<void> {
     this.#names.clear()
     await inTurns(writes, (write) => this.#edits.set(keyOf(write), write))
@@ -148,7 +150,7 @@ export class Draft {
   }
 
   #find<N extends SectionName>(section: N, id: string): SectionRecords[N] | undefined {
-    // A backend refers to thousands of records: no key is made for each while there is nothing to find.
+    // A backend refers to thousands of records: no key is built for each of them while no edit exists.
     const edit = this.#edits.size === 0 ? undefined : this.#edits.get(keyOf({ section, key: id }))
     const value = edit === undefined ? this.#candidate(section, id)?.value : edit.value
     return value === undefined ? undefined : asRecord(section, value)
@@ -198,7 +200,7 @@ export class Draft {
     this.#checkName(section, record, before)
     const isNone = without !== undefined && isDeepStrictEqual(record, { ...without, id })
     if (!isNone || this.#store.agreed.get(section, CLUSTER, id) !== undefined) return this.#write(section, record)
-    // Records that are only pending are removed again, unless something refers to them.
+    // A record that is only pending is removed again, unless another record refers to it.
     if (before === undefined) return
     this.#set(section, id, usageOf(this.view, section, id).length > 0 ? record : undefined)
   }
@@ -248,14 +250,14 @@ export class Draft {
     this.#edits.set(keyOf({ section, key: id }), { section, scope: CLUSTER, key: id, value })
   }
 
-  /** If-Match speaks of the record that the request names, which is the first one that its handler reads. */
+  /** If-Match refers to the record that the request names, which is the first one its handler reads. */
   #match(tag: string): void {
     if (this.#ifMatch === undefined || this.#matched) return
     this.#matched = true
     refuseMismatch(this.#ifMatch, tag)
   }
 
-  /** Its revision, and in a transaction that of its edits; 0 of settings that nobody has stored. */
+  /** Returns the revision of the record, in a transaction that of its edits; 0 for settings that were never stored. */
   #tagOf(section: SectionName, id: string): string {
     const newest = this.#revisionOf(section, id) ?? 0
     const own = this.#base.get(keyOf({ section, key: id }))
@@ -264,11 +266,14 @@ export class Draft {
     let lowest = own?.revision ?? 0
     for (const edit of this.#base.values())
       if (shownWith.some((other) => other === edit.section)) lowest = Math.min(lowest, edit.revision)
-    // What is shown with it goes on being edited outside the transaction as well.
+    // Records shown with it can still be edited outside the transaction.
     return lowest === 0 ? String(newest) : `${lowest}.${newest}`
   }
 
-  /** The newest of what an answer about this record is made of: a group shows its members, so a new member counts. */
+  /**
+   * Returns the newest revision among the records that an answer about this one shows: a group shows its members, so a
+   * new member counts.
+   */
   #revisionOf(section: SectionName, id: string): number | undefined {
     let newest = this.#candidate(section, id)?.revision
     const { shownWith } = SECTIONS[section]
@@ -283,7 +288,7 @@ export class Draft {
     return newest
   }
 
-  /** `before`: what has this name already keeps it. */
+  /** The record `before` the edit may keep its name. */
   #checkName<N extends SectionName>(section: N, record: SectionRecords[N], before?: SectionRecords[N]): void {
     const { nameField } = SECTIONS[section]
     if (before !== undefined && record[nameField] === before[nameField]) return
@@ -296,7 +301,10 @@ export class Draft {
     })
   }
 
-  /** Ids of the records with this name. A single edit needs no index of all that is pending, and a plan does. */
+  /**
+   * Returns the ids of the records with this name. A single edit does without an index of all that is pending; a plan
+   * builds one.
+   */
   #named(section: SectionName, name: string): readonly string[] | undefined {
     let names = this.#names.get(section)
     if (names === undefined) {
@@ -321,7 +329,7 @@ export class Draft {
     })
   }
 
-  /** If the record runs, its name is known. */
+  /** Names the missing record if it is running. */
   #missing({ section, id }: Reference): string {
     const gone = this.#store.running.get(section, CLUSTER, id)?.value
     if (gone === undefined) return `there is no ${SECTIONS[section].label} with id ${id}`

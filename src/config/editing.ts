@@ -30,13 +30,13 @@ export class Editing {
   readonly #store: ConfigStore
   readonly #administratorRole: string | undefined
 
-  /** `administratorRole` is held by somebody who can log in, whatever is edited. */
+  /** `administratorRole`: no edit may leave this role without a holder who can log in. */
   constructor(store: ConfigStore, administratorRole?: string) {
     this.#store = store
     this.#administratorRole = administratorRole
   }
 
-  /** Runs `work` on a draft and writes its edits, all or none; then does what is to be done `afterwards`. */
+  /** Runs `work` on a draft and writes its edits, all or none; then calls `afterwards`. */
   edit<T>(
     origin: Origin,
     ifMatch: string | undefined,
@@ -59,8 +59,8 @@ export class Editing {
   }
 
   /**
-   * Makes what a transaction holds part of the candidate, unless one of its records was edited outside it meanwhile.
-   * The same entry ends it, so it is open or committed; `forget` is for what it held.
+   * Adds the edits of a transaction to the candidate, unless one of its records was edited outside it meanwhile. The
+   * same entry ends the transaction, so it is either open or committed; `forget` deletes its edits.
    */
   commit(origin: Origin, may: May, join: () => Joined, forget: (id: string) => Promise<void>): Promise<void> {
     return this.#store.edit(() => {
@@ -71,7 +71,8 @@ export class Editing {
   }
 
   /**
-   * What a transaction holds, as it would be staged. Refuses when one of its records was edited outside it meanwhile.
+   * Returns the edits of a transaction as they would be staged. Refuses if one of its records was edited outside it
+   * meanwhile.
    */
   checked(held: Joined['writes'], origin: Origin, may: May): readonly Write[] {
     const { candidate } = this.#store
@@ -90,7 +91,8 @@ export class Editing {
   }
 
   /**
-   * For a backup, the check of its restore reports this with everything else that is wrong; the apply refuses it too.
+   * A restore is exempt: the check of a backup reports this with everything else that is wrong, and the apply refuses
+   * it too.
    */
   #refuseLockout({ writes, view }: Draft): void {
     const role = this.#administratorRole
@@ -99,7 +101,7 @@ export class Editing {
   }
 
   /**
-   * Takes pending changes back without checking whether others refer to them: for edits of the daemon's own that
+   * Takes pending changes back without checking whether other records refer to them: for edits by the daemon that
    * failed.
    */
   takeBack(isMine: (change: Change) => boolean, origin: Origin): Promise<void> {
@@ -110,10 +112,7 @@ export class Editing {
     })
   }
 
-  /**
-   * For what changes a record that somebody may be editing right now: that edit is written first, and the next sees
-   * this one.
-   */
+  /** Changes records between edits: an edit under way is written first, and the next one sees this change. */
   between<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T> {
     return this.#store.edit(build)
   }

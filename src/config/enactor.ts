@@ -19,12 +19,12 @@ export interface PlanExecutor {
   check(steps: readonly Step[]): Promise<PlanResult>
 }
 
-/** Something of the daemon itself that a configuration changes, such as where the API listens. */
+/** A part of the daemon that follows the configuration, such as the listener of the API. */
 export interface OwnPart {
-  /** What is wrong with the desired configuration as far as this part knows. Changes nothing. */
+  /** Returns the problems that this part sees in the desired configuration. Changes nothing. */
   verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]>
   /**
-   * Makes it as desired beside what is there now; undefined when there is nothing to do. Throws when that is
+   * Enacts the desired configuration beside the present one; undefined if there is nothing to do. Throws if that is
    * impossible, and then nothing has changed.
    */
   enact(running: ConfigView, desired: ConfigView): Promise<{ keep(): void; takeBack(): void } | undefined>
@@ -41,16 +41,16 @@ export interface EnactorParts {
 
 /** What took effect; the caller keeps it or takes it back. */
 export interface Enacted {
-  /** Some of it was only recorded, because the profile keeps hands off the machine. */
+  /** Whether some of it was only recorded, because the profile does not touch the machine. */
   readonly isDryRun: boolean
   readonly warnings: readonly string[]
-  /** Absent on the only node. */
+  /** Absent if this node is the only one. */
   readonly nodes?: readonly NodeOutcome[]
   keep(): void
   takeBack(why: string, output: string): Promise<ApiError>
 }
 
-/** A step that has a reload to fall back on. */
+/** Whether the step can fall back on a reload. */
 const isRuntime = (step: Step | undefined): boolean => step?.kind === 'run' && step.isRuntime === true
 
 /**
@@ -89,7 +89,7 @@ export class Enactor {
       const wasUndone = result.undone
       plan = this.plan(running, desired, { ...options, atLeast: 'reload' })
       result = await executor.execute(plan.steps)
-      // Runtime commands that could not be taken back stay a doubt, even when the reload was taken back cleanly.
+      // Runtime commands that could not be taken back leave a doubt, even if the reload was taken back cleanly.
       if (!result.ok) result = { ...result, undone: result.undone && wasUndone }
     }
     if (result.ok) return this.#withOwn(running, desired, result, touched, header)
@@ -99,8 +99,8 @@ export class Enactor {
   }
 
   /**
-   * Asks programs whether they would take it; throws what an apply would. Changes nothing: what it could not put back
-   * is in doubt as after an apply, and tried again.
+   * Asks the programs whether they would accept the configuration; throws what an apply would throw. Changes nothing:
+   * files that could not be put back are in doubt as after an apply, and that is tried again.
    */
   async check(desired: ConfigView, options: PlanOptions): Promise<void> {
     const { executor, store, log } = this.#parts
@@ -118,8 +118,8 @@ export class Enactor {
   }
 
   /**
-   * Writes down what of the machine, which has `attempted` now, has to become `desired`, before anything is done. The
-   * answer moves the daemon's own parts.
+   * Records in the journal, before anything is done, which parts of the machine (which has `attempted` now) must become
+   * `desired`. The function it resolves with moves the daemon's own parts.
    */
   async openReturn(
     desired: ConfigView,
@@ -143,8 +143,8 @@ export class Enactor {
   }
 
   /**
-   * The machine as desired although the log does not say so yet. The journal says that it has `back`, and stays open:
-   * it becomes what running says as soon as nothing waits any more.
+   * Takes the machine to `desired` although the log does not say so yet. The journal records `back` as attempted and
+   * stays open: the machine follows running as soon as no apply waits any more.
    */
   async returnAlone(desired: ConfigView, header: RevisionHeader, back: readonly RecordChangeValue[]): Promise<void> {
     const { store, drivers } = this.#parts
@@ -174,7 +174,7 @@ export class Enactor {
     }
   }
 
-  /** A journal that takes the place of another one keeps it. */
+  /** A journal that replaces an open one carries its doubts along. */
   #leftInDoubt(): Pick<Journal, 'inDoubt'> {
     const { store } = this.#parts
     const open = store.journal()
@@ -186,7 +186,7 @@ export class Enactor {
     for (let open = store.journal(); open !== undefined; open = store.journal()) await store.closeJournal(open.applyId)
   }
 
-  /** The parts of the daemon itself follow the machine: an address must exist before it can be listened on. */
+  /** The parts of the daemon follow the machine: an address must exist before the daemon can listen on it. */
   async #withOwn(
     running: ConfigView,
     desired: ConfigView,
@@ -220,8 +220,8 @@ export class Enactor {
   }
 
   /**
-   * The machine back to running, whatever of `attempted` it holds; whether it is. The journal closes only when that is
-   * certain.
+   * Takes the machine back to running, whatever part of `attempted` it holds; resolves with whether that succeeded.
+   * Only then is the journal closed.
    */
   async #restore(
     attempted: ConfigView,
@@ -243,8 +243,8 @@ export class Enactor {
   }
 
   /**
-   * Makes the machine what running says, whatever it is now, each driver by itself: what one cannot do keeps no other
-   * from its work. After a crash in the middle of an apply (open journal) also those that it had begun with.
+   * Makes the machine match running, whatever its state, driver by driver: a driver that fails does not stop the
+   * others. After a crash during an apply (open journal), the drivers that the apply had touched are included.
    */
   async converge(select: (driver: Driver) => boolean): Promise<PlanResult> {
     const { store, drivers, log } = this.#parts
@@ -264,8 +264,8 @@ export class Enactor {
   }
 
   /**
-   * What the machine has to be, and what is in doubt of it. While other nodes have not said what becomes of an apply
-   * that took effect here, this stays as it is.
+   * Returns the wanted state of the machine, and the journal if some of it is in doubt. An apply that took effect here
+   * stays until the cluster has decided on it.
    */
   #wanted(): { readonly wanted: ConfigView; readonly journal?: Journal | undefined } {
     const { store } = this.#parts
@@ -275,7 +275,7 @@ export class Enactor {
     return { wanted: configView(store.running), journal: journal && withEarlier(journal) }
   }
 
-  /** The first failure, after all had their turn. */
+  /** Returns the first failure, after all drivers had their turn. */
   async #each(
     drivers: readonly Driver[],
     planOf: (driver: Driver) => readonly Step[],
@@ -301,7 +301,7 @@ export class Enactor {
     return planRefusal(failure, desired, { drivers: owner === undefined ? [] : [owner], nodeId }, title)
   }
 
-  /** What recovery needs to know: a driver that makes everything anew needs nothing. */
+  /** Returns the changes that recovery needs: a driver that makes everything anew needs none. */
   #kept(changes: readonly RecordChangeValue[]): NonNullable<Journal['attempted']> {
     const sections = new Set<string>(
       this.#parts.drivers.filter((driver) => !driver.makesAnew).flatMap((driver) => driver.sections),
@@ -310,7 +310,7 @@ export class Enactor {
   }
 }
 
-/** Includes what was in doubt before it. For each record, the last attempt counts. */
+/** Adds the doubts of the earlier journal. For each record, the last attempt counts. */
 function withEarlier({ inDoubt, drivers, attempted = [], ...journal }: Journal): Journal {
   const both = inDoubt === undefined ? drivers : inDoubt.drivers && drivers && [...inDoubt.drivers, ...drivers]
   return {

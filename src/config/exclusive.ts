@@ -4,7 +4,10 @@ type Kind = 'caller' | 'maintenance'
 
 const waits = (who: Kind, holder: Kind) => who === 'maintenance' || holder === 'maintenance'
 
-/** One at a time on the machine. Maintenance is the daemon's own: callers wait for it instead of being refused. */
+/**
+ * Lets one task at a time work on the machine. Maintenance is the daemon's own work: callers wait for it instead of
+ * being refused.
+ */
 export class Exclusive {
   #holder: { readonly kind: Kind; readonly done: Promise<unknown> } | undefined
 
@@ -12,7 +15,7 @@ export class Exclusive {
     return this.#holder !== undefined
   }
 
-  /** Whether somebody's apply is under way, and not only the daemon's own maintenance. */
+  /** Whether a caller's apply is under way, and not only maintenance by the daemon. */
   get isCalled(): boolean {
     return this.#holder?.kind === 'caller'
   }

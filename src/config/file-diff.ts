@@ -1,6 +1,8 @@
 import { formatPatch, structuredPatch } from 'diff'
 
-/** A minimal diff is worth a moment, not a stopped daemon: its cost grows with the square of what differs. */
+/**
+ * Limits the time for a minimal diff, whose cost grows with the square of the difference and would block the daemon.
+ */
 const TIMEOUT_MS = 50
 const CONTEXT = 3
 const BLOCK = 4096
@@ -21,7 +23,9 @@ export function fileDiff(path: string, before: string, after: string): string {
   return formatPatch(patch)
 }
 
-/** Characters before and after all that differs, whole lines, without those that are shown as context. */
+/**
+ * Returns the characters before and after everything that differs, in whole lines, without the lines shown as context.
+ */
 function differing(before: string, after: string): { readonly from: number; readonly till: number } {
   const shorter = Math.min(before.length, after.length)
   const head = sharedBy(shorter, (from, to) => before.slice(from, to) === after.slice(from, to))
@@ -40,7 +44,7 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end + 1
 }
 
-/** How many places of `length` are the same, compared block by block and the last block one by one. */
+/** Returns how many of the first `length` positions are equal, compared block by block, then one by one. */
 function sharedBy(length: number, same: (from: number, to: number) => boolean, block = BLOCK): number {
   let shared = 0
   for (const step of [block, 1]) while (shared + step <= length && same(shared, shared + step)) shared += step

@@ -7,7 +7,7 @@ import type { Warning } from '../model/warning.ts'
 import { warningsOf } from '../warnings/warnings.ts'
 import { recordChange } from './views.ts'
 
-/** What should be known of an apply; refuses it for that reason when so asked. */
+/** Returns the warnings about an apply; refuses the apply because of them if the caller asked for that. */
 export async function heedWarnings(
   frozen: readonly Change[],
   [running, desired]: readonly [ConfigView, ConfigView],

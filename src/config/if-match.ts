@@ -1,6 +1,6 @@
 import { ApiError } from '../base/errors.ts'
 
-/** Refuses unless the header names the tag of the record, or is `*`. */
+/** Refuses unless the header contains the tag of the record, or is `*`. */
 export function refuseMismatch(ifMatch: string, tag: string): void {
   const tags = new Set(ifMatch.split(',').map((one) => one.trim()))
   const current = `"${tag}"`

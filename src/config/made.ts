@@ -3,7 +3,10 @@ import type { RecordChange } from '../model/sections.ts'
 import type { Judged } from './needed-rights.ts'
 import { CLUSTER } from './views.ts'
 
-/** What the edits of a request change, compared with what it found. `found` is what its transaction held already. */
+/**
+ * Returns what the edits of a request change, compared with the state it found. `found` holds the earlier edits of its
+ * transaction.
+ */
 export function madeBy(
   store: Pick<ConfigStore, 'candidate'>,
   found: ReadonlyMap<string, Write>,
@@ -18,7 +21,7 @@ export function madeBy(
   })
 }
 
-/** The edits of a transaction, as they are judged. */
+/** Returns the edits of a transaction in the form in which rights are judged. */
 export function judgedWrites(
   { candidate }: Pick<ConfigStore, 'candidate'>,
   writes: readonly Write[],
@@ -30,7 +33,7 @@ export function judgedWrites(
   })
 }
 
-/** The edits of a request, as they are judged. */
+/** Returns the edits of a request in the form in which rights are judged. */
 export const judgedEdits = (
   changes: readonly RecordChange[],
   { actor, endpoint }: Pick<Origin, 'actor' | 'endpoint'>,
@@ -39,7 +42,7 @@ export const judgedEdits = (
     return { id: `${section}.${key}`, section, key, actor, endpoint, before, after }
   })
 
-/** What taking pending changes back does to the candidate. */
+/** Returns how taking pending changes back alters the candidate. */
 export function takenBackBy(store: Pick<ConfigStore, 'changes'>, ids: readonly string[]): readonly RecordChange[] {
   // The list of pending changes may be long, and most requests take none back.
   if (ids.length === 0) return []

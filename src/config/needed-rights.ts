@@ -8,7 +8,7 @@ import { NO_SYSLOG_SERVER } from '../model/syslog-server.ts'
 import { isOwned } from '../model/confined.ts'
 import { nameRecord } from '../rules/names.ts'
 
-/** Whether the caller may use the endpoint with this name, for every record or for what is touched. */
+/** Whether the caller may use the named endpoint: for every record, or for the one that is touched. */
 export type May = (endpoint: string, touched?: Touched) => boolean
 
 /** The part of a record's change by which the caller's rights are judged. */
@@ -17,27 +17,27 @@ export interface Judged {
   readonly section: string
   readonly key: string
   readonly actor: string
-  /** Endpoint by which it was staged last. */
+  /** The endpoint that staged it last. */
   readonly endpoint: string
   readonly before: unknown
   readonly after: unknown
 }
 
-/** Names of endpoints, of which one is enough. */
+/** Names of endpoints; the right to any of them is enough. */
 type AnyOf = readonly string[]
 
-/** The endpoints that make records of a section. Without `create`, a new record is judged field by field. */
+/** The endpoints that edit records of a section. Without `create`, a new record is judged field by field. */
 interface Makers {
   readonly create?: AnyOf
   readonly update: AnyOf
   readonly remove: AnyOf
-  /** Fields that other endpoints write than `update`, or more. */
+  /** Fields that endpoints other than `update` write, or write as well. */
   readonly fields?: Readonly<Record<string, AnyOf | ((value: unknown) => AnyOf)>>
-  /** What counts while there is no record. */
+  /** The values that count while there is no record. */
   readonly absent?: object
 }
 
-/** They write whole records, of any section: what they staged is theirs, whatever is in it. */
+/** Endpoints that write whole records of any section: what they staged is permitted, whatever it contains. */
 const RESTORES: AnyOf = ['backups.restore', 'revisions.restore']
 const OF_ROLES: AnyOf = ['roles.create', 'roles.update', 'roles.delete']
 const MOVES = new Map<unknown, string>([
@@ -52,7 +52,7 @@ const records = (name: string, fields: NonNullable<Makers['fields']> = {}): Make
   remove: [`${name}.delete`],
   fields,
 })
-/** A record that is always there, in effect. */
+/** Rights for a record that always exists, in effect. */
 const settings = (endpoint: string, more: Pick<Makers, 'fields' | 'absent'> = {}): Makers => ({
   update: [endpoint],
   remove: [endpoint],
@@ -93,14 +93,15 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   cipherLists: records('cipherLists'),
   acmeAccounts: { create: ['acmeAccounts.create'], update: RESTORES, remove: ['acmeAccounts.delete'] },
   acmeOrders: { create: ['acmeOrders.create'], update: ['acmeOrders.update'], remove: ['acmeOrders.delete'] },
-  // The first user that is made gives the engine its id.
+  // The first SNMP user that is created gives the engine its id.
   snmpSettings: settings('snmp.update', {
     fields: { engineId: ['snmp.update', 'snmpUsers.create', 'snmpUsers.update'] },
     absent: SNMP_OFF,
   }),
   snmpUsers: records('snmpUsers'),
   radiusConfigs: settings('radiusConfig.update'),
-  // They come by logging in; otherwise by a restore, which has to make roles to bring users back.
+  // These users are created by logging in; otherwise by a restore, which needs the right to create roles to bring users
+  // back.
   radiusUsers: { create: ['roles.create'], update: ['radiusUsers.update'], remove: ['radiusUsers.delete'] },
   samlConfigs: settings('saml.update'),
   oidcConfigs: settings('oidc.update'),
@@ -109,7 +110,7 @@ const MAKERS: { readonly [N in SectionName]: Makers } = {
   alertRules: records('alertRules'),
 }
 
-/** Every endpoint that is named here, for a test. */
+/** Every endpoint named above, for a test. */
 export const MAKER_NAMES: readonly string[] = Object.values(MAKERS).flatMap(
   ({ create = [], update, remove, fields = {} }) => [
     ...[create, update, remove].flat(),
@@ -118,7 +119,8 @@ export const MAKER_NAMES: readonly string[] = Object.values(MAKERS).flatMap(
 )
 
 /**
- * The right that is missed for a change: names of endpoints of which one would do; undefined when nothing is missed.
+ * Returns the right that the caller lacks for a change, as names of endpoints any of which would do; undefined if none
+ * is lacking.
  */
 export function missedRight(change: Judged, may: May): AnyOf | undefined {
   const { before, after } = change
@@ -135,7 +137,7 @@ function isRestored({ section, endpoint }: Judged, may: May): boolean {
   return !isOfAccess([{ section }]) || may('roles.create')
 }
 
-/** The same for the fields that differ. */
+/** Does the same for the fields that differ. */
 function missedField(change: Judged, may: May): AnyOf | undefined {
   const { update, fields = {}, absent = {} } = MAKERS[sectionOf(change)]
   const [old, next]: readonly [object, object] = [Object(change.before ?? absent), Object(change.after)]
@@ -149,7 +151,7 @@ function missedField(change: Judged, may: May): AnyOf | undefined {
   return undefined
 }
 
-/** A record that a change newly refers to and that its author may not read, although the change requires that. */
+/** A record to which a change adds a reference although its author may not read it, as the change requires. */
 interface Reached {
   readonly field: string
   readonly section: SectionName
@@ -157,8 +159,8 @@ interface Reached {
 }
 
 /**
- * A user who may change only some records of a kind could reach others by attaching them to those: so a new reference
- * requires the right to read its target, and no more. A user who may change all of them needs no such rule.
+ * A user who may change only some records of a kind could reach other records by attaching them: so a new reference
+ * requires the right to read its target, and no more. A user who may change all records of the kind needs no such rule.
  */
 function reachedBeyond(change: Judged, may: May, find: Find): Reached | undefined {
   const { before, after } = change
@@ -177,19 +179,22 @@ function reachedBeyond(change: Judged, may: May, find: Find): Reached | undefine
 const placeOf = ({ section, id }: Pick<Reached, 'section' | 'id'>) => `${section} ${id}`
 const referencesOf = (section: SectionName, record: unknown) => SECTIONS[section].references(record as never)
 
-/** The record that others refer to. */
+/** Finds the target of a reference. */
 type Find = (section: SectionName, id: string) => unknown
 
-/** Whether changes say who may come in, how, and what they may do: of those all go together, or none. */
+/**
+ * Whether one of the changes says who may log in, how, or with which rights: such changes are applied and discarded
+ * together.
+ */
 export const isOfAccess = (changes: readonly { readonly section: string }[]): boolean =>
   changes.some((change) => ACCESS_SECTIONS.has(sectionOf(change)))
 
-/** The most changes that an error lists. */
+/** The maximum number of changes that an error lists. */
 const LISTED_MAX = 1_000
 
 /**
- * Refuses with the changes that the caller could not have made, and says how to go on. What they refer to is among them
- * or in `view`.
+ * Refuses and lists the changes that the caller could not have made; `next` tells how to go on. Records that the
+ * changes refer to are among them or in `view`.
  */
 export function refuseForeign(
   changes: readonly Judged[],
@@ -197,7 +202,7 @@ export function refuseForeign(
   next: string,
   view: () => Pick<ConfigView, 'get'>,
 ): void {
-  // Looked up only for callers with confined rights.
+  // Computed only for callers with confined rights.
   let made: ReadonlyMap<string, unknown> | undefined
   let seen: Pick<ConfigView, 'get'> | undefined
   const find: Find = (section, id) => {
@@ -224,7 +229,7 @@ export function refuseForeign(
   throw new ApiError('PERMISSION_DENIED', `${count} not yours to make: ${next}`, { errors })
 }
 
-/** As people know it: "the change of the real server web1 (id) by ann@corp.example". */
+/** Describes a change for people: "the change of the real server web1 (id) by ann@corp.example". */
 export function told(change: Judged): string {
   const section = sectionOf(change)
   const name = String(Reflect.get(Object(change.after ?? change.before), SECTIONS[section].nameField))

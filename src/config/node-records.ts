@@ -16,13 +16,13 @@ import {
 } from '../model/sections.ts'
 import { changeTo, CLUSTER, configView } from './views.ts'
 
-/** What belongs to one node alone: it keeps it when it joins others. */
+/** The records that belong to one node alone, which it keeps when it joins others. */
 export interface NodeRecords extends SectionContents {
   /** IP groups in which the node has addresses or interfaces, without other nodes' interfaces. */
   readonly ipGroups: readonly IpGroup[]
 }
 
-/** See `Name`. */
+/** The limit of `Name`. */
 const NAME_LENGTH_MAX = 128
 /** Settings whose record has the id of the node. */
 const SETTINGS = ['conntrackLimits', 'systemProxies', 'userInterfaces', 'clocks'] as const
@@ -44,9 +44,9 @@ export function nodeRecords(view: ConfigView, nodeId: string): NodeRecords {
 const BROUGHT = [...SETTINGS, 'staticIps', 'ipRoutes', 'nodeIdentities', 'ipGroups'] as const
 
 /**
- * The same as it came from the node.
+ * Reads the records that a node has sent.
  *
- * @throws {ApiError} INVALID_BODY when something in it is no record, or is not of this node.
+ * @throws {ApiError} INVALID_BODY if something in them is not a record, or not of this node.
  */
 export function readNodeRecords(sent: unknown, nodeId: string): NodeRecords {
   const all = BROUGHT.map((section) => {
@@ -69,7 +69,7 @@ const contentsOf = (records: SectionContents): ConfigView => ({
   list: (section) => records[section] ?? [],
 })
 
-/** For people. */
+/** Returns the kinds and names of the records, for display. */
 export function shownRecords(records: NodeRecords): readonly { readonly resource: string; readonly name: string }[] {
   return BROUGHT.flatMap((section) =>
     (records[section] ?? []).map((record) => ({
@@ -80,11 +80,10 @@ export function shownRecords(records: NodeRecords): readonly { readonly resource
 }
 
 /**
- * Makes them running on the nodes that are there, before the new one begins with what those have. It is a revision that
- * nobody staged; doing it again changes nothing.
+ * Makes the records running on the present nodes, before the new node takes over their configuration. This is a
+ * revision that nobody staged; repeating it changes nothing.
  *
- * @throws {ApiError} IN_USE, see `broughtBy`; APPLY_IN_PROGRESS while the revision would come between another and its
- *   end.
+ * @throws {ApiError} IN_USE, see `broughtBy`; APPLY_IN_PROGRESS if an apply is under way or waits for confirmation.
  */
 export function bring(
   store: Pick<ConfigStore, 'agreed' | 'revision' | 'underWay' | 'unconfirmed' | 'edit'>,
@@ -101,7 +100,7 @@ export function bring(
   })
 }
 
-/** @throws {ApiError} as `bring`, which carries them out. */
+/** @throws {ApiError} as `bring`, which applies these changes. */
 export function changesBy(
   store: Pick<ConfigStore, 'agreed' | 'underWay' | 'unconfirmed'>,
   records: NodeRecords,
@@ -116,16 +115,16 @@ export function changesBy(
     .filter((change) => !changesNothing(change))
 }
 
-/** A record as it is to be. */
+/** A record in its new form. */
 export type Brought = {
   readonly [N in SectionName]: { readonly section: N; readonly record: SectionRecords[N] }
 }[SectionName]
 
 /**
- * What a node that joins changes in the configuration of the others: its own records come along. A group of the same
- * subnet is one group from then on; ids and names that are taken become others. Again it changes nothing.
+ * Returns what a joining node changes in the configuration of the others: its own records are added. Groups of the same
+ * subnet are merged; ids and names that are taken are replaced. Repeating it changes nothing.
  *
- * @throws {ApiError} IN_USE when another node, or a floating IP, has one of its addresses.
+ * @throws {ApiError} IN_USE if one of its addresses belongs to another node or is a floating IP.
  */
 export function broughtBy(
   view: ConfigView,
@@ -153,7 +152,7 @@ export function broughtBy(
     }),
     ...(records.userInterfaces ?? []).map((settings) => {
       const { ipId, SSLCertificate } = settings
-      // A certificate is the cluster's, and its key stays where it is.
+      // Certificates belong to the cluster, and the key of this one stays where it is.
       const certificate = view.get('certificates', SSLCertificate) === undefined ? '' : SSLCertificate
       return {
         section: 'userInterfaces',
@@ -176,7 +175,7 @@ function ofNodeIn<N extends 'staticIps' | 'ipRoutes'>(view: ConfigView, section:
 const freeId = (view: ConfigView, section: SectionName, id: string): string =>
   view.get(section, id) === undefined ? id : newId()
 
-/** Two machines with one address would both be reached now and then. */
+/** Refuses an address that is taken: with two machines behind one address, connections would reach either of them. */
 function refuseTaken(view: ConfigView, { staticIps = [] }: NodeRecords, nodeId: string): void {
   const taken = new Map([
     ...[...view.list('floatingIps')].map(({ ip }) => [canonicalIp(ip), 'is a floating IP of the cluster'] as const),
@@ -191,7 +190,7 @@ function refuseTaken(view: ConfigView, { staticIps = [] }: NodeRecords, nodeId: 
   }
 }
 
-/** The group of the same subnet, which has this node's interfaces now; or the own one, where there is none. */
+/** Returns the group of the same subnet with this node's interfaces added, or the node's own group if none exists. */
 function metGroup(view: ConfigView, group: IpGroup, node: { readonly id: string; readonly name: string }): IpGroup {
   const met = [...view.list('ipGroups')].find((one) => isSame(one, group))
   if (met === undefined) {

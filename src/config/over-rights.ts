@@ -3,8 +3,8 @@ import { ACCESS_SECTIONS } from '../model/access-sections.ts'
 import type { RecordChange } from '../model/sections.ts'
 
 /**
- * Users and roles as a backup or an earlier revision has them could give rights to anybody, once somebody else applies:
- * restoring them takes the right to make roles.
+ * Refuses to restore users and roles without the right to create roles: those of a backup or an earlier revision could
+ * give rights to anybody, as soon as somebody else applies.
  */
 export function refuseOverRights(changes: readonly RecordChange[], mayMakeRoles: boolean): void {
   if (mayMakeRoles || !changes.some(({ section }) => ACCESS_SECTIONS.has(section))) return

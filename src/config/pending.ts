@@ -19,7 +19,7 @@ export class PendingChanges {
   readonly #nodeIds: () => readonly string[]
   readonly #now_ms: () => number
 
-  /** `nodeIds`: of all nodes. */
+  /** `nodeIds` returns the ids of all nodes. */
   constructor(
     store: ConfigStore,
     drivers: readonly Driver[],
@@ -38,7 +38,7 @@ export class PendingChanges {
 
   async #listOf(running: ConfigView, desired: ConfigView, pending: readonly Change[]): Promise<Pending> {
     const changes: PendingChange[] = []
-    // What another node runs is put together anew each time that it is asked for.
+    // `runningOn` assembles what another node runs on every call, so it is called once per node.
     const nodes = this.#nodeIds().map((id) => ({ id, runs: this.#store.runningOn(id) }))
     const pendingOn = (change: Change) => nodes.filter(({ runs }) => !isAgreed(runs, change)).map(({ id }) => id)
     await inTurns(pending, (change) =>
@@ -48,7 +48,7 @@ export class PendingChanges {
     return { revision: this.#store.revision, changes, warnings }
   }
 
-  /** Everything read is of one moment, although the loop turns. */
+  /** All that `work` reads is of one moment, although it takes turns with other work. */
   #review<T>(work: (running: ConfigView, desired: ConfigView, pending: readonly Change[]) => Promise<T>): Promise<T> {
     const { running } = this.#store
     return onOneRevision(this.#store, async () => {
@@ -66,7 +66,7 @@ export class PendingChanges {
       .map((change) => change.key)
   }
 
-  /** The same with what an apply would write and do, without touching anything. */
+  /** Lists the changes together with what an apply would write and do, without touching anything. */
   preview(): Promise<PlanPreview> {
     return this.#review(async (running, desired, pending) => {
       const listed = await this.#listOf(running, desired, pending)
@@ -99,10 +99,10 @@ interface PendingParts {
   readonly engine: { validate(): Promise<void> }
 }
 
-/** A caller that only glances at warnings need not have them computed anew each time. */
+/** How long computed warnings are kept for callers that only glance at them. */
 const WARNINGS_MS = 10_000
 
-/** What people ask for of pending changes. */
+/** The operations on pending changes that the API offers. */
 export function createPending({ store, born, membership, drivers, clock, engine }: PendingParts): PendingReader {
   const nodeIds = () => [born, ...(membership.others?.members() ?? []).map(({ id }) => id)]
   const pending = new PendingChanges(store, drivers, nodeIds, () => clock.now_ms())

@@ -3,11 +3,11 @@ import type { ConfigView } from '../model/sections.ts'
 
 export interface Plan {
   readonly steps: readonly Step[]
-  /** The driver of each step: it knows what a failure means. */
+  /** The driver of each step, which can explain a failure. */
   readonly owners: readonly Driver[]
 }
 
-/** Checks of every driver come before the first change of any; what may be taken away goes last. */
+/** Puts the checks of all drivers before the first change, and steps that take something away last. */
 export function orderPlan(planned: readonly { readonly step: Step; readonly owner: Driver }[]): Plan {
   const place = ({ step }: { readonly step: Step }): number => {
     if (step.kind === 'check') return 0
@@ -18,7 +18,7 @@ export function orderPlan(planned: readonly { readonly step: Step; readonly owne
   return { steps: sorted.map(({ step }) => step), owners: sorted.map(({ owner }) => owner) }
 }
 
-/** The way back of one driver, from whatever an apply has left to running. */
+/** Returns the plan that takes one driver back to running, whatever an apply has left. */
 export function backTo(running: ConfigView, attempted: ConfigView, driver: Driver): readonly Step[] {
   const back = driver.plan(attempted, running, { atLeast: 'reload', isReturn: true })
   return back.length > 0 ? back : driver.plan(undefined, running, { atLeast: 'reload' })

@@ -22,7 +22,7 @@ import type { TransactionWrite } from './transactions.ts'
 import { onOneRevision, prepare } from './turns.ts'
 import { configView, frozenView, recordChange } from './views.ts'
 
-/** How long a plan may be considered. */
+/** How long a plan can be applied. */
 const KEPT_MS = 15 * 60_000
 const PLANS_MAX = 32
 /** Records of all plans together. */
@@ -36,7 +36,7 @@ interface Parts {
   readonly clock: Clock
 }
 
-/** What an apply needs of a plan. */
+/** The part of a plan that an apply needs. */
 interface Kept {
   readonly baseRevision: number
   readonly writes: readonly TransactionWrite[]
@@ -50,7 +50,7 @@ const mayOf =
   (endpoint, touched) =>
     asking.may(endpoint, touched)
 
-/** Plans: edits that are checked and told of like pending changes, and applied as one, or not at all. */
+/** Plans: edits that are checked and described like pending changes, and applied all or none. */
 export class Plans implements PlansActor {
   readonly #parts: Parts
   readonly #kept = new Map<string, Kept>()
@@ -66,7 +66,7 @@ export class Plans implements PlansActor {
   async #make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan> {
     const { store, editing, engine, clock } = this.#parts
     const { revision: baseRevision } = store
-    // In a turn of its own, so that all of it starts from one candidate; nothing of it is written.
+    // Runs between edits, so that all of it starts from one candidate; nothing is written.
     const { writes, changes } = await editing.between(async () => {
       const draft = new Draft(store)
       await edit({ section: (name) => draft.section(name) })
@@ -115,7 +115,7 @@ export class Plans implements PlansActor {
     return applied
   }
 
-  /** As changes of what runs; refuses what has changed since, and what its author may not. */
+  /** Returns the edits as changes to running; refuses if a record has changed since, or if the author lacks a right. */
   #changesOf(writes: readonly TransactionWrite[], asking: Judging): readonly Change[] {
     const { store, editing, clock } = this.#parts
     const origin = originOf(asking.actor.email, 'config.applyPlan', clock)
@@ -152,7 +152,7 @@ export class Plans implements PlansActor {
   }
 }
 
-/** Nobody knows the ids of what was never made: problems are told with the names of records. */
+/** Ids of records that were never created mean nothing to the reader: problems name the records instead. */
 function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
   if (!(error instanceof ApiError)) return error
   const names = new Map(changes.map((change) => [change.id, namedChange(change).name]))
@@ -163,7 +163,7 @@ function toldByName(error: unknown, changes: readonly RecordChange[]): unknown {
   return new ApiError(error.code, error.message, { ...error.details, ...(errors && { errors }) })
 }
 
-/** Ids of what is to be made are others each time: in their place stand kind and name. */
+/** Ids of records to be created differ each time, so the digest uses their kind and name instead. */
 async function digestOf(changes: readonly Change[]): Promise<string> {
   const made = new Map<string, string>()
   const told: { readonly place: string; readonly change: object }[] = []

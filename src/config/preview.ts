@@ -5,14 +5,17 @@ import { isLong, joinParts } from '../base/long-texts.ts'
 import { turn } from '../base/turns.ts'
 import { fileDiff } from './file-diff.ts'
 
-/** What changes would do to programs and their files, told before anything is done. */
+/** A preview of what changes do to programs and their files. */
 
-/** The cheapest effect is the default: a change no driver cares about takes hold at once. */
+/**
+ * Returns the most expensive effect. The cheapest one is the default: a change that no driver cares about takes effect
+ * at once.
+ */
 function dearest(effects: readonly ChangeEffect[]): ChangeEffect {
   return EFFECTS.findLast((effect) => effects.includes(effect)) ?? 'runtime'
 }
 
-/** What one change costs, and which services it touches. */
+/** Returns the effect of one change, and the services it touches. */
 export function effectOf(
   drivers: readonly Driver[],
   change: RecordChange,
@@ -26,7 +29,7 @@ export function effectOf(
   return { effect: dearest(affected.map(({ effect }) => effect)), services: affected.map(({ service }) => service) }
 }
 
-/** What an apply would write and do. The loop turns between what takes long. */
+/** Returns what an apply would write and do. Slow parts take turns with other work. */
 export async function previewOf(
   drivers: readonly Driver[],
   running: ConfigView,
@@ -48,7 +51,7 @@ async function fileDiffs(
   after: ReturnType<Driver['render']>,
 ): Promise<readonly FilePreview[]> {
   const contentOf = (files: typeof before, path: string) => files.find((file) => file.path === path)?.content ?? ''
-  // A file that goes is shown as well.
+  // A file that would be removed is shown as well.
   const paths = [...new Set([...after, ...before].map(({ path }) => path))]
   const files: FilePreview[] = []
   for (const path of paths) {

@@ -7,18 +7,20 @@ export interface RestoredNode {
   readonly hostname: string
 }
 
-/** What a whole backup that was restored here says of nodes. */
+/** The nodes of the full backup that was restored here. */
 interface Restored {
-  /** Id of the one that this node became. */
+  /** Id of the node that this one became. */
   readonly nodeId: string
   readonly others: readonly RestoredNode[]
 }
 
-/** Remembered until the next restore: in a new cluster, other machines may take their places. */
+/** Stores them until the next restore: in a new cluster, other machines may take their places. */
 export const noteRestored = (store: Pick<ConfigStore, 'putMeta'>, restored: Restored): Promise<void> =>
   store.putMeta(RESTORED_NODES, restored)
 
-/** The other nodes of the backup that made this node what it is; none when it is not, as nothing was applied. */
+/**
+ * Returns the other nodes of the backup from which this node was restored; none if the restore was never applied here.
+ */
 export function restoredWith(store: Pick<ConfigStore, 'getMeta'>, nodeId: string): readonly RestoredNode[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by noteRestored only
   const restored = store.getMeta(RESTORED_NODES) as Restored | undefined

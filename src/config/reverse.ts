@@ -14,8 +14,8 @@ import { assertRecord } from './record-schema.ts'
 import { CLUSTER } from './views.ts'
 
 /**
- * Edits a draft so that what one revision changed is as before, and answers how many records that takes; refuses
- * callers that may not make these edits themselves.
+ * Edits a draft so that the changes of one revision are undone, and resolves with the number of records concerned;
+ * refuses callers that may not make these edits themselves.
  */
 export async function reverse(
   store: Pick<ConfigStore, 'candidate'>,
@@ -31,9 +31,9 @@ export async function reverse(
 }
 
 /**
- * The writes that take back what one revision changed, field by field: what later revisions and pending changes made of
- * other fields stays, and what is taken back already needs no write. Refuses with REVISION_MISMATCH when one of its own
- * fields, or a record that it made or removed, is another one by now.
+ * Returns the writes that undo one revision, field by field: changes to other fields by later revisions and pending
+ * changes stay, and what is undone already needs no write. Refuses with REVISION_MISMATCH if one of its own fields, or
+ * a record that it created or removed, has changed since.
  */
 export function reverseOf(view: ConfigView, revision: number, changes: RevisionChanges['changes']): readonly Write[] {
   const writes: Write[] = []
@@ -61,10 +61,10 @@ const NAMED_MAX = 5
 const LISTED_MAX = 1_000
 const CHANGED = Symbol('changed since')
 
-/** The record as it becomes; undefined: gone. */
+/** Returns the record after undoing; undefined if it is removed. */
 function asBefore(now: unknown, before: unknown, after: unknown): unknown {
   if (isDeepStrictEqual(now, after) || isDeepStrictEqual(now, before)) return before
-  // A record that it made, or removed, has no fields of its own to go back.
+  // A record that the revision created or removed has no single fields to restore.
   if (now === undefined || before === undefined || after === undefined) return CHANGED
   const back = changedFields(after, before)
   const of = (record: unknown, field: string): unknown => Reflect.get(Object(record), field)
@@ -74,8 +74,8 @@ function asBefore(now: unknown, before: unknown, after: unknown): unknown {
 }
 
 /**
- * Refuses to reverse what later changes depend on: a record that goes although others need it now, one that comes back
- * and needs a record that is gone, or one whose name is taken.
+ * Refuses if later changes depend on the revision: a record would be removed although others need it, one would come
+ * back and need a record that is gone, or its name is taken by now.
  */
 async function refuseUnfit(view: ConfigView, revision: number, writes: readonly Write[]): Promise<void> {
   const gone = new Set(writes.flatMap(({ section, key, value }) => (value === undefined ? [`${section} ${key}`] : [])))

@@ -1,13 +1,13 @@
 import type { ConfigStore, RevisionHeader } from '../../storage/config/config-store.ts'
 import { ApiError } from '../base/errors.ts'
 
-/** One every 43 seconds, day and night. */
+/** On average one revision every 43 seconds. */
 export const OF_ONE_PER_DAY_MAX = 2_000
 const DAY_MS = 86_400_000
-/** What the daemon calls itself. */
+/** The name by which the daemon calls itself. */
 const DAEMON = 'fulcrum'
 
-/** Nobody pushes older revisions out with a day of many small applies. */
+/** Stops one user from pushing older revisions out with many small applies in a day. */
 export function refuseRevisionFlood(
   store: Pick<ConfigStore, 'revision' | 'revisionHeaders'>,
   { by, at }: Pick<RevisionHeader, 'by' | 'at'>,
@@ -15,7 +15,7 @@ export function refuseRevisionFlood(
 ): void {
   const since_ms = Date.parse(at) - DAY_MS
   const isOfToday = (header: RevisionHeader) => Date.parse(header.at) > since_ms
-  // Most of the time all together have made fewer, which one look tells.
+  // Usually all users together have made fewer, which one look-up shows.
   const [edge] = store.revisionHeaders(1, store.revision - max + 2)
   if (edge === undefined || !isOfToday(edge)) return
   const all = store.revisionHeaders(store.revision)

@@ -9,7 +9,7 @@ import { onOneRevision } from './turns.ts'
 import { inTurns, turn } from '../base/turns.ts'
 import { CLUSTER } from './views.ts'
 
-/** One record over several revisions: what it was before the first, and after the last. */
+/** One record over several revisions: its values before the first and after the last. */
 interface Span {
   readonly section: string
   readonly key: string
@@ -17,7 +17,7 @@ interface Span {
   after: unknown
 }
 
-/** Every apply that is kept. */
+/** The revisions of all applies that are kept. */
 export class Revisions implements RevisionsReader {
   readonly #store: ConfigStore
 
@@ -57,7 +57,7 @@ export class Revisions implements RevisionsReader {
         else ofSection?.set(key, keepingAmendments(before, after, ofSection.get(key)))
       }
       const of = (section: SectionName) => [...(records.get(section)?.values() ?? [])]
-      // Sound: every one of them was a record of its section when it was applied.
+      // Sound: each was a record of its section when it was applied.
       return Object.fromEntries(SECTION_NAMES.map((section) => [section, of(section)])) as SectionContents
     })
   }
@@ -69,8 +69,8 @@ export class Revisions implements RevisionsReader {
   }
 
   /**
-   * What happened to each record after revision `from`, up to and with `to`. One is read at a time: it may hold
-   * thousands of records.
+   * Returns the change of each record after revision `from`, up to and including `to`. Reads one revision at a time,
+   * because it may hold thousands of records.
    */
   async #between(from: number, to: number): Promise<readonly Span[]> {
     this.#refuseUnknown(from)
@@ -88,7 +88,7 @@ export class Revisions implements RevisionsReader {
 
   #refuseUnknown(revision: number): void {
     const { revision: last } = this.#store
-    // What was before the oldest is known from it.
+    // The oldest revision holds the values before it.
     const oldest = this.#store.oldestRevision - 1
     if (Number.isInteger(revision) && revision >= oldest && revision <= last) return
     throw this.#unknown(oldest)
@@ -100,7 +100,7 @@ export class Revisions implements RevisionsReader {
   }
 }
 
-/** Revisions come newest first, so each older one only says what was before. */
+/** Revisions come newest first, so each older one only changes the value before. */
 function widen(spans: Map<string, Span>, { section, key, before, after }: Revision['changes'][number]): void {
   const id = `${section}\0${key}`
   const span = spans.get(id)

@@ -4,14 +4,14 @@ import { MASK } from '../base/mask.ts'
 import type { ShownChange } from '../context/staging.ts'
 import { type RecordChange, type SectionName, SECTIONS } from '../model/sections.ts'
 
-/** Fields that hold certificates in PEM, which nobody can read. */
+/** Fields that hold certificates in PEM, which is not readable. */
 const PEM: { readonly [N in SectionName]?: string } = {
   certificates: 'chain',
   samlConfigs: 'idpCertificates',
   oidcConfigs: 'caCertificate',
   l7Frontends: 'clientCa',
 }
-/** What the summary of a certificate says. */
+/** Fields that repeat what the summary of a certificate says. */
 const SAID_OTHERWISE: { readonly [N in SectionName]?: readonly string[] } = { certificates: ['facts'] }
 
 function summarised(section: SectionName, key: string, value: unknown): unknown {
@@ -20,7 +20,7 @@ function summarised(section: SectionName, key: string, value: unknown): unknown 
   return texts.flatMap((text) => certificateSummaries(String(text)))
 }
 
-/** A record as people may see it. */
+/** Returns a record as users may see it. */
 function shown(section: SectionName, record: object | undefined): Readonly<Record<string, unknown>> | null {
   if (record === undefined) return null
   const secrets: readonly string[] = SECTIONS[section].secrets
@@ -30,7 +30,7 @@ function shown(section: SectionName, record: object | undefined): Readonly<Recor
   )
 }
 
-/** Keeps the fields in which two records differ; a secret that changed differs although both sides read `**`. */
+/** Keeps the fields in which two records differ; a changed secret counts although both sides read `**`. */
 function differing(change: RecordChange): Pick<ShownChange, 'before' | 'after'> {
   const before = shown(change.section, change.before)
   const after = shown(change.section, change.after)
@@ -50,7 +50,7 @@ function operation(change: RecordChange): ShownChange['op'] {
   return change.after === undefined ? 'delete' : 'update'
 }
 
-/** Which record a change is of, and what becomes of it. */
+/** Returns the name of the record that a change concerns, and the kind of change. */
 export function namedChange(change: RecordChange): Pick<ShownChange, 'op' | 'resource' | 'resourceId' | 'name'> {
   const record: object | undefined = change.after ?? change.before
   return {
@@ -61,7 +61,7 @@ export function namedChange(change: RecordChange): Pick<ShownChange, 'op' | 'res
   }
 }
 
-/** A change of one record as people may see it. */
+/** Returns a change of one record as users may see it. */
 export function shownChange(change: RecordChange): ShownChange {
   return { ...namedChange(change), ...differing(change) }
 }

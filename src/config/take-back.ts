@@ -21,12 +21,13 @@ import {
 export interface TakenBack {
   readonly revision: number
   readonly live: WentLive
-  /** What of the machine could not follow yet; it is tried again. */
+  /** The failure of a part of the machine that could not follow yet; it is tried again. */
   readonly failed: PlanFailure | undefined
 }
 
 /**
- * The apply that waits for its confirmation; refuses if none does, or if the caller could not have made its changes.
+ * Returns the apply that waits for confirmation; refuses if none waits, or if the caller could not have made its
+ * changes.
  */
 export function requireWaiting(
   store: Pick<ConfigStore, 'unconfirmed' | 'revisions' | 'revision' | 'agreed'>,
@@ -39,18 +40,18 @@ export function requireWaiting(
   return unconfirmed
 }
 
-/** A machine that went back before the log said so, for lack of a quorum. */
+/** Thrown if the machine went back before the log could record it, for lack of a quorum. */
 export class WentBackAlone extends Error {}
 
 /**
- * Takes the last revision back, as a new one. Running is the old configuration from that moment; the machine follows
- * driver by driver, as at a start, so that what one cannot do holds back nothing else. Undefined when another node was
- * first to take it back, or to keep it.
+ * Takes the last revision back, as a new revision. Running is the old configuration from that moment; the machine
+ * follows driver by driver, as at a start, so that a driver that fails does not stop the others. Resolves with
+ * undefined if another node was first to take it back, or to keep it.
  *
- * `alone`: at the deadline, without a quorum, the apply may be what cut this node off. `may`: then its machine goes
- * back by itself, and is as the log says when that can be read again; `went`: it has done so.
+ * `alone`: at the deadline, if there is no quorum, the apply may be what cut this node off. `may`: then the machine
+ * goes back without the log, and follows the log once that can be read again; `went`: it has already done so.
  *
- * @throws {WentBackAlone} when it does.
+ * @throws {WentBackAlone} if the machine goes back without the log.
  */
 export async function takeBack(
   parts: ApplyParts,
@@ -66,10 +67,10 @@ export async function takeBack(
   const desired = frozenView(store.running, planned)
   await prepare(drivers, desired)
   const done = alone === 'went' ? undefined : await enactor.openReturn(desired, header, sideOf(planned, 'before'))
-  // Nothing is lost: its author can mend it and apply it again.
+  // Nothing is lost: the author can correct the changes and apply them again.
   const promoting = store.edit(() => {
     if (store.unconfirmed()?.applyId !== waits) return { result: undefined }
-    // Somebody may have changed their own account since: that stays.
+    // Users may have changed their own account since: that stays.
     const changes = reversed()
     const again = pendingAgain(store.agreed, made)
     return { result: changes, entry: { op: 'promote', header, changes, keepsJournal: true, again } }

@@ -9,7 +9,7 @@ interface Parts {
   readonly clock: Clock
 }
 
-/** What people ask for of transactions. */
+/** The operations on transactions that the API offers. */
 export function createTransacting({ transactions, editing, clock }: Parts): TransactionsActor {
   return {
     list: () => transactions.list(),
@@ -26,7 +26,7 @@ export function createTransacting({ transactions, editing, clock }: Parts): Tran
         () => transactions.forget(id),
       )
     },
-    // After the edits and commits that are under way: none of them may bring back what was rolled back.
+    // Waits for edits and commits under way: none of them may bring back what was rolled back.
     rollback: (id, asking) =>
       editing.between(() => {
         transactions.refuseForeign(id, asking.actor, (endpoint, touched) => asking.may(endpoint, touched))

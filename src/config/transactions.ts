@@ -10,15 +10,15 @@ import { judgedWrites } from './made.ts'
 import { type May, refuseForeign } from './needed-rights.ts'
 import { configView } from './views.ts'
 
-/** A transaction that nobody used for so long is rolled back. */
+/** A transaction that is not used for this long is rolled back. */
 export const IDLE_MS_MAX = 15 * 60_000
 const LOOK_EVERY_MS = 10_000
 
 /** One record edited in a transaction. */
 export interface TransactionWrite extends Write {
-  /** Revision of the record in the candidate when it was first edited; null when it was not there. */
+  /** Revision of the record in the candidate when it was first edited; null if it did not exist. */
   readonly base: number | null
-  /** Negative, unique within the transaction: what an ETag says of the record inside it. */
+  /** Negative and unique within the transaction; the ETag of the record inside it. */
   readonly revision: number
 }
 
@@ -26,9 +26,9 @@ export interface TransactionWrite extends Write {
 export interface Holders {
   /** Id of this node. */
   readonly self: string
-  /** Whether what is written now can be committed later. */
+  /** Whether edits written now can be committed later. */
   readonly hasQuorum: boolean
-  /** What a node of the cluster is called, this one included; undefined for an id of none. */
+  /** Returns the name of a node of the cluster, including this one; undefined if no node has the id. */
   nameOf(nodeId: string): string | undefined
   /** Whether the other node answers this one. */
   isReachable(nodeId: string): boolean
@@ -36,31 +36,31 @@ export interface Holders {
 
 const ALONE: Holders = { self: '', hasQuorum: true, nameOf: () => undefined, isReachable: () => false }
 
-/** In time since the machine was started: setting its clock neither ends a transaction nor keeps it. */
+/** A time since boot: setting the clock neither ends nor extends a transaction. */
 interface Moment {
   readonly bootId: string
   readonly uptime_ms: number
 }
 
-/** What all nodes know of it. */
+/** The part of a transaction that all nodes know. */
 interface Opened {
   readonly id: string
-  /** Id of the node that was asked to open it: it has what is edited, and knows when it was used. */
+  /** Id of the node that opened it: this node holds its edits, and knows when it was last used. */
   readonly nodeId: string
   readonly owner: { readonly userId: string; readonly email: string }
   readonly openedAt_ms: number
-  /** Time of the last use, by the clock of its node. */
+  /** Time of the last use, by the clock of the node that holds it. */
   readonly used: Moment
 }
 
-/** What its node keeps of it. */
+/** The part of a transaction that only its node holds. */
 interface Held {
   readonly id: string
   readonly used: Moment
   readonly writes: readonly TransactionWrite[]
 }
 
-/** What a request does inside a transaction starts from, and is added to. */
+/** An open transaction in a request: the edits so far, and how to store more. */
 export interface Joined {
   readonly id: string
   readonly writes: readonly TransactionWrite[]
@@ -68,9 +68,9 @@ export interface Joined {
 }
 
 /**
- * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. There
- * is one at a time, of all nodes together. What is edited in it is kept durably by the node that has opened it, so that
- * a restart of the daemon loses nothing; the others send it what belongs to the transaction.
+ * The API's editing session: edits that nobody else sees until they are committed to the candidate, all or none. A
+ * cluster has at most one at a time. The node that opened it stores its edits durably, so a restart of the daemon loses
+ * nothing; the other nodes forward requests of the transaction to that node.
  */
 export class Transactions {
   readonly #store: Pick<ConfigStore, 'candidate'>
@@ -82,9 +82,9 @@ export class Transactions {
   readonly #looks: Repeated
   #open: Opened | undefined
   #held: Held | undefined
-  /** When this node last heard of the one that holds it. */
+  /** When this node last heard of the node that holds the open transaction. */
   #heard_ms: number
-  /** Id of the transaction whose edits are being made running. */
+  /** Id of the transaction that is being applied. */
   #applying: string | undefined
 
   constructor(
@@ -122,7 +122,7 @@ export class Transactions {
     this.#looks.stop()
   }
 
-  /** Ends a transaction that is idle or whose node is gone, and forgets what an ended one has left here. */
+  /** Ends a transaction that is idle or whose node is gone, and deletes what an ended one has left here. */
   async look(): Promise<void> {
     const open = this.#open
     if (open !== undefined && this.#current() === undefined && this.#holders.hasQuorum) {
@@ -138,7 +138,7 @@ export class Transactions {
     return open === undefined ? [] : [this.#entryOf(open)]
   }
 
-  /** Undefined when none is open, or this node holds it. */
+  /** The open transaction of another node; undefined if none is open or this node holds it. */
   get elsewhere(): HeldElsewhere | undefined {
     if (this.#open === undefined || this.#isHere(this.#open)) return undefined
     const open = this.#current()
@@ -158,7 +158,7 @@ export class Transactions {
     this.#named(id)
   }
 
-  /** What acts on everybody's pending changes must not look as if it acted on a transaction. */
+  /** Refuses a request about all pending changes inside a transaction: it must not appear to act on the transaction. */
   refuseInside(id: string): void {
     const open = this.#named(id)
     const message =
@@ -171,7 +171,7 @@ export class Transactions {
     const { userId, email } = owner
     const [openedAt_ms, nodeId] = [this.#clock.now_ms(), this.#holders.self]
     const opened: Opened = { id: newId(), nodeId, owner: { userId, email }, openedAt_ms, used: this.#now() }
-    // Another node or request that opens one is ordered before this, or looks again afterwards.
+    // An opening by another node or request is ordered before this one, or checks again after it.
     await this.#opened.update(() => {
       this.refuseOpen()
       return { puts: [{ key: opened.id, value: opened }], removed: this.#opened.entries().map(({ key }) => key) }
@@ -179,7 +179,7 @@ export class Transactions {
     return this.#entryOf(opened)
   }
 
-  /** The transaction that a request names; refuses one that is not open, or somebody else's. */
+  /** Returns the transaction that a request names; refuses one that is not open or belongs to another user. */
   join(id: string, actor: Actor): Joined {
     const open = this.#here(id)
     if (open.owner.userId !== actor.userId) {
@@ -190,7 +190,7 @@ export class Transactions {
     return { id, writes: used.writes, save: (writes) => this.#save({ ...used, writes }) }
   }
 
-  /** Refuses callers that could not have made somebody else's edits: rolling back makes those vanish. */
+  /** Refuses callers that could not have made another user's edits, because rolling back deletes those. */
   refuseForeign(id: string, { userId }: Actor, may: May): void {
     const { owner } = this.#named(id)
     if (owner.userId === userId) return
@@ -204,13 +204,13 @@ export class Transactions {
     )
   }
 
-  /** Ends it; what was edited in it is gone unless it was committed before. */
+  /** Ends the transaction; its edits are lost unless they were committed before. */
   async end(id: string): Promise<void> {
     this.#named(id)
     await this.#close(id)
   }
 
-  /** Forgets what was edited in one that has ended. */
+  /** Deletes the edits of a transaction that has ended. */
   async forget(id: string): Promise<void> {
     const isKept = this.#held?.id === id && this.#held.writes.length > 0
     this.#held = undefined
@@ -218,9 +218,9 @@ export class Transactions {
   }
 
   /**
-   * Ends it with `work`, which makes its edits running. From now on nobody edits in it, commits it or rolls it back; an
-   * edit that was begun before is among those that `work` asks for in its turn. When `work` fails it is open as before.
-   * A crash behind `work` leaves it open, and refuses its commit: its records have changed.
+   * Applies the transaction with `work` and ends it. From now on nobody can edit it, commit it or roll it back; an edit
+   * that began earlier is included when `work` calls `edits` in its turn. If `work` fails, the transaction is open as
+   * before. A crash after `work` leaves it open, but its commit is refused because its records have changed.
    */
   async spent<T>(id: string, actor: Actor, work: (edits: () => readonly TransactionWrite[]) => Promise<T>): Promise<T> {
     this.join(id, actor)
@@ -239,7 +239,7 @@ export class Transactions {
     await this.forget(id)
   }
 
-  /** Answers whether it was there still. */
+  /** Resolves with whether it was still open. */
   #remove(id: string): Promise<boolean> {
     return this.#opened.update(() => (this.#open?.id === id ? { puts: [], removed: [id] } : undefined))
   }
@@ -255,7 +255,10 @@ export class Transactions {
     throw unknown(id)
   }
 
-  /** The same where this node holds it. Requests of it are sent there, unless they are about another node. */
+  /**
+   * Returns the open transaction, which this node must hold. Requests are forwarded to its node, unless they concern
+   * another node.
+   */
   #here(id: string): Opened {
     const open = this.#named(id)
     if (this.#isHere(open)) return open
@@ -287,8 +290,9 @@ export class Transactions {
   }
 
   /**
-   * Over a start of the machine: nobody knows how long it was off, so it counts from there. Of one that another node
-   * holds only that is known: as long as that node is there, it counts for itself.
+   * How long the transaction has been idle. After a reboot it counts from the boot, because the time before is unknown.
+   * For a transaction of another node, the time counts since that node was last reachable; while it is reachable, it
+   * counts for itself.
    */
   #idle_ms(open: Opened): number {
     const uptime_ms = this.#clock.uptime_ms()
@@ -315,7 +319,7 @@ export class Transactions {
 
   async #save(held: Held): Promise<void> {
     if (this.#open?.id !== held.id) throw unknown(held.id)
-    // The others may be ending it: nobody is told that something is kept for a commit that cannot come.
+    // Other nodes may be ending it: do not confirm an edit whose commit cannot succeed.
     if (!this.#holders.hasQuorum) {
       const message = 'Too few nodes of the cluster answer; the transaction is as it was, and can be rolled back later'
       throw new ApiError('NO_QUORUM', message)

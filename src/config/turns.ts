@@ -3,14 +3,15 @@ import type { Driver } from '../drivers/driver.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 
-/** Afterwards verifying and planning this configuration takes no longer than a look at each record. */
+/**
+ * Prepares drivers in turns, so that verifying and planning this configuration then costs no more than a look at each
+ * record.
+ */
 export async function prepare(drivers: readonly Driver[], view: ConfigView): Promise<void> {
   for (const driver of drivers) await inTurns(driver.prepare(view))
 }
 
-/**
- * Repeats work that takes turns until no apply has ended meanwhile: what it read of running is then of one revision.
- */
+/** Repeats work that takes turns until no apply has ended during it: all it read of running is then of one revision. */
 export async function onOneRevision<T>(store: ConfigStore, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const { revision } = store

@@ -29,18 +29,18 @@ export interface WorkParts {
     areaOf(actor: Actor, endpoint: string): Area | undefined
     isConfined(actor: Actor): boolean
   }
-  /** Set where the daemon only watches: refuses to edit sections that are not its own to manage. */
+  /** Set if the daemon only observes: refuses to edit sections that it does not manage. */
   readonly observed: { refuseEdit(section: SectionName): void } | undefined
 }
 
-/** What the edits are for. */
+/** The properties of an endpoint that its edits depend on. */
 export interface Purpose {
   readonly name: string
   readonly effect: Effect
   readonly outsideTransactions: boolean
 }
 
-/** What one request edits, and what the audit log tells of it. */
+/** The edits of one request, and what the audit log reports about it. */
 export class UnitOfWork implements Edits {
   readonly #parts: WorkParts
   readonly #endpoint: Purpose
@@ -85,7 +85,7 @@ export class UnitOfWork implements Edits {
       this.#askAgain?.()
       const result = await handler()
       this.#refuseOutside(draft)
-      // Before they are written, while it can be seen what was there.
+      // Before the edits are written, while the values before them are still visible.
       this.changes = [...draft.made, ...takenBackBy(this.#parts.store, draft.discarded)]
       return result
     }
@@ -93,7 +93,7 @@ export class UnitOfWork implements Edits {
     return editing.edit(this.#origin, this.#ifMatch, work, { join: this.#join, afterwards: () => this.#afterwards?.() })
   }
 
-  /** What the ETag says of the record that was read. */
+  /** The ETag of the record that was read. */
   get tagRead(): string | undefined {
     return this.#draft?.tagRead
   }
@@ -102,7 +102,7 @@ export class UnitOfWork implements Edits {
     if (this.#endpoint.effect !== 'read') this.#parts.observed?.refuseEdit(name)
     const editor = this.#edits.section(name)
     const endpoint = this.#endpoint.name
-    // What an endpoint asks of other kinds, such as whether a name is there, no area is about.
+    // An area does not restrict what an endpoint reads of other kinds, such as whether a name exists.
     if (!isOwned(name) || confinable(endpoint) !== name) return editor
     const area = this.#parts.access.areaOf(this.#actor, endpoint)
     if (area === undefined) return editor
@@ -110,7 +110,7 @@ export class UnitOfWork implements Edits {
     return this.#endpoint.effect === 'read' ? seenInside(editor, confinement) : changedInside(editor, confinement)
   }
 
-  /** Whichever way a request changes records: if the caller's right is confined, all of its edits are judged here. */
+  /** Judges all edits of a caller whose right is confined, however the request makes them. */
   #refuseOutside(draft: Draft): void {
     if (!this.#parts.access.isConfined(this.#actor)) return
     const edits = judgedEdits(
@@ -158,7 +158,7 @@ export class UnitOfWork implements Edits {
   get #join(): (() => Joined) | undefined {
     const [id, { transactions }] = [this.#transactionId, this.#parts]
     if (id === undefined) return undefined
-    // What is about this machine, and edits nothing, is answered here: the edits of a transaction are on no machine.
+    // A request about this machine that edits nothing is answered here: edits of a transaction are on no machine.
     const isEdit = this.#endpoint.effect.startsWith('stage')
     if (!isEdit && transactions.elsewhere?.id === id) return undefined
     return () => transactions.join(id, this.#actor)

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { SECTIONS, type SectionName, type SectionRecords } from '../model/sections.ts'
 
 /**
- * The record without fields that say what it means without them, where `known`, which it is a change of, lacks them as
- * well: sent back as it was read, or set and set back, a record is no change.
+ * Returns the record without fields that hold their default value and that `known`, its earlier form, lacks too: a
+ * record that is sent back as it was read, or set and reset, is no change.
  */
 export function asUnset<N extends SectionName>(
   section: N,

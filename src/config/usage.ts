@@ -2,7 +2,7 @@ import { canonicalIp } from '../base/ip-network.ts'
 import type { Usage } from '../model/problem.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
-/** The records that refer to a record, over all sections. */
+/** Returns the records of all sections that refer to a record. */
 export function usageOf(view: ConfigView, section: SectionName, id: string): readonly Usage[] {
   return SECTION_NAMES.flatMap((resource) => usageIn(view, resource, section, id))
 }

@@ -6,7 +6,7 @@ import type { ApplyParts } from './apply-parts.ts'
 import { inTurns, turn } from '../base/turns.ts'
 import { configView } from './views.ts'
 
-/** Refuses what any driver, rule or part of the daemon finds wrong, with all that was found. Changes nothing. */
+/** Refuses with all problems that drivers, rules and parts of the daemon find. Changes nothing. */
 export async function verifyAll(
   { drivers, rules, own, store }: Pick<ApplyParts, 'drivers' | 'rules' | 'own' | 'store'>,
   desired: ConfigView,
@@ -24,7 +24,7 @@ export async function verifyAll(
   if (problems.length > 0) throw configInvalid(problems, undefined)
 }
 
-/** The same refusal as when it is staged, unless more is wrong. */
+/** Gives the same refusal as staging, if there is no other problem. */
 function refuseInUse(problems: readonly Problem[]): void {
   const usage = problems.flatMap((problem) => problem.usage ?? [])
   const [first] = problems

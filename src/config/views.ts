@@ -15,7 +15,7 @@ import { keepingAmendments } from './amended-since.ts'
 import type { Judged } from './needed-rights.ts'
 import type { ConfigView, RecordChange, SectionName, SectionRecords } from '../model/sections.ts'
 
-/** Sections that exist today are cluster-wide; settings of one node will carry its id here. */
+/** The scope of all present sections, which are cluster-wide; settings of one node will have its id here. */
 export const CLUSTER = ''
 
 /**
@@ -36,7 +36,7 @@ export function configView(reader: RecordReader): ConfigView {
   }
 }
 
-/** Kept with the list that they are in, which is another one when any of them is. */
+/** Typed records by the list they came from; a list is replaced when any of its records changes. */
 const recordsByList = new WeakMap<readonly StoredRecord[], readonly unknown[]>()
 
 function recordsIn<N extends SectionName>(section: N, list: readonly StoredRecord[]): readonly SectionRecords[N][] {
@@ -49,7 +49,7 @@ function recordsIn<N extends SectionName>(section: N, list: readonly StoredRecor
 }
 
 /**
- * Running with `changes` applied: stays the same while more is staged. Running itself cannot change during an apply.
+ * A view of running with `changes` applied, unaffected by later staging. Running itself cannot change during an apply.
  */
 export function frozenView(running: RecordReader, changes: readonly Change[]): ConfigView {
   const base = configView(running)
@@ -84,7 +84,7 @@ function changedTo<N extends SectionName>(section: N, { after }: Change): Sectio
   return after === undefined ? undefined : asRecord(section, after.value)
 }
 
-/** One side of changes, as the journal keeps it. */
+/** Returns one side of changes in the form of the journal. */
 export function sideOf(changes: readonly Change[], side: 'before' | 'after'): readonly RecordChangeValue[] {
   return changes.map(({ section, scope, key, [side]: stored }) => ({
     section,
@@ -94,7 +94,7 @@ export function sideOf(changes: readonly Change[], side: 'before' | 'after'): re
   }))
 }
 
-/** Running with what an apply that did not finish wanted. */
+/** A view of running with the records that an unfinished apply attempted. */
 export function attemptedView(running: RecordReader, attempted: readonly RecordChangeValue[]): ConfigView {
   return frozenView(
     running,
@@ -102,7 +102,7 @@ export function attemptedView(running: RecordReader, attempted: readonly RecordC
   )
 }
 
-/** What the last revision changed. It may hold thousands of records, so callers should read it once. */
+/** Returns the changes of the last revision. It may hold thousands of records, so callers should read it once. */
 export function lastMade(store: Pick<ConfigStore, 'revisions' | 'revision'>): Made {
   const [made] = store.revisions(1)
   if (made?.revision !== store.revision) throw new Error(`revision ${store.revision} is not the last one`)
@@ -111,15 +111,18 @@ export function lastMade(store: Pick<ConfigStore, 'revisions' | 'revision'>): Ma
 
 type Made = Revision['changes']
 
-/** The same, as it is judged. */
+/** Returns the changes of a revision in the form in which rights are judged. */
 export function judgedAs(made: Made): readonly Judged[] {
   return made.map(({ origin = UNKNOWN, ...change }) => ({ ...change, ...origin, id: origin.changeId }))
 }
 
-/** Revisions of versions that kept no authors. */
+/** The origin in revisions of versions that stored no authors. */
 const UNKNOWN = { changeId: '', actor: '', endpoint: '', at: '' }
 
-/** What a revision made, to be staged again when it is taken back: as it runs now, what was amended since included. */
+/**
+ * Returns the changes of a revision that is taken back, to be staged again: with the present values, including later
+ * amendments.
+ */
 export function pendingAgain(running: RecordReader, made: Made): readonly Again[] {
   return made.flatMap(({ section, scope, key, origin }) =>
     origin === undefined ? [] : [{ section, scope, key, ...origin, value: running.get(section, scope, key)?.value }],
@@ -127,8 +130,7 @@ export function pendingAgain(running: RecordReader, made: Made): readonly Again[
 }
 
 /**
- * The changes that take a revision back: what running has now becomes what was before it, but for what was amended
- * since.
+ * Returns the changes that take a revision back: records get their values from before it, except for later amendments.
  */
 export function reverseChanges(running: RecordReader, made: Made): readonly Change[] {
   return made.map((change) => {
@@ -137,7 +139,7 @@ export function reverseChanges(running: RecordReader, made: Made): readonly Chan
   })
 }
 
-/** The change, if it is one, of some fields of a record that runs, staged by nobody. */
+/** Returns a change of some fields of a running record, staged by nobody; none if it changes nothing. */
 export function patchOf<N extends SectionName>(
   running: RecordReader,
   section: N,
@@ -149,7 +151,7 @@ export function patchOf<N extends SectionName>(
   return changesNothing(change) ? [] : [change]
 }
 
-/** The change of a record that runs to this value, null for none; nobody's yet. */
+/** Returns the change of a running record to this value, null to remove it; it has no author yet. */
 export function changeTo(running: RecordReader, { section, scope, key }: RecordKey, value: unknown): Change {
   const before = running.get(section, scope, key)
   const revision = before?.revision ?? 0
@@ -157,13 +159,13 @@ export function changeTo(running: RecordReader, { section, scope, key }: RecordK
   return { id: '', revision, section, scope, key, actor: '', endpoint: '', at: '', before, after }
 }
 
-/** A stored change as drivers see it. */
+/** Returns a stored change in the form that drivers use. */
 export function recordChange(change: Change): RecordChange {
   const { section, key: id, before, after } = change
   return { section, id, before: before?.value, after: after?.value } as RecordChange
 }
 
-/** The changes that a revision stores. */
+/** Returns the changes that a revision stores. */
 export function recordChanges({ changes }: Revision): readonly RecordChange[] {
   return changes.map(
     ({ section, key: id, before, after }) =>

@@ -3,7 +3,7 @@ import type { MachineClock } from '../base/clock.ts'
 import { ApiError } from '../base/errors.ts'
 import { secondsLeft } from './apply-state.ts'
 
-/** While one apply may still be taken back, nothing is built on it. */
+/** Refuses a new apply while an earlier one may still be taken back. */
 export function refuseWaiting(
   { revision, confirmBy }: Unconfirmed,
   deadline: Deadline,
@@ -17,7 +17,7 @@ export function refuseWaiting(
   throw new ApiError('APPLY_IN_PROGRESS', message, { headers: { 'Retry-After': String(Math.max(1, left_s)) } })
 }
 
-/** What waits for its confirmation from now on; `nodeId` where other nodes wait as well. */
+/** Returns the record of an apply that waits for confirmation from now on; `nodeId` is set in a cluster. */
 export function waiting(
   { applyId, revision, by }: RevisionHeader,
   within_s: number,
@@ -34,10 +34,10 @@ export const deadlineIn = (within_s: number, clock: Pick<MachineClock, 'bootId' 
   uptime_ms: clock.uptime_ms() + within_s * 1000,
 })
 
-/** Under this name a node keeps its own deadline for what another node waits for. */
+/** Name under which a node stores its own deadline for an apply that another node led. */
 const OWN_DEADLINE = 'deadline'
 
-/** When this node takes it back; undefined when it has yet to say so, see `arm`. */
+/** Returns when this node takes the apply back; undefined until `arm` has set that. */
 export function deadlineOf(
   store: Pick<ConfigStore, 'getMeta'>,
   nodeId: string,
@@ -49,7 +49,7 @@ export function deadlineOf(
   return own?.applyId === applyId ? own : undefined
 }
 
-/** By the clock of the machine that has the deadline, which may not be the one that was asked for the apply. */
+/** Sets this node's own deadline, by the clock of this machine, if another node led the apply. */
 export async function arm(
   store: Pick<ConfigStore, 'getMeta' | 'putMeta' | 'unconfirmed'>,
   nodeId: string,

@@ -3,11 +3,11 @@ import type { WentLive } from '../context/applying.ts'
 import { namedChange } from './shown-change.ts'
 import { recordChange } from './views.ts'
 
-/** An entry of the audit log stays small; the revision has all of them. */
+/** Limits the size of an audit entry; the revision lists all records. */
 const TOLD_MAX = 20
 const TEXT_MAX = 120
 
-/** What an apply made live, each record with who changed it, the last one first. */
+/** Returns what an apply made live: each record with the users who changed it, the last one first. */
 export function wentLive(revision: number, changes: readonly Change[]): WentLive {
   const told = changes.slice(0, TOLD_MAX).map((change) => {
     const { name, ...what } = namedChange(recordChange(change))

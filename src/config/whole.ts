@@ -15,7 +15,7 @@ import { referenceProblems } from '../rules/references.ts'
 import { turn } from '../base/turns.ts'
 import { CLUSTER } from './views.ts'
 
-/** Ten times what this product is made for; far more would hold up everybody while it is stored. */
+/** Ten times the size this product is made for; storing far more would block everybody. */
 export const RECORDS_MAX = 100_000
 
 function refuseTooMany(contents: SectionContents): void {
@@ -49,9 +49,7 @@ function* replaced<N extends SectionName>(
   for (const key of gone.keys()) yield { section, scope: CLUSTER, key, value: undefined }
 }
 
-/**
- * Refuses a configuration in which references point nowhere or records share a name. The loop turns between sections.
- */
+/** Refuses a configuration with dangling references or shared names. Takes a turn after each section. */
 export async function refuseBroken(view: ConfigView): Promise<void> {
   const problems: Problem[] = []
   for (const section of SECTION_NAMES) {

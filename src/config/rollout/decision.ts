@@ -2,10 +2,10 @@ import type { ConfigStore, RevisionHeader } from '../../../storage/config/config
 import { ApiError } from '../../base/errors.ts'
 import type { OtherNodes } from './other-nodes.ts'
 
-/** `open`: neither has been folded here yet. */
+/** `open`: neither a promotion nor a thaw has been folded here yet. */
 export type Decision = 'open' | 'promoted' | 'thawed'
 
-/** What the log has said so far of an apply that was frozen here. */
+/** Returns what the log has said so far about an apply that was frozen here. */
 export function decisionOn(
   store: Pick<ConfigStore, 'frozen' | 'revisionHeaders' | 'isAheadBy'>,
   { applyId, revision }: Pick<RevisionHeader, 'applyId' | 'revision'>,
@@ -16,8 +16,8 @@ export function decisionOn(
 }
 
 /**
- * Says that an apply came to nothing, unless it has ended: if two say so, or one says so and another promotes, the
- * first wins.
+ * Records that an apply has come to nothing, unless it has ended: if two nodes do so, or one does and another promotes,
+ * the first entry wins.
  */
 export function thaw(store: Pick<ConfigStore, 'edit' | 'frozen'>, applyId: string): Promise<void> {
   return store.edit(() => {

@@ -1,12 +1,12 @@
 import type { ErrorCode, ErrorDetails } from '../../base/errors.ts'
 
-/** What an apply needs of the other nodes of the cluster. */
+/** The operations on other nodes of the cluster that an apply needs. */
 export interface OtherNodes {
-  /** All but this one. */
+  /** All members except this node. */
   members(): readonly NodeName[]
-  /** Whether that member is known to be up. */
+  /** Whether the member is known to be up. */
   isLive(nodeId: string): boolean
-  /** Rejects when the node cannot be reached, or has not answered in this time. */
+  /** Rejects if the node cannot be reached, or has not answered within this time. */
   ask(nodeId: string, question: RolloutQuestion, timeout_ms: number): Promise<RolloutAnswer>
 }
 
@@ -16,20 +16,20 @@ export interface NodeName {
 }
 
 /**
- * `prepare`: could you do this? Nothing changes. `enact`: do it, and stay so until the log says what becomes of it.
- * `goBack`: the log has said that it comes to nothing; are you as before?
+ * `prepare`: could you do this? Nothing changes. `enact`: do it, and keep it until the log has decided. `goBack`: the
+ * log has said that the apply comes to nothing; are you as before?
  */
 export interface RolloutQuestion {
   readonly ask: 'prepare' | 'enact' | 'goBack'
   readonly applyId: string
 }
 
-/** JSON. */
+/** Sent as JSON. */
 export type RolloutAnswer =
   | { readonly ok: true; readonly isDryRun: boolean; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly refusal: Refusal }
 
-/** An ApiError on its way between nodes. */
+/** An ApiError as nodes send it to each other. */
 export interface Refusal {
   readonly code: ErrorCode
   readonly message: string

@@ -11,9 +11,9 @@ import { decisionOn, refuseUnderWay, thaw } from './decision.ts'
 import type { OtherNodes, RolloutAnswer, RolloutQuestion } from './other-nodes.ts'
 import { said } from './rollout.ts'
 
-/** How long the node that leads an apply may be away before others end it. */
+/** How long the leader of an apply may be away before other nodes end the apply. */
 export const AWAY_MS_MAX = 3_000
-/** What is asked about an entry that this node has not read yet waits so long for it. */
+/** How long a question about an entry that this node has not read yet waits for that entry. */
 const BEHIND_MS_MAX = 30_000
 
 export interface ParticipantParts extends ApplyParts {
@@ -22,23 +22,23 @@ export interface ParticipantParts extends ApplyParts {
   readonly machine: Exclusive
 }
 
-/** What took effect here while nobody has decided on it. */
+/** An apply that took effect here and is undecided. */
 interface Held {
   readonly header: RevisionHeader
-  /** Absent when the daemon was started since: its journal has it. */
+  /** Absent if the daemon was restarted since: the journal has it. */
   readonly enacted?: Enacted
 }
 
 /**
- * What a node does about applies of all nodes: what it is asked for, and what the log says. It looks at the store and
- * not at single entries, so that nothing is lost when the daemon ends, or when a checkpoint takes the place of entries.
+ * A node's part in applies over all nodes: it answers the leader and follows the log. It looks at the store and not at
+ * single entries, so that nothing is lost when the daemon ends, or when a checkpoint replaces entries.
  */
 export class Participant {
   readonly #parts: ParticipantParts
   #held: Held | undefined
-  /** The revision that this machine runs, or is made to. */
+  /** The revision that this machine has, or is being taken to. */
   #followed: number
-  /** The revision up to which the daemon's own parts know what has changed. */
+  /** The last revision that was reported to the daemon's own parts. */
   #told: number
   #telling: Promise<void> = Promise.resolve()
   #ledId: string | undefined
@@ -55,7 +55,7 @@ export class Participant {
       this.#held = { header: frozen.asked.header }
   }
 
-  /** Answers a node that leads an apply. */
+  /** Answers the node that leads an apply. */
   answer({ ask, applyId }: RolloutQuestion): Promise<RolloutAnswer> {
     const answers = {
       prepare: () => this.#prepare(applyId),
@@ -65,14 +65,14 @@ export class Participant {
     return said(answers[ask], this.#parts.log)
   }
 
-  /** Called for each entry that was folded, of whatever node. */
+  /** Called for each folded entry, whichever node wrote it. */
   folded(): void {
     this.#wake()
     if (this.#parts.store.revision > this.#told) this.tell().catch((error: unknown) => this.#failed(error))
     void this.settle()
   }
 
-  /** Called each second: what could not be done at once, and whether the node that leads an apply has gone. */
+  /** Called each second: tries again what has failed, and checks whether the leader of an apply is gone. */
   async look(): Promise<void> {
     this.#wake()
     await this.#endAbandoned().catch((error: unknown) => this.#failed(error))
@@ -80,35 +80,38 @@ export class Participant {
     await this.settle()
   }
 
-  /** Resolves when nothing is frozen. Refuses when nobody ends it: only the log can, and it may not be answered now. */
+  /**
+   * Resolves when nothing is frozen. Refuses after a while: only the log can end an apply, and the log may be out of
+   * reach.
+   */
   async idle(): Promise<void> {
     const { store, others } = this.#parts
     await this.#until(() => store.underWay() === undefined)
     refuseUnderWay(store, others)
   }
 
-  /** An apply that was requested on this node: its leader reports the result. */
+  /** Notes an apply that was requested on this node: its leader reports the result. */
   lead(applyId: string): void {
     this.#ledId = applyId
   }
 
-  /** This node's machine runs what is running by now. */
+  /** Notes that this machine has the running configuration. */
   made(): void {
     this.#followed = this.#parts.store.revision
   }
 
-  /** The revision that this machine runs; a smaller one than the last while it follows. */
+  /** The revision that this machine has; smaller than the last revision while it follows. */
   get followed(): number {
     return this.#followed
   }
 
-  /** Keeps what took effect here until the log says what becomes of it. */
+  /** Keeps what took effect here until the log has decided on it. */
   hold(header: RevisionHeader, enacted: Enacted): void {
     this.#held = { header, enacted }
     void this.settle()
   }
 
-  /** Makes the machine what the log has said by now. What fails is tried again by `look`. */
+  /** Makes the machine match the log. `look` tries again what fails. */
   async settle(): Promise<void> {
     if (!this.#isBehind()) return
     try {
@@ -118,7 +121,7 @@ export class Participant {
     }
   }
 
-  /** Tells parts of the daemon what every revision has changed, each once, in their order. */
+  /** Reports every revision to the parts of the daemon, each once and in order. */
   tell(): Promise<void> {
     const telling = this.#telling.then(() => this.#tell())
     this.#telling = telling.catch(() => undefined)
@@ -153,7 +156,7 @@ export class Participant {
       this.#held = { header, enacted: made }
       return made
     })
-    // The log may have said meanwhile what becomes of it.
+    // The log may have decided meanwhile.
     void this.settle()
     return { ok: true, isDryRun: enacted.isDryRun, warnings: enacted.warnings }
   }
@@ -161,7 +164,7 @@ export class Participant {
   async #wentBack(applyId: string): Promise<RolloutAnswer> {
     const { store, nodeId, machine } = this.#parts
     await this.#until(() => store.frozen(applyId) === undefined)
-    // What it was asked for may still be under way here.
+    // The enactment that was requested earlier may still be under way here.
     await machine.idle()
     await this.settle()
     if (store.journal() === undefined) return { ok: true, isDryRun: false, warnings: [] }
@@ -170,7 +173,7 @@ export class Participant {
     throw new ApiError('APPLY_PARTIAL', 'The machine is not as running says; it is tried again', { data: { nodes } })
   }
 
-  /** What this node is asked to make running; refuses when the log has ended that apply. */
+  /** Returns what this node is asked to make running; refuses if the log has ended that apply. */
   #asked(applyId: string): NonNullable<Frozen['asked']> & Pick<Frozen, 'changes'> {
     const frozen = this.#parts.store.underWay()
     if (frozen?.applyId === applyId && frozen.asked !== undefined) return { ...frozen.asked, changes: frozen.changes }
@@ -193,7 +196,7 @@ export class Participant {
       log.info('an apply over nodes was decided', { applyId, decision })
       if (decision === 'promoted' && held.enacted !== undefined) {
         held.enacted.keep()
-        // What this node has alone is no revision.
+        // An apply on this node alone is no revision.
         if (!store.isAheadBy(applyId)) this.#followed = revision
       }
       if (decision === 'thawed') {
@@ -205,14 +208,14 @@ export class Participant {
     if (store.revision > this.#followed) await this.#follow()
   }
 
-  /** What others have made running without this node. */
+  /** Makes the machine follow what other nodes have applied without it. */
   async #follow(): Promise<void> {
     const { store, drivers, enactor, log, tell } = this.#parts
     const { revision } = store
     const missed = store.revisions(revision - this.#followed)
     const [header] = missed
     if (header === undefined) throw new Error(`revision ${revision} is not kept`)
-    // Newest first, so that of a record the oldest counts: that is what this machine has.
+    // Newest first, so that the oldest change of a record counts: this machine has the value before it.
     const before = missed.flatMap(({ changes }) => changes.map((change) => ({ ...change, after: change.before })))
     const running = configView(store.running)
     await prepare(drivers, running)
@@ -236,12 +239,12 @@ export class Participant {
     await arm(store, nodeId, clock)
   }
 
-  /** The leader of an apply may have gone for good. Its promotion and what ends it exclude each other in the log. */
+  /** Ends an apply whose leader may be gone for good. Its promotion and the thaw exclude each other in the log. */
   async #endAbandoned(): Promise<void> {
     const { store, nodeId, others, machine, clock, log } = this.#parts
     const frozen = store.underWay()
     const leader = frozen?.asked?.nodeId
-    // What this node leads it does in one call.
+    // This node leads an apply within one call, so an apply that outlives its call is abandoned.
     const isLed = leader === nodeId ? machine.isCalled : leader === undefined || others.isLive(leader)
     if (frozen === undefined || isLed) {
       this.#away = undefined

@@ -3,7 +3,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { Problem } from '../../model/problem.ts'
 import type { NodeName, Refusal } from './other-nodes.ts'
 
-/** Why a node cannot, or did not. */
+/** The refusal of a node that cannot apply, or has failed to. */
 export interface NodeRefusal {
   readonly node: NodeName
   readonly refusal: Refusal
@@ -14,7 +14,10 @@ export function refusalOf(error: unknown): Refusal {
   return { code: 'INTERNAL', message: 'a defect of the daemon; its log explains it', details: {} }
 }
 
-/** What nodes have found, before anything was changed: what each found wrong, or the first of other reasons. */
+/**
+ * Returns the refusal of an apply before anything was changed: the problems that all nodes found, or the first other
+ * reason.
+ */
 export function unprepared(refusals: readonly [NodeRefusal, ...NodeRefusal[]]): ApiError {
   const invalid = refusals.filter(({ refusal }) => refusal.code === 'CONFIG_INVALID')
   const [{ node, refusal }] = [invalid[0] ?? refusals[0]]
@@ -36,11 +39,11 @@ export function unprepared(refusals: readonly [NodeRefusal, ...NodeRefusal[]]): 
 
 function problemsIn({ details, message }: Refusal): readonly (Problem | { readonly message: string })[] {
   const problems: unknown = Reflect.get(Object(details.data), 'problems')
-  // A checker that blames no record has an output only.
+  // A checker that names no record has only its output.
   return Array.isArray(problems) && problems.length > 0 ? problems : [{ message }]
 }
 
-/** The step that failed on the node, and what was said. */
+/** Returns the outcome for a node that failed, with the step and its output. */
 export function failedOn({ node, refusal }: NodeRefusal): NodeOutcome {
   const nodes: unknown = Reflect.get(Object(refusal.details.data), 'nodes')
   const first = Object(Array.isArray(nodes) ? nodes[0] : undefined)
@@ -50,7 +53,7 @@ export function failedOn({ node, refusal }: NodeRefusal): NodeOutcome {
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** What became of an apply that some node did not do. */
+/** Returns the refusal of an apply that some node did not carry out. */
 export function notEverywhere(where: string, why: string, nodes: readonly NodeOutcome[]): ApiError {
   const inDoubt = nodes.filter(({ state }) => state === 'unknown').map(({ nodeId }) => nodeId)
   const undone =
@@ -58,7 +61,7 @@ export function notEverywhere(where: string, why: string, nodes: readonly NodeOu
   return new ApiError('APPLY_PARTIAL', `The apply failed on ${where} and ${undone}: ${why}`, { data: { nodes } })
 }
 
-/** Nobody can say yet what becomes of it. */
+/** Returns the refusal of an apply that is undecided. */
 export function undecided(why: string, nodes: readonly NodeOutcome[]): ApiError {
   const message = `Too few nodes of the cluster answer, so it is not known yet whether the apply stays (${why}): each node is as it is until they do. GET /services/apply tells what came of it`
   return new ApiError('NO_QUORUM', message, { data: { nodes } })

@@ -9,16 +9,19 @@ import { failedOn, type NodeRefusal, notEverywhere, refusalOf, undecided, unprep
 
 /** Where an apply takes effect. */
 export interface Reach {
-  /** Throws when one of them could not: what this node verifies, and what its programs say where others would wait. */
+  /**
+   * Throws if one of the nodes could not apply. `verify` runs here; `check` asks this node's programs while the other
+   * nodes answer.
+   */
   prepare(verify: () => Promise<void>, check: () => Promise<void>): Promise<void>
-  /** `here` does it on this node. Throws when one of them did not, and then all are as before. */
+  /** `here` enacts on this node. Throws if one of the nodes did not, and then all are as before. */
   enact(here: () => Promise<Enacted>): Promise<Enacted>
 }
 
-/** The only node. */
+/** An apply on the only node. */
 export const HERE_ALONE: Reach = { prepare: (verify) => verify(), enact: (here) => here() }
 
-/** For what is asked of one node alone. */
+/** Used for an apply on this node alone. */
 export const NO_OTHERS: OtherNodes = {
   members: () => [],
   isLive: () => false,
@@ -33,15 +36,15 @@ export interface RolloutParts {
   readonly store: ConfigStore
   readonly nodeId: string
   readonly log: Log
-  /** Takes what is enacted here, while nobody knows whether it stays. */
+  /** Keeps what was enacted here while the apply is undecided. */
   readonly hold: (header: RevisionHeader, enacted: Enacted) => void
 }
 
 type Said = RolloutAnswer | 'lost'
 
 /**
- * One apply over all nodes that are up, led by this one: it is frozen by now, so every node has the same changes. Until
- * the log has its promotion, any node may say that it comes to nothing.
+ * One apply over all nodes that are up, led by this one: it is frozen already, so every node has the same changes.
+ * Until the log has its promotion, any node may record that it comes to nothing.
  */
 export class Rollout implements Reach {
   readonly #parts: RolloutParts
@@ -80,7 +83,8 @@ export class Rollout implements Reach {
 
   async enact(here: () => Promise<Enacted>): Promise<Enacted> {
     const done: Exclude<RolloutAnswer, { ok: false }>[] = []
-    // The node that was asked goes last: what cuts it off from the others has then answered, or is not kept.
+    // The leader enacts last: if the change cuts it off from the others, they have answered by then, or the change is
+    // not kept.
     for (const wave of [this.#targets, [this.#here]]) {
       const all = await Promise.all(wave.map(async (node) => [node, await this.#enactOn(node.id, here)] as const))
       const lost = all.find(([, answer]) => answer === 'lost')
@@ -123,8 +127,8 @@ export class Rollout implements Reach {
   }
 
   /**
-   * Says that it comes to nothing, if that is not decided otherwise by now, and answers what became of it. Nodes go
-   * back when they read it in the log, whether they answer here or not.
+   * Records that the apply comes to nothing, unless it is already decided otherwise, and returns the refusal. Nodes go
+   * back when they read this in the log, whether they answer here or not.
    */
   async #takenBack(
     where: string,
@@ -152,7 +156,7 @@ export class Rollout implements Reach {
   #ownOutcome(refused: readonly NodeRefusal[]): NodeOutcome {
     const own = refused.find(({ node }) => node.id === this.#here.id)
     if (own !== undefined) return failedOn(own)
-    // It closes when the machine is as before.
+    // The journal is closed once the machine is as before.
     return outcome(this.#here.id, this.#parts.store.journal() === undefined ? 'takenBack' : 'failed')
   }
 
@@ -188,7 +192,7 @@ function refusedBy([node, answer]: readonly [NodeName, Said]): readonly NodeRefu
   return answer === 'lost' || answer.ok ? [] : [{ node, refusal: answer.refusal }]
 }
 
-/** What this node does, as another would answer it. */
+/** Runs `work` on this node and answers as another node would. */
 export async function said(work: () => Promise<RolloutAnswer>, log: Pick<Log, 'error'>): Promise<RolloutAnswer> {
   try {
     return await work()
