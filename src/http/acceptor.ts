@@ -2,14 +2,14 @@ import { App, SSLApp, type TemplatedApp } from 'uWebSockets.js'
 
 export interface Tls {
   readonly keyFile: string
-  /** PEM, with the certificates between it and the root after it. */
+  /** PEM: the certificate, followed by the intermediate ones. */
   readonly certificateFile: string
 }
 
-/** What connections are passed to, in whichever thread it is. */
+/** An application that connections are passed to, in whichever thread it runs. */
 export type Descriptor = number
 
-/** Missing in the package's types. */
+/** Methods that are missing in the package's types. */
 interface Passing {
   getDescriptor(): Descriptor
   addChildAppDescriptor(descriptor: Descriptor): unknown
@@ -17,15 +17,15 @@ interface Passing {
 }
 export type PassingApp = TemplatedApp & Passing
 
-/** What speaks with clients. */
+/** The applications that talk to the clients of a listener. */
 export interface Speakers {
-  /** Makes applications that show this certificate, or speak plain HTTP without one. Rejects when they cannot. */
+  /** Opens applications that show this certificate, or speak plain HTTP without one. Rejects if they cannot. */
   open(tls: Tls | undefined): Promise<readonly Descriptor[]>
   /** Ends every connection at once. */
   close(): void
 }
 
-/** The listeners of this thread. */
+/** Applications in this thread. */
 export class OwnSpeakers implements Speakers {
   readonly #serve: (app: TemplatedApp) => void
   readonly #applications: PassingApp[] = []
@@ -47,12 +47,11 @@ export class OwnSpeakers implements Speakers {
 }
 
 /**
- * Takes connections and passes each, in turns, to an application that shows the certificate of the moment. A port that
- * never closes loses nobody when the certificate changes, and connections that are open stay with the one they were
- * made with.
+ * Accepts connections and passes them round robin to applications that show the current certificate. The port never
+ * closes, so a change of the certificate refuses nobody, and open connections keep the certificate they were made with.
  */
 export class Acceptor {
-  /** Listens; it never speaks itself. */
+  /** Only listens; never talks to clients. */
   readonly application: PassingApp
   readonly #speakers: Speakers
   #current: readonly Descriptor[] = []
@@ -62,7 +61,7 @@ export class Acceptor {
     this.application = applicationFor(tls)
   }
 
-  /** Rejects when this is no certificate with its key. */
+  /** Rejects if the files are not a certificate and its key. */
   static async open(tls: Tls | undefined, speakers: Speakers): Promise<Acceptor> {
     const acceptor = new Acceptor(tls, speakers)
     await acceptor.present(tls)
@@ -70,8 +69,8 @@ export class Acceptor {
   }
 
   /**
-   * From the next connection on. Rejects when this is no certificate with its key, and changes nothing. The answer
-   * takes it back.
+   * Shows this certificate from the next connection on. Rejects if the files are not a certificate and its key, and
+   * then changes nothing. Resolves with a function that takes it back.
    */
   async present(tls: Tls | undefined): Promise<() => void> {
     const fresh = await this.#speakers.open(tls)
@@ -88,14 +87,14 @@ export class Acceptor {
   }
 
   #pass(to: readonly Descriptor[]): void {
-    // Added first: without any, the acceptor would answer itself.
+    // The new ones are added first: with none at all, the acceptor would answer connections itself.
     for (const descriptor of to) this.application.addChildAppDescriptor(descriptor)
     for (const descriptor of this.#current) this.application.removeChildAppDescriptor(descriptor)
     this.#current = to
   }
 }
 
-/** The suites of TLS 1.2 with forward secrecy. TLS 1.3 has no others, and older versions are not offered. */
+/** The suites of TLS 1.2 with forward secrecy. All suites of TLS 1.3 have it, and older versions are not offered. */
 const SUITES = ['AES128-GCM-SHA256', 'AES256-GCM-SHA384', 'CHACHA20-POLY1305'].flatMap((suite) => [
   `ECDHE-ECDSA-${suite}`,
   `ECDHE-RSA-${suite}`,

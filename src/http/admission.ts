@@ -7,26 +7,26 @@ import type { CarriedWho } from '../peers/who.ts'
 import { type Incoming, proofOf } from './incoming.ts'
 import type { Route } from './router.ts'
 
-/** What a caller shows: a token, or what another node or the own socket says of it. */
+/** The proof of a caller's identity: a token, or the word of another node or of the daemon's own socket. */
 export type Proof = string | CarriedWho
 
-/** The holder of this token, or of the word of another node: rights, or the refusal. */
+/** Returns the rights that a proof stands for, or the refusal. */
 export type Authenticate = (proof: Proof) => { readonly rights: Rights; readonly sessionId: string } | ApiError
 
 export interface Who {
   readonly actor: Actor
-  /** undefined: nobody needs any. */
+  /** Undefined for endpoints that need no rights. */
   readonly rights: Rights | undefined
 }
 
-/** A request that found its endpoint. */
+/** A request whose endpoint was found. */
 export interface Asked {
   readonly route: Route
   readonly incoming: Incoming
   readonly actor: Actor
   readonly params: Readonly<Record<string, string>>
   readonly requestId: string
-  /** For a request with a body: refuses a caller that may not ask for this any more. */
+  /** For a request with a body: refuses a caller that has lost the right meanwhile. */
   readonly askAgain?: () => void
 }
 
@@ -45,14 +45,17 @@ export function admit(endpoint: Endpoint, incoming: Incoming, authenticate: Auth
   return { actor: { userId: rights.userId, email: rights.email, sessionId }, rights }
 }
 
-/** A program, or local root, has no account here to look after: it does what was granted to it, and nothing else. */
+/**
+ * Whether the caller may use the endpoint. Programs and local root have no account of their own: they may use what is
+ * granted to them, and nothing else.
+ */
 export const mayAsk = ({ endpoint, index }: Route, { rights }: { readonly rights: Rights | undefined }): boolean =>
   endpoint.access === 'granted'
-    ? // Wholly or in part: of which records, whoever works on them asks.
+    ? // Granted for all records or some: the code that edits records checks which.
       (rights?.granted[index] ?? 0) !== 0
     : endpoint.access === 'public' || !rights?.isProgram || endpoint.ofAnyCaller
 
-/** Whether anybody in particular asks, whatever for. */
+/** Whether the caller is known at all, whatever its rights. */
 export function isSomebody(incoming: Incoming, authenticate: Authenticate): boolean {
   const proof = proofOf(incoming)
   return proof !== undefined && !(authenticate(proof) instanceof ApiError)
@@ -62,10 +65,7 @@ export function refuseDenied(route: Route, who: { readonly rights: Rights | unde
   if (!mayAsk(route, who)) throw new ApiError('PERMISSION_DENIED', explainDenial(route.endpoint, who.rights))
 }
 
-/**
- * The refusal of a caller that was admitted earlier: the session may have ended meanwhile, or the right been taken
- * away.
- */
+/** Refuses a caller that was admitted earlier if its session has ended or its right was taken away meanwhile. */
 export function admitAgain({ route, incoming }: Asked, authenticate: Authenticate): () => void {
   const proof = route.endpoint.access === 'public' ? undefined : proofOf(incoming)
   return () => {
@@ -76,7 +76,7 @@ export function admitAgain({ route, incoming }: Asked, authenticate: Authenticat
   }
 }
 
-/** For answers without an end: says, each time that it is called, whether the caller may still have it. */
+/** For answers without an end: returns a function that checks whether the caller may still have the answer. */
 export function stillAllowed({ route, incoming }: Asked, authenticate: Authenticate): () => boolean {
   const proof = proofOf(incoming) ?? ''
   return () => {

@@ -3,43 +3,43 @@ import type { Validity } from '../base/validity.ts'
 import type { Answer } from './envelope.ts'
 import type { Incoming } from './incoming.ts'
 
-/** What an answer may be kept by: both numbers of `Validity`, and when the caller has to be looked at again. */
+/** Conditions for keeping an answer: both numbers of `Validity`, and when the caller must be checked again. */
 export interface Keep {
   readonly answers: number
   readonly rights: number
-  /** Unix time in ms; looked up only where it is kept. */
+  /** Unix time in ms; called only if the answer is kept. */
   readonly untilOf: () => number
 }
 
-/** What a request says of itself. */
+/** The part of a request that identifies a remembered answer. */
 export type Wishing = Pick<Incoming, 'method' | 'path' | 'query' | 'header'>
 
 export interface Wish {
   readonly what: string
   readonly caller: string
-  /** How it is to be answered. */
+  /** The form of the answer that the client accepts. */
   readonly form: string
 }
 
-/** What is known of one thing that is asked for. */
+/** The callers and answers known for one path and query. */
 interface Known {
-  /** Until when each caller may ask; Unix time. */
+  /** Until when each caller has access; Unix time in ms. */
   readonly callers: Map<string, number>
   readonly forms: Map<string, Answer>
 }
 
-/** The longest that an answer is used, should nothing tell that it is another one by now. */
+/** The maximum age of an answer, even if nothing has invalidated it. */
 const ANSWERS_MS_MAX = 1_000
 const KNOWN_MAX = 256
-/** Entries in all; some hundred bytes each. */
+/** Entries for all answers together, some hundred bytes each. */
 const CALLERS_MAX = 16_384
-/** Forms of one answer: nobody fills the memory with forms that nobody else wants. */
+/** Forms of one answer: limits the memory that a client can fill with forms that nobody else requests. */
 const FORMS_MAX = 8
-/** Bytes of all bodies; those that several forms share are counted with each. */
+/** Bytes of all bodies; a body that several forms share counts once per form. */
 const BYTES_MAX = 64 * 1_024 * 1_024
-/** In characters: longer ones are not worth the memory. */
+/** In characters of path, query and headers: longer requests are not worth the memory. */
 const TEXT_MAX = 2_048
-/** What was asked for once. */
+/** Requests that were seen only once. */
 const ASKED_MAX = 4_096
 
 /**
@@ -51,7 +51,7 @@ export class AnswerMemory {
   readonly #validity: Validity
   readonly #clock: Clock
   readonly #known = new Map<string, Known>()
-  /** Asked for since the answers are those: only what is asked for again is worth a place. */
+  /** Requests seen since the answers last changed: only a repeated request is worth a place. */
   readonly #asked = new Set<string>()
   #callers = 0
   #bytes = 0
@@ -64,7 +64,7 @@ export class AnswerMemory {
     this.#clock = clock
   }
 
-  /** undefined: it has to be asked for. */
+  /** Returns the remembered answer; undefined if the request must be handled. */
   find(request: Wishing): Answer | undefined {
     if (request.method !== 'GET') return undefined
     this.#forgetOld()
@@ -76,7 +76,7 @@ export class AnswerMemory {
     return known.forms.get(formOf(request))
   }
 
-  /** What it was answered, and how long that counts. */
+  /** Remembers the answer to a request, for as long as it is valid. */
   learn({ what, caller, form }: Wish, answer: Answer, { answers, rights, untilOf }: Keep): void {
     this.#forgetOld()
     if (this.#areTooOld()) this.#forgetAnswers()
@@ -136,7 +136,7 @@ export class AnswerMemory {
   }
 }
 
-/** What a request wishes; undefined when its answer may depend on more than that. */
+/** Returns what identifies a request's answer; undefined if the answer may depend on anything else. */
 export function wishOf(request: Wishing): Wish | undefined {
   if (request.method !== 'GET' || isSpecial(request)) return undefined
   return { what: whatOf(request), caller: request.header('authorization'), form: formOf(request) }
@@ -145,8 +145,8 @@ export function wishOf(request: Wishing): Wish | undefined {
 const whatOf = ({ path, query }: Wishing) => (query === '' ? path : `${path}?${query}`)
 
 /**
- * A transaction, or a position that a client wants to have seen, is looked up; a client that has the answer already
- * gets none.
+ * A transaction, or a position in the log that the client has seen, needs a look-up; a client that may have the answer
+ * already gets a 304.
  */
 const isSpecial = (request: Wishing) =>
   request.header('if-none-match') !== '' ||
@@ -158,7 +158,7 @@ function formOf(request: Wishing): string {
   return accept === '' ? encoding : `${encoding}\n${accept}`
 }
 
-/** Whether another request may be answered with it. */
+/** Whether another request may get the same answer. */
 export function isKeepable({ status, isTransient, hold, slices, stream, relayed, isOfNow }: Answer): boolean {
   const isBrief = isTransient === true && hold === undefined
   return status === 200 && !isBrief && isOfNow !== true && (slices ?? stream ?? relayed) === undefined

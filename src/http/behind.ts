@@ -10,13 +10,13 @@ import { HAS_BODY } from './incoming.ts'
 import { relay, relayWhole } from './relaying.ts'
 import { begin, LARGE_BODY_BYTES, send } from './sending.ts'
 
-/** uWebSockets.js ends a connection that nobody has used for ten seconds; one that is about to end is not used. */
+/** uWebSockets.js ends a connection after ten idle seconds; a connection about to end must not be reused. */
 const IDLE_MS = 5_000
 const IDLE_MAX = 64
-/** The thread behind knows the limit of each endpoint, and ends what is too large or too slow. */
+/** The thread behind knows the limit of each endpoint, and ends bodies that are too large or too slow. */
 const BODY_BYTES_MAX = 2 ** 36
 
-/** Headers of one connection, headers that are set anew, and headers that no client may send. */
+/** Headers that apply to one connection, that are written anew, or that no client may send. */
 const OWN_OF_REQUESTS = new Set([
   'connection',
   'keep-alive',
@@ -26,7 +26,10 @@ const OWN_OF_REQUESTS = new Set([
   'expect',
   FRONT_HEADER,
 ])
-/** Node writes others in upper case, which is another method, and takes the answer to CONNECT for the end of HTTP. */
+/**
+ * Node would change the case of other methods, which makes them different methods, and treats the answer to CONNECT as
+ * the end of HTTP.
+ */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])
 const NO_METHOD = 'UNKNOWN'
 const OWN_OF_ANSWERS = new Set([
@@ -43,11 +46,11 @@ const OWN_OF_ANSWERS = new Set([
 const TOO_LONG = failure(new ApiError('MALFORMED_REQUEST', 'The headers are too long'))
 const UNPRINTABLE = failure(new ApiError('MALFORMED_REQUEST', 'A header has characters that are not allowed there'))
 
-/** The thread behind: answers what a thread in front does not remember. */
+/** Client of the thread behind, which answers what a thread in front does not remember. */
 export class Behind {
   readonly #socketPath: string
   readonly #memory: AnswerMemory
-  /** Ids of requests that are refused here. */
+  /** Ids for requests that are refused here. */
   readonly #nextId: () => string
   readonly #agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: IDLE_MAX })
 
@@ -57,7 +60,7 @@ export class Behind {
     this.#nextId = nextId
   }
 
-  /** Asks it what a client has asked, and sends its answer. */
+  /** Forwards a client's request and sends the answer. */
   ask(response: HttpResponse, exchange: Exchange, wish: Wish | undefined): void {
     const over = exchange.owes()
     response.onAborted(() => exchange.abort())
@@ -72,18 +75,18 @@ export class Behind {
     }
     if (isWithBody(exchange)) exchange.streamBody(BODY_BYTES_MAX).pipe(asked)
     else asked.end()
-    // A caller without a right is told before it sends a body.
+    // So that a caller without the right is refused before it sends a body.
     asked.flushHeaders()
     exchange.release()
     let isAnswered = false
     asked.on('response', (message) => {
       isAnswered = true
-      // What is left of a body that was refused is not sent.
+      // The rest of a refused body is not sent.
       message.on('end', () => asked.writableEnded || asked.destroy())
       this.#answered(response, exchange, message, wish, over)
     })
     asked.on('error', () => undefined)
-    // It says so by ending the connection: that the client may send no more, or gets no answer.
+    // The thread behind ends the connection if the client may send no more, or gets no answer.
     asked.on('close', () => {
       if (isAnswered) return
       over()
@@ -91,7 +94,7 @@ export class Behind {
     })
   }
 
-  /** Throws where a header has characters that nobody may send. */
+  /** Throws if a header has characters that are not allowed. */
   #begin(exchange: Exchange): ClientRequest {
     const { path, query, signal } = exchange
     const method = METHODS.has(exchange.method) ? exchange.method : NO_METHOD
@@ -100,12 +103,12 @@ export class Behind {
     return http.request({ socketPath, agent, method, headers, signal, path: asked })
   }
 
-  /** Connections that are open end when nobody uses them any more. */
+  /** Open connections end when they become idle. */
   close(): void {
     this.#agent.destroy()
   }
 
-  /** `over` is called when the answer is sent, or owed by itself. */
+  /** Calls `over` once the answer is sent, or once something else counts it as owed. */
   #answered(
     response: HttpResponse,
     exchange: Exchange,
@@ -113,7 +116,7 @@ export class Behind {
     wish: Wish | undefined,
     over: () => void,
   ): void {
-    // Its reader hears of it as well.
+    // The code that reads the message gets the error as well.
     message.on('error', () => undefined)
     const answer = answerOf(message)
     const requestId = String(message.headers['x-request-id'])
@@ -123,7 +126,7 @@ export class Behind {
       if (!exchange.aborted) response.cork(use)
       over()
     }
-    // Not an answer of ours: uWebSockets.js has refused what it was asked.
+    // The answer is not the pipeline's: uWebSockets.js has refused the request.
     if (message.headers['x-request-id'] === undefined) {
       message.resume()
       reply(() => send(response, TOO_LONG, this.#nextId(), exchange))
@@ -131,12 +134,12 @@ export class Behind {
     }
     if (exchange.method === 'HEAD' || BODILESS.has(answer.status)) {
       message.resume()
-      // What has no length lasts.
+      // An answer without a length is one that lasts.
       const told = Number.isNaN(length) && !BODILESS.has(answer.status) ? { relayed: message } : { length }
       reply(() => send(response, { ...answer, ...told }, requestId, exchange))
       return
     }
-    // Behind a body that ends unclearly the connection ends as well, which takes an answer that is whole.
+    // After a body whose end is unclear the connection has to end, and only a whole answer can do that.
     if (length < LARGE_BODY_BYTES || (exchange.isUnclear && length >= 0)) {
       void bodyOf(message, length).then(
         (body) => {
@@ -162,7 +165,7 @@ export class Behind {
   }
 }
 
-/** A body is announced only where one follows: the next request of the connection may be another client's. */
+/** A body is announced only if one follows: the next request on the connection may be another client's. */
 const isWithBody = (exchange: Exchange): boolean => HAS_BODY.has(exchange.method) && !exchange.isAmbiguous
 
 function headersBehind(exchange: Exchange): string[] {
@@ -170,7 +173,7 @@ function headersBehind(exchange: Exchange): string[] {
   const own = exchange.sentHeaders.filter(
     ([name]) => !OWN_OF_REQUESTS.has(name) && (isFramed || name !== 'content-length'),
   )
-  // Node would announce pieces where nothing is said of a body.
+  // Without a length, Node would announce a chunked body.
   const isEmpty = HAS_BODY.has(exchange.method) && (exchange.isAmbiguous || !(isFramed || exchange.isUnclear))
   return [
     ...own.flatMap(([name, value]) => [name, inHeader(value)]),
@@ -180,7 +183,7 @@ function headersBehind(exchange: Exchange): string[] {
   ]
 }
 
-/** Node writes what is printable only, and no character of more than a byte. */
+/** Node accepts only printable characters of one byte. */
 const inPath = (text: string) => text.replaceAll(/[^\x21-\x7e]+/gu, (some) => encodeURIComponent(some))
 const inHeader = (text: string) => (/^[\t\x20-\x7e]*$/.test(text) ? text : Buffer.from(text).toString('latin1'))
 

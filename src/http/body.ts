@@ -5,25 +5,25 @@ import { Places } from '../base/places.ts'
 import { parseForm, type ParsedBody, parseSmall, validBody, type Validation } from './validation.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024
-/** At a time; each user may have one, so that somebody who sends slowly keeps nobody else from it. */
+/** Large bodies at a time, one per user, so that a slow sender does not block the others. */
 const LARGE_BODIES_MAX = 2
-/** Before anybody logged in: enough for a login, too little to fill the memory with. */
+/** For callers that are not logged in: enough for a login, too little to fill the memory. */
 const PUBLIC_BODY_BYTES_MAX = 8 * 1024
-/** Parses a large body without holding up anybody; undefined when it is not JSON in UTF-8, or nested too deeply. */
+/** Parses a large body without blocking other requests; undefined if it is not JSON in UTF-8, or nested too deeply. */
 export type ParseLarge = (raw: Uint8Array) => Promise<ParsedBody>
 
-/** Whether the body may be so large that only one is taken at a time. Known before any of it is read. */
+/** Whether the body may be so large that it needs a place among the large ones. Known before any of it is read. */
 export function mayBeLarge({ bodyBytes_max }: Endpoint, incoming: Incoming): boolean {
   if (bodyBytes_max === undefined || bodyBytes_max <= BODY_BYTES_MAX) return false
   const length = incoming.header('content-length')
   return !/^\d{1,12}$/.test(length) || Number(length) > BODY_BYTES_MAX
 }
 
-/** Each takes several times its size while it is read, parsed and checked; more at once would take all memory. */
+/** Each takes several times its size while it is read, parsed and checked; more at a time would exhaust the memory. */
 export const largeBodies = () =>
   new Places({ what: 'large bodies', all_max: LARGE_BODIES_MAX, each_max: 1, retryAfter_s: 5 })
 
-/** Limit of the body of such a request. */
+/** Returns the maximum size of the body. */
 export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
   return bodyBytes_max ?? (access === 'public' ? PUBLIC_BODY_BYTES_MAX : BODY_BYTES_MAX)
 }
@@ -31,7 +31,7 @@ export function bytesMaxOf({ bodyBytes_max, access }: Endpoint): number {
 export const tooLarge = (bytes_max: number) =>
   new ApiError('PAYLOAD_TOO_LARGE', `The body may hold ${bytes_max} bytes at the most`)
 
-/** Nobody passes on what could be read in two ways, or would have to be unpacked first. */
+/** Refuses a body that can be read in two ways, or is compressed. */
 export function refuseUnreadable(incoming: Pick<Incoming, 'isAmbiguous' | 'header'>): void {
   if (incoming.isAmbiguous)
     throw new ApiError('MALFORMED_REQUEST', 'The headers say more than once where the body ends')
@@ -39,7 +39,7 @@ export function refuseUnreadable(incoming: Pick<Incoming, 'isAmbiguous' | 'heade
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without Content-Encoding')
 }
 
-/** Reads and judges the body of a request. */
+/** Reads and validates the body of a request. */
 export async function readBody(
   endpoint: Endpoint,
   incoming: Incoming,

@@ -2,18 +2,21 @@ import { brotliCompress, gzip } from 'node:zlib'
 import { BROTLI, GZIP, packHere, type Packing } from '../base/packing.ts'
 import type { Pack, Rendered } from '../context/rendered.ts'
 
-/** What fits into one packet with its headers arrives no sooner when it is smaller. */
+/** An answer that fits into one packet with its headers arrives no sooner if it is smaller. */
 export const COMPRESS_MIN_BYTES = 1_200
-/** Up to here compressing takes less of the loop than handing the bytes to another thread and back: 0.05 to 0.15 ms. */
+/**
+ * Up to this size, compressing on the event loop takes less time than handing the bytes to another thread and back:
+ * 0.05 to 0.15 ms.
+ */
 export const COMPRESS_AT_ONCE_BYTES = 16 * 1_024
-/** Threads of the common pool that compress: the others are for logins and for what has to be on disk. */
+/** Threads of the libuv pool that may compress: the others are for logins and for writes to disk. */
 const RUNNING_MAX = 2
-/** Answers that wait for compression; later ones are sent as plain bytes, which every client understands. */
+/** Answers that may wait for compression; further ones are sent plain, which every client understands. */
 const WAITING_MAX = 32
 
 const COMPRESSIBLE = /^(text\/|application\/(json|javascript|yaml|xml|openmetrics-text)|image\/svg)/
 
-/** Whether it is worth while to compress an answer of this type and size. */
+/** Whether compressing an answer of this type and size is worthwhile. */
 export function isCompressible(contentType: string, bytes: number): boolean {
   return bytes >= COMPRESS_MIN_BYTES && COMPRESSIBLE.test(contentType)
 }
@@ -22,8 +25,8 @@ let running = 0
 const waiting: (() => void)[] = []
 
 /**
- * Small answers at once, larger ones beside the loop, from a copy if the bytes are about to change and cannot be held.
- * `undefined` when too many are being compressed.
+ * Compresses small answers at once and larger ones in another thread, from a copy if the bytes are about to change and
+ * cannot be held. Returns undefined if too many are being compressed.
  */
 export function compress(
   encoding: Packing,
@@ -45,7 +48,7 @@ async function beside(encoding: Packing, body: Uint8Array, pack: Pack): Promise<
   try {
     return await pack(encoding, body)
   } finally {
-    // The place goes to the next in line, so that it is never counted twice.
+    // The place passes to the next in the queue directly, so that it is never counted twice.
     const next = waiting.shift()
     if (next === undefined) running--
     else next()

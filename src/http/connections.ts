@@ -2,24 +2,24 @@ import type { TemplatedApp } from 'uWebSockets.js'
 import { descriptorsMax } from '../base/descriptors.ts'
 import { placeOfBytes, socketsByPlace } from './socket-table.ts'
 
-/** Far more than there are pollers; measured, one with TLS takes some 6 KB of ours, and what the kernel buffers. */
+/** Far more than there are pollers. Measured: a connection with TLS takes some 6 KB of ours, plus kernel buffers. */
 const CONNECTIONS_MAX = 16_384
-/** Descriptors that the daemon keeps for files, stores, threads and programs; of a small limit, half. */
+/** Descriptors that the daemon reserves for files, stores, threads and programs; at most half of a small limit. */
 const OWN_DESCRIPTORS = 512
-/** The share of one address: nobody may take all, but many clients may be behind one proxy. */
+/** One address gets at most this fraction: it must not take all, but many clients may share a proxy. */
 const SHARE = 4
-/** With threads in front, a connection on which something is asked takes both ends of another one. */
+/** With threads in front, a connection with an open request also needs both ends of one to the thread behind. */
 const DESCRIPTORS_IN_FRONT = 3
-/** The kernel is asked no more often. */
+/** Minimum time between two queries to the kernel. */
 const LOOK_EVERY_MS = 1_000
 
 export interface ConnectionBounds {
   readonly all_max: number
-  /** Connections of one IPv4 address, or one IPv6 network of 64 bits. */
+  /** Connections of one IPv4 address, or one IPv6 /64. */
   readonly each_max: number
 }
 
-/** What is left of the descriptors that this process may have; of each of so many threads in front. */
+/** Returns the connections that the descriptors of this process allow, for each thread in front if there are any. */
 export function connectionBounds(descriptors = descriptorsMax(), fronts = 0): ConnectionBounds {
   const own = Math.min(OWN_DESCRIPTORS, Math.floor(descriptors / 2))
   const left = Math.floor((descriptors - own) / (fronts > 0 ? DESCRIPTORS_IN_FRONT : 1))
@@ -28,9 +28,9 @@ export function connectionBounds(descriptors = descriptorsMax(), fronts = 0): Co
 }
 
 /**
- * Bounds of open connections, in all and by address. uWebSockets.js reports when a connection ends, but not whose it
- * was: the count of an address falls only to the number of all that are open, and when it nears its bound the kernel is
- * asked how many there really are.
+ * Limits open connections in total and by address. uWebSockets.js reports when a connection ends, but not its address:
+ * so the count of an address falls only to the number of all open connections, and near its limit the kernel is asked
+ * for the true count.
  */
 export class Connections {
   readonly #bounds: ConnectionBounds
@@ -38,13 +38,13 @@ export class Connections {
   readonly #look: (ports: ReadonlySet<number>) => Promise<ReadonlyMap<string, number>>
   readonly #ports = new Set<number>()
   #counts = new Map<string, number>()
-  /** Opened while the kernel is asked. */
+  /** Connections opened while the kernel is asked. */
   #meanwhile: Map<string, number> | undefined
   #looked_ms = Number.NEGATIVE_INFINITY
   #open = 0
   #refused = 0
 
-  /** They are spread evenly over so many threads, each of which has bounds of its own. */
+  /** `threads`: the connections are spread evenly over this many threads, each with limits of its own. */
   constructor(bounds: ConnectionBounds, look = socketsByPlace, threads = 1) {
     this.#bounds = bounds
     this.#look = look
@@ -55,12 +55,12 @@ export class Connections {
     return this.#open
   }
 
-  /** Since the start. */
+  /** Connections refused since the start. */
   get refused(): number {
     return this.#refused
   }
 
-  /** Ends every connection of the application that is one too many, before anything of it is read. */
+  /** Ends every connection beyond the limits before anything is read from it. */
   watch(app: TemplatedApp, port: number): void {
     this.#ports.add(port)
     app.filter((response, step) => {
@@ -69,7 +69,7 @@ export class Connections {
     })
   }
 
-  /** Whether it may stay. It is counted either way until it is closed. */
+  /** Returns whether the connection may stay. It counts either way until it is closed. */
   opened(place: string): boolean {
     const { all_max, each_max } = this.#bounds
     this.#open += 1
@@ -94,12 +94,12 @@ export class Connections {
     const meanwhile = (this.#meanwhile = new Map<string, number>())
     try {
       const counts = new Map<string, number>()
-      // The kernel tells those of all threads.
+      // The kernel counts those of all threads.
       for (const [place, count] of await this.#look(this.#ports)) counts.set(place, Math.ceil(count / this.#threads))
       for (const [place, count] of meanwhile) counts.set(place, (counts.get(place) ?? 0) + count)
       this.#counts = counts
     } catch {
-      // Without the kernel's word the count of an address stays what it was, and falls when nobody is connected.
+      // Without an answer from the kernel, the count of an address is kept, and reset when no connection is left.
     } finally {
       this.#meanwhile = undefined
       this.#looked_ms = performance.now()

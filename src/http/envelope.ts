@@ -11,41 +11,42 @@ export interface Answer {
   /** Code of a refusal. */
   readonly code?: string | undefined
   readonly body: string | Uint8Array
-  /** Length of the body that an answer to HEAD would have; without it, that of `body`. */
+  /** Length of the body that an answer to HEAD would have; defaults to that of `body`. */
   readonly length?: number | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** Type and headers as they are sent, made once for an answer that is sent many times. */
+  /** Type and headers as they are sent, built once for an answer that is sent many times. */
   readonly head?: string | undefined
-  /** The bytes are overwritten by the next answer: they are sent at once, and copied by code that keeps them. */
+  /** The next answer overwrites these bytes: they are sent at once, and code that keeps them copies them. */
   readonly isTransient?: true | undefined
-  /** A copy can be spared: bytes that are held are not. */
+  /** Makes a copy unnecessary: bytes are not overwritten while they are held. */
   readonly hold?: Hold | undefined
-  /** Asked for a moment later it is another one. */
+  /** The same request would be answered differently a moment later. */
   readonly isOfNow?: true | undefined
-  /** Instead of `body`: made while it is sent. */
+  /** Instead of `body`: generated while it is sent. */
   readonly slices?: (() => Slices) | undefined
-  /** Instead of `body`: without an end. */
+  /** Instead of `body`: has no end. */
   readonly stream?: Stream | undefined
-  /** The stream is one of those that many may follow. */
+  /** Whether many clients may follow the same stream. */
   readonly isShared?: true | undefined
   /**
-   * Comes from another node: instead of `body`, or what `stream` is made of. Code that does not send it destroys it.
+   * Comes from another node, instead of `body` or as the source of `stream`. Code that does not send it must destroy
+   * it.
    */
   readonly relayed?: Readable | undefined
-  /** The user for whom a long answer is counted. */
+  /** The user against whose limit a long answer counts. */
   readonly holder?: string | undefined
 }
 
 export const JSON_TYPE = 'application/json'
-/** Answers of this type have no end of their own. */
+/** Answers of this type have no end. */
 export const isEventStream = (contentType: string): boolean => contentType.startsWith('text/event-stream')
-/** Statuses of answers that have no body. */
+/** Statuses of answers without a body. */
 export const BODILESS: ReadonlySet<number> = new Set([204, 304])
 const NO_HEADERS: Readonly<Record<string, string>> = {}
 
 /**
- * The type and every header, as the value of `Content-Type` and the lines behind it: one call to the socket instead of
- * many. What does not say how it may be kept is kept nowhere: it may hold a secret.
+ * Returns the type and all headers as the value of `Content-Type` followed by lines: one call to the socket instead of
+ * many. An answer that does not say how it may be cached is marked `no-store`, as it may hold a secret.
  */
 export function headOf({ contentType, headers }: Pick<Answer, 'contentType' | 'headers'>): string {
   let head = contentType
@@ -67,7 +68,7 @@ export function success(
   return { status, contentType: JSON_TYPE, body, headers }
 }
 
-/** What a handler answered; `tag`: what its ETag says of the record that was read. */
+/** Builds the answer from a handler's result; `tag` is the ETag of the record that was read. */
 export function answerWith(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
@@ -102,7 +103,7 @@ export function failure(error: ApiError): Answer {
   }
 }
 
-/** The answer with its whole body in memory of its own, for a caller without a socket. */
+/** Returns the answer with its whole body in memory of its own, for a caller without a socket. */
 export function collect(answer: Answer): Answer
 export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer>
 export function collect(answer: Answer | Promise<Answer>): Answer | Promise<Answer> {

@@ -12,27 +12,31 @@ import type { Owed } from './owed.ts'
 import { Unsent } from './unsent.ts'
 
 /**
- * A whole body has to arrive in this time, a large one in more; a client that drips bytes would hold memory for ever.
+ * Time within which a body must arrive, with more for a large one; a client that drips bytes would hold memory for
+ * ever.
  */
 const BODY_TIMEOUT_MS = 30_000
 const BODY_BYTES_PER_MS_MIN = 256
-/** Bytes of all bodies that are still arriving; the excess of a large one has a place of its own (`mayBeLarge`). */
+/**
+ * Bytes of all bodies that are still arriving; a large body counts up to `COUNTED_BYTES_MAX` and has a place of its own
+ * (`mayBeLarge`).
+ */
 const coming = new Unsent()
 const COUNTED_BYTES_MAX = 1_024 * 1_024
 
-/** What an answer has to know of where its request came in. */
+/** The state of a listener that its answers depend on. */
 export interface ListenerState {
   readonly isDraining: boolean
-  /** Headers that every answer of this listener has: lines behind another one. */
+  /** Header lines that every answer of this listener has. */
   readonly commonHead: string
-  /** Ends each answer that has no end of its own. */
+  /** Functions that end the open answers without an end of their own. */
   readonly endless: Set<() => void>
   readonly owed: Owed
-  /** It is the daemon's own socket: connections have no address, and come from root. */
+  /** Whether it is the daemon's own socket: its connections have no address, and come from root. */
   readonly isLocal: boolean
 }
 
-/** One answer per request, whatever happens: late and second answers are dropped, an aborted one is never written. */
+/** Ensures one answer per request: late and second answers are dropped, and an aborted request gets none. */
 export class Exchange implements Incoming {
   readonly method: string
   readonly path: string
@@ -45,7 +49,7 @@ export class Exchange implements Incoming {
   #ended: () => void = () => undefined
   #gone: AbortController | undefined
   #body: Readable | undefined
-  /** Resuming an exchange that was not paused would not read the next request of its connection. */
+  /** Resuming an exchange that was not paused would stop the next request of its connection from being read. */
   #isPaused = false
   #keep: Keep | undefined
 
@@ -61,29 +65,29 @@ export class Exchange implements Incoming {
     this.#framing = framingOf(request, this.method)
   }
 
-  /** Lines behind those of the answer. */
+  /** Returns the header lines that follow those of the answer. */
   headBehind(_answer: Answer): string {
     return this.#listener.commonHead
   }
 
-  /** Read here, before anything is waited for: what changes meanwhile is not in the answer. */
+  /** Reads the numbers now, before any wait: a change during the wait is not in the answer. */
   letKeep(untilOf: () => number): void {
     this.#keep = { answers: validity.answers, rights: validity.rights, untilOf }
   }
 
-  /** undefined: the answer is nobody else's. */
+  /** Undefined if the answer must not be given to others. */
   get keep(): Keep | undefined {
     return this.#keep
   }
 
-  /** The connection ends with this answer. */
+  /** Whether the connection ends with this answer. */
   get isLast(): boolean {
     return this.#listener.isDraining || this.isUnclear
   }
 
   /**
-   * A proxy in front of us may have another opinion of where this request ends (uWebSockets.js is lenient with chunks),
-   * and what follows could be somebody else's.
+   * A proxy in front of the daemon may see the end of this request elsewhere (uWebSockets.js is lenient with chunks),
+   * and what follows could be another client's.
    */
   get isUnclear(): boolean {
     return this.#framing === 'chunked' || this.isAmbiguous || this.hasUnwantedBody
@@ -97,7 +101,7 @@ export class Exchange implements Incoming {
     return this.#aborted
   }
 
-  /** The client is gone: nothing of it may be touched any more. */
+  /** Notes that the client is gone: the response must not be touched any more. */
   abort(): void {
     this.#aborted = true
     this.#gone?.abort()
@@ -123,31 +127,33 @@ export class Exchange implements Incoming {
     return this.#request?.getHeader(name) ?? ''
   }
 
-  /** Every header as it was sent: names in lower case, each before its value. */
+  /** All headers as they were sent: pairs of a lower-case name and its value. */
   get sentHeaders(): readonly (readonly [name: string, value: string])[] {
     const all: [string, string][] = []
     this.#request?.forEach((name, value) => all.push([name, value]))
     return all
   }
 
-  /** A body follows, of a length that the headers say. */
+  /** Whether a body follows whose length is in the headers. */
   get hasLength(): boolean {
     return this.#framing === 'length'
   }
 
-  /** An answer without an end of its own can be ended by this; answers what tells that it has ended. */
+  /**
+   * Registers a function that ends an answer without an end of its own; returns a function to call when it has ended.
+   */
   lasts(end: () => void): () => void {
     const { endless } = this.#listener
     endless.add(end)
     return () => void endless.delete(end)
   }
 
-  /** An answer that takes time is owed until what this answers is called. `cut` ends it before it is whole. */
+  /** Counts an answer that takes time as owed until the returned function is called. `cut` ends it early. */
   owes(cut?: () => void): () => void {
     return this.#listener.owed.begin(cut)
   }
 
-  /** What to do when the client leaves before its answer is complete. */
+  /** Calls `gone` if the client leaves before its answer is complete. */
   onGone(gone: () => void): void {
     this.#ended = gone
     this.#response.onAborted(() => this.abort())
@@ -157,14 +163,14 @@ export class Exchange implements Incoming {
     return this.#framing === 'ambiguous'
   }
 
-  /** uWebSockets.js takes the request back when the handler returns. */
+  /** uWebSockets.js takes the request object back when the handler returns. */
   release(): void {
     this.#request = undefined
   }
 
-  /** Rejects when the client leaves before all of it has come: the waiting code holds a place. */
+  /** Rejects if the client leaves before the whole body has arrived: the waiting code holds a place. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined> {
-    // The address cannot be asked for once the socket is gone.
+    // The address must be read before the socket is gone.
     void this.address
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = []
@@ -193,7 +199,7 @@ export class Exchange implements Incoming {
     })
   }
 
-  /** Reads no faster than somebody takes it. */
+  /** Returns the body as a stream that reads no faster than its consumer. */
   streamBody(bytes_max: number): Readable {
     let size = 0
     const deadline = this.#closeUnless(bytes_max)
@@ -201,12 +207,12 @@ export class Exchange implements Incoming {
       read: () => this.#flow('resume'),
       destroy: (error, callback) => {
         clearTimeout(deadline)
-        // What still comes is let go, so that the connection can be used again.
+        // The rest is discarded, so that the connection can be used again.
         this.#flow('resume')
         callback(error)
       },
     })
-    // It may fail before somebody reads it.
+    // It may fail before anything consumes it.
     body.on('error', () => undefined)
     this.#body = body
     this.#ended = () => body.destroy(new Error('the client went away'))
@@ -220,7 +226,7 @@ export class Exchange implements Incoming {
     return body
   }
 
-  /** An answer is about to be sent: what still comes is for nobody. */
+  /** Discards the rest of the body, because an answer is about to be sent. */
   endReading(): void {
     this.#body?.destroy()
   }
@@ -232,7 +238,7 @@ export class Exchange implements Incoming {
     this.#response[how]()
   }
 
-  /** A body that takes longer than it may ends the connection. */
+  /** Ends the connection if the body takes longer than it may. */
   #closeUnless(bytes_max: number): NodeJS.Timeout {
     const close = () => {
       if (!this.aborted) this.#response.close()

@@ -8,12 +8,12 @@ import type { Incoming } from './incoming.ts'
 import { placeFor } from './sending.ts'
 import { UNREAD_BYTES_MAX } from './streams.ts'
 
-/** What no path sends to another node is answered by the node that was asked. */
+/** The answer to a forwarded request whose path does not lead to another node. */
 export const NOT_FORWARDED: Answer = failure(
   new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path that one node answers for another'),
 )
 
-/** A request that another node has forwarded. */
+/** Returns a forwarded request in the form of a client's. */
 export function fromPeer({ method, path, query, headers, who, body }: PeerRequest): Incoming {
   return {
     method,
@@ -42,7 +42,7 @@ async function wholeOf(body: Readable, bytes_max: number): Promise<Uint8Array | 
   return Buffer.concat(pieces)
 }
 
-/** The answer for the node that has forwarded the request. */
+/** Returns the answer in the form for the node that forwarded the request. */
 export function forPeer(answer: Answer): PeerAnswer {
   const { slices, stream } = answer
   if (slices !== undefined) return lasting(answer, () => Readable.from(sliced(slices()), { objectMode: false }))
@@ -58,12 +58,12 @@ const headOf = ({ status, headers, contentType }: Answer) => ({
 function whole(answer: Answer): PeerAnswer {
   const { status, headers } = headOf(answer)
   if (BODILESS.has(status)) return { status, headers }
-  // Sent later than this turn.
+  // The answer is sent after this turn.
   const body = answer.isTransient === true ? Buffer.from(answer.body) : answer.body
   return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) }, body }
 }
 
-/** It takes a place here as well as where the client is. */
+/** A long answer takes a place on this node as well as on the client's node. */
 function lasting(answer: Answer, source: () => Readable): PeerAnswer {
   try {
     const free = placeFor(answer)
@@ -81,14 +81,14 @@ async function* sliced(slices: Slices): AsyncGenerator<Uint8Array> {
       if (next.value !== undefined) throw new Error(next.value)
       return
     }
-    // The next one is written over it.
+    // The next slice overwrites these bytes.
     yield Buffer.from(next.value)
-    // Short answers go between them.
+    // Short answers take their turns in between.
     await nextTurn()
   }
 }
 
-/** Begins when somebody reads it, and stops when it is destroyed. */
+/** Starts the stream at the first read, and stops it when the result is destroyed. */
 function readableOf(stream: Stream): Readable {
   let stop: (() => void) | undefined
   let isOver = false
@@ -102,7 +102,7 @@ function readableOf(stream: Stream): Readable {
           return body.readableLength > body.readableHighWaterMark
         },
       })
-      // It may be over before it could say how to stop it.
+      // The stream may have ended before it returned the function that stops it.
       if (body.destroyed) stop()
     },
     destroy(error, callback) {
@@ -113,7 +113,7 @@ function readableOf(stream: Stream): Readable {
   })
   const write = (text: string | Uint8Array) => {
     if (isOver) return
-    // One piece may be as large as it has to be; further data must not come on top of it.
+    // A single piece may have any size; further data must not come on top of it.
     const isTooMuch = body.readableLength > 0 && body.readableLength + text.length > UNREAD_BYTES_MAX
     body.push(text)
     if (isTooMuch) body.destroy(new Error('nobody reads what is written'))

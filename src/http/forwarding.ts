@@ -21,18 +21,18 @@ import { whileAllowed, wholeEvents } from './streams.ts'
 
 /** The other nodes of the cluster. */
 export interface OtherNodes {
-  /** Whether a node that is not this one has the id. */
+  /** Whether another node has this id. */
   isMember(nodeId: string): boolean
   otherIds(): readonly string[]
-  /** Resolves with the head of what the node answers. Rejects with `PeerError`. */
+  /** Resolves with the head of the node's answer. Rejects with `PeerError`. */
   forward(request: ForwardedRequest): Promise<ForwardedAnswer>
 }
 
-/** A request for what all nodes have. */
+/** A request to all nodes. */
 interface OfAll {
   readonly asked: Asked
   readonly rights: Rights | undefined
-  /** This node. */
+  /** The id of this node. */
   readonly nodeId: string
   readonly own: () => Answer | Promise<Answer>
 }
@@ -45,14 +45,14 @@ export interface ForwardingParts {
 }
 
 /**
- * Up to here an answer is sent when it is whole, so that a node that is lost meanwhile is told as a refusal; and
- * whatever its size where a body has been sent, behind which the connection may have to end.
+ * Answers up to this size are sent once they are complete, so that a lost node becomes a refusal. So are answers of any
+ * size to requests with a body, after which the connection may have to end.
  */
 const WHOLE_BYTES_MAX = 64 * 1024
 
 /**
- * Requests whose path names another node are answered by that node. This node identifies the caller, and checks that a
- * role grants the endpoint; the other node checks that again, and everything else.
+ * Forwards requests whose path names another node. This node identifies the caller and checks that a role grants the
+ * endpoint; the other node checks that again, and everything else.
  */
 export class Forwarding {
   readonly #parts: ForwardingParts
@@ -61,18 +61,18 @@ export class Forwarding {
     this.#parts = parts
   }
 
-  /** Reads the headers before it returns. Throws when there is no such node. */
+  /** Reads the headers before it returns. Throws if the node does not exist. */
   forward(asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
     const { nodes } = this.#parts
-    // A request goes from node to node once.
+    // A request is forwarded at most once.
     if (nodes === undefined || asked.incoming.carried !== undefined) throw noNode(nodeId)
     this.assertMember(nodeId)
     return this.#answer(nodes, asked, rights, nodeId)
   }
 
   /**
-   * What every node answers, this one included, as one answer. Reads the headers before it returns. Each node judges
-   * the rights by itself; what one of them refuses is missing in the answer.
+   * Combines the answers of all nodes, including this one. Reads the headers before it returns. Each node judges the
+   * rights on its own; a node that refuses is listed as missing.
    */
   gather({ asked, rights, nodeId, own }: OfAll, how: OfNodes, query: object): Answer | Promise<Answer> {
     const { nodes } = this.#parts
@@ -101,7 +101,10 @@ export class Forwarding {
     if (this.#parts.nodes?.isMember(nodeId) !== true) throw noNode(nodeId)
   }
 
-  /** The other node tells its audit log what was done, this one what came back: both when it is on the disk. */
+  /**
+   * The other node's audit log records the deed, this node's the answer; both are on the disk before the client is
+   * answered.
+   */
   async #answer(nodes: OtherNodes, asked: Asked, rights: Rights | undefined, nodeId: string): Promise<Answer> {
     const started_ms = performance.now()
     const { audit, log } = this.#parts
@@ -127,7 +130,7 @@ export class Forwarding {
 
   async #ask(nodes: OtherNodes, asked: Asked, request: ForwardedRequest): Promise<Answer> {
     const { body, nodeId } = request
-    // Headers are gone after the first await.
+    // Headers cannot be read after the first await.
     const isAllowed = stillAllowed(asked, this.#parts.authenticate)
     try {
       return jobOf(nodeId, await received(await nodes.forward(request), asked, isAllowed))
@@ -161,14 +164,14 @@ async function received(
   return status < 400 ? { ...head, body: whole } : { ...head, body: whole, code: codeIn(whole) }
 }
 
-/** A job is known to the node that has begun it, and to no other. */
+/** Adds the node to the address of a job, because only the node that started the job knows it. */
 function jobOf(nodeId: string, answer: Answer): Answer {
   const { Location: location = '' } = answer.headers
   if (!location.startsWith(JOBS_PATH)) return answer
   return { ...answer, headers: { ...answer.headers, Location: `${location}?node=${encodeURIComponent(nodeId)}` } }
 }
 
-/** Proofs that were shown to this node stay here; the other node is told who showed them. */
+/** Tokens stay on this node; the other node is told whose they are. */
 function requestFor(asked: Asked, rights: Rights | undefined, nodeId: string): ForwardedRequest {
   const { route, incoming, actor, requestId } = asked
   const { method, path, query, address, signal } = incoming
@@ -186,7 +189,7 @@ function requestFor(asked: Asked, rights: Rights | undefined, nodeId: string): F
   }
 }
 
-/** Passed on as it comes: only its size is looked at. */
+/** Passes the body on as it arrives, and checks only its size. */
 function bodyOf(endpoint: Endpoint, incoming: Incoming): Readable {
   refuseUnreadable(incoming)
   const bytes_max = bytesMaxOf(endpoint)
@@ -202,14 +205,14 @@ async function* wholeBody(incoming: Incoming, bytes_max: number): AsyncGenerator
 
 function refusalOf({ kind, message, facts }: PeerError, nodeId: string): ApiError {
   if (kind === 'busy') return new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '1' } })
-  // The answer of a node that was a member a moment ago, or to a request that no node takes from another.
+  // The node was a member a moment ago, or the request is one that nodes do not accept from each other.
   if (kind === 'refused') return new ApiError(facts.nodeId === undefined ? 'MALFORMED_REQUEST' : 'NOT_FOUND', message)
   const mayBeDone = kind !== 'unreachable'
   const told = mayBeDone ? message : `${message}; the request was not carried out`
   return new ApiError('NODE_UNREACHABLE', told, { data: { nodeId, mayBeDone } })
 }
 
-/** Names of headers that are not written with capitals at the beginning of each word. */
+/** Header names that do not follow the usual capitalisation. */
 const SPELLINGS: Readonly<Record<string, string>> = { etag: 'ETag', 'www-authenticate': 'WWW-Authenticate' }
 
 function spelt(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
@@ -217,7 +220,7 @@ function spelt(headers: Readonly<Record<string, string>>): Readonly<Record<strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [SPELLINGS[name] ?? capital(name), value]))
 }
 
-/** The code of a refusal in the envelope. */
+/** Returns the code of a refusal in the envelope. */
 function codeIn(body: Uint8Array): string | undefined {
   const found = /"code":"([A-Z0-9_]+)"/.exec(Buffer.from(body).toString())?.[1]
   return found !== undefined && Object.hasOwn(ERRORS, found) ? found : undefined

@@ -3,14 +3,14 @@ import { ApiError } from '../base/errors.ts'
 import { type Answer, failure } from './envelope.ts'
 import { HAS_BODY } from './incoming.ts'
 
-/** How a request says where its body ends. */
+/** How a request marks the end of its body. */
 export type Framing = 'no body' | 'length' | 'chunked' | 'ambiguous'
 
 const SINGLE_HEADERS = new Set(['content-length', 'transfer-encoding', 'host', 'authorization', 'content-type'])
 
 /**
- * Repeated, unknown or odd framing headers are ambiguous: two readings of where a body ends are how requests are
- * smuggled past a proxy. A request without a body that says nothing of one, as nearly all are, costs two look-ups.
+ * Repeated, unknown or odd framing headers are ambiguous: two readings of where a body ends allow smuggling requests
+ * past a proxy. For nearly all requests, which have no body and no framing headers, this costs two look-ups.
  */
 export function framingOf(request: Pick<HttpRequest, 'getHeader' | 'forEach'>, method: string): Framing {
   const isPlain = request.getHeader('content-length') === '' && request.getHeader('transfer-encoding') === ''
@@ -30,12 +30,12 @@ export function framingOf(request: Pick<HttpRequest, 'getHeader' | 'forEach'>, m
   return Number(length) === 0 ? 'no body' : 'length'
 }
 
-/** Nobody reads it, and a proxy may take it for the next request. */
+/** Refuses a body that nothing reads and that a proxy may take for the next request. */
 export const UNWANTED_BODY = failure(new ApiError('MALFORMED_REQUEST', 'A request to read has no body'))
 
 /**
- * While an answer is owed, uWebSockets.js ends a connection on which another request comes: none in what was received
- * already is served.
+ * Delays the answer by a turn. While an answer is owed, uWebSockets.js ends a connection on which another request
+ * arrives, so no request that was received together with this one is served.
  */
 export async function behindWhatCame(answer: Answer | Promise<Answer>): Promise<Answer> {
   const settled = await answer

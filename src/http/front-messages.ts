@@ -1,18 +1,18 @@
 import type { Descriptor, Tls } from './acceptor.ts'
 
-/** What a thread in front begins with. */
+/** Start parameters of a thread in front. */
 export interface FrontOptions {
-  /** Where the thread behind answers. */
+  /** Address of the thread behind. */
   readonly socketPath: string
-  /** The memory of `Validity`. */
+  /** The shared memory of `Validity`. */
   readonly validity: SharedArrayBuffer
   /** Number of threads in front. */
   readonly threads: number
-  /** Prefix for the ids of requests that it answers itself. */
+  /** Prefix for the ids of requests that the thread answers itself. */
   readonly idPrefix: string
 }
 
-/** To a thread in front. Listeners are told apart by a number. */
+/** Messages to a thread in front. A number identifies the listener. */
 export type ToFront =
   | {
       readonly type: 'open'
@@ -22,7 +22,7 @@ export type ToFront =
       readonly tls: Tls | undefined
     }
   | { readonly type: 'drain' | 'close'; readonly listener: number }
-  /** It is to say so when no answer is owed there. */
+  /** Asks for a message once the listener owes no answer. */
   | { readonly type: 'answered'; readonly request: number; readonly listener: number }
   | { readonly type: 'end' }
 
@@ -30,5 +30,5 @@ export type FromFront =
   | { readonly type: 'opened'; readonly request: number; readonly descriptor: Descriptor }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
   | { readonly type: 'answered'; readonly request: number }
-  /** A defect, for the daemon's log. */
+  /** Reports a defect for the daemon's log. */
   | { readonly type: 'defect'; readonly detail: string }

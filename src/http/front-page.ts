@@ -6,13 +6,13 @@ import type { Incoming } from './incoming.ts'
 import { type Form, negotiate, wantedOf } from './prepared.ts'
 import type { Handler } from './server.ts'
 
-/** Where `.ci/page.mjs` puts the admin page, in a clone as on an appliance. */
+/** The folder to which `.ci/page.mjs` writes the admin page, in a clone as on an appliance. */
 const FOLDER = fileURLToPath(new URL('../../node_modules/.page/', import.meta.url))
 const ASSETS = '/assets/'
 
 /**
- * The page runs its own files and talks to its own address. `data:` is for pictures that are part of a style, `blob:`
- * for what a person saves.
+ * The page runs only its own files and connects only to its own origin. `data:` is for pictures in styles, `blob:` for
+ * files that the user saves.
  */
 const POLICY = [
   "default-src 'none'",
@@ -35,7 +35,7 @@ const PAGE_HEADERS = {
 } as const
 const ASSET_HEADERS = { 'Cross-Origin-Resource-Policy': 'same-origin' } as const
 
-/** Where the page was never made, as in a clone without esbuild, the documents about the API are left. */
+/** Shown where the page was never built, as in a clone without esbuild: links to the documents about the API. */
 const WITHOUT_PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +61,7 @@ interface Listed {
   readonly etag: string
 }
 
-/** The files of the admin page: a fixed table, each read when it is first asked for and kept from then on. */
+/** The files of the admin page: a fixed table, each file read on first use and kept. */
 export class PageFiles {
   readonly #folder: string
   readonly #kept = new Map<string, Rendered>()
@@ -75,7 +75,7 @@ export class PageFiles {
     return this.#file('index.html') ?? { ...PAGE, body: Buffer.from(WITHOUT_PAGE) }
   }
 
-  /** Undefined for what is not in the table: no name from outside becomes a path. */
+  /** Undefined for a name outside the table: no name from a request becomes a path. */
   asset(name: string): Rendered | undefined {
     return name === 'index.html' ? undefined : this.#file(name)
   }
@@ -101,7 +101,7 @@ export class PageFiles {
   }
 }
 
-/** Undefined for what is not there any more: a package of another version takes the place of files that are listed. */
+/** Undefined if the file is gone: a package of another version may have replaced it since it was listed. */
 function readIn(path: string): Pick<Rendered, 'body' | 'encoded'> | undefined {
   try {
     const read = (ending: string) => readFileSync(`${path}${ending}`)
@@ -126,13 +126,10 @@ const PAGE = {
   vary: 'Accept, Accept-Encoding',
   headers: PAGE_HEADERS,
 } as const
-/** Its name changes with its bytes. */
+/** The name of an asset changes with its bytes. */
 const ASSET = { cacheControl: 'public, max-age=31536000, immutable', headers: ASSET_HEADERS } as const
 
-/**
- * A person who opens the address of the API in a browser gets the admin page. Programs are told that nothing is there,
- * as everywhere.
- */
+/** Serves the admin page to browsers that open the address of the API. Programs get the usual 404. */
 export function withFrontPage(handle: Handler, files = new PageFiles()): Handler {
   return (incoming, requestId) => fileFor(incoming, files) ?? handle(incoming, requestId)
 }

@@ -15,15 +15,15 @@ import { commonHeadOf, send, sendLater } from './sending.ts'
 import { requestIds } from './server.ts'
 import { reasonOf } from '../base/reason.ts'
 
-// A thread in front (docs/decisions/159-threads-in-front.md): speaks TLS and HTTP with clients, answers what it
-// remembers, and asks the thread behind for everything else.
+// A thread in front (docs/decisions/159-threads-in-front.md) speaks TLS and HTTP with clients, answers what it
+// remembers, and forwards everything else to the thread behind.
 
 interface FrontListener extends ListenerState {
   isDraining: boolean
   readonly applications: PassingApp[]
 }
 
-/** A connection that was passed just before is still taken. */
+/** How long a connection that is being passed may take to arrive before this thread ends. */
 const PASSED_MS = 250
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by fronts.ts only
@@ -37,7 +37,7 @@ const listeners = new Map<number, FrontListener>()
 function serve(response: HttpResponse, request: HttpRequest, listener: FrontListener): void {
   const exchange = new Exchange(response, request, listener)
   if (exchange.hasUnwantedBody) {
-    // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
+    // An answer to HEAD has no body, and uWebSockets.js cannot end the connection after one.
     if (exchange.method === 'HEAD') response.close()
     else void sendLater(response, exchange, behindWhatCame(UNWANTED_BODY), nextId())
     return
@@ -62,7 +62,7 @@ function open({ listener: id, port, tls }: Extract<ToFront, { readonly type: 'op
     try {
       serve(response, request, serving)
     } catch (error) {
-      // uWebSockets.js ends the process where a request is neither answered nor closed.
+      // uWebSockets.js ends the process if a request is neither answered nor closed.
       tellDefect(error)
       response.close()
     }
@@ -91,7 +91,7 @@ const tell = (message: FromFront) => parentPort?.postMessage(message)
 
 const tellDefect = (error: unknown) => tell({ type: 'defect', detail: detailOf(error) })
 
-// It costs the request that met it, and nobody else.
+// A defect fails the request that met it, and no other.
 process.on('uncaughtException', tellDefect)
 
 parentPort?.on('message', (message: ToFront) => {

@@ -3,9 +3,9 @@ import { isKeepable, type Keep } from './answer-memory.ts'
 import type { Answer } from './envelope.ts'
 import { Exchange, type ListenerState } from './exchange.ts'
 
-/** In a request: the address of its client, followed by `ambiguous` if its framing was unclear. */
+/** In a request: the address of its client, followed by `ambiguous` if the framing was unclear. */
 export const FRONT_HEADER = 'x-fulcrum-front'
-/** In an answer: what `keepText` writes. */
+/** In an answer: the output of `keepText`. */
 export const KEEP_HEADER = 'x-fulcrum-keep'
 
 const keepText = ({ answers, rights, untilOf }: Keep): string => `${answers} ${rights} ${untilOf()}`
@@ -15,7 +15,7 @@ export function readKeep(text: string): Keep {
   return { answers, rights, untilOf: () => until_ms }
 }
 
-/** A request that a thread in front has not answered itself. */
+/** A request from a thread in front. */
 export class FrontedExchange extends Exchange {
   readonly #address: string
   readonly #isAmbiguous: boolean
@@ -35,7 +35,7 @@ export class FrontedExchange extends Exchange {
     return this.#isAmbiguous
   }
 
-  /** What the thread in front writes can be read in one way, and the rest of a body that is refused is let go. */
+  /** Requests from a thread in front are unambiguous, and the rest of a refused body is discarded. */
   override get isUnclear(): boolean {
     return this.#isAmbiguous
   }

@@ -7,12 +7,12 @@ import type { Descriptor, Speakers } from './acceptor.ts'
 import type { FromFront, FrontOptions, ToFront } from './front-messages.ts'
 
 const ENTRY = new URL('./front-thread.ts', import.meta.url)
-/** Each closes what it has and ends; one that is stuck is ended. */
+/** How long each thread may take to close its connections and end before it is terminated. */
 const END_MS = 3_000
 
-/** What a listener has of the threads in front: an application in each. */
+/** The applications of one listener, one in each thread in front. */
 export interface FrontSpeakers extends Speakers {
-  /** Each connection ends with its next answer. */
+  /** Ends each connection with its next answer. */
   drain(): void
   /** Resolves when no answer is owed. */
   answered(): Promise<void>
@@ -23,7 +23,7 @@ type Question = Opening | Omit<Extract<ToFront, { readonly type: 'answered' }>, 
 
 type Said = Exclude<FromFront, { readonly type: 'defect' }>
 
-/** The threads in front. They last as long as the daemon: should one end before, the daemon ends with it. */
+/** The threads in front. They live as long as the daemon: if one ends early, the daemon ends too. */
 export class Fronts {
   readonly #workers: readonly Worker[]
   readonly #waiting = new Map<number, (said: Said) => void>()
@@ -32,7 +32,7 @@ export class Fronts {
   #listeners = 0
   #isEnding = false
 
-  /** `socketPath` is where the thread behind answers. */
+  /** `socketPath` is the address of the thread behind. */
   constructor(threads: number, socketPath: string, log: Log) {
     this.#log = log
     const start = newId().slice(0, 13)
@@ -87,7 +87,7 @@ export class Fronts {
     this.#waiting.delete(said.request)
   }
 
-  /** Every listener is closed, and nothing is passed to them any more. */
+  /** Ends the threads. All listeners must be closed, and no connection may be passed any more. */
   async end(): Promise<void> {
     this.#isEnding = true
     await Promise.all(this.#workers.map(endWorker))

@@ -10,11 +10,11 @@ import { type Answer, success } from './envelope.ts'
 import { wholeEvents } from './streams.ts'
 
 export interface Gathered {
-  /** This node. */
+  /** The id of this node. */
   readonly nodeId: string
   readonly own: Answer
   readonly others: readonly string[]
-  /** Resolves with the head of the answer. */
+  /** Resolves with the head of a node's answer. */
   readonly ask: (nodeId: string, signal: AbortSignal) => Promise<ForwardedAnswer>
 }
 
@@ -22,10 +22,10 @@ type Entry = Readonly<Record<string, unknown>>
 type Part = { readonly nodeId: string; readonly entries: readonly Entry[]; readonly bytes: number } | MissingNode
 
 const PATIENCE_MS = 2_000
-/** A list of so many bytes may have been cut at what an answer holds (1 MiB with what is not shown of the entries). */
+/** A list of this size may have been cut at the limit of an answer (1 MiB, including fields that are not shown). */
 const MAY_BE_CUT_BYTES = 512 * 1024
 
-/** Numbers of one node's entries mean nothing over several. */
+/** Refuses entry numbers in the query: each node counts its own entries. */
 export function refuseNumbers(how: OfNodes, query: object, lastEventId: string): void {
   const sent = { ...query, ...(lastEventId === '' ? {} : { 'Last-Event-ID': lastEventId }) }
   const numbers = how === 'stream' ? ['after', 'Last-Event-ID'] : (how.ofOne ?? [])
@@ -37,7 +37,7 @@ export function refuseNumbers(how: OfNodes, query: object, lastEventId: string):
   throw new ApiError('INVALID_QUERY', errors.map(({ field }) => `${field} ${message}`).join('; '), { errors })
 }
 
-/** The lists of all nodes as one, newest first. */
+/** Merges the lists of all nodes, newest first. */
 export async function gatherLists(
   { nodeId, own, others, ask }: Gathered,
   { time, limit }: ListOfNodes,
@@ -48,7 +48,7 @@ export async function gatherLists(
   const there = parts.filter((part) => 'entries' in part)
   const missing = parts.filter((part) => 'why' in part)
   const timeOf = (entry: Entry) => String(entry[time])
-  // Before the end of a list that was cut, nobody knows what is missing. One without a limit is whole.
+  // What a cut list lacks is unknown, so entries older than its end are dropped. A list without a limit is complete.
   const since = there
     .filter(({ bytes }) => limit !== undefined && bytes >= MAY_BE_CUT_BYTES)
     .map(({ entries }) => timeOf(entries.at(-1) ?? {}))
@@ -56,7 +56,7 @@ export async function gatherLists(
   const all = there
     .flatMap((part) => part.entries.map((entry) => ({ nodeId: part.nodeId, ...entry })))
     .filter((entry) => timeOf(entry) >= since)
-    // Stable: entries of one node stay in their order.
+    // The sort is stable: entries of one node keep their order.
     .toSorted((one, other) => (timeOf(one) < timeOf(other) ? 1 : timeOf(one) > timeOf(other) ? -1 : 0))
   const most = limit === undefined ? all.length : Number(Reflect.get(query, limit.parameter) ?? limit.usual)
   const { message } = JSON.parse(Buffer.from(own.body).toString())
@@ -90,9 +90,9 @@ function whyOf(error: unknown, { aborted }: AbortSignal): string {
 }
 
 /**
- * The events of all nodes as they come, each with the node that reports it; `nodeId` may be the node that it is about.
- * Their numbers are each node's own and are left out, because no client could come back with one. A node whose events
- * are not available (any more) becomes an event `missing`.
+ * Returns the events of all nodes as they come, with the reporting node in `toldBy`; `nodeId` may be the node an event
+ * is about. Event numbers are each node's own and are left out, because a client could not resume with them. A node
+ * whose events are, or become, unavailable causes an event `missing`.
  */
 export function gatherEvents({ nodeId, own, others, ask }: Gathered): Answer {
   const { stream: ofOwn } = own

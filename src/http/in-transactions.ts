@@ -6,25 +6,28 @@ import { JSON_TYPE } from './envelope.ts'
 import type { Incoming } from './incoming.ts'
 import type { Match, NoMatch } from './router.ts'
 
-/** What belongs to the open transaction is answered by the node that holds it: which requests those are. */
+/**
+ * Requests that concern the open transaction are answered by the node that holds it; this file determines which they
+ * are.
+ */
 
 export interface TransactionsElsewhere {
-  /** Undefined when none is open, or this node holds it. */
+  /** Undefined if none is open, or this node holds it. */
   readonly elsewhere: HeldElsewhere | undefined
 }
 
-/** Where the request is answered, when that is where the transaction is held. */
+/** Returns the node that holds the transaction, if the request is to be answered there. */
 export function holderOf(held: HeldElsewhere, { route, incoming, params }: Asked): string | undefined {
   const { endpoint } = route
   if (endpoint.transactionIn === 'path') {
-    // If its node is away, the others answer what they know, and the user who opened it can end it.
+    // If that node is away, the others answer what they know, and the user who opened the transaction can end it.
     const isAbout = (params['id'] ?? held.id) === held.id
     return isAbout && held.isReachable ? held.nodeId : undefined
   }
   return followsTransaction(endpoint) && incoming.header('x-transaction-id') === held.id ? held.nodeId : undefined
 }
 
-/** The same of an endpoint whose body names the transaction. */
+/** Does the same for an endpoint whose body names the transaction. */
 export function holderNamedIn(
   body: unknown,
   { transactionIn }: Endpoint,
@@ -36,13 +39,13 @@ export function holderNamedIn(
   return held !== undefined && Reflect.get(Object(body), 'transactionId') === held.id ? held.nodeId : undefined
 }
 
-/** Whether a node answers it for another one because of a transaction. */
+/** Whether nodes forward such a request to each other because of a transaction. */
 export const isOfTransaction = (found: Match | NoMatch, transactionId: string | undefined): boolean =>
   'route' in found &&
   (found.route.endpoint.transactionIn !== undefined ||
     (transactionId !== undefined && followsTransaction(found.route.endpoint)))
 
-/** A request whose body was read, to be passed on. */
+/** Returns the request with the body that was read, for forwarding. */
 export function withBody(asked: Asked, body: unknown): Asked {
   const { incoming } = asked
   const raw = Buffer.from(JSON.stringify(body))

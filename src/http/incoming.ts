@@ -5,32 +5,35 @@ import type { CarriedWho } from '../peers/who.ts'
 
 export const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'DELETE'])
 
-/** A request behind the socket. `header` answers '' for an absent header and is valid only until `handle` returns. */
+/**
+ * A request, independent of its socket. `header` returns '' for an absent header and is valid only until `handle`
+ * returns.
+ */
 export interface Incoming {
   /** Upper case. */
   readonly method: string
-  /** As sent, without the query. */
+  /** As sent, without the query string. */
   readonly path: string
   readonly query: string
   readonly address: string
   header(lowerCaseName: string): string
-  /** Framing headers that can be read in two ways; asked for requests with a body only. */
+  /** Whether the framing headers can be read in two ways; checked for requests with a body only. */
   readonly isAmbiguous: boolean
-  /** undefined: larger than the limit. */
+  /** Resolves with undefined if the body is larger than the limit. */
   readBody(bytes_max: number): Promise<Uint8Array | undefined>
-  /** The caller at the node that has forwarded this; absent in a client's own request. */
+  /** The identity of the caller as the forwarding node knows it; absent in a client's own request. */
   readonly carried?: CarriedWho
-  /** It came by the daemon's own socket. */
+  /** Whether it came through the daemon's own socket. */
   readonly isLocal?: boolean
-  /** The answer may be kept, and until the moment that this tells (Unix time in ms) that this caller may ask for it. */
+  /** Allows keeping the answer. `untilOf` returns until when (Unix time in ms) this caller has access. */
   letKeep?(untilOf: () => number): void
-  /** Aborted when the client goes away before it has its answer. Behind a socket only, as is the next one. */
+  /** Aborted if the client leaves before it has its answer. Present only with a socket, as is the next field. */
   readonly signal?: AbortSignal
-  /** Instead of `readBody`: as it comes. Fails when the client goes away, is too slow, or sends more than that. */
+  /** Streams the body, instead of `readBody`. Fails if the client leaves, is too slow, or sends more than the limit. */
   streamBody?(bytes_max: number): Readable
 }
 
-/** The headers that are needed after the first wait, when uWebSockets.js has taken the request back. */
+/** Copies the headers that are needed after the first wait, when uWebSockets.js has taken the request back. */
 export function keepHeaders(incoming: Incoming, more: readonly string[] = []): Incoming {
   const names = ['accept', 'if-match', 'if-none-match', 'x-transaction-id', ...more]
   const kept = new Map(names.map((name) => [name, incoming.header(name)]))
@@ -47,20 +50,20 @@ export function keepHeaders(incoming: Incoming, more: readonly string[] = []): I
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** The headers that the endpoint names. */
+/** Returns the headers that the endpoint names. */
 export function headersFor({ headers }: Endpoint, incoming: Incoming): Readonly<Record<string, string>> {
   if (headers.length === 0) return NO_HEADERS
   return Object.fromEntries(headers.map((name) => [name, incoming.header(name)]))
 }
 
-/** What `Authorization: Bearer` holds; undefined without it. */
+/** Returns the token of `Authorization: Bearer`; undefined without one. */
 function tokenOf(incoming: Pick<Incoming, 'header'>): string | undefined {
   const header = incoming.header('authorization')
   return header.startsWith('Bearer ') || /^bearer /i.test(header) ? header.slice('bearer '.length) : undefined
 }
 
 /**
- * What identifies the caller: a token, the word of the node that was asked, or that the system let it open the own
+ * Returns the proof of the caller's identity: a token, the word of the forwarding node, or access to the daemon's own
  * socket.
  */
 export const proofOf = (incoming: Pick<Incoming, 'header' | 'carried' | 'isLocal'>): string | CarriedWho | undefined =>

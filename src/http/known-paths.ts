@@ -1,13 +1,13 @@
 import { decodeSegment, type Match, type NoMatch } from './router.ts'
 
-/** Some hundred bytes each: longer paths are not remembered. */
+/** Limits the paths, some hundred bytes each; longer paths are not remembered. */
 const KNOWN_PATHS_MAX = 4_096
 const KNOWN_PATH_LENGTH = 256
 
 export type Params = Readonly<Record<string, string>>
 type KnownPath = Match & { readonly params: Params }
 
-/** Paths that were asked for, with what they lead to: pollers ask for the same few. */
+/** Remembers requested paths and their routes: pollers request the same few. */
 export class KnownPaths {
   readonly #known = new Map<string, KnownPath>()
 
@@ -22,7 +22,7 @@ export class KnownPaths {
   }
 }
 
-/** The parameters of a path, decoded. */
+/** Returns the decoded parameters of a path. */
 export function paramsOf({ route, values }: Match): Params {
   const params: Record<string, string> = {}
   for (let i = 0; i < values.length; i++) params[route.names[i] ?? ''] = decodeSegment(values[i] ?? '')
@@ -32,12 +32,12 @@ export function paramsOf({ route, values }: Match): Params {
 /** The specification has both spellings. */
 const NODE_PARAMS = ['applianceId', 'applianceID'] as const
 
-/** The node that the path names, when it is not this one. */
+/** Returns the node that the path names, if it is another one. */
 export function otherNodeIn(params: Params, nodeId: string): string | undefined {
   const named = params[NODE_PARAMS[0]] ?? params[NODE_PARAMS[1]]
   return named === nodeId ? undefined : named
 }
 
-/** Whether the path names the node that answers. */
+/** Whether the path names a node. */
 export const namesNode = (found: Match | NoMatch): boolean =>
   'route' in found && NODE_PARAMS.some((name) => found.route.names.includes(name))

@@ -4,10 +4,7 @@ import type { Asked } from './admission.ts'
 import type { Answer } from './envelope.ts'
 import { answerRefusal } from './refusal.ts'
 
-/**
- * The answer, counted for its caller when it is long. The log says why a long one broke off: its status was sent long
- * before.
- */
+/** Counts a long answer for its caller. The log says why it broke off, since its status was sent long before. */
 export function lasting(
   answer: Answer | Promise<Answer>,
   { actor, requestId }: Pick<Asked, 'actor' | 'requestId'>,
@@ -21,7 +18,7 @@ export function lasting(
   return { ...answer, holder: actor.userId, slices: () => reported(slices(), warn, defect) }
 }
 
-/** The same slices; `report` is told why they ended before the answer was whole. */
+/** Yields the same slices; calls `report` with the reason if they end before the answer is complete. */
 export function* reported(slices: Slices, report: (reason: string) => void, defect: (error: unknown) => void) {
   try {
     for (;;) {

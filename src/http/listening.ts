@@ -35,8 +35,8 @@ export function openSocket(
 }
 
 /**
- * The place with a port that is free now. Rejects when anybody listens there: a port that is shared would silently be
- * shared with a stranger. Port 0 becomes one the system chooses, because only a port that was asked for can be shared.
+ * Resolves with the address if its port is free now. Rejects if another process listens there: the port would silently
+ * be shared with it. Port 0 becomes a port that the system chooses, because only a port with a number can be shared.
  */
 export async function freePlace(place: Place): Promise<Place> {
   const socket = await openSocket(App(), place, LIBUS_LISTEN_EXCLUSIVE_PORT)
@@ -46,8 +46,8 @@ export async function freePlace(place: Place): Promise<Place> {
 }
 
 /**
- * Listens on a socket that has a name, which nobody else can open from its first moment on: uSockets gives it the mode
- * 0700 before it is bound. It takes over the name that a daemon without an end has left.
+ * Listens on a named socket that other accounts can never open: uSockets gives it the mode 0700 before it is bound.
+ * Takes over a socket file that a crashed daemon has left.
  */
 export function openLocalSocket(app: TemplatedApp, path: string): Promise<us_listen_socket> {
   return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export function openLocalSocket(app: TemplatedApp, path: string): Promise<us_lis
   })
 }
 
-/** Whether somebody listens on the socket of this name. */
+/** Whether a process listens on this socket. */
 export function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(path)
@@ -71,7 +71,7 @@ export function isServed(path: string): Promise<boolean> {
   })
 }
 
-/** Open connections go on. */
+/** Open connections continue. */
 export function stopListening(socket: us_listen_socket): void {
   us_listen_socket_close(socket)
 }

@@ -2,21 +2,19 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { Slices } from '../context/rendered.ts'
 import { writeSome } from './pieces.ts'
 
-/**
- * One slice is made in one turn of the event loop, whichever answer it is for, so that short answers go between them.
- */
+/** Generates one slice per turn of the event loop, over all answers, so that short answers are served in between. */
 export class LongAnswers {
   readonly #ready: (() => void)[] = []
   #isDue = false
 
   /**
-   * Sends what `slices` makes, as fast as the client takes it. The status and headers are written. `ended` is called
-   * once when that is over. Answers a function to call when the client is gone.
+   * Sends the slices as fast as the client accepts them. The status and headers are written already. `ended` is called
+   * once at the end. Returns a function to call when the client is gone.
    */
   send(response: HttpResponse, slices: Slices, ended: () => void): () => void {
     let isOver = false
     let isScheduled = false
-    /** The rest of the last slice, which the client has not taken yet. */
+    /** The rest of the last slice, which the client has not accepted yet. */
     let left: Uint8Array | undefined
     const schedule = () => {
       if (isScheduled) return
@@ -35,12 +33,12 @@ export class LongAnswers {
         const next = slices.next()
         if (next.done === true) {
           finish()
-          // Cut short, so that nobody takes a part for the whole.
+          // Closed without an end, so that the client does not mistake a part for the whole.
           response.cork(() => (next.value === undefined ? response.end() : response.close()))
           return
         }
         const rest = writeSome(response, next.value)
-        // The next slice, of whichever answer, is written over this one.
+        // The next slice, of whichever answer, overwrites these bytes.
         if (rest !== undefined) left = Uint8Array.from(rest)
       } else left = writeSome(response, left)
       if (left === undefined) schedule()

@@ -15,7 +15,7 @@ const REFUSED: Readonly<Record<'path' | 'method', Answer>> = {
   method: failure(new ApiError('METHOD_NOT_ALLOWED', 'This path supports GET', { headers: { Allow: 'GET' } })),
 }
 
-/** Answers the figures of the node, to anybody, and nothing else. */
+/** Serves the metrics of the node to any caller, and nothing else. */
 export function metricsOnly(metrics: MetricsReader, log: Log): Handler {
   return (incoming, requestId) => {
     if (!PATHS.has(incoming.path)) return REFUSED.path
@@ -25,7 +25,7 @@ export function metricsOnly(metrics: MetricsReader, log: Log): Handler {
 }
 
 async function figures(metrics: MetricsReader, incoming: Incoming): Promise<Answer> {
-  // Headers are gone after the first await.
+  // Headers cannot be read after the first await.
   const wanted = wantedOf(incoming)
   return negotiate(await metrics.answer(incoming.header('accept')), wanted)
 }

@@ -1,6 +1,6 @@
 import { type RecordChange, SECTIONS } from '../model/sections.ts'
 
-/** Path parameters as messages show them: the record that the request changed has its name, with the id beside it. */
+/** Returns the path parameters for messages: the record that the request changed is shown by name, with its id. */
 export function namedParams(
   params: Readonly<Record<string, string>>,
   changes: readonly RecordChange[] = [],

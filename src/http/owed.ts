@@ -4,7 +4,7 @@ export class Owed {
   #waiting: (() => void)[] = []
   readonly #cuts = new Set<() => void>()
 
-  /** An answer is owed until the result is called. `cut` ends it before it is complete. */
+  /** Counts an answer as owed until the returned function is called. `cut` ends it before it is complete. */
   begin(cut?: () => void): () => void {
     this.#count++
     if (cut !== undefined) this.#cuts.add(cut)
@@ -18,7 +18,7 @@ export class Owed {
     }
   }
 
-  /** An answer is owed until `sent` settles, which the result reports as well. */
+  /** Counts an answer as owed until `sent` settles, and settles likewise. */
   async until(sent: Promise<void>): Promise<void> {
     const over = this.begin()
     try {
@@ -28,7 +28,7 @@ export class Owed {
     }
   }
 
-  /** Resolves when none is owed. */
+  /** Resolves when no answer is owed. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#count === 0) resolve()
@@ -36,7 +36,7 @@ export class Owed {
     })
   }
 
-  /** Ends those that are sent while they are made. */
+  /** Cuts the answers that are generated while they are sent. */
   cut(): void {
     for (const cut of this.#cuts) cut()
   }

@@ -1,15 +1,15 @@
 import type { HttpResponse } from 'uWebSockets.js'
 
 /**
- * What is written between two flushes has room in the buffer of uWebSockets.js, which has 16 KiB, beside the headers of
- * the first piece. Of a larger one it loses all when the socket has no room for the length of its chunk: that is kept
- * and sent later, and the bytes are not (https://github.com/uNetworking/uWebSockets.js/issues/1249).
+ * The bytes between two flushes must fit, with the headers of the first piece, into the 16 KiB buffer of
+ * uWebSockets.js. If the socket has no room for the chunk length of a larger piece, uWebSockets.js sends that length
+ * later but loses the bytes (https://github.com/uNetworking/uWebSockets.js/issues/1249).
  */
 const FLUSH_BYTES_MAX = 15 * 1_024
-/** In UTF-8. */
+/** In UTF-8, per UTF-16 code unit. */
 const BYTES_PER_UNIT_MAX = 3
 
-/** Writes a slice up to the first part behind which the client takes no more; answers what is left then. */
+/** Writes a slice until the client accepts no more; returns the rest, if any. */
 export function writeSome(response: HttpResponse, slice: Uint8Array): Uint8Array | undefined {
   for (let from = 0; from < slice.length; from += FLUSH_BYTES_MAX) {
     const to = from + FLUSH_BYTES_MAX
@@ -18,7 +18,7 @@ export function writeSome(response: HttpResponse, slice: Uint8Array): Uint8Array
   return undefined
 }
 
-/** Writes a piece of an answer whose length nobody knows. Answers whether the client takes more. */
+/** Writes a piece of an answer of unknown length. Returns whether the client accepts more. */
 export function writePiece(response: HttpResponse, piece: string | Uint8Array): boolean {
   if (piece.length * (typeof piece === 'string' ? BYTES_PER_UNIT_MAX : 1) <= FLUSH_BYTES_MAX)
     return writePart(response, piece)

@@ -37,18 +37,18 @@ import { whileAllowed } from './streams.ts'
 import { Validation, parseQuery } from './validation.ts'
 
 export const API_PREFIX = '/api/v1'
-/** A caller that is answered from memory is checked again after this time, whatever happens. */
+/** A caller that is answered from memory is checked again at the latest after this time. */
 const KEPT_MS_MAX = 10_000
 
-/** What one request does to the configuration, and what is told of it. */
+/** The effect of one request on the configuration, and what is reported about it. */
 export interface Work extends Deeds {
   /** Runs the handler; for staging effects inside one atomic edit. */
   run(handler: () => unknown): unknown
-  /** What the ETag says of the record that was read. */
+  /** The ETag of the record that was read. */
   readonly tagRead: string | undefined
 }
 
-/** What a handler is given, as far as the pipeline knows it. */
+/** The context of a handler, as far as the pipeline knows it. */
 export interface HandlerContext {
   readonly work: Work
 }
@@ -59,18 +59,18 @@ export interface PipelineParts {
   readonly log: Log
   readonly audit: AuditTrail
   readonly authenticate: Authenticate
-  /** When a token that counts now will not any more; Unix time. */
+  /** Returns when a valid token expires; Unix time in ms. */
   readonly expiryOf: (proof: Proof) => number
   readonly parseLarge: ParseLarge
-  /** Refuses a transaction that is not open, or that the endpoint has nothing to do with. */
+  /** Refuses a transaction that is not open, or that the endpoint cannot be part of. */
   readonly createContext: CreateContext
-  /** Set where the daemon only watches a HAProxy: refuses what would manage one. */
+  /** Set if the daemon only observes its HAProxy: refuses requests that would manage it. */
   readonly observed: { refuse(): never } | undefined
-  /** undefined: there is this node only. */
+  /** Undefined if this is the only node. */
   readonly nodes?: OtherNodes | undefined
-  /** Tells of the transaction that another node holds; undefined where none is known. */
+  /** Reports a transaction that another node holds. */
   readonly transactions?: TransactionsElsewhere | undefined
-  /** undefined: this node is in no cluster. */
+  /** Undefined if this node is in no cluster. */
   readonly sharedLog?: SharedLog | undefined
 }
 export type CreateContext = (
@@ -108,7 +108,7 @@ export class Pipeline {
     }))
   }
 
-  /** Whether every request that changes something was answered. */
+  /** Whether every request that changes something has been answered. */
   get isQuiet(): boolean {
     return this.#unanswered === 0
   }
@@ -153,14 +153,14 @@ export class Pipeline {
     return endpoint.reveals ? this.#revealed(asked) : this.#cameBack(asked)
   }
 
-  /** What is granted in part is not the same for all. */
+  /** Partly granted endpoints are excluded: their answers differ between callers. */
   #letKeep({ route, incoming }: Asked, { rights }: Who): void {
     const proof = proofOf(incoming)
     if (proof === undefined || rights?.granted[route.index] !== WHOLLY) return
     incoming.letKeep?.(() => Math.min(Date.now() + KEPT_MS_MAX, this.#parts.expiryOf(proof)))
   }
 
-  /** Answers what another node has forwarded, as if the caller that it names had asked here. */
+  /** Answers a forwarded request as if its caller had sent it to this node. */
   async handleForwarded(request: PeerRequest): Promise<PeerAnswer> {
     const { method, path, requestId, signal } = request
     signal.throwIfAborted()
@@ -172,7 +172,7 @@ export class Pipeline {
     return forPeer(isForwarded ? await this.handle(fromPeer(request), requestId) : NOT_FORWARDED)
   }
 
-  /** What each node has of its own is answered by the node that the query names, or by all. */
+  /** A request about records that each node has of its own goes to the node that the query names, or to all. */
   #ofNodes(asked: Asked, rights: Rights | undefined): Answer | Promise<Answer> | undefined {
     const { route, incoming } = asked
     const { nodeId } = this.#parts
@@ -186,17 +186,17 @@ export class Pipeline {
     return this.#forwarding.gather({ asked, rights, nodeId, own }, ofNodes, query)
   }
 
-  /** The node that answers instead of this one. Refuses an id of none. */
+  /** Returns the node that answers instead of this one. Refuses an unknown id. */
   #otherNode(asked: Asked, isKnown: boolean): string | undefined {
     const named = this.#namedNode(isKnown, asked)
-    // Wherever the path leads, a transaction may be that of another one.
+    // Whatever the path, the request may belong to a transaction that another node holds.
     const held = named === undefined ? this.#parts.transactions?.elsewhere : undefined
     return held === undefined || asked.incoming.carried !== undefined ? named : holderOf(held, asked)
   }
 
   #namedNode(isKnown: boolean, { route, params, incoming }: Asked): string | undefined {
     const { answeredByAny } = route.endpoint
-    // Known paths are answered here.
+    // Known paths are answered on this node.
     if (answeredByAny === undefined) return isKnown ? undefined : otherNodeIn(params, this.#parts.nodeId)
     const named = otherNodeIn(params, this.#parts.nodeId)
     if (named === undefined || answeredByAny === 'for any id') return undefined
@@ -214,7 +214,10 @@ export class Pipeline {
     return isRead ? answer : this.#counted(answer)
   }
 
-  /** Every node knows that a transaction is open, not only the one that holds it. */
+  /**
+   * Every node knows that a transaction is open, not only the one that holds it, so this node answers if that one is
+   * away.
+   */
   async #orHere(answer: Promise<Answer>, asked: Asked): Promise<Answer> {
     const there = await answer
     if (there.code !== 'NODE_UNREACHABLE') return there
@@ -225,7 +228,7 @@ export class Pipeline {
     }
   }
 
-  /** A caller that was turned away leaves a line, and so does every attempt to change something. */
+  /** Logs a caller that was turned away, and every attempt to change something. */
   #turnedAway(
     route: Route | undefined,
     incoming: Incoming,
@@ -242,7 +245,7 @@ export class Pipeline {
     return noted(this.#parts, noteOf({ route, incoming, actor, requestId }), answer)
   }
 
-  /** A caller that did not log in cannot fill the log. */
+  /** Callers that are not logged in have a log of limited size, so that they cannot fill it. */
   #logOf(actor: Actor): Log {
     return actor === NOBODY ? this.#strangers : this.#parts.log
   }
@@ -267,7 +270,7 @@ export class Pipeline {
     let free = () => undefined as unknown
     try {
       if (mayBeLarge(endpoint, incoming)) free = this.#largeBodies.take(actor.userId)
-      // Headers are gone after the first await.
+      // Headers cannot be read after the first await.
       const askAgain = admitAgain(asked, this.#parts.authenticate)
       const kept = { ...asked, askAgain, incoming: keepHeaders(incoming, endpoint.headers) }
       body = await readBody(endpoint, incoming, this.#compiledOf(route.index).body, this.#parts.parseLarge)
@@ -278,7 +281,7 @@ export class Pipeline {
       if (endpoint.effect === 'stage') this.#parts.audit.assertRoom(endpoint)
       if (isAudited(endpoint)) this.#parts.audit.assertShare({ ...note, body })
       if (isNotedBefore(endpoint)) {
-        // What is refused anyway begins nothing.
+        // An invalid query begins nothing.
         parseQuery(incoming.query, this.#compiledOf(route.index).query)
         isBegun = await this.#parts.audit.record({ ...note, body }, {})
       }
@@ -296,7 +299,7 @@ export class Pipeline {
       : answer
   }
 
-  /** A secret is answered after the disk records who asked for it. */
+  /** Answers with a secret only after the disk records who requested it. */
   async #revealed(asked: Asked): Promise<Answer> {
     const note = noteOf(asked)
     const kept = { ...asked, incoming: keepHeaders(asked.incoming, note.endpoint.headers) }
@@ -309,7 +312,7 @@ export class Pipeline {
     }
   }
 
-  /** A browser that an identity provider sends back: a login is told of, whatever comes of it. */
+  /** Handles a browser that returns from an identity provider: the login is recorded whatever its outcome. */
   async #cameBack(asked: Asked): Promise<Answer> {
     const note = noteOf(asked)
     let answer: Answer
@@ -338,7 +341,7 @@ export class Pipeline {
     const accept = endpoint.produces.length > 1 ? incoming.header('accept') : ''
     const request = { params, query, body, accept, headers: headersFor(endpoint, incoming) }
     const result = callInPlace(endpoint, context, request, compiled.places, asked.actor.userId)
-    // Headers are gone after the first await.
+    // Headers cannot be read after the first await.
     const wanted = result instanceof Promise ? wantedOf(incoming) : undefined
     const finish = (settled: unknown): Answer | Promise<Answer> => {
       if (!(settled instanceof Reply) || settled.rendered === undefined)
@@ -354,7 +357,7 @@ export class Pipeline {
       : answer
   }
 
-  /** A stream ends with the session, or the right, that it was opened with. */
+  /** Ends a stream with the session, or the right, that it was opened with. */
   #guarded(asked: Asked, stream: Stream): Stream {
     return whileAllowed(stream, stillAllowed(asked, this.#parts.authenticate))
   }
@@ -366,12 +369,12 @@ export class Pipeline {
   }
 }
 
-/** Runs what the handler does of a staging effect inside one atomic edit. */
+/** Runs the handler of a staging effect inside one atomic edit. */
 export interface Running {
   readonly work: Pick<Work, 'run'>
 }
 
-/** What the endpoint answers, while the user has a place among those whose requests of this kind are worked on. */
+/** Calls the endpoint while the user holds one of the places for requests of this kind. */
 export function callInPlace(
   endpoint: Endpoint,
   context: Running,
@@ -383,9 +386,7 @@ export function callInPlace(
   return runInPlace(places, holder, () => callHandler(endpoint, context, request))
 }
 
-/**
- * What the endpoint answers. What it prepares is done before its turn to edit, and of no effect when that is refused.
- */
+/** Calls the endpoint. Its preparation is done before its turn to edit, and has no effect if the edit is refused. */
 export function callHandler({ effect, prepare, handle }: Endpoint, context: Running, request: unknown): unknown {
   const call = (prepared?: unknown) => handle(context as never, request as never, prepared as never)
   if (effect === 'read') return call()

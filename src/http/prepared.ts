@@ -5,7 +5,7 @@ import { chooseEncoding, type Encoding } from './encoding.ts'
 import { type Answer, headOf, JSON_TYPE } from './envelope.ts'
 import type { Incoming } from './incoming.ts'
 
-/** What a request says about the form in which it wants its answer. */
+/** The form in which a request wants its answer. */
 export interface Wanted {
   /** Value of the header; '' when absent. */
   readonly ifNoneMatch: string
@@ -17,7 +17,7 @@ interface Forms {
   identity?: Form
   gzip?: Form
   br?: Form
-  /** The answers for clients that have these bytes already. */
+  /** The 304 answers for clients that already have these bytes. */
   readonly unchanged: { -readonly [E in Encoding]?: Answer }
 }
 
@@ -28,14 +28,14 @@ export const wantedOf = (incoming: Pick<Incoming, 'header'>): Wanted => ({
 
 const EMPTY = ''
 
-/** About one in so many answers that might be a 304 is sent in full. */
+/** About one in this many potential 304 answers is sent in full. */
 const FULL_ONE_OF = 64
 let unchangedLeft = FULL_ONE_OF
 
 /**
- * An answer without a body does not tell whether the socket takes it, and of a client that reads none they would pile
- * up. Now and then, at no time that could be foreseen, one is sent in full, which a client has to expect anyway: then
- * the socket tells.
+ * With an answer without a body the socket does not report whether it accepted it, and answers to a client that reads
+ * nothing would pile up. So now and then, at unpredictable times, an answer is sent in full, which a client must expect
+ * anyway: then the socket reports.
  */
 function isFullForOnce(): boolean {
   unchangedLeft -= 1
@@ -44,10 +44,12 @@ function isFullForOnce(): boolean {
   return true
 }
 
-/** The same prepared bytes are asked for many times: each form of their answer is made once and goes with them. */
+/** The same prepared bytes are sent many times, so each form of their answer is built once and stored with them. */
 const prepared = new WeakMap<Rendered, Forms>()
 
-/** Sends prepared bytes, compressed if the client accepts that, or 304 if it has them already. */
+/**
+ * Returns the answer with the prepared bytes, compressed if the client accepts that, or a 304 if it has them already.
+ */
 export function negotiate(ready: Rendered, { ifNoneMatch, acceptEncoding }: Wanted): Form {
   const encoding = acceptEncoding === EMPTY ? 'identity' : encodingOf(ready, acceptEncoding)
   if (
@@ -66,7 +68,7 @@ export function negotiate(ready: Rendered, { ifNoneMatch, acceptEncoding }: Want
   return (forms.identity = plain(ready, encoding))
 }
 
-/** Bytes that are about to change, or are not there yet, have no form that could be sent again. */
+/** Bytes that are about to change, or that are not there yet, have no reusable form. */
 function formsOf(ready: Rendered): Forms {
   const isBrief = ready.isTransient === true && ready.hold === undefined
   if (isBrief || ready.slices !== undefined || ready.stream !== undefined) return { unchanged: {} }
@@ -75,7 +77,7 @@ function formsOf(ready: Rendered): Forms {
   return forms
 }
 
-/** The form that would be sent. A tag can be compared with it before anything is compressed. */
+/** Returns the encoding that would be sent, so that a tag can be compared before anything is compressed. */
 function encodingOf({ body, contentType = JSON_TYPE, slices }: Rendered, acceptEncoding: string): Encoding {
   const bytes = slices === undefined ? body.length : Number.POSITIVE_INFINITY
   return isCompressible(contentType, bytes) && slices === undefined ? chooseEncoding(acceptEncoding) : 'identity'
@@ -118,7 +120,7 @@ function plain(ready: Rendered, encoding: Encoding): Answer {
 function compressed(ready: Rendered, encoding: Packing, forms: Forms): Form {
   const bytes = typeof ready.body === 'string' ? Buffer.from(ready.body) : ready.body
   const result = ready.encoded?.[encoding] ?? compress(encoding, bytes, ready)
-  // Too much is being compressed: the plain form is right for everybody, and the next request may be luckier.
+  // Too much is being compressed: every client accepts the plain form, and the next request may be luckier.
   if (result === undefined) return plain(ready, 'identity')
   const answer = { ...plain(ready, encoding), isTransient: undefined, hold: undefined }
   if (!(result instanceof Promise)) return (forms[encoding] = { ...answer, body: result })
@@ -127,12 +129,12 @@ function compressed(ready: Rendered, encoding: Packing, forms: Forms): Form {
   return form
 }
 
-/** Each form has bytes, and so a strong tag, of its own. */
+/** Each form has different bytes, and therefore a strong tag of its own. */
 function tagOf(etag: string, encoding: Encoding): string {
   return encoding === 'identity' ? etag : `${etag.slice(0, -1)}-${encoding}"`
 }
 
-/** RFC 9110 §13.1.2: a list of tags, weak comparison, or `*`. */
+/** RFC 9110 §13.1.2: compares with a list of tags, weakly, or with `*`. */
 export function matches(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === '*' || ifNoneMatch === etag) return true
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)

@@ -2,7 +2,7 @@ import { ApiError } from '../base/errors.ts'
 import { type Log, logDefect } from '../base/log.ts'
 import { type Answer, failure } from './envelope.ts'
 
-/** The answer to what was thrown: a refusal is told as it is, a defect only to the log. */
+/** Returns the answer to an error: a refusal is sent as it is, the details of a defect only go to the log. */
 export function answerRefusal(error: unknown, requestId: string, log: Log): Answer {
   if (error instanceof ApiError) return failure(error)
   const reason = noRoomReason(error)
@@ -27,7 +27,7 @@ const REASONS: ReadonlyMap<unknown, string> = new Map([
 /** Reasons that a user of the API can do something about. */
 const ROOM = /full|quota/
 
-/** What to say, and what to do, when nothing can be written. */
+/** Says what happened, and what to do, if nothing can be written. */
 export function noRoom(reason: string): string {
   const advice = ROOM.test(reason)
     ? 'make room on the disk of the state folder, for instance with DELETE /backup/uploads, and repeat it'
@@ -35,7 +35,7 @@ export function noRoom(reason: string): string {
   return `Nothing was changed, because ${reason}: ${advice}`
 }
 
-/** Why there was no room for what was to be written; undefined when it is another error. */
+/** Returns why there was no room to write; undefined for another error. */
 export function noRoomReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   if (error.name === 'NoRoomError') return error.message

@@ -4,9 +4,9 @@ import { type Answer, headOf } from './envelope.ts'
 import type { Handler } from './server.ts'
 
 /**
- * A person whom an identity provider has sent here, or who is on the way there, reads no JSON: a browser that is
- * refused is sent to the admin page, which explains it in the user's language. Only the code of the refusal and the
- * name of the endpoint go with it, which are words of this program and not of the request.
+ * A user on the way to or from an identity provider does not read JSON: a refused browser is redirected to the admin
+ * page, which explains the refusal in the user's language. Only the code of the refusal and the name of the endpoint
+ * are passed on, which are words of this program and not of the request.
  */
 export function sendingRefusedOn(handle: Handler, prefix: string, endpoints: readonly Endpoint[]): Handler {
   const names = new Map(
@@ -26,7 +26,7 @@ function sentOn(answer: Answer, name: string): Answer {
   const { code } = answer
   if (code === undefined) return answer
   const headers = {
-    // What stands behind # is told to no server.
+    // Browsers send no server what follows `#`.
     Location: `/#refused=${code}&by=${name}`,
     'Cache-Control': 'no-store',
     'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",

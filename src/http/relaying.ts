@@ -3,9 +3,9 @@ import type { HttpResponse } from 'uWebSockets.js'
 import { writePiece } from './pieces.ts'
 
 /**
- * Sends so many bytes as they come, no faster than the client takes them. The status and headers are written. When they
- * do not all come, the connection ends. `ended` is called when it is over. Answers a function to call when the client
- * is gone.
+ * Sends `total` bytes as they arrive, no faster than the client accepts them. The status and headers are written
+ * already. If fewer arrive, the connection ends. `ended` is called at the end. Returns a function to call when the
+ * client is gone.
  */
 export function relayWhole(response: HttpResponse, source: Readable, total: number, ended: () => void): () => void {
   let piece: Uint8Array = new Uint8Array(0)
@@ -37,7 +37,7 @@ export function relayWhole(response: HttpResponse, source: Readable, total: numb
     return isTaken
   })
   finished(source, () => {
-    // The client may have yet to take the last piece.
+    // The client may not have accepted the last piece yet.
     if (isOver || come === total) return
     finish()
     response.close()
@@ -46,8 +46,8 @@ export function relayWhole(response: HttpResponse, source: Readable, total: numb
 }
 
 /**
- * Sends what another node answers, no faster than the client takes it. The status and headers are written. `ended` is
- * called once when it is over. Answers a function to call when the client is gone.
+ * Sends the answer of another node no faster than the client accepts it. The status and headers are written already.
+ * `ended` is called once at the end. Returns a function to call when the client is gone.
  */
 export function relay(response: HttpResponse, source: Readable, ended: () => void): () => void {
   let isOver = false
@@ -68,7 +68,7 @@ export function relay(response: HttpResponse, source: Readable, ended: () => voi
   finished(source, (error) => {
     if (isOver) return
     finish()
-    // Cut short, so that nobody takes a part for the whole.
+    // Closed without an end on an error, so that the client does not mistake a part for the whole.
     response.cork(() => (error ? response.close() : response.end()))
   })
   return finish

@@ -18,7 +18,7 @@ export interface NoMatch {
   readonly allow: readonly string[]
 }
 
-/** Answers the match; throws the refusal when there is none. */
+/** Returns the match; throws the refusal if there is none. */
 export function requireMatch(found: Match | NoMatch): Match {
   if ('route' in found) return found
   if (found.allow.length === 0) throw new ApiError('UNKNOWN_ENDPOINT', 'There is no endpoint at this path')
@@ -26,7 +26,7 @@ export function requireMatch(found: Match | NoMatch): Match {
   throw new ApiError('METHOD_NOT_ALLOWED', `This path supports ${allow}`, { headers: { Allow: allow } })
 }
 
-/** Answers OPTIONS. */
+/** Answers OPTIONS requests. */
 export function answerOptions(found: Match | NoMatch): Answer {
   const allow = 'route' in found ? [] : found.allow
   if (allow.length === 0) requireMatch(found)
@@ -43,11 +43,11 @@ interface Node {
 const node = (): Node => ({ fixed: new Map(), parameter: undefined, route: undefined })
 
 /**
- * Matches method and path; a fixed segment wins over a parameter. Only one slash at the end is ignored: what else is
- * not exact is not found.
+ * Matches method and path; a fixed segment wins over a parameter. One trailing slash is ignored; anything else must
+ * match exactly.
  */
 export class Router {
-  /** One tree per method, so that what another method has at a place cannot hide a path. */
+  /** One tree per method, so that a path of one method cannot hide a path of another. */
   readonly #roots = new Map<string, Node>()
   readonly #prefix: string
 
@@ -59,7 +59,7 @@ export class Router {
   find(method: string, sent: string): Match | NoMatch {
     const root = this.#roots.get(method === 'HEAD' ? 'GET' : method)
     const path = sent.endsWith('/') ? sent.slice(0, -1) : sent
-    // An id that came out empty must not delete all of them.
+    // An id that is empty by mistake must not delete all records.
     if (method === 'DELETE' && path !== sent && this.#methodsOf(`${path}/x`).includes(method)) return { allow: [] }
     if (root !== undefined && path.startsWith(this.#prefix)) {
       const values: string[] = []

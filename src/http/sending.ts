@@ -9,33 +9,33 @@ import { Streams } from './streams.ts'
 import { Unsent } from './unsent.ts'
 
 /**
- * Answers made while they are sent, at the same time. Each holds a slice in the socket and the text of one series: 64
- * are some 20 MB.
+ * Answers that may be generated at the same time. Each holds a slice in the socket and the text of one series: 64 are
+ * some 20 MB.
  */
 export const LONG_ANSWERS_MAX = 64
 export const LONG_ANSWERS_EACH_MAX = 16
-/** Answers without an end, at the same time. */
+/** Streams that may be open at the same time. */
 const STREAMS_MAX = 256
 const STREAMS_EACH_MAX = 32
-/** Clients of the same stream, each of which costs little more than its connection. */
+/** Clients of shared streams, each of which costs little more than its connection. */
 const SHARED_STREAMS_MAX = 8_192
 const SHARED_STREAMS_EACH_MAX = 2_048
 
-/** What no answer is without: nobody guesses its type. */
+/** Headers of every answer: browsers must not guess its type. */
 export const COMMON_HEAD = '\r\nX-Content-Type-Options: nosniff'
-/** A browser that came by TLS comes by TLS for a year; it forgets that when the certificate is not one it trusts. */
+/** Browsers that came by TLS keep to TLS for a year; they ignore this if they do not trust the certificate. */
 const TLS_HEAD = `${COMMON_HEAD}\r\nStrict-Transport-Security: max-age=31536000`
 
-/** Headers that every answer of a listener has: lines behind another one. */
+/** Returns the header lines of every answer of a listener. */
 export const commonHeadOf = (tls: unknown): string => (tls === undefined ? COMMON_HEAD : TLS_HEAD)
 
 /**
- * Larger ones are not copied into the socket, not even as the last of a connection; but for those behind a body that
- * ends unclearly, as only `end` closes the connection.
+ * Larger bodies are not copied into the socket, even in the last answer of a connection. The exception are answers to a
+ * body whose end is unclear, because only `end` closes the connection.
  */
 export const LARGE_BODY_BYTES = 128 * 1_024
 
-/** For this thread: all its listeners share one event loop. */
+/** Per thread: all its listeners share one event loop. */
 const unsent = new Unsent()
 const longAnswers = new LongAnswers()
 const streams = new Streams(unsent)
@@ -54,7 +54,7 @@ const sharedPlaces = new Places({
 })
 
 /**
- * Writes an answer. What the socket does not take at once goes when it can; a further request before that ends the
+ * Writes an answer. What the socket does not accept at once is sent later; a further request before that ends the
  * connection.
  */
 export function send(response: HttpResponse, wanted: Answer, requestId: string, exchange: Exchange): void {
@@ -64,7 +64,7 @@ export function send(response: HttpResponse, wanted: Answer, requestId: string, 
   }
   begin(response, wanted, requestId, exchange)
   if (exchange.method === 'HEAD' || wanted.status === 204) sendHead(response, wanted, exchange)
-  // A length would be taken for that of the bytes which the client has.
+  // A length would be taken for that of the bytes the client already has.
   else if (wanted.status === 304 && !exchange.isLast) response.endWithoutBody()
   else if (wanted.status === 304) endHead(response, exchange)
   else if (exchange.isUnclear || (exchange.isLast && wanted.body.length < LARGE_BODY_BYTES))
@@ -72,7 +72,7 @@ export function send(response: HttpResponse, wanted: Answer, requestId: string, 
   else sendBody(response, wanted, exchange)
 }
 
-/** Sends an answer that is not there yet; resolves when that is done, or the client is gone. */
+/** Sends an answer that is not ready yet; resolves when it is sent, or the client is gone. */
 export async function sendLater(
   response: HttpResponse,
   exchange: Exchange,
@@ -86,7 +86,7 @@ export async function sendLater(
   if (!exchange.aborted) response.cork(() => send(response, late, requestId, exchange))
 }
 
-/** The status and the headers. */
+/** Writes the status and the headers. */
 export function begin(response: HttpResponse, answer: Answer, requestId: string, exchange: Exchange): void {
   if (answer.status !== 200) response.writeStatus(STATUS_LINES[answer.status] ?? String(answer.status))
   response.writeHeader(
@@ -95,7 +95,7 @@ export function begin(response: HttpResponse, answer: Answer, requestId: string,
   )
 }
 
-/** While an answer that lasts goes on it has a place. Refuses with TOO_MANY_AT_ONCE. */
+/** Takes a place for a long answer, which it holds until its end. Refuses with TOO_MANY_AT_ONCE. */
 export function placeFor({ stream, isShared, holder = '' }: Answer): () => void {
   if (stream === undefined) return longPlaces.take(holder)
   return (isShared === true ? sharedPlaces : streamPlaces).take(holder)
@@ -128,8 +128,8 @@ function sendLasting(response: HttpResponse, answer: Answer, requestId: string, 
 }
 
 /**
- * uWebSockets.js tells of a body that the socket did not take, and of nothing else: without one a client that reads
- * nothing could let answers pile up. So the connection ends after an answer that has none.
+ * uWebSockets.js reports only bodies that the socket did not accept: with answers without a body, a client that reads
+ * nothing could let them pile up. So the connection ends after such an answer.
  */
 function sendHead(response: HttpResponse, answer: Answer, exchange: Exchange): void {
   const { status, slices, stream, relayed, body, length = Buffer.byteLength(body) } = answer
@@ -143,14 +143,14 @@ function sendHead(response: HttpResponse, answer: Answer, exchange: Exchange): v
     return
   }
   response.writeHeader('Connection', 'close')
-  // The length alone: the response stays open, and whatever comes behind it ends the connection.
+  // Announces the length only: the response stays open, and whatever follows ends the connection.
   response.tryEnd('', length)
   closeBehind(response, exchange)
 }
 
 /**
- * Ends the headers without a length, which nobody knows, or which none may be named for, and the connection behind
- * them. uWebSockets.js does either with a length of its own, or leaves the connection open.
+ * Ends the headers without a length, because it is unknown or must not be named, and then the connection. The functions
+ * of uWebSockets.js for this either add a length or leave the connection open.
  */
 function endHead(response: HttpResponse, exchange: Exchange): void {
   exchange.onGone(() => undefined)
@@ -165,11 +165,11 @@ function closeBehind(response: HttpResponse, exchange: Exchange): void {
 }
 
 function sendBody(response: HttpResponse, answer: Answer, exchange: Exchange): void {
-  // Without a length it is that of the body.
+  // With 0, the length is that of the body.
   if (!response.tryEnd(answer.body, 0)[1]) sendRest(response, answer, exchange)
 }
 
-/** Apart from the above, whose every call would pay for what is kept here. */
+/** Separate from `sendBody`, whose every call would pay for the variables kept here. */
 function sendRest(response: HttpResponse, { body, isTransient, hold }: Answer, exchange: Exchange): void {
   const sent = response.getWriteOffset()
   const letGo = hold?.()
@@ -193,7 +193,7 @@ function sendRest(response: HttpResponse, { body, isTransient, hold }: Answer, e
   })
 }
 
-/** The length of the body, and what of it is left. Bytes that stay as they are need no copy. */
+/** Returns the length of the body and its unsent rest. Bytes that do not change need no copy. */
 function restOf(body: string | Uint8Array, sent: number, isTransient: boolean): readonly [number, Uint8Array] {
   if (typeof body !== 'string')
     return [body.length, isTransient ? Uint8Array.from(body.subarray(sent)) : body.subarray(sent)]
@@ -201,7 +201,7 @@ function restOf(body: string | Uint8Array, sent: number, isTransient: boolean): 
   return [bytes.length, bytes.subarray(sent)]
 }
 
-/** As they stand in the first line of an answer. */
+/** Status lines of answers. */
 export const STATUS_LINES: Readonly<Record<number, string>> = {
   200: '200 OK',
   201: '201 Created',

@@ -7,23 +7,23 @@ import { type Incoming, keepHeaders } from './incoming.ts'
 export interface SharedLog {
   /** Number of the last entry that this node has carried out. */
   readonly position: number
-  /** Whether changes could be made when this node looked last. */
+  /** Whether changes were possible when this node last checked. */
   readonly hasQuorum: boolean
 }
 
 const SEQUENCE = 'X-Fulcrum-Sequence'
 const WAIT_MS_MAX = 1_000
 const LOOK_EVERY_MS = 5
-/** At once. Later requests are answered with what this node has by now. */
+/** Requests that may wait at a time. Others are answered at once with the present state. */
 const WAITING_MAX = 256
 const AFTER_A_WAIT = [...REQUEST_HEADERS, 'authorization', 'cookie']
 
 let waiting = 0
 
 /**
- * Answers say how much of the log is in them, and a read that names more waits for it, for a second: a client that
- * changes something on one node can read it on another. What is rendered once for many, such as figures, says nothing.
- * Callers that `isKnown` does not know never wait: waiting costs more than a refusal.
+ * Adds to each answer the number of log entries it includes, and lets a read that names a higher number wait for up to
+ * a second: a client that changes something on one node can read it on another. Answers that are rendered once for
+ * many, such as figures, have no number. Callers that `isKnown` rejects never wait: waiting costs more than a refusal.
  */
 export function sequenced(
   log: SharedLog,
@@ -58,7 +58,7 @@ async function reached(
 
 function told(log: SharedLog, answer: Answer): Answer {
   if (answer.head !== undefined) return answer
-  // What another node has answered says how far that one is.
+  // An answer from another node has that node's number.
   const headers = { [SEQUENCE]: String(log.position), ...answer.headers }
   return { ...answer, headers: log.hasQuorum ? headers : { ...headers, 'X-Cluster': 'no-quorum' } }
 }

@@ -20,21 +20,22 @@ export interface Listener {
   readonly host: string
   readonly port: number
   /**
-   * Shows another certificate from the next connection on; the answer takes it back. Rejects when it cannot be shown.
+   * Shows another certificate from the next connection on; resolves with a function that takes it back. Rejects if it
+   * cannot be shown.
    */
   present(tls: Tls): Promise<() => void>
-  /** Takes no new connections; each open one ends with its next answer. */
+  /** Accepts no new connections; each open one ends with its next answer. */
   drain(): void
   /**
-   * Begins nothing more, and gives this answer to all requests, until it resumes; resolves when everything that was
-   * asked before is answered. Answers without an end of their own end at once.
+   * Gives this answer to all new requests until `resume`; resolves when all earlier requests are answered. Answers
+   * without an end of their own end at once.
    */
   rest(answer: Answer): Promise<void>
-  /** Ends answers that are still made while they are sent: what they are made of goes. */
+  /** Cuts answers that are still generated while they are sent, because their source is about to close. */
   cut(): void
-  /** This one answers from now on. */
+  /** Answers with this handler from now on. */
   resume(handle: Handler): void
-  /** Begins nothing any more; resolves when whatever was asked before is answered. */
+  /** Begins no more requests; resolves when all earlier ones are answered. */
   stop(): Promise<void>
   /** Ends every connection at once. */
   close(): void
@@ -44,30 +45,30 @@ export type LocalListener = Pick<Listener, 'rest' | 'cut' | 'resume' | 'stop' | 
 
 export type Handler = (incoming: Incoming, requestId: string) => Answer | Promise<Answer>
 
-/** Long downloads and streams of a listener that is given up end after this time. */
+/** Long downloads and streams of a listener that is given up are cut after this time. */
 const DRAIN_MS = 5 * 60_000
 
-/** Unique in this process and, by its prefix, across restarts. */
+/** Returns a generator of ids that are unique in this process and, by the prefix, across restarts. */
 export function requestIds(prefix: string): () => string {
   let count = 0
   return () => `${prefix}-${(count++).toString(36)}`
 }
 
 export interface ListenOptions {
-  /** Another listener of this process has the port, on this or every address, and is about to give it up. */
+  /** Whether another listener of this process has the port, on this or every address, and is about to give it up. */
   readonly isHandover?: boolean
-  /** Threads that speak with clients in place of this one, which they ask. */
+  /** Threads that talk to the clients and forward requests to this one. */
   readonly fronts?: Fronts | undefined
 }
 
-// Says nothing of what answers: the header `uWebSockets` goes. Missing in the package's types.
+// Removes the header `uWebSockets`, which would reveal the server. Missing in the package's types.
 const configure: unknown = Reflect.get(uws, '_cfg')
 if (typeof configure === 'function') configure('silent')
 
-/** Connections of this thread. */
+/** The connections of this thread. */
 const connections = new Connections(connectionBounds())
 
-/** Opens one listening socket. Refuses when the address is taken by anybody else. */
+/** Opens one listening socket. Refuses if another process has the address. */
 export async function listen(
   address: { readonly host: string; readonly port: number },
   tls: Tls | undefined,
@@ -75,7 +76,8 @@ export async function listen(
   nextId: () => string,
   { isHandover = false, fronts }: ListenOptions = {},
 ): Promise<Listener> {
-  // Every listener may share its port, or it could not be handed over; a stranger's port is found out beforehand.
+  // Every listener may share its port, which a handover needs; so another process on the port must be detected
+  // beforehand.
   const place = isHandover ? address : await freePlace(address)
   const memory = fronts === undefined ? new AnswerMemory(validity) : undefined
   const state = newState(handle, { commonHead: commonHeadOf(tls), memory })
@@ -124,14 +126,14 @@ function resting(state: State): Pick<Listener, 'rest' | 'cut' | 'resume'> {
 }
 
 /**
- * Opens the socket of this name, to which only root and the account of this process can connect: a caller without a
- * token is local root. Refuses when another daemon listens there.
+ * Opens the named socket, to which only root and the account of this process can connect: a caller without a token is
+ * local root. Refuses if another daemon listens there.
  */
 export function listenLocally(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   return listenAt(path, newState(handle, { isLocal: true }), nextId)
 }
 
-/** The same for the threads in front, which say who their caller is. */
+/** Opens the socket for the threads in front, which report the address of their client. */
 export function listenToFronts(path: string, handle: Handler, nextId: () => string): Promise<LocalListener> {
   return listenAt(path, newState(handle, { isBehindFronts: true, commonHead: '' }), nextId)
 }
@@ -172,7 +174,7 @@ function newState(handle: Handler, more: Partial<State>): State {
   }
 }
 
-/** `port`: its connections are counted. */
+/** `port`: connections to it are counted; undefined for the socket of the threads in front. */
 function answering(app: TemplatedApp, port: number | undefined, state: State, nextId: () => string): TemplatedApp {
   if (port !== undefined) connections.watch(app, port)
   return app.any('/*', (response, request) => serve(response, request, nextId(), state))
@@ -180,16 +182,16 @@ function answering(app: TemplatedApp, port: number | undefined, state: State, ne
 
 interface State extends ListenerState {
   handle: Handler
-  /** undefined: each request is handled. */
+  /** Undefined if every request is to be handled. */
   readonly memory: AnswerMemory | undefined
-  /** Threads in front ask here, for their clients. */
+  /** Whether threads in front send requests here, for their clients. */
   readonly isBehindFronts: boolean
   isDraining: boolean
-  /** A request that comes is not begun: its connection ends. */
+  /** Whether new requests are dropped by ending their connection. */
   isStopping: boolean
 }
 
-/** For this thread: all its listeners share one event loop. */
+/** Per thread: all its listeners share one event loop. */
 const refusals = new TurnRefusals()
 
 function serve(response: HttpResponse, request: HttpRequest, requestId: string, state: State): void {
@@ -201,7 +203,7 @@ function serve(response: HttpResponse, request: HttpRequest, requestId: string, 
     ? new FrontedExchange(response, request, state)
     : new Exchange(response, request, state)
   if (exchange.hasUnwantedBody && exchange.method === 'HEAD') {
-    // An answer to HEAD has no body, and uWebSockets.js no way to end the connection behind one.
+    // An answer to HEAD has no body, and uWebSockets.js cannot end the connection after one.
     response.close()
     return
   }
@@ -225,7 +227,9 @@ function respond(response: HttpResponse, exchange: Exchange, requestId: string, 
   void state.owed.until(sendLater(response, exchange, late, requestId))
 }
 
-/** An answer in time is known by now; of a late one the headers of its request are read before they are gone. */
+/**
+ * An immediate answer is remembered at once; for a late one, the headers of the request are read before they are gone.
+ */
 function remember(memory: AnswerMemory, exchange: Exchange, answer: Answer | Promise<Answer>): void {
   const { keep } = exchange
   if (keep === undefined || (!(answer instanceof Promise) && !isKeepable(answer))) return

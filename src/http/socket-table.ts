@@ -1,13 +1,13 @@
 import { createReadStream, existsSync } from 'node:fs'
 
-/** The kernel's lists of this network namespace; the second is not there where it was started without IPv6. */
+/** The kernel's lists for this network namespace; the second is absent if the kernel was started without IPv6. */
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
-/** Connected, or left by the other side: as long as we hold the descriptor. */
+/** Established, or closed by the other side only: the states in which we still hold the descriptor. */
 const HELD = new Set(['01', '08'])
 const LINE = /^\s*\d+: [0-9A-F]+:([0-9A-F]{4}) ([0-9A-F]+):[0-9A-F]{4} ([0-9A-F]{2}) /
 const IPV4_IN_IPV6 = '00000000000000000000ffff'
 
-/** How many connections each place holds to one of these ports of ours, read a little at a time. */
+/** Returns how many connections each address holds to our `ports`. Reads the lists in small parts. */
 export async function socketsByPlace(
   ports: ReadonlySet<number>,
   tables: readonly string[] = TABLES,
@@ -30,7 +30,7 @@ export async function socketsByPlace(
   return counts
 }
 
-/** Whose an address is, as bytes: an IPv4 address, also inside IPv6, or an IPv6 network of 64 bits. */
+/** Returns the client an address stands for: an IPv4 address, also if mapped into IPv6, or an IPv6 /64. */
 export const placeOfBytes = (address: Uint8Array): string => placeOfHex(Buffer.from(address).toString('hex'))
 
 function placeOfHex(hex: string): string {
@@ -38,7 +38,7 @@ function placeOfHex(hex: string): string {
   return hex.startsWith(IPV4_IN_IPV6) ? hex.slice(IPV4_IN_IPV6.length) : hex.slice(0, 16)
 }
 
-/** The kernel writes each four bytes as a number of this machine, which has the last byte first. */
+/** The kernel prints each four bytes as a number in host byte order. */
 function swapped(words: string): string {
   const bytes = Buffer.from(words, 'hex')
   return bytes.swap32().toString('hex')

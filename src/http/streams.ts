@@ -3,12 +3,12 @@ import type { Stream } from '../context/rendered.ts'
 import { writePiece } from './pieces.ts'
 import type { Unsent } from './unsent.ts'
 
-/** What a client that reads too slowly may leave in the socket. */
+/** Bytes that a slow client may leave unread in the socket. */
 export const UNREAD_BYTES_MAX = 4 * 1024 * 1024
 
 const COMMENT = ': \n\n'
 
-/** Keeps answers without an end, such as streams of events. */
+/** Sends answers without an end, such as streams of events. */
 export class Streams {
   readonly #unsent: Unsent
 
@@ -17,9 +17,9 @@ export class Streams {
   }
 
   /**
-   * The status and headers are written. `ended` is called once when it is over. Answers a function to call when the
-   * client is gone. What is written are whole events, so that a comment may be put between two: uWebSockets.js sends
-   * what waits with the next write only, and says then whether all was taken.
+   * The status and headers are written already. `ended` is called once at the end. Returns a function to call when the
+   * client is gone. Only whole events are written, so that a comment can be put between two: uWebSockets.js sends what
+   * waits only with the next write, and reports only then whether all was accepted.
    */
   send(response: HttpResponse, stream: Stream, ended: () => void): () => void {
     let isOver = false
@@ -46,10 +46,10 @@ export class Streams {
     })
     stop = stream({
       write(text) {
-        // An empty chunk would be the end.
+        // An empty chunk would end the answer.
         if (isOver || text.length === 0) return
         if (writePiece(response, text)) return
-        // One piece may be as large as it has to be; further data must not come on top of it.
+        // A single piece may have any size; further data must not come on top of it.
         const isTooMuch = unread > 0 && unread + text.length > UNREAD_BYTES_MAX
         unread += text.length
         if (isTooMuch) close('close')
@@ -60,7 +60,7 @@ export class Streams {
       },
       end: () => close('end'),
     })
-    // The stream may have ended before it could say how to stop it.
+    // The stream may have ended before it returned the function that stops it.
     if (isOver) stop()
     return finish
   }
@@ -68,7 +68,7 @@ export class Streams {
 
 const EVENT_END = '\n\n'
 
-/** Passes on whole events, each with its end, whatever pieces they come in. */
+/** Collects pieces of any size and passes on whole events, each with its end. */
 export function wholeEvents(pass: (events: readonly string[]) => void): (piece: string | Uint8Array) => void {
   let begun = ''
   return (piece) => {
@@ -81,8 +81,8 @@ export function wholeEvents(pass: (events: readonly string[]) => void): (piece: 
 const LOOK_EVERY_MS = 15_000
 
 /**
- * The same stream; it ends when `isAllowed` says so. A comment now and then keeps what is in between from giving up on
- * it; what comes from another node has that node's.
+ * Returns a stream that ends once `isAllowed` returns false. A comment now and then keeps proxies from closing it; a
+ * stream from another node already has that node's comments.
  */
 export function whileAllowed(
   stream: Stream,

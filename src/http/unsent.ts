@@ -1,16 +1,18 @@
 /**
- * Bytes of all connections: answers, or parts of streams, that their clients have not taken. Enough for a few of the
- * largest answers.
+ * Limit for the bytes of answers and streams, over all connections, that clients have not accepted. Enough for a few of
+ * the largest answers.
  */
 const UNSENT_BYTES_MAX = 128 * 1_024 * 1_024
 
-/** What one connection is owed. */
+/** The bytes that wait for one connection. */
 export interface Held {
-  /** Bytes that wait now, of an answer that has just begun or that the client takes or sends. May end connections. */
+  /**
+   * Sets the bytes that wait, after an answer has begun or the client has accepted or sent some. May end connections.
+   */
   moved(bytes: number): void
-  /** Bytes that were added to what waits. */
+  /** Adds to the bytes that wait. */
   grown(bytes: number): void
-  /** Nothing is left, or the client is gone. */
+  /** Call when nothing is left, or the client is gone. */
   end(): void
 }
 
@@ -20,12 +22,12 @@ interface Owed {
 }
 
 /**
- * Bytes that wait for clients: to take them, or to send the rest. When they are too many, those go whose clients have
- * done nothing for longest.
+ * Counts the bytes that wait for clients to accept them, or to send the rest. If there are too many, the connections of
+ * the clients that were idle for longest end.
  */
 export class Unsent {
   readonly #bytes_max: number
-  /** The one that has moved last comes last. */
+  /** In the order of their last progress. */
   readonly #owed = new Set<Owed>()
   #bytes = 0
 
@@ -33,12 +35,12 @@ export class Unsent {
     this.#bytes_max = bytes_max
   }
 
-  /** In all. */
+  /** Bytes over all connections. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** Nothing yet; `close` ends the connection. */
+  /** Begins with no bytes; `close` ends the connection. */
   hold(close: () => void): Held {
     const owed = { bytes: 0, close }
     this.#owed.add(owed)

@@ -7,13 +7,13 @@ import { closed } from '../model/fields.ts'
 import { holdsLists, longListProblems } from '../base/long-lists.ts'
 import { validatorOf } from '../base/validator.ts'
 
-// Every problem of a body is reported at once, up to a number that nobody reads to its end.
+// Every problem of a body is reported at once, up to a number beyond which nobody reads on.
 const ERRORS_MAX = 200
 Settings.Set({ maxErrors: ERRORS_MAX })
 
 type SchemaError = ReturnType<Validator['Errors']>[number]
 
-/** What an endpoint asks of its body beside its schema; see EndpointSpec. */
+/** The requirements of an endpoint beyond the schema; see EndpointSpec. */
 export interface BodyRules {
   readonly rules?: ((value: never, unfit: ReadonlySet<string>) => readonly FieldError[]) | undefined
   readonly needsOneOf?: readonly (readonly string[])[]
@@ -21,9 +21,9 @@ export interface BodyRules {
 
 /** Compiled on first use: start-up does not pay for endpoints nobody calls. */
 export class Validation {
-  /** Nothing has to be given. */
+  /** Whether the request may be empty. */
   readonly takesNothing: boolean
-  /** Whether a property is an integer. */
+  /** For each property, whether it is an integer. */
   readonly properties: ReadonlyMap<string, boolean>
   readonly #holdsLists: boolean
   readonly #schema: TSchema
@@ -42,12 +42,12 @@ export class Validation {
     this.#holdsLists = holdsLists(this.#schema)
   }
 
-  /** The body as it is judged when it does not fit as it was sent. */
+  /** Returns the body in the form in which it is judged if it is invalid as sent. */
   withoutUnset(body: unknown): unknown {
     return withoutUnset(this.#schema, body, this.#isChange)
   }
 
-  /** All problems of `value`, one entry per field; [] when it fits. */
+  /** Returns all problems of `value`, one entry per field; [] if it is valid. */
   problems(value: unknown): readonly FieldError[] {
     const lists = this.#holdsLists ? longListProblems(this.#schema, value) : []
     if (lists.length > 0) return lists
@@ -57,13 +57,13 @@ export class Validation {
     if (isFitting && lacking.length === 0) return []
     const errors = isFitting ? [] : [...this.#validator.Errors(value)]
     const problems = [...fieldErrors(errors), ...lacking]
-    // Never empty when the check failed, whatever the library reports.
+    // Never empty after a failed check, whatever the library reports.
     if (problems.length === 0) return [{ field: '', code: 'INVALID', message: 'does not fit the schema' }]
-    // What else does not fit is not known then.
+    // At the limit of errors, it is unknown which other fields are invalid.
     return errors.length >= ERRORS_MAX ? problems : [...problems, ...this.#ruleProblems(value, problems)]
   }
 
-  /** Fields that are taken by several names, and are there by none. */
+  /** Returns fields that have several possible names and are present under none of them. */
   #lacking(value: unknown): readonly FieldError[] {
     const { needsOneOf = [] } = this.#rules
     if (needsOneOf.length === 0 || typeof value !== 'object' || value === null) return []
@@ -71,7 +71,7 @@ export class Validation {
     return needsOneOf.flatMap((names) => (names.some(isThere) ? [] : [required(String(names[0]))]))
   }
 
-  /** What the rules say of the fields that fit, and of those entries of a list that do. */
+  /** Applies the rules to the valid fields, and to the valid entries of lists. */
   #ruleProblems(value: unknown, known: readonly FieldError[]): readonly FieldError[] {
     const { rules } = this.#rules
     if (rules === undefined || typeof value !== 'object' || value === null) return []
@@ -81,15 +81,15 @@ export class Validation {
     return rules(fitting as never, unfit).flatMap((problem): FieldError[] => {
       const [name = '', index, ...inside] = problem.field.split('.')
       const places = placesIn.get(name)
-      // What does not fit was left out, and is not missing for that.
+      // A field that was left out as invalid is not missing.
       if (places === undefined) return told.has(problem.field) ? [] : [problem]
-      // What is said of the whole list may be for the lack of what was left out.
+      // A problem of the whole list may be due to the entries that were left out.
       return index === undefined ? [] : [{ ...problem, field: [name, places[Number(index)], ...inside].join('.') }]
     })
   }
 }
 
-/** The value without what is wrong, and where the entries of a list that is shorter now were in it. */
+/** Returns the value without its invalid parts, and the original positions of the entries of shortened lists. */
 function whatFits(value: object, known: readonly FieldError[]) {
   const placesIn = new Map<string, readonly number[]>()
   const faults = known.map(({ field }) => field.split('.'))
@@ -135,9 +135,9 @@ const CODES: Readonly<Record<string, string>> = {
 }
 
 function explain(error: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
-  // The library reports an unknown field by itself and, when its list is not full yet, in one list with the others.
+  // The library reports an unknown field individually and, if its list is not full yet, in one list with the others.
   if (error.keyword === 'boolean') return [unknown(at(error.instancePath))]
-  // What is wrong with a name is told by itself.
+  // Problems with names are reported separately.
   if (error.keyword === 'propertyNames') return []
   if (error.keyword === 'anyOf') return explainUnion(error, all)
   if (error.keyword === 'required') {
@@ -157,21 +157,21 @@ const unknown = (field: string): FieldError => ({ field, code: 'UNKNOWN', messag
 const branchOf = (error: SchemaError, union: SchemaError) =>
   error.instancePath === union.instancePath && error.schemaPath.startsWith(`${union.schemaPath}/anyOf/`)
 
-/** A union reports each branch and then itself; when a branch says what is wrong inside the value, that is enough. */
+/** The library reports each branch of a union and then the union; a problem inside the value is enough. */
 function explainUnion(union: SchemaError, all: readonly SchemaError[]): readonly FieldError[] {
   if (all.some((error) => error.instancePath.startsWith(`${union.instancePath}/`))) return []
   const branches = all.filter((error) => branchOf(error, union))
-  // What an object lacks is told by itself.
+  // Missing fields are reported separately.
   if (branches.some(({ keyword }) => keyword === 'required')) return []
-  // For a field that may be null, or an id or an object: a value of another type gets the message about the types.
+  // For a field that accepts null or an object besides an id: a value of another type gets the message about types.
   const ofForms = ['null', 'object'].reduce((left, type) => {
     const others = left.filter((error) => !(error.keyword === 'type' && error.params.type === type))
     return others.length === 0 ? left : others
   }, branches)
-  // A form of another type has no range: half a port is no whole number, whichever it is near.
+  // A branch of another type has no range: half a port is not an integer, whatever it is near.
   const mistyped = new Set(ofForms.flatMap(({ keyword, schemaPath }) => (keyword === 'type' ? [schemaPath] : [])))
   const told = ofForms.filter(({ keyword, schemaPath }) => keyword === 'type' || !mistyped.has(schemaPath))
-  // For a field that takes a number or a word, a number out of range has the right type.
+  // In a field that accepts a number or a word, a number out of range has the right type.
   const ofType = told.filter(({ keyword }) => !isOfAnother(keyword))
   const codes = new Set((ofType.length > 0 ? ofType : told).map(({ keyword }) => CODES[keyword] ?? 'TYPE'))
   const [code = 'TYPE'] = codes
@@ -188,10 +188,10 @@ function sentence(error: SchemaError): string {
   return error.message
 }
 
-/** What was parsed of a body; undefined when it is not JSON in UTF-8. */
+/** A parsed body; undefined if it is not JSON in UTF-8. */
 export type ParsedBody = { readonly value: unknown } | undefined
 
-/** The body of a request: an object that fits the schema. */
+/** Returns the body of a request: an object that matches the schema. */
 export function validBody(parsed: ParsedBody, validation: Validation): unknown {
   if (parsed === undefined) throw new ApiError('MALFORMED_REQUEST', 'The body is not JSON in UTF-8')
   const body = parsed.value
@@ -220,7 +220,7 @@ function problemsOf(body: unknown, validation: Validation): readonly FieldError[
   return [...problems, ...brokenTexts(body).filter(({ field }) => !known.has(field))].slice(0, ERRORS_MAX)
 }
 
-/** Whether there is one at all: where it is, is worked out then. */
+/** Whether any text is broken; only then the positions are worked out. */
 const holdsBroken = (value: unknown): boolean =>
   typeof value === 'string'
     ? !value.isWellFormed()
@@ -228,7 +228,7 @@ const holdsBroken = (value: unknown): boolean =>
       value !== null &&
       Object.entries(value).some(([name, one]) => !name.isWellFormed() || holdsBroken(one))
 
-/** Texts with half a character, which JSON can hold: many programs would not read an answer that has one. */
+/** Reports texts with an unpaired surrogate, which JSON allows: many programs could not read an answer with one. */
 function brokenTexts(value: unknown, field = ''): readonly FieldError[] {
   if (typeof value === 'string') return value.isWellFormed() ? [] : [broken(field)]
   if (typeof value !== 'object' || value === null) return []
@@ -246,7 +246,7 @@ const broken = (field: string): FieldError => ({
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** An empty body is an empty object. */
+/** Parses a small body. An empty one is an empty object. */
 export function parseSmall(raw: Uint8Array): ParsedBody {
   if (raw.length === 0) return { value: {} }
   try {
@@ -256,7 +256,7 @@ export function parseSmall(raw: Uint8Array): ParsedBody {
   }
 }
 
-/** The fields of an HTML form, each a text; undefined when one is there twice or it is not UTF-8. */
+/** Parses an HTML form into texts; undefined if a field is repeated or not UTF-8. */
 export function parseForm(raw: Uint8Array): ParsedBody {
   const value: Record<string, unknown> = { __proto__: null }
   for (const [name, field] of new URLSearchParams(Buffer.from(raw).toString('latin1'))) {
@@ -268,17 +268,20 @@ export function parseForm(raw: Uint8Array): ParsedBody {
 
 const EMPTY_QUERY = Object.freeze({})
 
-/** The query as the schema's types: integers are converted, a repeated or unknown name is refused, `_…` is nobody's. */
+/**
+ * Parses the query by the schema's types: integers are converted, repeated or unknown names are refused, and `_…` is
+ * ignored.
+ */
 export function parseQuery(text: string, validation: Validation): unknown {
   // Nearly every request has no query and its endpoint needs none.
   if (text === '' && validation.takesNothing) return EMPTY_QUERY
   let query: Record<string, unknown> = {}
   let repeated: FieldError[] | undefined
   for (const [name, value] of /[%+]/.test(text) ? new URLSearchParams(text) : plainPairs(text)) {
-    // Parameters for a cache, a monitor or a browser, which mean nothing here.
+    // Parameters for a cache, a monitor or a browser, which have no meaning here.
     if (name.startsWith('_')) continue
     const isInteger = validation.properties.get(name)
-    // From the first name that is not known on without a prototype, so that none means anything.
+    // After the first unknown name the object has no prototype, so that no name has a meaning of its own.
     if (isInteger === undefined) query = Object.setPrototypeOf(query, null)
     if (name in query) (repeated ??= []).push({ field: name, code: 'NOT_UNIQUE', message: 'is given twice' })
     query[name] = isInteger === true && /^-?\d{1,15}$/.test(value) ? Number(value) : value
@@ -291,7 +294,7 @@ export function parseQuery(text: string, validation: Validation): unknown {
   return query
 }
 
-/** What URLSearchParams makes of a text in which nothing is encoded, in a quarter of the time. */
+/** Does what URLSearchParams does for a text without encoded characters, in a quarter of the time. */
 function plainPairs(text: string): readonly (readonly [name: string, value: string])[] {
   const pairs: [string, string][] = []
   for (const part of text.split('&')) {
