@@ -1,6 +1,6 @@
 import type { Stream } from './rendered.ts'
 
-/** What a search of access logs looks for; every field that is given must fit. */
+/** A search of access logs; every given field must match. */
 export interface LogQuery {
   readonly frontendId?: string | undefined
   /** Unix seconds; the end is exclusive. */
@@ -22,7 +22,7 @@ export interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** Lines that were not kept since the daemon has read them. */
+/** Lines that the daemon has read but not stored. */
 export interface LogLosses {
   readonly lost: number
   readonly unreadable: number
@@ -34,7 +34,7 @@ export interface LogLosses {
 export interface LogPage {
   /** Newest first. */
   readonly lines: readonly LogLine[]
-  /** Begins the next page; undefined on the last one. */
+  /** Position of the next page; undefined on the last one. */
   readonly next: string | undefined
   readonly losses: LogLosses
 }
@@ -48,9 +48,9 @@ export interface LogTop {
 }
 
 export interface AccessLogsReader {
-  /** Refuses an `after` that it did not answer. */
+  /** Refuses an `after` that no earlier page returned. */
   search(query: LogQuery & { readonly limit: number; readonly after?: string | undefined }): Promise<LogPage>
   top(query: LogQuery & { readonly limit: number }): Promise<LogTop>
-  /** What is kept from now on. */
+  /** Follows the lines that are stored from now on. */
   stream(query: LogQuery): Stream
 }

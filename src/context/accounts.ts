@@ -2,20 +2,20 @@ import type { Where } from '../model/access.ts'
 import type { Actor, SessionData } from './actor.ts'
 import type { Asking } from './asking.ts'
 
-/** What handlers see of accounts: the caller's own, and everybody's for administrators. */
+/** Accounts as handlers see them: the caller's own, and for administrators all of them. */
 
 export interface SessionEntry {
   readonly id: string
   readonly userId: string
-  /** Login name; empty when the user is gone. */
+  /** Login name; empty if the user no longer exists. */
   readonly name: string
-  /** Where the login came from. */
+  /** Address from which the user logged in. */
   readonly address: string
   readonly via: 'password' | 'radius' | 'saml' | 'oidc'
-  /** ISO 8601, both. */
+  /** ISO 8601, both fields. */
   readonly createdAt: string
   readonly expiresAt: string
-  /** The one that asks. */
+  /** Whether it is the caller's session. */
   readonly isCurrent: boolean
 }
 
@@ -24,16 +24,16 @@ export interface TokenEntry {
   readonly userId: string
   readonly userName: string
   readonly name: string
-  /** Ids of endpoints; null: everything that its user may do. */
+  /** Ids of endpoints; null for everything that its user may do. */
   readonly endpoints: string[] | null
   readonly createdAt: string
-  /** null: until it is revoked. */
+  /** null if it is valid until it is revoked. */
   readonly expiresAt: string | null
 }
 
 export interface SecondFactorState {
   readonly enabled: boolean
-  /** ISO 8601; null without one. */
+  /** ISO 8601; null if the user has no second factor. */
   readonly since: string | null
   readonly recoveryCodesLeft: number
 }
@@ -47,56 +47,56 @@ export interface OwnAccount {
   readonly groups: readonly string[]
   readonly roles: readonly string[]
   readonly secondFactor: SecondFactorState
-  /** Nothing else is granted until a second factor is set up. */
+  /** Whether nothing else is granted until a second factor is set up. */
   readonly mustEnrol: boolean
-  /** Ids of the endpoints that may be used, in the order of the table. */
+  /** Ids of the granted endpoints, in the order of the table. */
   readonly endpoints: readonly string[]
-  /** The rights among them that are confined to some records. */
+  /** Those rights that are confined to some records. */
   readonly confined: readonly { readonly endpoint: string; readonly where: Where }[]
 }
 
 export interface WantedToken {
   readonly name: string
   readonly endpoints: readonly string[] | undefined
-  /** null: until it is revoked. */
+  /** null if it is valid until it is revoked. */
   readonly expiresInDays: number | null
 }
 
 export interface AccountsReader {
   own(asking: Asking): OwnAccount
-  /** Sessions of one user, or of all; sessions oldest first, tokens by their ids. */
+  /** Returns the sessions and tokens of one user, or of all; sessions oldest first, tokens by id. */
   sessions(asking: Asking, userId?: string): readonly SessionEntry[]
   tokens(userId?: string): readonly TokenEntry[]
 }
 
-/** Effects are immediate. Proofs by password or code are locked after five failures, as at a login. */
+/** Changes take effect at once. Proofs by password or code are locked after five failures, as at a login. */
 export interface Accounts extends AccountsReader {
   /**
-   * Refuses with INVALID_CREDENTIALS, PASSWORD_POLICY, or NOT_SUPPORTED for a user without a password here. Other
-   * sessions of the user end.
+   * Refuses with INVALID_CREDENTIALS, PASSWORD_POLICY, or NOT_SUPPORTED for a user without a local password. Ends the
+   * user's other sessions.
    */
   changePassword(asking: Asking, current: string, next: string): Promise<void>
-  /** Ends sessions of one user, or of anybody; refuses with NOT_FOUND. */
+  /** Ends a session of one user, or of any; refuses with NOT_FOUND. */
   endSession(id: string, userId?: string): Promise<void>
-  /** The session, or the API token, that the caller came with. */
+  /** Ends the session, or revokes the API token, of the caller. */
   endOwn(actor: Actor): Promise<void>
-  /** `token` is shown this once. */
+  /** `token` is shown only this once. */
   createToken(asking: Asking, wanted: WantedToken): Promise<{ readonly id: string; readonly token: string }>
   revokeToken(id: string, userId?: string): Promise<void>
-  /** Begins; nothing changes until it is confirmed. */
+  /** Begins the setup; nothing changes until it is confirmed. */
   beginSecondFactor(asking: Asking, password: string): Promise<{ readonly secret: string; readonly uri: string }>
   confirmSecondFactor(asking: Asking, code: string): Promise<{ readonly recoveryCodes: readonly string[] }>
   removeSecondFactor(asking: Asking, password: string, code: string): Promise<void>
-  /** For a user who has lost it. */
+  /** For a user who has lost the second factor. */
   resetSecondFactor(asking: Asking, userId: string): Promise<void>
 }
 
 export interface SessionsReader {
-  /** A fresh token for the session; it never outlives the session. */
+  /** Returns a fresh token for the session; it never outlives the session. */
   token(sessionId: string): string
-  /** For `resume`, until the session ends. */
+  /** Returns a ticket for `resume`, valid until the session ends. */
   ticket(sessionId: string): string
-  /** A fresh token for a ticket; undefined where its session has ended. */
+  /** Returns a fresh token for a ticket; undefined if its session has ended. */
   resume(ticket: string): string | undefined
 }
 

@@ -5,11 +5,11 @@ export interface Actor {
   readonly sessionId: string
 }
 
-/** Somebody who logged in, as the audit log tells it. */
+/** A login as the audit log records it. */
 export interface CameIn {
   readonly name: string
   readonly via: SessionData['via']
-  /** Ids of sessions that made room. */
+  /** Ids of older sessions that ended to make room. */
   readonly ended: readonly string[]
 }
 
@@ -17,7 +17,7 @@ export interface CameIn {
 export interface SessionData {
   readonly user: { readonly id: string; readonly email: string; readonly name: string }
   readonly token: string
-  /** The session may do nothing but set up a second factor. */
+  /** Whether the session may only set up a second factor. */
   readonly mustEnrol: boolean
   readonly via: 'password' | 'radius' | 'saml' | 'oidc'
   /** Ids of older sessions that ended because there were too many. */

@@ -1,60 +1,60 @@
 import type { Warning } from '../model/warning.ts'
 import type { Asking } from './asking.ts'
 
-/** Which of the pending changes go live: all of them, when nothing is said. */
+/** Selects the pending changes that go live: all of them by default. */
 export interface Choice {
-  /** Ids. */
+  /** Ids of pending changes. */
   readonly changes?: readonly string[] | undefined
-  /** Only changes that nobody but the caller has made. */
+  /** Only the changes that the caller alone has made. */
   readonly mine?: boolean | undefined
-  /** Instead of pending changes, the edits of the caller's transaction, which ends with it. */
+  /** The edits of the caller's transaction instead of pending changes; the transaction ends with the apply. */
   readonly transactionId?: string | undefined
 }
 
-/** What is being applied, waits, or was applied last. */
+/** The apply under way, else the one that waits, else the last one. */
 export interface ApplyState {
   readonly state: 'idle' | 'applying' | 'waiting'
-  /** Revision that runs; during an apply, the one that is being made. */
+  /** The running revision; during an apply, the one being made. */
   readonly revision: number
-  /** E-mail; null when nothing was ever applied. */
+  /** E-mail address; null if nothing was ever applied. */
   readonly by: string | null
   readonly comment: string
   /** ISO 8601. */
   readonly startedAt: string | null
   /** ISO 8601; null unless it waits. */
   readonly confirmBy: string | null
-  /** Whole seconds until it is taken back; null unless it waits. */
+  /** Whole seconds until the apply is taken back; null unless it waits. */
   readonly secondsLeft: number | null
 }
 
-/** What a node tells of its own machine. */
+/** A node's report on its own machine. */
 export interface AppliedHere extends Pick<ApplyState, 'state'> {
-  /** Revision that its machine runs. */
+  /** The revision that its machine has. */
   readonly revision: number
 }
-/** What came of the last apply on a node. */
+/** The outcome of the last apply on a node. */
 export interface NodeApplied {
   readonly nodeId: string
   readonly state: ApplyState['state'] | 'unknown'
-  /** Revision that its machine runs; null if it does not answer. */
+  /** The revision that its machine has; null if it does not answer. */
   readonly revision: number | null
-  /** `missed`: it was away, and follows. */
+  /** `missed`: the node was away, and follows. */
   readonly outcome: 'applied' | 'missed' | 'unknown'
 }
 
 export interface ApplyOptions extends Choice {
   readonly force: 'restart' | undefined
   readonly comment?: string | undefined
-  /** Seconds after which the apply is taken back unless it was confirmed. */
+  /** Seconds until the apply is taken back unless it is confirmed. */
   readonly confirmWithin?: number | undefined
-  /** Also when it could cut the caller off. */
+  /** Applies even if that could cut the caller off. */
   readonly isForced?: boolean | undefined
-  /** Not when there are warnings. */
+  /** Refuses to apply if there are warnings. */
   readonly refuseWarnings?: boolean | undefined
-  /** Only on this node: what goes live stays pending for the others. */
+  /** Applies on this node only: the changes stay pending for the others. */
   readonly onlyHere?: boolean | undefined
 }
-/** What an apply made live; of many, the first are told. */
+/** The records that an apply made live; of many, only the first are listed. */
 export interface WentLive {
   readonly revision: number
   readonly told: readonly {
@@ -62,21 +62,21 @@ export interface WentLive {
     readonly resource: string
     readonly resourceId: string
     readonly name: string
-    /** Everybody who changed it while it was pending, the last one first. */
+    /** All users who changed it while it was pending, the last one first. */
     readonly by: string
   }[]
   readonly more: number
 }
-/** What came of an apply on one node. */
+/** The outcome of an apply on one node. */
 export interface NodeOutcome {
   readonly nodeId: string
   readonly ok: boolean
   /**
-   * `missed`: it was away when the apply began, and follows when it is back. `failed`: it did not do it, or could not
-   * undo it. `unknown`: it does not answer.
+   * `missed`: the node was away when the apply began, and follows when it is back. `failed`: it did not apply, or could
+   * not undo. `unknown`: it does not answer.
    */
   readonly state: 'applied' | 'missed' | 'takenBack' | 'failed' | 'unknown'
-  /** What failed; empty where nothing did. */
+  /** What failed; empty if nothing did. */
   readonly why: string
   readonly output: string
 }
@@ -84,17 +84,17 @@ export interface NodeOutcome {
 export interface Applied {
   readonly applyId: string
   readonly revision: number
-  /** ISO 8601; undefined when no confirmation is needed. */
+  /** ISO 8601; undefined if no confirmation is needed. */
   readonly confirmBy: string | undefined
-  /** Some of it was only recorded, because the profile keeps hands off the machine. */
+  /** Whether some of it was only recorded, because the profile does not touch the machine. */
   readonly isDryRun: boolean
-  /** What it met, in sentences. */
+  /** Warnings that occurred during the apply, as sentences. */
   readonly warnings: readonly string[]
-  /** Absent on the only node. */
+  /** Absent if this node is the only one. */
   readonly nodes?: readonly NodeOutcome[]
-  /** Absent when nothing was pending. */
+  /** Absent if nothing was pending. */
   readonly live?: WentLive
-  /** What should be known of the changes. */
+  /** Warnings about the changes themselves. */
   readonly told?: readonly Warning[]
 }
 
@@ -105,8 +105,8 @@ export interface ApplyReader {
 }
 export interface ApplyActor extends ApplyReader {
   apply(options: ApplyOptions, asking: Asking): Promise<Applied>
-  /** Keeps the last apply; refuses with NOT_FOUND when none waits for it. */
+  /** Keeps the last apply; refuses with NOT_FOUND if none waits for confirmation. */
   confirm(asking: Asking): Promise<{ readonly revision: number }>
-  /** Takes the apply that waits back at once; refuses with NOT_FOUND when none does. Answers what this made live. */
+  /** Takes the waiting apply back at once; refuses with NOT_FOUND if none waits. Resolves with what this made live. */
   revert(asking: Asking): Promise<WentLive>
 }

@@ -1,4 +1,4 @@
-/** What a search of the audit log looks for; every field that is given must fit. */
+/** A search of the audit log; every given field must match. */
 export interface AuditFilter {
   readonly limit: number
   /** Entries with smaller numbers only. */
@@ -6,7 +6,7 @@ export interface AuditFilter {
   /** ISO 8601, inclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
-  /** Text that the entry holds, whatever its case. */
+  /** Text to find in the entry, case-insensitive. */
   readonly text?: string | undefined
   readonly by?: string | undefined
   readonly endpoint?: string | undefined

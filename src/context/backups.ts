@@ -16,7 +16,7 @@ export interface BackupEntry {
   }[]
 }
 
-/** What is restored and how. With `sections` it is a part, without them the whole. */
+/** A request to restore a backup: a part of it with `sections`, otherwise the whole. */
 export interface RestoreRequest {
   readonly file: string
   readonly nodeId?: string
@@ -28,43 +28,43 @@ export interface RestoreRequest {
   readonly fipActive?: boolean
 }
 
-/** What a restore stages. */
+/** The result of a restore: what it stages. */
 export interface Restoration {
   readonly contents: SectionContents
   readonly isFull: boolean
-  /** What has to be repaired before the apply. */
+  /** Problems to repair before the apply. */
   readonly warnings: readonly string[]
-  /** Id of the node that this one becomes. */
+  /** Id that this node assumes. */
   readonly wanted: string
-  /** The other nodes of the backup, when the whole of it is restored. */
+  /** The other nodes of the backup, if the whole of it is restored. */
   readonly others: readonly { readonly id: string; readonly hostname: string }[]
 }
 
 export interface BackupsReader {
   /** Newest first. */
   list(): Promise<{ readonly uploads: BackupEntry[]; readonly auto: BackupEntry[] }>
-  /** Running as a backup file, under the passphrase when one is given. */
+  /** Writes running as a backup file, encrypted if there is a passphrase. */
   make(passphrase: string | undefined): Promise<Rendered>
   /**
-   * Reads the file, which takes its time; refuses with NOT_FOUND, with everything that is wrong with it, or with
-   * JOB_IN_PROGRESS while another one is read. Then says what restoring it stages at that moment.
+   * Reads the file, which takes time; refuses with NOT_FOUND, with everything that is wrong with it, or with
+   * JOB_IN_PROGRESS while another one is read. The function it resolves with returns what a restore would stage at the
+   * time of the call.
    */
   opened(request: RestoreRequest, passphrase: string | undefined): Promise<() => Restoration>
 }
 
-/** What the check of a full restore needs to know of it. */
+/** The facts about a full restore that its check needs. */
 export type Restored = Pick<Restoration, 'warnings' | 'wanted' | 'others'> & { readonly file: string }
 
 export interface RestoreChecks {
   /**
-   * The job that checks the candidate with what this request restores of a file: its id, and what starts it when that
-   * is staged. Refuses with JOB_IN_PROGRESS while there is one.
+   * Prepares the job that checks the candidate with the restored contents. Refuses with JOB_IN_PROGRESS while one runs.
    */
   prepare(restored: Restored, by: string): Promise<PreparedJob>
 }
 
 export interface BackupsActor extends BackupsReader {
-  /** Keeps the text of a backup file; refuses one in which anything is wrong. Answers its name. */
+  /** Stores the text of a backup file and resolves with its name; refuses an invalid one. */
   upload(text: string): Promise<string>
   /** Refuses with NOT_FOUND. */
   remove(file: string): Promise<void>

@@ -37,8 +37,8 @@ import type { StickTables, StickTablesReader } from './stick-tables.ts'
 import type { UnitsActor, UnitsReader } from './units.ts'
 
 /**
- * What handlers may use, each with its faces: every handler sees `read`, the others are seen by handlers whose effect
- * allows it.
+ * The capabilities that handlers may use, each with its faces: every handler sees `read`, and the others if its effect
+ * allows them.
  */
 export interface Capabilities {
   readonly acme: { read: AcmeReader; act: AcmeActor }
@@ -66,7 +66,7 @@ export interface Capabilities {
   readonly layer4: { read: Layer4Figures }
   readonly live: { read: LiveFigures }
   readonly login: { act: LoginActor }
-  /** What the machine says of itself now. */
+  /** Present readings of the machine. */
   readonly machine: { read: MachineFacts }
   readonly maintenance: { act: MaintenanceActor }
   readonly metrics: { read: MetricsReader }
@@ -81,7 +81,7 @@ export interface Capabilities {
   readonly radius: { act: RadiusProbe }
   readonly restoreChecks: { stage: RestoreChecks }
   readonly revisions: { read: RevisionsReader }
-  /** Scripts that somebody put on this machine, by their names. */
+  /** Scripts that were placed on this machine, by name. */
   readonly scripts: {
     read: { find(name: string): Promise<{ readonly script: string } | { readonly problem: string }> }
   }
@@ -97,12 +97,12 @@ export interface Capabilities {
 
 type Face = 'read' | 'stage' | 'act' | 'apply'
 
-/** The capabilities that have this face, as it shows them. */
+/** The capabilities that have this face, reduced to it. */
 export type Seen<F extends Face> = {
   readonly [
     Name in keyof Capabilities as Capabilities[Name] extends Record<F, unknown> ? Name : never
   ]: Capabilities[Name] extends Record<F, infer Shown> ? Shown : never
 }
 
-/** The capabilities as they are made, with all of their faces. */
+/** The capabilities with all of their faces, as they are made. */
 export type Whole = Seen<'read'> & Seen<'stage'> & Seen<'act'> & Seen<'apply'>

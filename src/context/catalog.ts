@@ -12,13 +12,13 @@ export interface CatalogEntry {
 
 export interface Catalog {
   list(): readonly CatalogEntry[]
-  /** Ids of the endpoints that a role grants; a default role follows the table. */
+  /** Returns the ids of the endpoints that a role grants; a default role follows the table. */
   grantedBy(role: SectionRecords['roles']): ReadonlySet<string>
 }
 
-/** Documents about the API itself. */
+/** Documents about the API. */
 export interface ApiDocuments {
   openapi(): Rendered
-  /** A file of the documentation page; refuses with NOT_FOUND. */
+  /** Returns a file of the documentation page; refuses with NOT_FOUND. */
   page(file: string): Rendered
 }

@@ -1,6 +1,6 @@
 import type { Asking } from './asking.ts'
 
-/** Somebody works on a node. */
+/** Maintenance work on a node. */
 export interface NodeMaintenance {
   /** ISO 8601. */
   readonly since: string
@@ -14,7 +14,7 @@ export interface MaintenanceChange {
 }
 
 export interface MaintenanceActor {
-  /** Begins or ends it for a node of the cluster; refuses a node that is in none, and an id of none. */
+  /** Begins or ends maintenance of a node; refuses a node that is in no cluster, and an unknown id. */
   set(nodeId: string, change: MaintenanceChange, by: string): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface MaintenanceActor {
 export interface ClusterNode {
   readonly id: string
   readonly name: string
-  /** HOST:PORT where nodes ask each other. */
+  /** HOST:PORT of its peer API. */
   readonly address: string
   readonly isSelf: boolean
   /** `unknown` shortly after a start. */
@@ -30,10 +30,10 @@ export interface ClusterNode {
   /** Whether it counts for the quorum; one that has just joined does not yet. */
   readonly isVoter: boolean
   readonly isLeader: boolean
-  /** Records of which it runs something else than nodes agree on, since an apply of its own. */
+  /** Number of records that it alone runs differently from the cluster, after an apply on this node only. */
   readonly ahead: number
   readonly maintenance: NodeMaintenance | undefined
-  /** ISO 8601: of the first of its certificates that ends; undefined where a version before this one gave them. */
+  /** ISO 8601: when the first of its certificates ends; undefined if a version before this one issued them. */
   readonly certificateEnd: string | undefined
   /** Version of Fulcrum. */
   readonly version: string
@@ -41,17 +41,17 @@ export interface ClusterNode {
   readonly since: string
 }
 
-/** A third vote that is no node. */
+/** A witness: a third vote without a node. */
 export type ClusterWitness = Pick<
   ClusterNode,
   'id' | 'name' | 'address' | 'state' | 'isVoter' | 'isLeader' | 'certificateEnd' | 'version' | 'since'
 >
 
-/** Two histories of one cluster, as one of the nodes sees them. */
+/** Two diverged histories of one cluster, as one of the nodes sees them. */
 export interface PartedHistories {
   /** Id of the other node. */
   readonly nodeId: string
-  /** Number of the last entry that both have. */
+  /** Number of the last entry that both have in common. */
   readonly since: number
   /** Changes of the configuration since then. */
   readonly edits: { readonly here: number; readonly there: number }
@@ -61,29 +61,29 @@ export interface ClusterState {
   readonly id: string
   readonly name: string
   readonly epoch: number
-  /** Id of the one of two nodes that goes on by itself when the other one has been gone for so many seconds. */
+  /** Id of the node, of two, that goes on alone after the other has been away for `takeoverAfter` seconds. */
   readonly preferredNode: string | undefined
   readonly takeoverAfter: number | undefined
-  /** Both of two nodes have taken over, and a person has to say whose history stays. */
+  /** Set if both nodes have taken over, and a person has to decide whose history stays. */
   readonly histories: PartedHistories | undefined
   /** Whether changes can be made. */
   readonly quorum: boolean
   /** Number of the last entry of the shared log that this node has carried out. */
   readonly sequence: number
-  /** Why this node follows the cluster no longer; a person has to look. */
+  /** Why this node no longer follows the cluster; a person has to look. */
   readonly halted: string | undefined
-  /** ISO 8601: since when this node has no longer been a member; undefined while it is one, or does not know. */
+  /** ISO 8601: when this node was removed from the cluster; undefined while it is a member, or does not know. */
   readonly removedAt: string | undefined
   readonly nodes: readonly ClusterNode[]
   readonly witness: ClusterWitness | undefined
-  /** How many more of those that vote may be lost before nothing can be changed. */
+  /** How many more voters may be lost before changes are impossible. */
   readonly spareVotes: number
 }
 
 export interface Forming {
   /** Name of the cluster. */
   readonly name: string
-  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  /** HOST or HOST:PORT at which the other nodes will reach this one. */
   readonly address: string
   /** Name of this node. */
   readonly nodeName: string
@@ -91,24 +91,24 @@ export interface Forming {
 
 export interface Joining {
   readonly token: string
-  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  /** HOST or HOST:PORT at which the other nodes will reach this one. */
   readonly address: string
-  /** For this node; left out: its id, or the name of the node whose place it takes. */
+  /** Name of this node; defaults to its id, or to the name of the node it replaces. */
   readonly nodeName?: string
-  /** Id of a removed node: this one takes over its id, and with it the records that belong to it alone. */
+  /** Id of a removed node that this one replaces: it takes over the id and the records of that node. */
   readonly as?: string
 }
 
 export interface NodeChange {
-  /** For people; unique in the cluster. */
+  /** For display; unique in the cluster. */
   readonly name?: string
-  /** HOST or HOST:PORT where the other nodes will reach this one. */
+  /** HOST or HOST:PORT at which the other nodes will reach this one. */
   readonly address?: string
 }
 
 export interface IssuedToken {
   readonly id: string
-  /** To hand over; shown this once. */
+  /** To be handed over; shown only this once. */
   readonly token: string
   /** ISO 8601. */
   readonly expiresAt: string
@@ -120,30 +120,30 @@ export interface NamedNode {
   readonly address: string
 }
 
-/** A record of this node's own, which comes along. */
+/** A record of this node's own that it brings into the cluster. */
 export interface BroughtRecord {
   readonly resource: string
   readonly name: string
 }
 
-/** What a node would join. */
+/** The cluster that a node would join. */
 export interface JoinPreview {
   readonly brings: readonly BroughtRecord[]
   readonly clusterId: string
   readonly name: string
   readonly version: string
   readonly nodes: readonly NamedNode[]
-  /** Nodes that were removed, in whose place this one may join. */
+  /** Removed nodes that this one may replace. */
   readonly removed: readonly NamedNode[]
-  /** Whether the cluster reaches this node at its address; `why` it does not, as half a sentence. */
+  /** Whether the cluster reaches this node at its address; if not, `why` says so in half a sentence. */
   readonly reachable: boolean
   readonly why?: string
 }
 
 export interface PairChange {
-  /** null: neither node goes on by itself. */
+  /** null: neither node goes on alone. */
   readonly preferredNode: string | null
-  /** Seconds; left out, they stay as they are; null: as if never chosen. */
+  /** In seconds; unchanged if absent, the default if null. */
   readonly takeoverAfter?: number | null
 }
 
@@ -151,57 +151,57 @@ export interface AskedTakeover {
   /** Name of the other node. */
   readonly partnerIsOff: string
   readonly reason: string
-  /** Although the other node answers. */
+  /** Takes over even if the other node answers. */
   readonly isForced: boolean
   readonly by: string
 }
 
-/** For clusters of two nodes, where neither can outvote the other. */
+/** Operations on a cluster of two nodes, where neither can outvote the other. */
 export interface PairActor {
-  /** Refuses other clusters, and an id of none of the two nodes. */
+  /** Refuses clusters of another size, and the id of neither node. */
   prefer(change: PairChange): Promise<void>
-  /** Makes a cluster of this node alone; refuses it while the other one answers unless it is forced. */
+  /** Makes a cluster of this node alone; refuses while the other one answers, unless forced. */
   takeOver(asked: AskedTakeover): Promise<void>
-  /** `keep`: id of the node whose history stays; refuses it where there is only one. */
+  /** `keep` is the id of the node whose history stays; refuses if there is only one history. */
   resolve(keep: string): Promise<void>
 }
 
 export interface ClusterReader {
-  /** undefined: this node is in no cluster. */
+  /** Undefined if this node is in no cluster. */
   state(): Promise<ClusterState | undefined>
-  /** Whether there are other nodes than this one. */
+  /** Whether the cluster has other nodes. */
   readonly hasOthers: boolean
 }
 
 export interface ClusterActor extends ClusterReader {
-  /** Refuses a node that is in a cluster, and one without etcd. */
+  /** Refuses a node that is in a cluster, or has no etcd. */
   form(forming: Forming): Promise<void>
   /**
-   * A token that lets one node or witness join within so many seconds, at most a day; refuses a node that is in no
-   * cluster, and a witness where there is one, or less than two nodes.
+   * Issues a token with which one node or witness can join within this time, at most a day. Refuses a node that is in
+   * no cluster, and a witness if there is one already or fewer than two nodes.
    */
   issueToken(role: 'node' | 'witness', validFor_s: number): Promise<IssuedToken>
-  /** What `join` would do. Changes nothing. */
+  /** Returns what `join` would do. Changes nothing. */
   look(joining: Joining): Promise<JoinPreview>
   /**
-   * Takes the cluster's configuration, users and sessions over in place of the own ones; refuses a node that is in a
-   * cluster, a token that does not let it in, and a cluster that does not answer.
+   * Replaces this node's configuration, users and sessions by the cluster's; refuses a node that is in a cluster, a
+   * token that is not valid, and a cluster that does not answer.
    */
   join(joining: Joining): Promise<void>
   /**
-   * Removes a node or the witness: another one is locked out, and becomes a single node by itself where it is there;
-   * this one becomes a single node, forced also where the others cannot be told. Refuses the last node unless it is
-   * forced, and what would leave too few nodes that answer.
+   * Removes a node or the witness. Another node is locked out, and becomes a single node if it is up; this node becomes
+   * a single node, if forced even when the others cannot be notified. Refuses the last node unless forced, and a
+   * removal that would leave too few nodes that answer.
    */
   removeNode(id: string, isForced: boolean): Promise<void>
   /**
-   * Another name or address of this node, what is left out stays; refuses what another node has, and an address at
-   * which its etcd could not listen. With another address the daemon begins anew.
+   * Changes the name or address of this node; absent fields stay. Refuses values that another node has, and an address
+   * at which its etcd could not listen. The daemon restarts for a new address.
    */
   changeSelf(change: NodeChange): Promise<void>
   /**
-   * Sends a request to the other nodes, one after the other: `pathOn` says where. Stops at the first that refuses it,
-   * and says which had done it by then.
+   * Sends a request to the other nodes, one after the other, at the path that `pathOn` returns. Stops at the first
+   * refusal, and reports which nodes had done it by then.
    */
   onOthers(method: string, pathOn: (nodeId: string) => string, asking: Asking): Promise<void>
 }

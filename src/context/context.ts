@@ -22,16 +22,16 @@ interface Staging extends Seen<'stage'> {
   section<N extends SectionName>(name: N): SectionEditor<N>
   readonly work: Edits
 }
-/** Tells the audit log which user a request logged in: a code or a name does not say it. */
+/** Acting handlers tell the audit log which user logged in: a code or a name does not identify the user. */
 interface Acting extends Seen<'act'> {
   readonly work: { noteLogin(session: SessionData): void }
 }
-/** The audit log tells what an apply made live. */
+/** Applying handlers tell the audit log what an apply made live. */
 interface Applying extends Seen<'apply'> {
   readonly work: { noteLive(live: WentLive | undefined): void }
 }
 
-/** What a handler is given, by the effect its endpoint declares: a wrong side effect does not compile. */
+/** The context of a handler, by the effect that its endpoint declares: a wrong side effect does not compile. */
 export interface ContextOf {
   read: Common & Reading
   stage: Common & Staging

@@ -5,8 +5,8 @@ export interface FigureStreamsReader {
   /** Whether an object of this node has the id. */
   has(id: string): boolean
   /**
-   * The current figures, and then each second the changes; after `lastId` only the changes since, if they are known.
-   * Without ids: of everything. Refuses callers that follow too many different sets with TOO_MANY_AT_ONCE.
+   * Streams the current figures, then the changes each second; with a known `lastId`, only the changes since. Without
+   * ids: for all objects. Refuses callers that follow too many different sets with TOO_MANY_AT_ONCE.
    */
   stream(ids: readonly string[], lastId: string, userId: string): Stream
 }

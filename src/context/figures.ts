@@ -2,22 +2,22 @@ import type { Consolidation, Metric } from '../model/metrics.ts'
 import type { Health } from '../model/real-server.ts'
 import type { Rendered } from './rendered.ts'
 
-/** Which part of the live figures; `rip` answers one element per backend that holds the real server. */
+/** A part of the live figures; `rip` has one element per backend that contains the real server. */
 export type LiveView =
   | { readonly kind: 'all' | 'frontends' | 'backends' | 'rips' }
   | { readonly kind: 'frontend' | 'backend' | 'backend-rips' | 'rip'; readonly id: string }
 
-/** Figures as whole answers; undefined when running has no such object. Other nodes may have to be asked first. */
+/** Figures as whole answers; undefined if running has no such object. Other nodes may have to be queried first. */
 export interface LiveFigures {
   render(view: LiveView): Rendered | undefined | Promise<Rendered | undefined>
 }
 
-/** What the health checks of both layers say. */
+/** The results of the health checks of both layers. */
 export interface HealthReader {
   ofReal(ripId: string): Health
 }
 
-/** Figures of Layer 4, under the same views and queries. */
+/** Figures of Layer 4, with the same views and queries. */
 export interface Layer4Figures {
   readonly live: LiveFigures
   readonly history: HistoryFigures
@@ -27,16 +27,16 @@ export interface HistoryQuery {
   /** Unix seconds. */
   readonly start: number
   readonly end: number
-  /** Preferred seconds per point; undefined is the finest available. */
+  /** Preferred seconds per point; undefined for the finest available. */
   readonly resolution: number | undefined
-  /** Instead of it: the finest available with at most so many points. */
+  /** Instead of `resolution`: the finest available with at most this many points. */
   readonly points?: number | undefined
   readonly consolidation: Consolidation
   readonly metrics: readonly Metric[]
   readonly format: 'json' | 'csv'
 }
 
-/** Kinds of objects as the archive has them. */
+/** Kinds of objects in the archive. */
 export type HistoryKind = 'frontend' | 'backend' | 'server'
 
 export interface HistoryFigures {
@@ -44,10 +44,10 @@ export interface HistoryFigures {
   backend(id: string, query: HistoryQuery): Rendered | undefined
   backendReals(id: string, query: HistoryQuery): Rendered | undefined
   rip(id: string, query: HistoryQuery): Rendered | undefined
-  /** The history of a real server that is in no backend. */
+  /** Returns the empty history of a real server that is in no backend. */
   none(query: HistoryQuery): Rendered | undefined
-  /** What runs with this id. */
+  /** Returns the kinds of running objects with this id. */
   kindsOf(id: string): readonly HistoryKind[]
-  /** Histories of those ids that run, in one answer; a real server once for each of its backends. */
+  /** Returns the histories of the running objects among these ids in one answer; a real server once per backend. */
   several(kind: HistoryKind, ids: readonly string[], query: HistoryQuery): Rendered | undefined
 }

@@ -1,9 +1,9 @@
 import type { NetworkInterface } from '../model/machine-facts.ts'
 
-/** The network interfaces of each node of the cluster, as they are now. */
+/** The present network interfaces of each node of the cluster. */
 export interface InterfacesReader {
-  /** All nodes; on a node without a cluster, that one. */
+  /** Ids of all nodes; without a cluster, of this one. */
   nodeIds(): readonly string[]
-  /** The interfaces of one node. undefined: it does not answer within two seconds. */
+  /** The interfaces of one node; undefined if it does not answer within two seconds. */
   of(nodeId: string): Promise<readonly NetworkInterface[] | undefined>
 }

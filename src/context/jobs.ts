@@ -9,11 +9,13 @@ export interface JobsReader {
 }
 
 export interface JobsActor extends JobsReader {
-  /** Asks a job to end; refuses with NOT_FOUND, or NOT_SUPPORTED when it cannot be ended safely (any more). */
+  /**
+   * Asks a job to end; refuses with NOT_FOUND, or with NOT_SUPPORTED if it cannot, or can no longer, be ended safely.
+   */
   cancel(id: string): void
 }
 
-/** A job that is not begun before the edits of its request are written. */
+/** A job that starts only once the edits of its request are written. */
 export interface PreparedJob {
   readonly job: string
   readonly start: () => Promise<void>
@@ -21,8 +23,8 @@ export interface PreparedJob {
 
 export interface Drains {
   /**
-   * The job that waits until a drained real server has no connections: its id, and what starts it. Refuses with
-   * JOB_IN_PROGRESS while there is one for this real server.
+   * Prepares the job that waits until a drained real server has no connections. Refuses with JOB_IN_PROGRESS while one
+   * runs for this real server.
    */
   prepare(
     drain: { readonly ripId: string; readonly wait_s: number; readonly halt: boolean },

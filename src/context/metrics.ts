@@ -2,8 +2,8 @@ import type { Rendered } from './rendered.ts'
 
 export type MetricsFormat = 'openmetrics' | 'prometheus'
 
-/** The figures of this node in the form that monitoring systems collect. */
+/** The figures of this node in the formats of monitoring systems. */
 export interface MetricsReader {
-  /** In the form that an Accept header prefers; the same bytes for every caller in the same second. */
+  /** Returns the format that an Accept header prefers; all callers get the same bytes within a second. */
   answer(accept: string): Promise<Rendered>
 }

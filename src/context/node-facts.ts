@@ -1,6 +1,6 @@
 import type { MachineFacts } from '../model/machine-facts.ts'
 
-/** What a node says of itself where nobody has chosen yet, and what its settings are checked with. */
+/** Facts about a node: the defaults of its settings, and the readings that settings are checked against. */
 export interface NodeFacts extends Pick<
   MachineFacts,
   'clock' | 'conntrackSize' | 'consoleEnabled' | 'ssh' | 'timeZones'
@@ -12,6 +12,6 @@ export interface NodeFacts extends Pick<
 }
 
 export interface NodeFactsReader {
-  /** Facts of this node, or of another one of its cluster, which are refused with NODE_UNREACHABLE when it is away. */
+  /** Returns facts about this node or another one of its cluster; refuses with NODE_UNREACHABLE if that one is away. */
   of(nodeId: string): NodeFacts
 }

@@ -1,11 +1,11 @@
 import type { Attention, Overview } from '../model/overview.ts'
 
-/** Something that needs attention, and the endpoint whose right reveals it; undefined: everybody may see it. */
+/** A matter that needs attention, and the endpoint whose right reveals it; undefined if everybody may see it. */
 export interface Noted extends Attention {
   readonly right?: string
 }
 
-/** The same for everybody, for a second. */
+/** An overview that is the same for everybody and kept for a second. */
 export interface OverviewReader {
   look(): Promise<Omit<Overview, 'attention' | 'more'> & { readonly noted: readonly Noted[] }>
 }

@@ -5,25 +5,25 @@ import type { SectionEditor } from './sections.ts'
 import type { FilePreview, ShownChange } from './staging.ts'
 import type { SectionName } from '../model/sections.ts'
 
-/** What a plan is made of: edits over the candidate that nobody else sees. */
+/** The edits of a plan, over the candidate, which nobody else sees. */
 export interface PlannedEdits {
   section<N extends SectionName>(name: N): SectionEditor<N>
 }
 
-/** One change of a plan, and what it costs. */
+/** One change of a plan, with its effect. */
 export interface PlannedChange extends ShownChange {
   readonly effect: string
   readonly services: readonly string[]
 }
 
-/** Changes that were thought through and not made. */
+/** Changes that were worked out and not made. */
 export interface Plan {
   readonly planId: string
-  /** The revision that ran when it was made; on another one it is not applied. */
+  /** The revision that was running when it was made; it can be applied to no other. */
   readonly baseRevision: number
-  /** SHA-256, hexadecimal, of what it changes: two plans that would do the same on one revision have the same. */
+  /** SHA-256 of its changes, hexadecimal: two plans that do the same to one revision have the same digest. */
   readonly digest: string
-  /** ISO 8601. It is kept in memory: a start of the daemon forgets it. */
+  /** ISO 8601. Plans are kept in memory: a restart of the daemon loses them. */
   readonly expiresAt: string
   readonly changes: readonly PlannedChange[]
   readonly warnings: readonly Warning[]
@@ -33,15 +33,15 @@ export interface Plan {
 
 export interface PlansReader {
   /**
-   * What `edit` would change, checked as an apply would check it. Touches nothing; refuses callers that could not make
-   * those changes.
+   * Returns what `edit` would change, checked as an apply would check it. Touches nothing; refuses callers that could
+   * not make those changes.
    */
   make(edit: (edits: PlannedEdits) => Promise<void>, asking: Asking): Promise<Plan>
 }
 
 export interface PlansActor extends PlansReader {
   /**
-   * Makes exactly those changes running. Refuses with REVISION_MISMATCH when running or one of the records has moved.
+   * Makes exactly those changes running. Refuses with REVISION_MISMATCH if running or one of the records has changed.
    */
   apply(
     planId: string,

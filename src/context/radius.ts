@@ -1,13 +1,13 @@
 import type { RadiusConfig } from '../model/sign-in.ts'
 
-/** How far a login got. `stage` is the last one that was tried. */
+/** How far a login got. `stage` is the last one attempted. */
 export interface RadiusTested {
   readonly stage: 'resolve' | 'connect' | 'authenticate' | 'authorize'
   readonly ok: boolean
   readonly message: string
-  /** What the answer holds in the group attribute. */
+  /** The values of the group attribute in the answer. */
   readonly values: readonly string[]
-  /** Ids of the groups that this gives. */
+  /** Ids of the groups that result. */
   readonly groups: readonly string[]
   readonly attempts: readonly {
     readonly host: string

@@ -1,47 +1,47 @@
 /**
- * A long answer, made a little at a time. A slice is valid until the next is asked for. What is returned at the end
- * says why the answer could not be completed; `undefined` when it is whole.
+ * A long answer, generated in slices. A slice is valid until the next is requested. The return value says why the
+ * answer could not be completed; undefined if it is complete.
  */
 export type Slices = Iterator<Uint8Array, string | undefined>
 
-/** Where an answer without an end is written to. */
+/** The destination of an answer without an end. */
 export interface StreamSink {
-  /** A client that does not take what is written to it is cut off. */
+  /** A client that does not accept what is written is cut off. */
   write(text: string | Uint8Array): void
-  /** Whether the client has yet to take what was written; undefined where nobody knows. */
+  /** Whether the client has not accepted everything yet; undefined if unknown. */
   readonly isBehind?: boolean
   end(): void
 }
 
-/** Writes to the sink for as long as the client stays; the answer is called when it is gone. */
+/** Writes to the sink while the client stays; the returned function is called when it is gone. */
 export type Stream = (sink: StreamSink) => () => void
 
-/** Called in the turn in which the bytes are had; answers what lets them go. */
+/** Holds the bytes; called in the turn in which they are received. Returns a function that releases them. */
 export type Hold = () => () => void
 
-/** Compresses bytes beside the thread that answers; they stay as they are until it has. */
+/** Compresses bytes in another thread; they must not change until then. */
 export type Pack = (packing: 'gzip' | 'br', body: Uint8Array) => Promise<Uint8Array>
 
-/** Bytes that were rendered beforehand: the whole answer, envelope included. */
+/** Bytes rendered beforehand: the whole answer, envelope included. */
 export interface Rendered<Body extends Uint8Array | string = Uint8Array | string> {
-  /** 200, or where else the answer is: its header Location says it. */
+  /** 200 by default; 303 with a header Location. */
   readonly status?: 303
   readonly body: Body
-  /** The next answer is written over the bytes: they are sent at once, and copied by whoever keeps them. */
+  /** The next answer overwrites these bytes: they are sent at once, and code that keeps them copies them. */
   readonly isTransient?: true
-  /** Asked for a moment later it is another one: nobody is answered with it again. */
+  /** The same request would be answered differently a moment later, so the answer is never reused. */
   readonly isOfNow?: true
-  /** A copy can be spared: bytes that are held are not written over. */
+  /** Makes a copy unnecessary: bytes are not overwritten while they are held. */
   readonly hold?: Hold
-  /** The same bytes, compressed beforehand; without them they are compressed when somebody wants that. */
+  /** The same bytes, compressed beforehand; without them, `body` is compressed on demand. */
   readonly encoded?: { readonly br: Uint8Array; readonly gzip: Uint8Array }
-  /** Who compresses them when somebody wants that, unless it is the common pool of threads. */
+  /** Compresses on demand, instead of the libuv pool. */
   readonly pack?: Pack
-  /** Instead of `body`: made while it is sent. When it cannot be completed, the connection is closed. */
+  /** Instead of `body`: generated while it is sent. If it cannot be completed, the connection is closed. */
   readonly slices?: () => Slices
   /** Instead of `body`: an answer without an end. */
   readonly stream?: Stream
-  /** What the stream tells is made once for all who follow it: many may. */
+  /** Whether the stream is rendered once for all its followers, so that many are allowed. */
   readonly isShared?: true
   /** Names of the request headers that choose between forms of this answer, for `Vary`. */
   readonly vary?: string

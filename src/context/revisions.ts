@@ -1,7 +1,7 @@
 import type { ShownChange } from './staging.ts'
 import type { SectionContents } from '../model/sections.ts'
 
-/** One apply, as it is kept. */
+/** One apply as a revision stores it. */
 export interface RevisionEntry {
   readonly revision: number
   readonly applyId: string
@@ -9,18 +9,18 @@ export interface RevisionEntry {
   /** ISO 8601. */
   readonly at: string
   readonly comment: string
-  /** Records it changed. */
+  /** Number of records that it changed. */
   readonly count: number
 }
 
-/** What one revision changed. */
+/** The changes of one revision. */
 export interface RevisionChanges {
   readonly revision: number
   readonly changes: readonly {
     readonly section: string
     readonly scope: string
     readonly key: string
-    /** null: there was none. */
+    /** null if there was no record. */
     readonly before: unknown
     readonly after: unknown
   }[]
@@ -29,9 +29,9 @@ export interface RevisionChanges {
 export interface RevisionsReader {
   /** Newest first. */
   list(limit: number, before: number | undefined): readonly RevisionEntry[]
-  /** What differs between two revisions; refuses with NOT_FOUND. */
+  /** Returns the differences between two revisions; refuses with NOT_FOUND. */
   diff(a: number, b: number): Promise<readonly ShownChange[]>
-  /** Every section as it was; refuses with NOT_FOUND. */
+  /** Returns all sections as they were; refuses with NOT_FOUND. */
   contents(revision: number): Promise<SectionContents>
   /** Refuses with NOT_FOUND. */
   changes(revision: number): RevisionChanges

@@ -1,29 +1,29 @@
 import type { SectionName, SectionRecords } from '../model/sections.ts'
 
 export interface SectionReader<N extends SectionName> {
-  /** The record in the candidate; refuses with NOT_FOUND. Remembers its revision for the ETag. */
+  /** Returns the record in the candidate and remembers its revision for the ETag; refuses with NOT_FOUND. */
   get(id: string): SectionRecords[N]
   find(id: string): SectionRecords[N] | undefined
-  /** Like `get` for a record that need not be there; If-Match never fits one that is not. */
+  /** Like `get` for a record that need not exist; If-Match never matches a missing one. */
   settings(id: string): SectionRecords[N] | undefined
   /** All records of the candidate, ordered by id. */
   list(): readonly SectionRecords[N][]
 }
 
 /**
- * Edits of one request. They are checked at once (schema of the record, unique name, references, If-Match) and become
- * one atomic, durable write when the handler returns; a refusal leaves nothing behind.
+ * The edits of one request. They are checked at once (schema of the record, unique name, references, If-Match) and
+ * become one atomic, durable write when the handler returns; a refusal leaves nothing behind.
  */
 export interface SectionEditor<N extends SectionName> extends SectionReader<N> {
   create(record: SectionRecords[N]): void
   /**
-   * Creates the record, or replaces the whole of it. `without`: what settings are that nobody has stored; those that
-   * are just that stay unstored.
+   * Creates or replaces the record. `without` holds the values of settings that were never stored; a record equal to it
+   * stays unstored.
    */
   put(record: SectionRecords[N], without?: Omit<SectionRecords[N], 'id'>): void
-  /** Undefined values in `patch` keep what is stored. */
+  /** Undefined values in `patch` keep the stored ones. */
   merge(id: string, patch: { readonly [K in keyof SectionRecords[N]]?: SectionRecords[N][K] | undefined }): void
-  /** Refuses with IN_USE when another record needs this one. */
+  /** Refuses with IN_USE if another record needs this one. */
   refuseInUse(id: string): void
   remove(id: string): void
 }

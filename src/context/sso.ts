@@ -6,11 +6,11 @@ export interface FinishedLogin {
   readonly isForPage: boolean
 }
 
-/** Single sign-on by SAML as handlers see it. All of it refuses with NOT_FOUND while it is not set up. */
+/** Single sign-on by SAML as handlers see it. Every method refuses with NOT_FOUND while SAML is not set up. */
 export interface SsoReader {
   /**
-   * Where to send the browser, and the cookie by which it is known again. `isForPage`: the admin page has sent it here
-   * and waits for it.
+   * Returns where to send the browser, and the cookie that identifies it later. `isForPage`: the admin page has sent it
+   * and waits for the result.
    */
   begin(isForPage: boolean): { readonly location: string; readonly cookie: string }
   /** Metadata of this service provider, XML. */
@@ -18,17 +18,19 @@ export interface SsoReader {
 }
 export interface Sso extends SsoReader {
   /**
-   * Judges what the identity provider posts; refuses with INVALID_CREDENTIALS. Answers a code that opens one session.
+   * Judges the identity provider's response; refuses with INVALID_CREDENTIALS. Returns a code that opens one session.
    */
   finish(asking: Asking, response: string, cookies: string): Promise<FinishedLogin>
-  /** A code for the admin page opens a session in the browser that began the login, and in no other. */
+  /** A code for the admin page opens a session only in the browser that began the login. */
   redeem(asking: Asking, code: string, cookies: string): Promise<SessionData>
 }
 
-/** The same by OpenID Connect. Its provider answers by a GET, which changes nothing: the code waits in memory. */
+/**
+ * Single sign-on by OpenID Connect. Its provider answers with a GET, which changes nothing: the code waits in memory.
+ */
 export interface OidcReader {
   begin(isForPage: boolean): Promise<{ readonly location: string; readonly cookie: string }>
-  /** Judges what the identity provider sends the browser back with, as `Sso` does. */
+  /** Judges the answer that the identity provider sends with the browser, as `Sso.finish` does. */
   finish(asking: Asking, answer: URLSearchParams, cookies: string): Promise<FinishedLogin>
 }
 export interface Oidc extends OidcReader {

@@ -4,7 +4,7 @@ import type { Actor } from './actor.ts'
 import type { Asking } from './asking.ts'
 import type { RevisionChanges } from './revisions.ts'
 
-/** What a change does to one record. */
+/** The effect of a change on one record. */
 export interface ShownChange {
   readonly op: 'create' | 'update' | 'delete'
   readonly resource: string
@@ -19,7 +19,7 @@ export interface ShownChange {
 export interface PendingChange extends ShownChange {
   readonly id: string
   readonly by: string
-  /** Who has changed it as well. */
+  /** Other users who have changed it. */
   readonly alsoBy: readonly string[]
   readonly at: string
   readonly effect: string
@@ -37,7 +37,7 @@ export interface FilePreview {
 export interface Pending {
   readonly revision: number
   readonly changes: readonly PendingChange[]
-  /** What should be known of them. */
+  /** Warnings about the changes. */
   readonly warnings: readonly Warning[]
 }
 
@@ -48,9 +48,12 @@ export interface PlanPreview extends Pending {
 
 export interface PendingReader {
   list(): Promise<Pending>
-  /** How many there are, how many of them somebody with this e-mail made, and when one of them was changed last. */
+  /**
+   * Returns the number of changes, how many of them the user with this e-mail address made, and the time of the last
+   * one.
+   */
   count(by: string): { readonly count: number; readonly mine: number; readonly changedAt: string | null }
-  /** What should be known of them; found anew when there are others, or after some seconds. */
+  /** Returns the warnings about the changes; recomputed if the changes differ, or after some seconds. */
   warnings(): Promise<readonly Warning[]>
   /** Ids of records of one section that differ between candidate and running. */
   changedIds(section: SectionName): readonly string[]
@@ -62,19 +65,19 @@ export interface PendingReader {
 /** An open editing session. */
 export interface TransactionEntry {
   readonly id: string
-  /** E-mail of who opened it. */
+  /** E-mail address of the user who opened it. */
   readonly owner: string
   /** ISO 8601. */
   readonly openedAt: string
-  /** ISO 8601; each use of it moves this. */
+  /** ISO 8601; each use of the transaction extends this. */
   readonly expiresAt: string
   /** Id of the node that holds it. */
   readonly nodeId: string
-  /** Records edited in it, where this node knows. */
+  /** Number of records edited in it, if this node knows. */
   readonly count?: number
 }
 
-/** The open transaction, where another node holds it. */
+/** The open transaction that another node holds. */
 export interface HeldElsewhere {
   readonly id: string
   readonly nodeId: string
@@ -92,23 +95,23 @@ export interface TransactionsActor extends TransactionsReader {
   rollback(id: string, asking: Asking): Promise<void>
 }
 
-/** Edits of a request beyond single records. */
+/** Edits of a request that concern more than single records. */
 export interface Edits {
-  /** Makes whole sections hold exactly these records; refuses what would leave the candidate broken. */
+  /** Makes whole sections hold exactly these records; refuses to leave the candidate broken. */
   restore(contents: SectionContents): Promise<void>
   /**
-   * Takes back what one revision changed, and nothing else, and answers how many records that takes; refuses when it
-   * was changed again since, and who may not.
+   * Takes back exactly what one revision changed, and resolves with the number of records concerned; refuses if those
+   * have changed since, or if the caller lacks the rights.
    */
   reverse(made: RevisionChanges): Promise<number>
   /**
-   * Takes pending changes back; refuses who could not have made them. Those of access go together: answers how many go
-   * that were not named.
+   * Takes pending changes back; refuses callers that could not have made them. Changes of access are taken back
+   * together: returns how many were not named.
    */
   discard(which: 'all' | 'mine' | { readonly id: string }): number
   /**
-   * Does this when the edits are written, before the next request may edit. A handler begins again where another node
-   * has written first, so what it does itself it may do twice.
+   * Calls `act` once the edits are written, before the next request may edit. A handler runs again if another node has
+   * written first, so its own side effects may happen twice.
    */
   afterwards(act: () => Promise<void>): void
 }

@@ -12,11 +12,11 @@ export interface UnitsReader {
 }
 
 export interface UnitsActor extends UnitsReader {
-  /** Operates one managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. */
+  /** Reloads or restarts a managed program; refuses with NOT_FOUND, NOT_SUPPORTED or CONFIG_INVALID. */
   operate(service: string, verb: 'reload' | 'restart', by: string): Promise<{ readonly isDryRun: boolean }>
   /**
-   * Brings its package of this node up to date; resolves before the end where that ends this daemon. Refuses with
-   * NOT_FOUND and NOT_SUPPORTED, and with what an update is refused with.
+   * Updates the service's package on this node; resolves early if the update ends this daemon. Refuses with NOT_FOUND
+   * and NOT_SUPPORTED, and as any update does.
    */
   update(service: string, isForced: boolean, by: string): Promise<PackageUpdated>
 }

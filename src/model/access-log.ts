@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { closed } from './fields.ts'
 
-/** Longer lists are no access log any more. */
+/** A longer list would no longer be an access log. */
 const HEADERS_MAX = 16
 
-/** What a frontend keeps of its requests. */
+/** What a frontend logs about its requests. */
 export const LogSetting = closed(
   {
     enabled: Type.Boolean({ description: 'Keeps a line of each request (http only).' }),
@@ -45,6 +45,6 @@ export type LogSetting = Static<typeof LogSetting>
 
 export const isLogged = (logs: LogSetting | undefined): boolean => logs?.enabled === true && logs.format !== 'off'
 
-/** Whether lines go to the syslog server. */
+/** Whether lines are forwarded to the syslog server. */
 export const isForwarded = (logs: LogSetting | undefined): boolean =>
   isLogged(logs) && (logs?.target === 'syslog' || logs?.target === 'both')

@@ -1,6 +1,6 @@
 import type { SectionName } from './section-records.ts'
 
-/** The sections that say who may come in, how, and what they may do. */
+/** The sections that determine who may log in, how, and with which rights. */
 export const ACCESS_SECTIONS: ReadonlySet<SectionName> = new Set([
   'users',
   'groups',

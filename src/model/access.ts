@@ -18,7 +18,7 @@ export const PersonName = Type.String({
 export const Ids = (section: 'users' | 'groups' | 'roles', description: string) =>
   Type.Array(refersTo(Id, section), { maxItems: 10_000, uniqueItems: true, description })
 
-/** Proof beside the password: codes of RFC 6238 from a device of the user, and codes on paper in case it is lost. */
+/** The second factor: codes of RFC 6238 from a device of the user, and recovery codes on paper. */
 export const SecondFactor = closed({
   secret: Type.String({ pattern: '^[A-Z2-7]{16,64}$', description: 'Shared with the device, base32; secret.' }),
   recoveryCodes: Type.Array(Type.String({ description: 'SHA-256 of a code, hexadecimal.' }), {
@@ -51,7 +51,7 @@ export const Group = closed({
 })
 export type Group = Static<typeof Group>
 
-/** The records that a right is confined to. All given conditions have to hold. */
+/** The records that a right is confined to. All given conditions must hold. */
 export const Where = closed(
   {
     owner: Type.Optional(
@@ -98,7 +98,7 @@ export const Role = closed({
     description: 'True for a default role: its rights follow the daemon’s endpoint table and cannot be edited.',
   }),
   endpoints: Type.Array(Type.String({ description: 'Endpoint id.' }), { description: 'Ids of the granted endpoints.' }),
-  // Apart from the others: a version that knows no such thing grants nothing, where it would grant everything.
+  // Separate from `endpoints`, so that a version without this field grants nothing instead of everything.
   confined: Type.Optional(
     Type.Array(closed({ endpoint: Type.String({ description: 'Endpoint id.' }), where: Where }), {
       description: 'Endpoints that are granted for some records only.',

@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox'
 import { closed, Id, idOf, Line, Name, refersTo } from './fields.ts'
 import { ParameterValues, SecretValues } from './health-check.ts'
 
-/** Port at which a CA asks for what HTTP-01 has to answer. */
+/** Port on which a CA fetches the answers of HTTP-01. */
 export const HTTP_PORT = 80
-/** Port at which it makes the handshakes of TLS-ALPN-01. */
+/** Port on which a CA makes the handshakes of TLS-ALPN-01. */
 export const HTTPS_PORT = 443
 
 const Secret = (description: string) => Type.String({ maxLength: 65_536, description: `${description} Secret.` })
@@ -72,7 +72,7 @@ export type AcmeAccount = Static<typeof AcmeAccount>
 export const KEY_TYPES = ['ec256', 'ec384', 'rsa2048', 'rsa3072', 'rsa4096'] as const
 export const CHALLENGES = ['http-01', 'tls-alpn-01', 'dns-01'] as const
 
-/** What a CA looks for at a name, but over HTTP. */
+/** The answer to a challenge that is not HTTP-01, at the name where the CA looks for it. */
 export const AcmeAnswer = closed({
   name: Type.String({ maxLength: 270, description: 'Of the handshake, or of the TXT record.' }),
   value: Type.String({ maxLength: 64, description: 'SHA-256 of what the CA was promised, base64url.' }),
@@ -105,7 +105,7 @@ export const AcmeProgress = closed({
 })
 export type AcmeProgress = Static<typeof AcmeProgress>
 
-/** How records of DNS are made, and when a CA may look at them. */
+/** How DNS records are created, and when a CA may look at them. */
 export const DnsChallenge = closed(
   {
     scriptId: refersTo(idOf('Script of /healthchecks that serves dns-01.'), 'healthChecks'),
@@ -140,7 +140,7 @@ export const DnsChallenge = closed(
 )
 export type DnsChallenge = Static<typeof DnsChallenge>
 
-/** A certificate that is got from a CA, and renewed. */
+/** A certificate that a CA issues and that is renewed. */
 export const AcmeOrder = closed({
   id: Id,
   name: Name,
@@ -165,7 +165,7 @@ export const AcmeOrder = closed({
 })
 export type AcmeOrder = Static<typeof AcmeOrder>
 
-/** What one step of an order needs to know. */
+/** The input of one step of an order. */
 export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyType'> {
   readonly account: AcmeAccount
   readonly progress: Pick<AcmeProgress, 'orderUrl' | 'accountUrl' | 'answers' | 'privateKey'>
@@ -173,7 +173,7 @@ export interface AcmeStep extends Pick<AcmeOrder, 'names' | 'challenge' | 'keyTy
   readonly allowsLoopback: boolean
 }
 
-/** What came of it. */
+/** The outcome of a step. */
 export type AcmeStepped =
   | { readonly is: 'ordered'; readonly orderUrl: string; readonly accountUrl: string }
   | { readonly is: 'promised'; readonly answers: readonly AcmeAnswer[] }
@@ -185,8 +185,8 @@ export type AcmeStepped =
 export interface AcmeFailed {
   readonly is: 'failed'
   readonly reason: string
-  /** The wait that the CA asks for; undefined if it says nothing. */
+  /** The wait that the CA requests; undefined if it names none. */
   readonly retryAfter_s: number | undefined
-  /** Nothing more comes of this order: the next try begins another. */
+  /** Whether this order has failed for good: the next attempt begins another. */
   readonly isOver: boolean
 }

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { closed, Id, idOf, Line, Moment, Name, Port, refersTo } from './fields.ts'
 import { EVENT_KINDS } from './job.ts'
 
-/** When somebody has to hear of something, and where they are told. Which fields go together is said in src/rules. */
+/** Rules, targets and silences of alerts. Which fields go together is checked in src/rules. */
 
 export const TARGETS_MAX = 32
 export const RULES_MAX = 200
@@ -21,7 +21,7 @@ const WebhookHeader = closed({
   value: Line(4096, 'What it says; secret.'),
 })
 
-/** Where alerts are told. Fields that its type does not have are absent. */
+/** A target of alerts. Fields that its type does not have are absent. */
 export const AlertTarget = closed({
   id: Id,
   name: Name,
@@ -91,7 +91,7 @@ export const AlertTarget = closed({
 })
 export type AlertTarget = Static<typeof AlertTarget>
 
-/** Fields that are never answered; of the URL and of headers a part is. */
+/** Fields that are never returned; the URL and headers are returned in part. */
 export const TARGET_SECRETS = ['password', 'secret', 'community', 'authPassphrase', 'privacyPassphrase'] as const
 
 export const CONDITION_TYPES = [
@@ -203,7 +203,7 @@ export const AlertRule = closed({
 })
 export type AlertRule = Static<typeof AlertRule>
 
-/** What keeps quiet what people know of already. */
+/** Suppresses alerts that people already know of. */
 export const Silence = closed({
   id: Id,
   ruleId: Type.Union([refersTo(Id, 'alertRules'), Type.Null()], { description: 'Alerts of this rule; null: of all.' }),
@@ -220,10 +220,10 @@ export const Silence = closed({
 })
 export type Silence = Static<typeof Silence>
 
-/** Why somebody is told. */
+/** The reason for a message. */
 export type Phase = 'firing' | 'repeated' | 'resolved' | 'test'
 
-/** One alert, as a message tells it. */
+/** One alert as a message lists it. */
 export interface ToldAlert {
   readonly id: string
   readonly kind: string
@@ -236,7 +236,7 @@ export interface ToldAlert {
   readonly since: string
 }
 
-/** What is sent to a target: the same for all of them, and under the same id however often it is tried. */
+/** A message: the same for all targets, with the same id however often it is sent. */
 export interface AlertMessage {
   readonly id: string
   readonly phase: Phase
@@ -245,13 +245,13 @@ export interface AlertMessage {
   readonly nodeId: string
   /** ISO 8601. */
   readonly at: string
-  /** The alerts that are listed in the message. */
+  /** The alerts listed in the message. */
   readonly alerts: readonly ToldAlert[]
-  /** How many there are in all. */
+  /** Number of alerts in total. */
   readonly count: number
 }
 
-/** What the thread that sends is given. */
+/** The input of the sending thread. */
 export interface Sending {
   readonly target: AlertTarget
   readonly shown: { readonly cert: string; readonly key: string } | undefined
@@ -259,23 +259,23 @@ export interface Sending {
   readonly messages: readonly AlertMessage[]
   readonly hostname: string
   readonly allowsLoopback: boolean
-  /** Networks that are reached although they are inward. */
+  /** Internal networks that may be reached. */
   readonly allowed: readonly string[]
 }
 
 export const STAGES = ['resolve', 'connect', 'authenticate', 'send'] as const
 export type Stage = (typeof STAGES)[number]
 
-/** What came of it: so many of the messages were taken, and why the next one was not. */
+/** The outcome: how many messages were accepted, and why the next one was not. */
 export interface Sent {
   readonly taken: number
   readonly failure:
     | {
         readonly stage: Stage
         readonly reason: string
-        /** The wait that the target asks for. */
+        /** The wait that the target requests. */
         readonly retryAfter_s?: number
-        /** The message itself is not wanted: trying again would not help, and others wait. */
+        /** Whether the target rejects this message itself: trying again would not help, and others wait. */
         readonly isFinal?: boolean
       }
     | undefined

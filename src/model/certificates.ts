@@ -3,7 +3,7 @@ import { closed, Id, Moment, Name, Owner } from './fields.ts'
 
 const text = (description: string) => Type.String({ maxLength: 4096, description })
 
-/** What a certificate says of itself, read once when it was handed in. */
+/** Facts from a certificate, read once when it was uploaded. */
 export const CertificateFacts = closed({
   commonName: text('Common name of the subject; empty without one.'),
   organisation: text('Organisation of the subject; empty without one.'),
@@ -44,7 +44,7 @@ export const CipherList = closed({
 })
 export type CipherList = Static<typeof CipherList>
 
-/** A certificate as somebody hands it in: exactly one form. */
+/** An uploaded certificate: exactly one form. */
 export type CertificateForm =
   | { readonly form: 'pem'; readonly pem: string }
   | { readonly form: 'pfx'; readonly pfx: string }
@@ -55,28 +55,28 @@ export type CertificateForm =
       readonly otherCerts: readonly string[]
     }
 
-/** What is needed to read it. */
+/** The input for reading an uploaded certificate. */
 export interface CertificateUpload {
   readonly upload: CertificateForm
-  /** Password of the PFX, or of an encrypted key; '' for none. */
+  /** Password of the PFX file, or of an encrypted key; '' for none. */
   readonly password: string
-  /** Whether one that has expired, or is not valid yet, is taken. */
+  /** Whether to accept a certificate that has expired or is not valid yet. */
   readonly force: boolean
   readonly now_ms: number
 }
 
-/** Codes are of the error table. */
+/** Codes are those of the error table. */
 export interface CertificateProblem {
   readonly field: string
   readonly code: 'INVALID_BODY' | 'CERTIFICATE_EXPIRED' | 'KEY_MISMATCH' | 'PFX_PASSWORD' | 'PAYLOAD_TOO_LARGE'
   readonly message: string
 }
 
-/** What came of reading it. */
+/** The result of reading an uploaded certificate. */
 export type CertificateRead =
   | {
       readonly certificate: Pick<Certificate, 'chain' | 'privateKey' | 'facts'>
-      /** What a person should know although it was taken, in sentences. */
+      /** Warnings about an accepted certificate, as sentences. */
       readonly warnings: readonly string[]
     }
   | { readonly problems: readonly CertificateProblem[] }

@@ -7,10 +7,12 @@ const OWNED: ReadonlySet<SectionName> = new Set(
 
 export const isOwned = (section: string): boolean => OWNED.has(section as SectionName)
 
-/** Each is about records of its kind and of nothing else, which it reads and changes where this is looked at. */
+/**
+ * Verbs of endpoints that only concern records of their kind, and that read and change them where areas are checked.
+ */
 const VERBS: ReadonlySet<string> = new Set(['list', 'get', 'create', 'update', 'delete', 'drain', 'halt', 'online'])
 
-/** The kind of records that the right to use the endpoint with this name can be confined to; undefined: none. */
+/** Returns the kind of records to which the right for the named endpoint can be confined; undefined if it cannot. */
 export function confinable(endpoint: string): SectionName | undefined {
   const [section = '', verb = ''] = endpoint.split('.')
   return isOwned(section) && VERBS.has(verb) ? (section as SectionName) : undefined

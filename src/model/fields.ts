@@ -17,20 +17,20 @@ export const Line = (maxLength: number, description: string) =>
 
 export const Id = idOf('Record id.')
 
-/** Says of a field that it holds the id of a record of this section, or of one of these. */
+/** Marks a field as holding the id of a record of one of these sections. */
 export const refersTo = <T extends TSchema>(schema: T, ...sections: readonly string[]): T => ({
   ...schema,
   [REFERS_TO]: sections,
 })
 export const REFERS_TO = 'x-refers-to'
 
-/** Sections of which the field holds an id; undefined when it is no reference. */
+/** Returns the sections to which the field refers; undefined if it is no reference. */
 export const referredBy = (schema: TSchema): readonly string[] | undefined => Reflect.get(schema, REFERS_TO) as never
 
 export const Name = Type.String({
   minLength: 1,
   maxLength: 128,
-  // Linear: each part is tried once, from the start.
+  // Takes linear time: each part is tried once, from the start.
   pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]*$',
   description: 'Name shown to people, unique in its collection; 1 to 128 characters without control characters.',
 })
@@ -44,20 +44,23 @@ export const Owner = Type.Optional(
   }),
 )
 
-/** Formats of which a text has one, for the document: TypeBox would check them in its own way. */
+/**
+ * Schema keyword for formats of which a text has one; only for the document, as TypeBox would check `format` in its own
+ * way.
+ */
 export const FORMATS = 'x-formats'
 
 export const Ip = Type.Refine(
   Type.String({ maxLength: 45, [FORMATS]: ['ipv4', 'ipv6'], description: 'IPv4 or IPv6 address.' }),
-  // A zone such as %eth0 means something on one machine only.
+  // A zone such as %eth0 is meaningful on one machine only.
   (value) => isIP(value) !== 0 && !value.includes('%'),
   () => 'must be an IPv4 or IPv6 address',
 )
 
-/** Id that the daemon makes of what is no stored record: see newId of base/ids.ts. */
+/** Id that the daemon generates for something other than a stored record: see newId of base/ids.ts. */
 export const newIdOf = (description: string) => Type.String({ format: 'uuid', description })
 
-/** A moment, as the daemon writes it. Fields that are sent take other forms as well, such as YYYY-MM-DD. */
+/** A time as the daemon writes it. Fields of requests also accept other forms, such as YYYY-MM-DD. */
 export const Moment = (description: string) => Type.String({ format: 'date-time', description })
 
 export const MomentOrNull = (description: string) =>
@@ -65,7 +68,7 @@ export const MomentOrNull = (description: string) =>
 
 export const Port = Type.Integer({ minimum: 1, maximum: 65535, description: 'TCP or UDP port, 1 to 65535.' })
 
-/** A server that is no record, for when no real server is left. */
+/** A server that is not a record, for when no real server is left. */
 export const FallbackServer = closed({ ip: Ip, port: Port }, 'Address and port of the server.', 'FallbackServer')
 
 export const Weight = Type.Integer({
@@ -92,6 +95,6 @@ export function closed<P extends TProperties>(properties: P, description?: strin
   })
 }
 
-/** What is answered, by the name that clients know it by. */
+/** Schema of an answer, with the name by which clients know it. */
 export const titled = <P extends TProperties>(title: string, properties: P): TObject<P> =>
   Type.Object(properties, { title })

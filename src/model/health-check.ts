@@ -2,14 +2,14 @@ import { isIP } from 'node:net'
 import { Type, type Static } from 'typebox'
 import { closed, Id, Name, Seconds, refersTo, idOf, Owner } from './fields.ts'
 
-/** Which kind of backend a check can serve. */
+/** The kinds of backends that a check can serve. */
 export const CHECK_SERVICES = ['layer-4', 'layer-7'] as const
 export type CheckService = (typeof CHECK_SERVICES)[number]
 
-/** What a script can be for: to check servers of backends, or to make the records of DNS that CAs ask for. */
+/** The uses of a script: checking servers of backends, or making the DNS records that CAs ask for. */
 export const SCRIPT_SERVICES = [...CHECK_SERVICES, 'dns-01'] as const
 
-/** Checks that are part of Fulcrum: scripts like those of users, with ids that nobody else can have. */
+/** Checks that are part of Fulcrum: scripts like those of users, with reserved ids. */
 export const BUILT_IN_CHECKS = [
   'ping',
   'tcp',
@@ -25,10 +25,10 @@ export const BUILT_IN_CHECKS = [
 
 export const isBuiltIn = (id: string): boolean => BUILT_IN_CHECKS.some((name) => name === id)
 
-/** A secret is given to scripts by standard input, and to those that only serve dns-01. */
+/** A secret is passed on standard input, and only to scripts that serve nothing but dns-01. */
 export const PARAMETER_TYPES = ['integer', 'port', 'path', 'hostname', 'string', 'secret'] as const
 
-/** What a script accepts beside the addresses: one flag `--name=value`. */
+/** A parameter of a script beside the addresses, passed as a flag `--name=value`. */
 export const ParameterDeclaration = closed(
   {
     name: Type.String({
@@ -49,7 +49,7 @@ export const ParameterDeclaration = closed(
 )
 export type ParameterDeclaration = Static<typeof ParameterDeclaration>
 
-/** As it is sent, and as it stands in the header of a script: only the name is required. */
+/** The declaration in a request, or in the header of a script: only the name is required. */
 export const SentDeclaration = closed({
   ...ParameterDeclaration.properties,
   type: Type.Optional(
@@ -60,10 +60,10 @@ export type SentDeclaration = Static<typeof SentDeclaration>
 
 export const declared = (sent: SentDeclaration): ParameterDeclaration => ({ ...sent, type: sent.type ?? 'string' })
 
-/** Parameters of one script. */
+/** Maximum number of parameters of one script. */
 export const PARAMETERS_MAX = 32
 
-/** Bytes of a script: the contract's limit. */
+/** Maximum size of a script in bytes, as in the contract. */
 export const SCRIPT_BYTES_MAX = 256 * 1024
 
 /** A health check script as stored. */
@@ -91,7 +91,7 @@ export const HealthCheck = closed({
 })
 export type HealthCheck = Static<typeof HealthCheck>
 
-/** Values by the name of the parameter. They are seen in the list of processes: no place for a secret. */
+/** Values by parameter name. They are visible in the list of processes, so secrets do not belong here. */
 export const ParameterValues = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9]{1,64}$' }),
   Type.String({ maxLength: 1024, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
@@ -104,7 +104,7 @@ export const ParameterValues = Type.Record(
 )
 export type ParameterValues = Static<typeof ParameterValues>
 
-/** The same for what nobody must see. */
+/** Secret values by parameter name. */
 export const SecretValues = Type.Record(
   Type.String({ pattern: '^[A-Za-z0-9]{1,64}$' }),
   Type.String({ minLength: 1, maxLength: 4096, pattern: '^[^\\u0000-\\u001f\\u007f]*$' }),
@@ -118,13 +118,15 @@ export const SecretValues = Type.Record(
 
 const LABEL = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/
 
-/** A host name of letters, digits, hyphens and dots. What looks like an IPv4 address has to be one. */
+/**
+ * Whether it is a host name of letters, digits, hyphens and dots. A text that looks like an IPv4 address must be one.
+ */
 export function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return host.length <= 253 && host.split('.').every((label) => LABEL.test(label))
 }
 
-/** A host name or an address, IPv6 in brackets, and perhaps a port: what a Host header holds. */
+/** Whether it can be a Host header: a host name or an address, IPv6 in brackets, with an optional port. */
 export function isHostHeader(text: string): boolean {
   const match = /^(\[[\da-fA-F:.]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(text)
   const [, host = '', port] = match ?? []
@@ -133,9 +135,9 @@ export function isHostHeader(text: string): boolean {
   return isHostName(host)
 }
 
-/** Path of a request, as it is sent: a regular expression. */
+/** Path of a request as it is sent, as a regular expression. */
 export const CHECKED_PATH = '^/[\\x21-\\x7e]*$'
-/** Statuses and ranges of them: a regular expression. */
+/** Statuses and ranges of statuses, as a regular expression. */
 export const CHECKED_STATUSES = '^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$'
 
 const HostHeader = Type.Refine(
@@ -184,5 +186,5 @@ export const HealthCheckSetting = closed(
 )
 export type HealthCheckSetting = Static<typeof HealthCheckSetting>
 
-/** What counts where a backend does not say. */
+/** The values of settings that a backend leaves out. */
 export const CHECK_DEFAULTS = { interval: 2, rise: 2, fall: 3, path: '/', expect: '200-399' } as const

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Moment, MomentOrNull, newIdOf, titled } from './fields.ts'
 
-/** Long work that was started for somebody and goes on after its request was answered. */
+/** Long work that was started for a user and continues after its request was answered. */
 
 export const JobState = Type.Enum(['running', 'succeeded', 'failed', 'cancelled'], {
   description: 'running until it ends in one of the others.',
@@ -40,7 +40,7 @@ export const Job = titled('Job', {
 })
 export type Job = Static<typeof Job>
 
-/** What kinds of things happen, in the words of `event:` of GET /events. */
+/** Kinds of events, in the words of `event:` of GET /events. */
 export const EVENT_KINDS = [
   'apply',
   'job',

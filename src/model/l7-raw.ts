@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, refersTo } from './fields.ts'
 
-/** Lines of haproxy.cfg that somebody has written. */
+/** Lines of haproxy.cfg written by users. */
 
 const RawLines = Type.Array(
   Type.String({

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { closed, refersTo, idOf } from './fields.ts'
 import { pageOf } from './l7-settings.ts'
 
-/** Rules of Layer 7: what is looked at, and what is done. Which fields go with which kind is said in src/rules. */
+/** Rules of Layer 7: conditions and actions. Which fields go with which kind is checked in src/rules. */
 
 const CONDITIONS = ['path', 'host', 'method', 'header', 'cookie', 'query', 'source', 'sni', 'status'] as const
 const MATCHES = ['is', 'begins', 'ends', 'contains', 'regex', 'in'] as const
@@ -23,7 +23,7 @@ const LIMITED = ['source', 'header', 'path', 'cookie'] as const
 export const REFUSALS = [400, 401, 403, 404, 405, 410, 429, 500, 502, 503, 504] as const
 export const REDIRECTS = [301, 302, 303, 307, 308] as const
 
-/** One line of anything that HAProxy may hold as a word. */
+/** One line of text that HAProxy can hold as a word. */
 const Text = (maxLength: number, description: string) =>
   Type.String({ maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description })
 
@@ -57,7 +57,7 @@ const Condition = closed(
 export type Condition = Static<typeof Condition>
 export type ConditionType = Condition['type']
 
-/** Whether it is compared without regard to case. */
+/** Whether the comparison ignores case. */
 export const isCaseless = (type: ConditionType): boolean => type === 'host' || type === 'sni'
 
 const When = closed(
@@ -146,7 +146,7 @@ export type Rule = Static<typeof Rule>
 
 const RULES_MAX = 2_000
 
-/** Ordered, replaced whole. */
+/** A list whose order counts and that is replaced as a whole. */
 export const rulesOf = (description: string) =>
   Type.Optional(
     Type.Array(Rule, {
@@ -155,10 +155,10 @@ export const rulesOf = (description: string) =>
     }),
   )
 
-/** What a rule looks at: nothing where it always holds. */
+/** Returns the conditions of a rule: none if it always holds. */
 export const conditionsOf = ({ when }: Rule): readonly Condition[] => when?.all ?? when?.any ?? []
 
-/** The backends that a frontend sends requests to: by its rules, in their order, and by default. */
+/** Returns the backends to which a frontend sends requests: by its rules, in their order, and by default. */
 export function backendsOf({
   rules = [],
   defaultBackendId,

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'typebox'
 import { closed, Seconds } from './fields.ts'
 
-/** What HAProxy answers by itself, and how it deals with connections. */
+/** The answers of HAProxy itself, and how it handles connections. */
 
-/** HAProxy sends what it says itself from one buffer of 16 KiB, headers included. */
+/** HAProxy sends its own answers from one buffer of 16 KiB, headers included. */
 export const PAGE_BYTES_MAX = 15_000
 
 export const pageOf = (description: string) =>
@@ -13,7 +13,7 @@ export const pageOf = (description: string) =>
     description: `${description} Up to 15,000 bytes in UTF-8, sent as it is.`,
   })
 
-/** Statuses for which HAProxy has an answer of its own. */
+/** Statuses for which HAProxy has its own answer. */
 const ERRORS = [400, 401, 403, 404, 405, 407, 408, 410, 413, 425, 429, 500, 501, 502, 503, 504] as const
 
 const ErrorPage = closed(

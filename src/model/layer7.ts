@@ -81,7 +81,7 @@ export const L7Frontend = closed({
 })
 export type L7Frontend = Static<typeof L7Frontend>
 
-/** HAProxy counts milliseconds in 31 bits. */
+/** HAProxy stores milliseconds in 31 bits. */
 const LONGEST_S = 2_147_483
 
 /** Which backend server keeps a client: by a cookie, or by the client address. */
@@ -155,7 +155,7 @@ export const L7Backend = closed({
 })
 export type L7Backend = Static<typeof L7Backend>
 
-/** What a record without these fields means. */
+/** The meaning of a frontend without these fields. */
 export const L7_FRONTEND_UNSET: Partial<L7Frontend> = {
   certificates: [],
   cipherListId: null,
@@ -175,7 +175,7 @@ export const L7_FRONTEND_UNSET: Partial<L7Frontend> = {
   clientVerify: 'none',
 }
 
-/** The same of a backend. */
+/** The meaning of a backend without these fields. */
 export const L7_BACKEND_UNSET: Partial<L7Backend> = {
   rules: [],
   maintenance: { enabled: false },

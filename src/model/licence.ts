@@ -1,9 +1,9 @@
-/** How the contract says "unlimited". */
+/** The contract's value for "unlimited". */
 const UNLIMITED = 2_147_483_647
 const SUPPORT_ENDS = { shown: '31/12/9999', ms: Date.UTC(9999, 11, 31) } as const
 const DAY_MS = 86_400_000
 
-/** What an open project answers where others check a licence. */
+/** The answer of an open project where others check a licence. */
 export const licence = (now_ms: number) => ({
   updateType: 'community',
   platform: 'linux',

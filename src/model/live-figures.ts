@@ -1,11 +1,14 @@
 import { type TSchema, Type } from 'typebox'
 import { Health, RealServerState } from './real-server.ts'
 
-/** What live answers tell of each kind of object, by layer: the schemas of the API, in the order of the answers. */
+/**
+ * The figures that live answers have for each kind of object, by layer: the schemas of the API, in the order of the
+ * answers.
+ */
 
 export type FigureKind = 'frontend' | 'backend' | 'server'
 
-/** Schemas that an answer always has, by name. */
+/** Schemas of the fields that are present in every answer, by name. */
 export type Figures = Readonly<Record<string, TSchema>>
 
 const whole = (description: string) =>
@@ -62,7 +65,7 @@ const SERVER_SIDE: Figures = {
   totalTime: whole('Milliseconds in all, average of the last 1024 requests'),
 }
 
-/** As HAProxy has them, but for what was applied. */
+/** Figures from HAProxy, except for what was applied. */
 export const LAYER_7_FIGURES: Readonly<Record<FigureKind, Figures>> = {
   frontend: {
     ...TRAFFIC_7,
@@ -102,7 +105,7 @@ const TRAFFIC_4: Figures = {
   bytesOutPerSecond: rate('Bytes to clients per second'),
 }
 
-/** As the kernel's balancing table has them; what comes from the configuration stands before them. */
+/** Figures from the kernel's balancing table; those from the configuration come first. */
 export const LAYER_4_FIGURES: Readonly<Record<FigureKind, Figures>> = {
   frontend: {
     ip: word('Address that clients connect to'),

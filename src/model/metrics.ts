@@ -18,7 +18,7 @@ export const METRICS = [
 ] as const
 export type Metric = (typeof METRICS)[number]
 
-/** The four of the specification, which are answered without a choice. All that Layer 4 has. */
+/** The four of the specification, which are the default answer and all that Layer 4 has. */
 export const CORE_METRICS: readonly Metric[] = METRICS.slice(0, 4)
 /** HAProxy has no queue and measures no times for a frontend. */
 export const FRONTEND_METRICS: readonly Metric[] = METRICS.slice(0, METRICS.indexOf('queue'))

@@ -14,7 +14,10 @@ export const AssignedInterface = closed({
 export const GroupId = refersTo(idOf('IP group, whose subnet holds the address.'), 'ipGroups')
 
 const VRRP_ID_MAX = 255
-/** One for those without a preferred node, and one for each preferred node: a cluster has five at the most. */
+/**
+ * The number of VRRP ids: one for addresses without a preferred node, and one per preferred node of a cluster of at
+ * most five.
+ */
 export const VRRP_IDS = 6
 
 const Text = (description: string) => Type.String({ maxLength: 45, description })
@@ -74,7 +77,7 @@ export const StaticIp = closed({
 })
 export type StaticIp = Static<typeof StaticIp>
 
-/** An address of the service rather than of a node: one node has it at a time. */
+/** An address of the service rather than of a node: one node holds it at a time. */
 export const FloatingIp = closed({
   id: Id,
   ip: Ip,
@@ -96,7 +99,7 @@ export const RouteType = Type.Enum(['default', 'static', 'policy', 'blackhole'],
     'default: everything without a better route; static: one destination; policy: packets from `source`; blackhole: dropped.',
 })
 
-/** A route of one node's kernel. Empty text means that the field is not given. */
+/** A route in one node's kernel. An empty text means that the field is not set. */
 export const IpRoute = closed({
   id: Id,
   nodeId: Id,

@@ -3,10 +3,10 @@ import { closed, Id, Port, refersTo } from './fields.ts'
 
 /**
  * Settings of one node, except for its network. A record's id is the id of its node; without a record the machine is
- * left as it was found.
+ * left as found.
  */
 
-/** Another identity than the one the node was born with, which names the record: assumed by a full restore. */
+/** An identity other than the one the node was born with, which is the id of the record: assumed by a full restore. */
 export const NodeIdentity = closed({ id: Id, nodeId: Id })
 export type NodeIdentity = Static<typeof NodeIdentity>
 

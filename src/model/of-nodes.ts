@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
 import { titled } from './fields.ts'
 
-/** A node whose part an answer lacks. */
+/** A node that is missing in an answer. */
 const MissingNode = titled('MissingNode', {
   nodeId: Type.String({ description: 'Node.' }),
   why: Type.String({ description: 'Why its part is not in the answer.' }),
 })
 export type MissingNode = Static<typeof MissingNode>
 
-/** What the answer over several nodes has in its envelope, beside `data`. */
+/** The fields beside `data` in the envelope of an answer over several nodes. */
 export const OfNodes = Type.Object({
   nodes: Type.Optional(
     Type.Array(Type.String(), { description: 'Ids of the nodes that the answer is over; absent when it is of one.' }),

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Moment } from './fields.ts'
 
-/** The first screen in one answer: what it needs besides lists of other endpoints. */
+/** The first screen in one answer: what it needs beyond the lists of other endpoints. */
 
 const count = (description: string) => Type.Integer({ description })
 const text = (description: string) => Type.String({ description })

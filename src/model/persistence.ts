@@ -1,12 +1,12 @@
-/** What the kernel remembers of the clients of persistent services that are reached by firewall marks. */
+/** The kernel's persistence entries for clients of services that are reached by firewall marks. */
 export interface Persistence {
   readonly templates: readonly PersistenceTemplate[]
-  /** Which clients were moved from a mark to another one. */
+  /** Clients that were moved from one mark to another. */
   readonly moved: readonly MovedClient[]
 }
 export interface PersistenceTemplate {
   readonly mark: number
-  /** Address of the client; that of its network where a mask counts several clients as one. */
+  /** Address of the client, or of its network if a mask counts several clients as one. */
   readonly clientIp: string
   readonly expires_s: number
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** "80,443,8000-8010" as ranges, or undefined when it is not a port list. */
+/** Parses "80,443,8000-8010" into ranges; undefined if it is not a port list. */
 export function parsePorts(text: string): readonly { readonly first: number; readonly last: number }[] | undefined {
   const ranges = []
   for (const part of text.split(',')) {

@@ -6,7 +6,7 @@ export interface Problem {
   readonly id: string | undefined
   readonly field: string | undefined
   readonly message: string
-  /** Instead of a flaw of the configuration: these records would lack what they need. */
+  /** Set instead if the configuration has no flaw but these records would lack what they need. */
   readonly usage?: readonly Usage[]
 }
 

@@ -16,13 +16,13 @@ export const Health = Type.Enum(['up', 'down', 'checking', 'unknown'], {
 export type Health = Static<typeof Health>
 
 /**
- * The C library takes `10.1` for an address, and `web.0x1` or `web.1` for a mistyped one: no domain ends with a number.
+ * The C library reads `10.1` as an address, and `web.0x1` or `web.1` as a mistyped one: no domain ends with a number.
  */
 const endsWithNumber = (text: string): boolean => /^(\d+|0x[\da-f]*)$/i.test(text.slice(text.lastIndexOf('.') + 1))
 
 const SERVICE = /^_[a-z0-9]([a-z0-9-]{0,60}[a-z0-9])?\._[a-z]{1,62}\./i
 
-/** Whether it is the name of SRV records (RFC 2782), whose answers say where and at which port. */
+/** Whether it is the name of SRV records (RFC 2782), whose answers contain host and port. */
 export function isService(ip: string): boolean {
   const [prefix] = SERVICE.exec(ip) ?? []
   return prefix !== undefined && isHostName(ip.slice(prefix.length)) && !endsWithNumber(ip)
@@ -36,7 +36,7 @@ export const ServerHost = Type.Refine(
     description:
       'IPv4 or IPv6 address, or, for Layer 7 only, a host name of letters, digits, hyphens and dots, without a dot at the end. A name such as _http._tcp.example.org is that of SRV records: real servers with the same one share its answers, one each.',
   }),
-  // A zone such as %eth0 means something on one machine only.
+  // A zone such as %eth0 is meaningful on one machine only.
   (value) => (isIP(value) === 0 ? isServerName(value) : !value.includes('%')),
   () => 'must be an IPv4 or IPv6 address, a host name, or a name of SRV records such as _http._tcp.example.org',
 )
@@ -61,7 +61,7 @@ export const RealServer = closed({
 })
 export type RealServer = Static<typeof RealServer>
 
-/** What says where a real server is. */
+/** The fields that determine where a real server is. */
 export interface ResolvedName {
   readonly ip: string
   readonly resolve?: RealServer['resolve'] | undefined

@@ -1,23 +1,23 @@
 import { type HealthCheckSetting, isBuiltIn } from './health-check.ts'
 import type { SectionName } from './section-records.ts'
 
-/** One place where a record names another: `field` is a dotted path in the record. */
+/** A reference from one record to another: `field` is a dotted path in the record. */
 export interface Reference {
   readonly field: string
   readonly section: SectionName
   readonly id: string
-  /** Where the record is when it is not in `section`. */
+  /** The section to search if the record is not in `section`. */
   readonly orSection?: SectionName
 }
 
 export const named = (field: string, section: SectionName, ids: readonly string[]): Reference[] =>
   ids.map((id, index) => ({ field: `${field}.${index}`, section, id }))
 
-/** null, undefined and '' name nothing. */
+/** null, undefined and '' refer to nothing. */
 export const maybe = (field: string, section: SectionName, id: string | null | undefined): Reference[] =>
   id === null || id === undefined || id === '' ? [] : [{ field, section, id }]
 
-/** The real servers of a backend of either layer, and the script that checks them. */
+/** References of a backend of either layer: its real servers, and its health check script. */
 export const ofBackend = ({
   reals,
   healthCheck,

@@ -20,7 +20,7 @@ import type { LoginPolicy, OidcConfig, RadiusConfig, RadiusUser, SamlConfig } fr
 import type { SnmpSettings, SnmpUser } from './snmp.ts'
 import type { SyslogServer } from './syslog-server.ts'
 
-/** The record of each section of the configuration. */
+/** The type of the records of each section. */
 export interface SectionRecords {
   readonly users: User
   readonly groups: Group
@@ -59,7 +59,7 @@ export interface SectionRecords {
 }
 export type SectionName = keyof SectionRecords
 
-/** Whole sections: each holds exactly these records. */
+/** The contents of whole sections: each holds exactly these records. */
 export type SectionContents = { readonly [N in SectionName]?: readonly SectionRecords[N][] }
 
 /** A whole configuration, read only: the candidate or running. */
@@ -78,7 +78,7 @@ export type RecordChange = {
   }
 }[SectionName]
 
-/** What becomes of a record, or is read of it; undefined or null: there is none. */
+/** A record that is changed or read; undefined or null if there is none. */
 export interface Touched {
   readonly section: string
   readonly before: unknown

@@ -38,17 +38,17 @@ export type {
 
 /** The rules of one section. */
 export interface SectionRules<N extends SectionName> {
-  /** What people call one record, for messages: "real server". */
+  /** The name for one record in messages: "real server". */
   readonly label: string
   readonly schema: TObject
-  /** Field that names the record to people and is unique (compared without regard to case). */
+  /** Field with the name of the record, which is unique (compared without regard to case). */
   readonly nameField: keyof SectionRecords[N] & string
   /** Fields never shown, not even in a diff. */
   readonly secrets: readonly (keyof SectionRecords[N] & string)[]
-  /** Sections whose records are part of what an answer about one record shows. */
+  /** Sections whose records are shown as part of one record's answer. */
   readonly shownWith: readonly SectionName[]
   readonly references: (record: SectionRecords[N]) => readonly Reference[]
-  /** What a record means without its fields that came later. */
+  /** The meaning of a record without fields that were added later. */
   readonly unset?: Partial<SectionRecords[N]>
   /** Addresses of this appliance that the record listens on: a static IP among them cannot be deleted. */
   readonly addresses?: (record: SectionRecords[N]) => readonly { readonly field: string; readonly ip: string }[]
@@ -245,7 +245,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'username',
     secrets: ['authKey', 'privacyKey'],
     shownWith: [],
-    // Their keys are made for the engine that is kept there.
+    // The keys are made for the engine in that record.
     references: () => [{ field: 'authKey', section: 'snmpSettings', id: SHARED }],
   },
   radiusConfigs: {
@@ -264,7 +264,7 @@ export const SECTIONS: { readonly [N in SectionName]: SectionRules<N> } = {
     nameField: 'username',
     secrets: [],
     shownWith: [],
-    // No references to groups: an administrator of groups need not know about users that come and go.
+    // No references to groups: an administrator of groups need not know about users that log in through RADIUS.
     references: () => [],
   },
   samlConfigs: {

@@ -5,7 +5,7 @@ import { Moment, MomentOrNull } from './fields.ts'
 const text = (description: string) => Type.String({ description })
 const orNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
-/** What became of a message at one target. */
+/** The outcomes of a message at one target. */
 export const OUTCOMES = ['waiting', 'delivered', 'dropped'] as const
 
 export const AlertShown = Type.Object({

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Ids } from './access.ts'
 import { closed, Id, Line, Moment, Port, refersTo } from './fields.ts'
 
-/** How people log in besides with a password of this appliance. One record of each for the cluster. */
+/** Ways to log in other than with a password of this appliance. One record of each for the cluster. */
 
 export const RADIUS_HOSTS_MAX = 16
 export const RADIUS_PROTOCOLS = ['PAP', 'CHAP', 'MSCHAPv2'] as const
@@ -39,7 +39,7 @@ export const RadiusConfig = closed({
 })
 export type RadiusConfig = Static<typeof RadiusConfig>
 
-/** A user who logged in through RADIUS: made at the first login. */
+/** A user who logged in through RADIUS; created at the first login. */
 export const RadiusUser = closed({
   id: Id,
   username: Line(253, 'Name at the RADIUS server.'),

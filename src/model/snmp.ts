@@ -27,7 +27,7 @@ export const SnmpSettings = closed({
 })
 export type SnmpSettings = Static<typeof SnmpSettings>
 
-/** What a new installation means. */
+/** The settings of a new installation. */
 export const SNMP_OFF = {
   id: SHARED,
   enabledV2: false,
@@ -43,7 +43,7 @@ export const SNMP_OFF = {
 export const AUTH_ALGORITHMS = ['md5', 'sha', 'sha224', 'sha256', 'sha384', 'sha512'] as const
 export const PRIVACY_ALGORITHMS = ['des', 'aes', 'aes192', 'aes256'] as const
 
-/** A user of SNMP version 3. Its passphrases are kept only as keys that were made for the engine. */
+/** A user of SNMP version 3. Its passphrases are kept only as keys localised for the engine. */
 export const SnmpUser = closed({
   id: Id,
   username: Type.String({ pattern: '^[A-Za-z0-9._@-]{1,32}$', description: 'Security name, 1 to 32 characters.' }),
@@ -66,7 +66,7 @@ export const SnmpUser = closed({
 })
 export type SnmpUser = Static<typeof SnmpUser>
 
-/** The keys that a user lacks; the agent knows only users that lack none. */
+/** Returns the passphrases whose keys the user lacks; the agent uses only users that lack none. */
 export const missingOf = ({ authKey, privacyKey }: Pick<SnmpUser, 'authKey' | 'privacyKey'>): readonly string[] => [
   ...(authKey === '' ? ['authPassphrase'] : []),
   ...(privacyKey === '' ? ['privacyPassphrase'] : []),

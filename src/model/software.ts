@@ -1,4 +1,4 @@
-/** What a probe worker finds out about packages and volumes of the machine. */
+/** Readings of packages and volumes of the machine, as a probe worker makes them. */
 
 /** A package that the next update would install or replace. */
 export interface PendingPackage {
@@ -12,7 +12,7 @@ export interface PendingPackage {
   readonly repository: string
   /** Suite, such as stable-security. */
   readonly release: string
-  /** '' when it is not installed yet. */
+  /** '' if it is not installed yet. */
   readonly currentVersion: string
   readonly pendingVersion: string
   readonly security: boolean
@@ -20,19 +20,19 @@ export interface PendingPackage {
 
 export interface PackageFacts {
   readonly pending: readonly PendingPackage[]
-  /** Why apt cannot say what is pending. */
+  /** Why apt cannot report pending packages. */
   readonly problem: string | undefined
 }
 
-/** What must be known before packages are touched. */
+/** Facts to check before packages are touched. */
 export interface UpdateGround {
-  /** The lock file that another program holds; undefined when none is held. */
+  /** The lock file that another program holds; undefined if none is held. */
   readonly lockedFile: string | undefined
   /** Bytes that would be downloaded. */
   readonly download_bytes: number
-  /** Where files come to lie, and how many bytes are free there. */
+  /** Where files will be written, and the free bytes there. */
   readonly free: readonly { readonly path: string; readonly bytes: number }[]
-  /** Files with package sources, and the suites that they use. */
+  /** Files with package sources, and the suites they use. */
   readonly sources: readonly { readonly file: string; readonly suites: readonly string[] }[]
 }
 
@@ -48,7 +48,7 @@ export interface VolumeSnapshot {
   /** YYYY-MM-DD HH:MM:SS +0000. */
   readonly created: string
   readonly size_bytes: number
-  /** Percent, as text with two decimals; undefined when LVM does not say. */
+  /** Percent, as text with two decimals; undefined if LVM does not report it. */
   readonly used: string | undefined
   readonly state: 'available' | 'merging' | 'invalid'
 }
@@ -59,6 +59,6 @@ export type VolumeFacts =
       readonly isSupported: true
       readonly volume: LogicalVolume
       readonly snapshot: VolumeSnapshot | undefined
-      /** Another volume of the group has the name that the snapshot would have. */
+      /** Whether another volume of the group already has the snapshot's name. */
       readonly isNameTaken: boolean
     }

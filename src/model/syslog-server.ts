@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { closed, Id, Port, refersTo } from './fields.ts'
 
-/** Where lines of access logs are sent to; one record for the cluster, or none. */
+/** The destination of access log lines; one record for the cluster, or none. */
 export const SyslogServer = closed({
   id: Id,
   host: Type.String({ maxLength: 253, description: 'Host name or address; empty: there is no server.' }),
@@ -24,7 +24,7 @@ export const SyslogServer = closed({
 })
 export type SyslogServer = Static<typeof SyslogServer>
 
-/** What its absence means. */
+/** The settings that its absence stands for. */
 export const NO_SYSLOG_SERVER: Omit<SyslogServer, 'id'> = {
   host: '',
   port: 6514,

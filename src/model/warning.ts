@@ -20,7 +20,7 @@ export const WARNING_CODES = [
 ] as const
 export type WarningCode = (typeof WARNING_CODES)[number]
 
-/** What should be known of a change although it can be made. */
+/** A warning about a change that can be made all the same. */
 export const Warning = Type.Object(
   {
     code: Type.Enum([...WARNING_CODES], {
