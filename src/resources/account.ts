@@ -6,7 +6,7 @@ import { Where } from '../model/access.ts'
 import { closed, Id, MomentOrNull, Name, newIdOf } from '../model/fields.ts'
 import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
-/** What everybody may do to the own account, whatever the roles; what acts, acts at once. */
+/** Operations that every user may do on the own account, whatever the roles; all of them act at once. */
 
 const text = (description: string) => Type.String({ description })
 const secret = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
@@ -132,7 +132,7 @@ const secondFactor = [
     }),
     async handle(ctx, { body }) {
       const begun = await ctx.accounts.beginSecondFactor(ctx, body.password)
-      // Few enrol, and nobody waits for it at a start.
+      // Loaded on demand: few users enrol, and a start need not wait for it.
       const { encodeQR } = await import('qr')
       return { ...begun, qr: encodeQR(begun.uri, 'svg') }
     },

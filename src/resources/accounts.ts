@@ -3,7 +3,7 @@ import { endpoint } from '../api/endpoint.ts'
 import { PAGE_DEFAULT } from '../api/lists.ts'
 import { placeOfSession, SessionShown, TokenShown } from '../model/session.ts'
 
-/** Everybody's accounts, for administrators. */
+/** Accounts of all users, for administrators. */
 export const accounts = [
   endpoint({
     name: 'sessions.list',

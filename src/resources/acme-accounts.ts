@@ -36,7 +36,7 @@ function shown(account: AcmeAccount): Static<typeof Shown> {
   return { ...rest, httpPort: plain, tlsPort: secure, isBound: binding !== undefined, thumbprint }
 }
 
-/** ES256, which every CA has to take (RFC 8555, section 6.2). */
+/** Returns a key for ES256, which every CA must support (RFC 8555, section 6.2). */
 function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return String(privateKey.export({ format: 'pem', type: 'pkcs8' }))

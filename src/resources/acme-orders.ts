@@ -12,7 +12,7 @@ import { isNameServer, nextTry_ms, progressOf, renewalOf_ms } from '../rules/acm
 
 const { id, name, accountId, names, challenge, keyType, certificateId, dns, secrets } = AcmeOrder.properties
 
-/** What an order is made with when nothing was chosen. */
+/** Defaults of an order. */
 const USUAL = { challenge: 'http-01', keyType: 'ec256' } as const
 
 const Create = closed({
@@ -65,7 +65,7 @@ const Shown = Type.Object(
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** What was ordered, without secrets. */
+/** Returns the order without its secrets. */
 function orderedOf(order: AcmeOrder) {
   const { progress: _, secrets: given, ...rest } = order
   if (given === undefined) return rest
@@ -95,7 +95,7 @@ function shown(ctx: ContextOf['read'], order: AcmeOrder): Static<typeof Shown> {
   }
 }
 
-/** What is sent as it was read stays as it is. */
+/** A secret that is sent masked, as it was read, keeps its stored value. */
 function keptSecrets(
   sent: Readonly<Record<string, string>>,
   stored: Readonly<Record<string, string>>,
@@ -112,7 +112,7 @@ function dnsProblemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly Fiel
   return [...bad, ...dnsProblems(order, (script) => ctx.section('healthChecks').find(script))]
 }
 
-/** What one order must not take from another, and what the CA would get no answer to. */
+/** Returns what conflicts with other orders, and why the CA would get no answer. */
 function problemsOf(ctx: ContextOf['stage'], order: AcmeOrder): readonly FieldProblem[] {
   const account = ctx.section('acmeAccounts').find(order.accountId)
   const view: ConfigView = {

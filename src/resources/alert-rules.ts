@@ -26,7 +26,7 @@ function checked(rule: AlertRule): AlertRule {
   return rule
 }
 
-/** Without what was not sent, which would be a value. */
+/** Drops undefined fields, which would overwrite stored values. */
 const sentOf = (body: Static<typeof Update>): Partial<AlertRule> =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 

@@ -50,7 +50,7 @@ const Shown = closed(
   'Secrets read **, and so does all of a URL behind its host; sent back, they keep what is stored.',
 )
 
-/** What a change makes of a target; refuses with all that is wrong with it. */
+/** Returns the target after a change; refuses with all its problems. */
 function merged(sent: Static<typeof Update>, stored: Omit<AlertTarget, 'id'> | undefined): Omit<AlertTarget, 'id'> {
   const { target, problems } = mergedTarget(sent, stored)
   const named = new Set(problems.map(({ field }) => field))
@@ -59,7 +59,7 @@ function merged(sent: Static<typeof Update>, stored: Omit<AlertTarget, 'id'> | u
   return target
 }
 
-/** Rules about the single fields that a body has. */
+/** Checks the fields of a body one by one. */
 function sentProblems(sent: Partial<Static<typeof Update>>): readonly FieldProblem[] {
   const { url } = sent
   return typeof url === 'string' && !URL.canParse(url) ? [problemIn('url', 'cannot be read as a URL')] : []

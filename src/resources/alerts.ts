@@ -28,7 +28,7 @@ const SilenceBody = closed({
   ),
 })
 
-/** When it ends, in milliseconds, or what is wrong with what was sent. */
+/** Returns the end in milliseconds, or the problem with the sent fields. */
 function endOf(seconds: number | undefined, until: string | undefined, now_ms: number): number | FieldProblem {
   if ((seconds === undefined) === (until === undefined))
     return problemIn('for', seconds === undefined ? 'or until is required' : 'and until exclude each other')

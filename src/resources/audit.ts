@@ -118,7 +118,7 @@ export const audit = [
       text: filter('Text that the entry holds, such as an id; whatever its case.'),
     }),
     data: Type.Array(AuditEntry),
-    // Sound: only this daemon writes entries, and a line that somebody changed is left out.
+    // Sound: only this daemon writes entries, and a line that was tampered with is left out.
     handle: async (ctx, { query }) => {
       const { node: _, limit = 100, ...wanted } = query
       return [...(await ctx.audit.search({ ...wanted, limit }))] as never

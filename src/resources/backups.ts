@@ -7,10 +7,10 @@ import { ApiError } from '../base/errors.ts'
 import { closed, Ip, Moment, titled } from '../model/fields.ts'
 
 const MIB = 1024 * 1024
-/** 64 MiB of file, with room for the backslashes that quotes need in JSON text. */
+/** 64 MiB of file, plus the backslashes that quotes need in JSON text. */
 const UPLOAD_BYTES_MAX = 96 * MIB
 const PASSPHRASE = 'x-backup-passphrase'
-/** A shorter one is guessed; others than these characters reach no two machines alike in a header. */
+/** A shorter passphrase can be guessed; other characters in a header do not reach all machines alike. */
 const PASSPHRASE_FORM = /^[\x20-\x7e]{8,256}$/
 
 const text = (description: string) => Type.String({ description })
@@ -80,7 +80,7 @@ const RestoreBody = closed({
   ),
 })
 
-/** The passphrase of an existing backup, whatever it is; undefined without one. */
+/** The passphrase of an existing backup, in any form; undefined if the header is absent. */
 const passphraseIn = (headers: Readonly<Record<string, string>>): string | undefined =>
   headers[PASSPHRASE] === '' ? undefined : headers[PASSPHRASE]
 

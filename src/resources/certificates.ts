@@ -62,7 +62,7 @@ const Whole = Type.Object({
 
 type Reading = Pick<ContextOf['read'], 'section' | 'units' | 'nodeId'>
 
-/** The users of a certificate, by its id. */
+/** Returns a function that lists the users of a certificate by its id. */
 function usages(ctx: Reading): (id: string) => Static<typeof Usage>[] {
   const fullName = (service: string) => ctx.units.list().find(({ name }) => name === service)?.fullName ?? service
   const found = new Map<string, Static<typeof Usage>[]>()
@@ -105,10 +105,10 @@ function listed({ id, name, facts, owner }: Certificate, usageOf: ReturnType<typ
 
 type Read = Extract<CertificateRead, { readonly warnings: readonly string[] }>
 
-/** What null stands for, as the empty values do. */
+/** The values that null stands for, like the empty ones. */
 const ABSENT = { pem: '', pfx: '', password: '', cert: '', privateKey: '', otherCerts: [], force: false, owner: '' }
 
-/** What was sent, read and checked; undefined when no certificate was. */
+/** Reads and checks the sent certificate; undefined if none was sent. */
 async function certificateIn(ctx: ContextOf['read'], sent: Static<typeof Update>): Promise<Read | undefined> {
   const forms = formsOf(sent)
   if ('problems' in forms) {
@@ -120,12 +120,12 @@ async function certificateIn(ctx: ContextOf['read'], sent: Static<typeof Update>
   refuseFields(all.flatMap((read) => ('problems' in read ? read.problems : [])))
   const reads = all.filter((read) => 'certificate' in read)
   const printOf = (read: Read | undefined) => read?.certificate.facts.fingerprint
-  // The key of a certificate is of one kind only: the same certificate has the same key.
+  // A certificate belongs to one key only: the same certificate means the same key.
   refuseFields(otherCertificate(forms.filter((_, index) => printOf(reads[index]) !== printOf(reads[0]))))
   return reads.toSorted((a, b) => b.certificate.chain.length - a.certificate.chain.length)[0]
 }
 
-/** A key that was read may be sent back without its certificate, which is called chain then. */
+/** Allows a key that was read to be sent back without its certificate, whose field is called chain in answers. */
 function withoutOwnKey(sent: Static<typeof Update>, stored: Certificate): Static<typeof Update> {
   const isOwn = sent.cert === undefined && sameText(sent.privateKey ?? '', stored.privateKey)
   return isOwn ? { ...sent, privateKey: '' } : sent

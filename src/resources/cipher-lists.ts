@@ -27,7 +27,7 @@ const shown = ({ id, name, ciphers, owner }: CipherList): Static<typeof Shown> =
 const { name } = CipherList.properties
 const Fields = {
   name,
-  // Names are judged one by one: a refusal says which of them nobody knows.
+  // Names are checked one by one, so that a refusal says which of them are unknown.
   ciphers: Type.Array(Type.String({ maxLength: 64, description: 'Name of a suite, as GET /ciphers lists them.' }), {
     minItems: 1,
     maxItems: 256,
@@ -36,7 +36,7 @@ const Fields = {
   owner: Owner,
 }
 
-/** A change takes the names of what is read as well. */
+/** A change also accepts the field names of an answer. */
 const Update = closed(optional({ ...Fields, label: Fields.name, cipherList: Fields.ciphers }))
 
 async function suitesOf({ machine }: Pick<ContextOf['read'], 'machine'>) {
@@ -45,7 +45,7 @@ async function suitesOf({ machine }: Pick<ContextOf['read'], 'machine'>) {
   throw new ApiError('NOT_SUPPORTED', 'The program openssl, which knows the cipher suites, is not on this machine')
 }
 
-/** Refuses names that the OpenSSL of HAProxy does not know, and names that come twice. */
+/** Refuses names that HAProxy's OpenSSL does not know, and repeated names. */
 async function refuseUnknown(ctx: Pick<ContextOf['read'], 'machine'>, names: readonly string[] | undefined) {
   if (names === undefined) return
   const known = new Set((await suitesOf(ctx)).map((suite) => suite.name))

@@ -6,7 +6,7 @@ import { secondsOf } from '../base/durations.ts'
 import { closed } from '../model/fields.ts'
 import { ConntrackSize, SHARED } from '../model/node.ts'
 
-/** nf_conntrack_max of a kernel with 16 GiB if nobody has set it; for a machine that tracks nothing yet. */
+/** nf_conntrack_max of a kernel with 16 GiB and no setting; used while the machine does not track connections. */
 const DEFAULT_SIZE = 262_144
 const DEFAULTS = { tcpTimeout: '900', tcpFinTimeout: '120', udpTimeout: '300' } as const
 const FIELDS = ['tcpTimeout', 'tcpFinTimeout', 'udpTimeout'] as const

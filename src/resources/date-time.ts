@@ -9,7 +9,7 @@ import type { ClockFacts, MachineFacts } from '../model/machine-facts.ts'
 import type { ClockSettings } from '../model/node.ts'
 import { isoInZone, wallTimeOf } from '../base/wall-time.ts'
 
-/** Zone of a machine that does not say. */
+/** The time zone of a machine that does not report one. */
 const NO_ZONE = 'Etc/UTC'
 const NO_SETTINGS = { timezone: '', ntp: null } as const
 
@@ -43,7 +43,7 @@ const Tracking = closed({
 })
 const NOT_TRACKING = { synchronised: false, reference: null, stratum: null, offsetSeconds: null, servers: [] }
 
-/** Region → city → nothing, as the specification has it. */
+/** Maps region to city to an empty object, as the specification has it. */
 const TimeZones = Type.Record(Type.String(), Type.Record(Type.String(), NoData), {
   description: 'Cities of each region; region/city is the name of a zone.',
 })
@@ -65,7 +65,7 @@ function byRegion(zones: readonly string[]) {
   return regions
 }
 
-/** What was chosen for the node, and what the machine says of the rest. */
+/** Returns the node's settings, and for the others the machine's present values. */
 async function clockOf(ctx: Anywhere, nodeId: string) {
   const { timezone, ntp } = ctx.section('clocks').settings(nodeId) ?? NO_SETTINGS
   if (timezone !== '' && ntp !== null) return { timezone, ntpEnabled: ntp.enabled, ntp: [...ntp.servers] }
@@ -75,7 +75,7 @@ async function clockOf(ctx: Anywhere, nodeId: string) {
 }
 
 function ntpOf({ ntpEnabled, tracking }: ClockFacts): NonNullable<ClockSettings['ntp']> {
-  // The servers of a pool all have its name.
+  // The servers of a pool all have the pool's name.
   const names = new Set(tracking?.servers.map(({ name }) => name))
   return { enabled: ntpEnabled ?? false, servers: [...names] }
 }
@@ -92,7 +92,7 @@ function store(ctx: ContextOf['stage'], id: string, settings: Partial<Omit<Clock
   clocks.put({ ...NO_SETTINGS, ...clocks.find(id), ...settings, id })
 }
 
-/** A clock that is kept would be set back at once. */
+/** NTP would set the clock back at once. */
 async function refuseWhileKept(ctx: ContextOf['act']): Promise<void> {
   const isOurs = ctx.running.get('clocks', ctx.nodeId)?.ntp?.enabled === true
   if (!isOurs && (await ctx.machine.clock()).ntpEnabled !== true) return
@@ -150,7 +150,7 @@ export const dateTime = [
         refuseFields([problemIn('dateTime', message)])
         return undefined
       }
-      // A caller that names the version it read is refused if the settings of the clock have changed since.
+      // Refuses a caller whose If-Match names an older version of the clock's settings.
       ctx.section('clocks').settings(ctx.nodeId)
       await refuseWhileKept(ctx)
       const { isDryRun } = await ctx.clock.set(wallTime)

@@ -31,7 +31,7 @@ const HOLDER = Type.Object({
   since: MomentOrNull('ISO 8601: since when, as the daemon of that node has seen it; null without a holder.'),
 })
 
-/** Two nodes have one address at most for a moment: the last one to get it counts. */
+/** Adds the holder of the address. Two nodes can claim it for a moment at most: the last one to get it counts. */
 function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresses>): Static<typeof HOLDER> {
   let holder: string | null = null
   let since: string | null = null
@@ -44,16 +44,19 @@ function withHolder(floating: FloatingIp, told: ReadonlyMap<string, NodeAddresse
   return { ...floating, holder, since }
 }
 
-/** Accepts an existing node; empty for none. */
+/** Accepts an existing node, or the empty id for none. */
 function refuseUnknownNode(nodeId: string | undefined, { interfaces }: Pick<ContextOf['stage'], 'interfaces'>): void {
   if (nodeId === undefined || nodeId === '' || interfaces.nodeIds().includes(nodeId)) return
   refuseFields([problemIn('preferredNode', `there is no node ${nodeId}; GET /cluster lists them`)])
 }
 
-/** Kept in the shortest form, and of no static IP: an address belongs to a node or to the service. */
+/**
+ * Returns the fields with the address in its shortest form. Refuses the address of a static IP: an address belongs to a
+ * node or to the service.
+ */
 function fieldsFrom(body: Pick<Static<typeof Body>, 'groupId' | 'ip'>, ctx: ContextOf['stage']) {
   const group = ctx.section('ipGroups').find(body.groupId)
-  // An unknown group is refused as every unknown reference, when the record is stored.
+  // An unknown group is refused like any unknown reference, when the record is stored.
   if (group !== undefined) refuseFields(addressProblems(body.ip, group))
   const address = canonicalIp(body.ip)
   const taken = ctx.section('staticIps').list()

@@ -26,7 +26,7 @@ function shown(group: Group, users: SectionReader<'users'>) {
   return { ...group, users: members.map((user) => user.id) }
 }
 
-/** Its members, and the roles that it gives. */
+/** Returns the group's members, and the roles it gives them. */
 function usageOf(group: Group, users: readonly User[], roles: readonly Role[]) {
   const members = users.filter((user) => user.groups.includes(group.id))
   const given = roles.filter((role) => group.roles.includes(role.id))

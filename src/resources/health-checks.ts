@@ -28,7 +28,7 @@ const Listed = closed({
 })
 const Shown = closed({ ...HealthCheck.properties, builtin: Listed.properties.builtin })
 
-/** Judged by a rule, which has a code of its own. */
+/** Checked by a rule, because that has an error code of its own. */
 const ParameterName = Type.String({ description: 'Becomes the flag --name=value: 1 to 64 letters and digits.' })
 
 const parameters = Type.Array(closed({ ...SentDeclaration.properties, name: ParameterName }), {
@@ -69,13 +69,13 @@ function refuseBuiltIn(checkId: string): void {
   })
 }
 
-/** Names of built-in checks belong to them. */
+/** Refuses the names of built-in checks. */
 function nameProblems(wanted: string): void {
   const taken = builtInChecks().find((check) => check.name === wanted.toLowerCase())
   if (taken !== undefined) throw new ApiError('NAME_NOT_UNIQUE', `There is a built-in health check named ${taken.name}`)
 }
 
-/** What was sent, with the text of the script in the place of its name. */
+/** Replaces the name of a script file by its text. */
 async function withScript(ctx: ContextOf['read'], sent: Sent): Promise<Sent> {
   if (!isFileName(sent.script)) return sent
   refuseFields(sentCheckProblems(sent))
@@ -85,7 +85,9 @@ async function withScript(ctx: ContextOf['read'], sent: Sent): Promise<Sent> {
   return sent
 }
 
-/** What was sent over what is stored; another script that declares parameters itself brings them along. */
+/**
+ * Merges the sent fields into the stored ones; a new script that declares parameters replaces the stored parameters.
+ */
 function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
   nameProblems(sent.name)
   const inScript = headersOf(sent.script).parameters
@@ -99,7 +101,7 @@ function fieldsOf(sent: Sent, stored?: HealthCheck): Omit<HealthCheck, 'id'> {
   return fields
 }
 
-/** Backends of both layers that would not go with the check as it is to be. */
+/** Refuses a change of a check that backends of either layer, or orders, could no longer use. */
 function refuseBreaking(ctx: ContextOf['stage'], check: HealthCheck): void {
   refuseFields([
     ...brokenBy(check, 'layer-4', ctx.section('l4Backends').list()),
@@ -116,14 +118,14 @@ const all = (ctx: ContextOf['read']): readonly Static<typeof Shown>[] => [
     .map((check) => ({ ...check, builtin: false })),
 ]
 
-/** Built-in ones come first, in their own order. */
+/** Sorts built-in checks first, in their own order. */
 const placeOf = ({ id: checkId }: { readonly id: string }): string => {
   const builtIn = builtInChecks().findIndex((check) => check.id === checkId)
   return builtIn < 0 ? `~${checkId}` : String(builtIn).padStart(4, '0')
 }
 
 function valuesProblems(check: HealthCheck, values: Readonly<Record<string, string>>): readonly FieldProblem[] {
-  // A trial has no place for what nobody must see.
+  // A trial accepts no secrets.
   const secret = check.parameters.find(
     ({ name: declaredName, type }) => type === 'secret' && Object.hasOwn(values, declaredName),
   )

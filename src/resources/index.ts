@@ -132,7 +132,7 @@ const resources: readonly Endpoint[] = [
   ...demo,
 ]
 
-/** The whole table. The place of an endpoint in it is its number in compiled rights. */
+/** The whole table. The position of an endpoint is its number in compiled rights. */
 export const endpoints: readonly Endpoint[] = takingWhatIsRead(
   returningWhatIsMade(takingNames([...resources, ...configDocument(resources)])),
 )

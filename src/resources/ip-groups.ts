@@ -40,15 +40,15 @@ const Body = closed({
 type Sent = Static<typeof Body>
 type Assigned = readonly Static<typeof SentInterface>[]
 
-/** A group of which nothing but the name is known. */
+/** Defaults of a group of which only the name was sent. */
 const EMPTY = { networkIp: '', networkMask: 0, gateway: '', defaultGateway: false }
 
 type Interfaces = ContextOf['stage']['interfaces']
 type Subnet = Parameters<typeof subnetOf>[0]
 
 /**
- * Interfaces by id; each node once, and only existing interfaces. For a node that is away, the sent id of its interface
- * is accepted: the apply checks it.
+ * Returns the interfaces by id; each node once, and only existing interfaces. If a node is away, its interface id is
+ * accepted as sent: the apply checks it.
  */
 async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   const problems: FieldProblem[] = []
@@ -71,7 +71,7 @@ async function assignedFrom(sent: Assigned, interfaces: Interfaces) {
   return { assigned, problems, away }
 }
 
-/** On each node, the interface that already has an address of the subnet. */
+/** Returns, for each node, the interface that already has an address in the subnet. */
 async function assignedBy(group: Subnet, interfaces: Interfaces): Promise<IpGroup['assignedInterfaces']> {
   const subnet = subnetOf(group)
   if (subnet === undefined) return []
@@ -82,7 +82,7 @@ async function assignedBy(group: Subnet, interfaces: Interfaces): Promise<IpGrou
   return (await Promise.all(each)).flat()
 }
 
-/** What is sent over what is stored, as a record without its id; refuses all problems at once. */
+/** Merges the sent fields into the stored ones, as a record without its id; refuses with all problems at once. */
 async function groupFrom(
   { assignedInterfaces: sent, ...fields }: Sent,
   stored: Omit<IpGroup, 'id'> | undefined,
@@ -100,7 +100,7 @@ async function groupFrom(
   return { group: { ...group, assignedInterfaces: [...assignedInterfaces] }, away: [] }
 }
 
-/** Says whose interfaces nobody could look at. */
+/** Names the nodes whose interfaces could not be checked. */
 function storedGroup(id: string, away: readonly string[]): { id: string } | Reply<{ id: string }> {
   if (away.length === 0) return { id }
   const whose = away.map((nodeId) => `node ${nodeId} is away`).join(', ')

@@ -29,17 +29,17 @@ const Body = closed({
 
 const shown = ({ nodeId: _nodeId, ...route }: IpRoute): Static<typeof Shown> => route
 
-/** The record of that node; one of another node is as unknown as none. */
+/** Returns the record if it belongs to the node; a record of another node counts as unknown. */
 function ofNode(routes: SectionReader<'ipRoutes'>, key: string, nodeId: string): IpRoute {
   const route = routes.get(key)
   if (route.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no route with id ${key} on that node`)
   return route
 }
 
-/** A route of which nothing but name and type is known. */
+/** Defaults of a route of which only name and type were sent. */
 const EMPTY = { destination: '', source: '', viaIp: '', interface: '', metric: null, enabled: true }
 
-/** What is sent over what is stored. Refuses all problems at once. */
+/** Merges the sent fields into the stored ones. Refuses with all problems at once. */
 async function routeFrom(
   { interface: sent, ...fields }: Static<typeof Body>,
   stored: IpRoute | undefined,
@@ -48,7 +48,7 @@ async function routeFrom(
 ): Promise<Omit<IpRoute, 'id' | 'nodeId'>> {
   const wanted = textOf(sent ?? '')
   const found = wanted === '' ? undefined : await interfaces.of(nodeId)
-  // The id of one of a node which is away is looked at by the apply.
+  // If the node is away, the apply checks the id of its interface.
   const interfaceId = wanted === '' ? '' : interfaceIdOf(sent ?? '', found)
   const unknown =
     found === undefined ? `${wanted}: that node is away, send the id` : `is no interface of that node: ${wanted}`

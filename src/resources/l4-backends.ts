@@ -25,7 +25,7 @@ const DEFAULTS = {
   fallback: null,
 }
 
-/** Rules beyond the schema, all at once. */
+/** Checks rules beyond the schema, all at once. */
 function refuseWrong(
   backend: L4Backend,
   checks: { find(id: string): HealthCheck | undefined },

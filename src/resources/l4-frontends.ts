@@ -11,7 +11,7 @@ const { id: _id, enabled, owner, ...required } = L4Frontend.properties
 const FrontendCreate = closed({ ...required, enabled: Type.Optional(enabled), owner })
 const FrontendUpdate = closed(optional({ ...required, enabled, owner }))
 
-/** Nothing is wrong with it: each field is judged by itself. */
+/** Valid values for absent fields, so that each sent field is checked on its own. */
 const UNSENT = { ip: '192.0.2.1', ports: '' }
 
 function refuseWrong(frontend: Pick<L4Frontend, 'ip' | 'ports'>): void {

@@ -30,7 +30,7 @@ const DEFAULTS = {
 
 const shown = (backend: L7Backend) => ({ ...structuredClone(L7_BACKEND_UNSET), ...backend })
 
-/** Rules about the backend as it becomes, and about its check when one is sent. */
+/** Checks the resulting backend, and its health check if one was sent. */
 function refuseWrong(
   backend: Omit<L7Backend, 'id'>,
   sent: HealthCheckSetting | undefined,

@@ -44,7 +44,7 @@ const FrontendUpdate = closed({
   ...optionalSettings,
 })
 
-/** The version that knows the words rendered for it. */
+/** The first version that knows the rendered QUIC directives. */
 const QUIC_SINCE = 2.9
 
 const shown = (frontend: L7Frontend): L7Frontend => ({
@@ -54,7 +54,7 @@ const shown = (frontend: L7Frontend): L7Frontend => ({
 
 const refuseWrong = (frontend: Parameters<typeof frontendProblems>[0]) => refuseFields(frontendProblems(frontend))
 
-/** The other nodes are judged by what their HAProxy says of the whole file. */
+/** Checks this node only: for the other nodes, their HAProxy judges the whole file. */
 async function refuseUnsupported({ http3 = false }: { readonly http3?: boolean | null }, machine: MachineFacts) {
   const haproxy = http3 === true ? await machine.haproxy() : undefined
   if (http3 !== true || (haproxy?.hasQuic === true && Number.parseFloat(haproxy.version) >= QUIC_SINCE)) return
@@ -64,7 +64,7 @@ async function refuseUnsupported({ http3 = false }: { readonly http3?: boolean |
   throw new ApiError('NOT_SUPPORTED', message, { errors: [{ field: 'http3', code: 'NOT_SUPPORTED', message }] })
 }
 
-/** What another one needs may have been sent, but not as it should be. */
+/** Fields that others need and that may have been sent with an invalid value. */
 const NEEDED = ['certificates', 'clientCa'] as const
 const NEEDING: ReadonlySet<string> = new Set(['http3', 'clientVerify'])
 

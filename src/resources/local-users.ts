@@ -23,7 +23,7 @@ const Password = Type.String({
   description: 'New password; 8 to 1024 characters, not one that everybody tries first, nor the name of its owner.',
 })
 
-/** The specification types it as a string when sent and as a boolean when read; both are accepted. */
+/** The specification has a string in requests and a boolean in answers; both are accepted. */
 const Disabled = Type.Union([Type.Boolean(), Type.Enum(['true', 'false', '1', '0', ''])], {
   description: 'Whether the user may not log in: a boolean, or one of "true", "false", "1", "0", "" (false).',
 })
@@ -79,7 +79,7 @@ const ownerOf = ({ email, ...body }: SentNames & { readonly email?: string }): P
   lastName: body.lastName,
 })
 
-/** Without the fields that were not sent. */
+/** Drops the fields that were not sent. */
 const defined = (owner: Partial<Owner>): Partial<Owner> =>
   Object.fromEntries(Object.entries(owner).filter(([, value]) => value !== undefined))
 

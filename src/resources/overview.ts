@@ -13,7 +13,7 @@ const WARNINGS_MAX = 20
 
 const text = (description: string) => Type.String({ description })
 const count = (description: string) => Type.Integer({ description })
-/** What another endpoint tells needs the right of that one. */
+/** Data of another endpoint, shown only with the right to that endpoint. */
 const withRight = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T, endpointName: string) =>
   Type.Union([schema, Type.Null()], { description: `null without the right ${endpointName}.` })
 

@@ -47,7 +47,7 @@ const Tested = Type.Object({
   ),
 })
 
-/** Groups that mappings name and nobody knows. */
+/** Returns problems for mappings to unknown groups. */
 function unknownGroups(mappings: RadiusConfig['groupMappings'], groups: SectionReader<'groups'>) {
   return mappings.flatMap(({ groupId }, index): FieldProblem[] => {
     if (groups.find(groupId) !== undefined) return []

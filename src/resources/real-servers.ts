@@ -16,16 +16,16 @@ const storedPort = (port: number | string | null) => (typeof port === 'number' &
 
 const DEFAULTS = { weight: 100, state: 'online' } as const
 
-/** What a record without these fields means. */
+/** The meaning of a record without these fields. */
 const LATER_DEFAULTS = { resolve: 'live', owner: '' } as const
 
-/** When its name is resolved is said of every one with a name, and of no other: it goes with the name. */
+/** Stores `resolve` for every real server with a host name, and for no other: it is dropped together with the name. */
 function asStored({ resolve, ...real }: RealServer): RealServer {
   const at = resolvedAt({ ip: real.ip, resolve })
   return at === undefined ? real : { ...real, resolve: at }
 }
 
-/** A real server as read: with what its health checks say. */
+/** A real server in answers, with the result of its health checks. */
 const RealServerRead = Type.Object({ ...RealServer.properties, health: Health })
 
 const Wait = Type.Refine(

@@ -90,5 +90,5 @@ export const revisions = [
   }),
 ]
 
-/** NaN is no revision. */
+/** Returns NaN, which is no revision, for anything that is not a number. */
 const numberOf = (given: string): number => (/^\d{1,9}$/.test(given) ? Number(given) : Number.NaN)

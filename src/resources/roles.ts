@@ -163,7 +163,7 @@ export const roles = [
   }),
 ]
 
-/** A default role may be sent as it is. */
+/** Accepts a default role only as it is. */
 function refuseOther(role: Role, name: string | undefined, grants: Grants | undefined, catalog: Catalog): void {
   const granted = catalog.grantedBy(role)
   const sent = new Set(grants?.endpoints ?? granted)
@@ -201,7 +201,7 @@ function shown(role: Role, users: SectionReader<'users'>, groups: SectionReader<
   }
 }
 
-/** Methods of one path with the same records are one entry. */
+/** Lists confined rights, with the methods of one path that have the same records as one entry. */
 function confinedShown({ confined = [] }: Role, catalog: Catalog) {
   const entries = new Map<string, { path: string; methods: Method[]; where: Where }>()
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
@@ -228,7 +228,7 @@ const callOf = ({ method, path }: { readonly method: string; readonly path: stri
 
 const NO_GRANTS: Granting = { errors: [] }
 
-/** All forms as endpoint ids; every entry that names nothing, or no records, is reported. */
+/** Converts all forms into endpoint ids; reports every entry that names no endpoint, or no records. */
 function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
   const known = new Map(catalog.list().map((entry) => [entry.id, entry]))
   const ids = new Map(catalog.list().map((entry) => [callOf(entry), entry.id]))
@@ -250,9 +250,9 @@ function granting(sent: readonly Sent[], catalog: Catalog): Required<Granting> {
       else confined.push({ endpoint: id, where })
     }
   }
-  // Their order says nothing, and a read answers them in that of the table: sent back, they are no change.
+  // The order is irrelevant, and answers use that of the table: so an entry that is sent back is no change.
   const inOrder = [...known.keys()]
-  // What is granted for every record is granted for some.
+  // A right for every record includes the right for some.
   const partly = inOrder.flatMap((id) => (granted.has(id) ? [] : confined.filter(({ endpoint: one }) => one === id)))
   const endpoints = inOrder.filter((id) => granted.has(id))
   const grants = { endpoints, ...(partly.length === 0 ? {} : { confined: partly }) }
@@ -265,7 +265,7 @@ const NO_ENDPOINT: FieldError = {
   message: 'names no endpoint; see GET /rbac/endpoints',
 }
 
-/** The problem with its place within the entry. */
+/** Returns the problem, with its place within the entry. */
 function whereProblem(name: string, where: Where): FieldError | undefined {
   if (Object.keys(where).length === 0)
     return { field: '.where', code: 'REQUIRED', message: 'says of no record: give owner, names or ids' }
@@ -276,7 +276,7 @@ function whereProblem(name: string, where: Where): FieldError | undefined {
 
 type Named = { readonly [K in (typeof HOLDERS)[number]]?: readonly string[] | undefined }
 
-/** Users and groups that are to hold the role and do not exist. */
+/** Returns problems for users and groups that are to hold the role and do not exist. */
 const missingHolders = (ctx: ContextOf['stage'], named: Named): readonly FieldError[] =>
   HOLDERS.flatMap((holders) =>
     (named[holders] ?? []).flatMap((id, index) =>
@@ -286,13 +286,13 @@ const missingHolders = (ctx: ContextOf['stage'], named: Named): readonly FieldEr
     ),
   )
 
-/** What users and groups have in common here. */
+/** The operations that users and groups share here. */
 interface Holders {
   list(): readonly { readonly id: string; readonly roles: readonly string[] }[]
   merge(id: string, patch: { readonly roles: string[] }): void
 }
 
-/** Makes exactly `wanted` hold the role. Holders are where the fact is stored. */
+/** Makes exactly `wanted` hold the role, by editing the holders, which is where it is stored. */
 function assign(holders: Holders, role: string, wanted: readonly string[]): void {
   for (const holder of holders.list()) {
     const has = holder.roles.includes(role)

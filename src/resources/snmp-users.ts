@@ -72,10 +72,10 @@ const CLEARED = {
 
 const required = (field: string, why: string) => problemIn(field, `is required${why}`)
 
-/** The specification calls every field optional. */
+/** Returns a name if none is sent, because the specification makes every field optional. */
 const madeUp = (key: string): string => `user-${key.slice(-8)}`
 
-/** Passphrases are not kept: whatever a key is made of changes together with its passphrase. */
+/** Passphrases are not stored: so a field that a key depends on can change only together with the passphrase. */
 function updateProblems(sent: Sent, stored: Fields): readonly FieldProblem[] {
   const newAuth = sent.authAlgorithm !== undefined && sent.authAlgorithm !== stored.authAlgorithm
   const newPrivacy = sent.privacyAlgorithm !== undefined && sent.privacyAlgorithm !== stored.privacyAlgorithm
@@ -90,10 +90,7 @@ function updateProblems(sent: Sent, stored: Fields): readonly FieldProblem[] {
   return problems
 }
 
-/**
- * Keys of the passphrases that were sent, before they belong to an engine: undefined where none was sent, null to
- * clear.
- */
+/** Keys of the sent passphrases, not yet localised: undefined if none was sent, null to clear. */
 interface Masters {
   readonly algorithm: AuthAlgorithm
   readonly auth: Uint8Array | undefined | null
@@ -106,11 +103,11 @@ async function mastersOf(sent: Sent, algorithm: AuthAlgorithm): Promise<Masters>
   return { algorithm, auth: await keyOf(sent.authPassphrase), privacy: await keyOf(sent.privacyPassphrase) }
 }
 
-/** Another request may have changed the algorithm since the keys were made. */
+/** Recomputes the keys if another request has changed the algorithm since. */
 const stillFitting = async (masters: Masters, sent: Sent, algorithm: AuthAlgorithm): Promise<Masters> =>
   masters.algorithm === algorithm ? masters : mastersOf(sent, algorithm)
 
-/** The engine of the keys: made once, when it is first needed. */
+/** Returns the engine id of the keys, which is generated when it is first needed. */
 function engineOf(settings: ReturnType<typeof settingsOf>): string {
   const stored = settings.settings(SHARED)
   if (stored !== undefined) return stored.engineId
@@ -120,7 +117,7 @@ function engineOf(settings: ReturnType<typeof settingsOf>): string {
 }
 const settingsOf = (ctx: ContextOf['stage']) => ctx.section('snmpSettings')
 
-/** The key to store of one that was sent: the stored one where none was, none where it is cleared. */
+/** Returns the key to store: the stored one if none was sent, '' if it is cleared. */
 const keyFrom = (master: Uint8Array | undefined | null, stored: string, made: (master: Uint8Array) => string): string =>
   master === undefined ? stored : master === null ? '' : made(master)
 

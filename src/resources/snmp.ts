@@ -9,7 +9,7 @@ import { SNMP_OFF, SnmpSettings } from '../model/snmp.ts'
 import { newEngineId } from '../snmp/keys.ts'
 import { communityProblem, directiveProblem } from '../rules/snmp.ts'
 
-/** How a stored community reads to callers that may not change it; sent back, it keeps the stored one. */
+/** A stored community reads as `**` for callers that may not change it; sending that keeps the stored one. */
 
 const { enabledV2, enabledV3, community, location, contact, serviceIpId, port } = SnmpSettings.properties
 
@@ -55,7 +55,7 @@ function textProblems({ community: secret, location: place, contact: person }: P
 
 type Settings = Omit<SnmpSettings, 'id' | 'engineId'>
 
-/** What only shows when what is sent stands over what is stored. */
+/** Returns problems that only the combination of sent and stored values shows. */
 function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldProblem[] {
   const isOn = wanted.enabledV2 || wanted.enabledV3
   const problems: FieldProblem[] = []
@@ -70,7 +70,7 @@ function wholeProblems(sent: Sent, stored: Settings, wanted: Settings): FieldPro
   return problems
 }
 
-/** Omitted fields keep what is stored, and so does the mask. Refuses with all problems at once. */
+/** Absent fields and the mask keep the stored values. Refuses with all problems at once. */
 function merged(sent: Sent, stored: Settings): Settings {
   const wanted = {
     enabledV2: sent.enabledV2 ?? stored.enabledV2,

@@ -24,17 +24,17 @@ const Body = closed({
 
 const shown = ({ nodeId: _nodeId, ...address }: StaticIp): Static<typeof Shown> => address
 
-/** The record of that node; one of another node is as unknown as none. */
+/** Returns the record if it belongs to the node; a record of another node counts as unknown. */
 function ofNode(addresses: SectionReader<'staticIps'>, key: string, nodeId: string): StaticIp {
   const address = addresses.get(key)
   if (address.nodeId !== nodeId) throw new ApiError('NOT_FOUND', `There is no static IP with id ${key} on that node`)
   return address
 }
 
-/** Addresses are kept in their shortest form: two spellings are one address. */
+/** Addresses are stored in their shortest form: two spellings are one address. */
 function fieldsFrom(body: Static<typeof Body>, groups: SectionReader<'ipGroups'>) {
   const group = groups.find(body.groupId)
-  // An unknown group is refused as every unknown reference, when the record is stored.
+  // An unknown group is refused like any unknown reference, when the record is stored.
   if (group !== undefined) refuseFields(addressProblems(body.ip, group))
   return { groupId: body.groupId, ip: canonicalIp(body.ip) }
 }
@@ -51,7 +51,7 @@ const Ping = Type.Object({
   reason: Type.Union([Type.String(), Type.Null()], { description: 'Why nothing was answered; null when it was.' }),
 })
 
-/** The address to ping: the given one, or the gateway of the group. */
+/** Returns the address to ping: the given one, or the gateway of the group. */
 function targetOf(address: StaticIp, to: string | undefined, groups: SectionReader<'ipGroups'>): string {
   const gateway = groups.find(address.groupId)?.gateway ?? ''
   const target = to ?? gateway

@@ -9,12 +9,12 @@ import { whyNoRoot } from '../rules/acme.ts'
 
 const { id: _id, ...fields } = SyslogServer.properties
 
-/** How it is spoken to is never nothing. */
+/** The transport has no empty value. */
 const { transport: _transport, ...CLEARED } = NO_SYSLOG_SERVER
 
 const shown = ({ id: _own, ...server }: SyslogServer) => server
 
-/** What is wrong with single fields. */
+/** Returns problems of single fields. */
 function problems({ host = '', caCertificate = '' }: Partial<Omit<SyslogServer, 'id'>>): FieldProblem[] {
   const noRoot = caCertificate === '' ? undefined : whyNoRoot(caCertificate)
   return [
@@ -23,7 +23,7 @@ function problems({ host = '', caCertificate = '' }: Partial<Omit<SyslogServer, 
   ]
 }
 
-/** Without TLS no certificate is presented or checked: sending one suggests security that is not there. */
+/** Without TLS no certificate is presented or checked: sending one would suggest security that does not exist. */
 function wholeProblems({ transport, caCertificate, certificateId }: Omit<SyslogServer, 'id'>): FieldProblem[] {
   if (transport === 'tls') return []
   return Object.entries({ caCertificate, certificateId }).flatMap(([field, value]) =>

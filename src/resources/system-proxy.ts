@@ -7,7 +7,7 @@ import { closed, Port } from '../model/fields.ts'
 import { SystemProxy } from '../model/node.ts'
 import { bypassKind, bypassProblem } from '../rules/proxy-bypass.ts'
 
-/** How a stored password reads; sent, it keeps the stored one. */
+/** A stored password reads as `**`; sending that keeps the stored one. */
 
 const { enable, username, password, bypass } = SystemProxy.properties
 const orNull = <T extends typeof username | typeof bypass>(schema: T, description: string) =>
@@ -52,7 +52,10 @@ const Shown = closed({
 const NOTHING = { enable: false, address: null, username: '', password: '', bypass: [] } as const
 type Settings = Omit<SystemProxy, 'id'>
 
-/** Rule 1: omitted keeps, null clears, and so does an object of nulls, which is how none is read. */
+/**
+ * Rule 1: absent keeps the stored address; null clears it, and so does an object of nulls, the form in which no address
+ * is read.
+ */
 function addressFrom(sent: Sent['address'], stored: Settings['address']) {
   if (sent === undefined) return { address: stored, problems: [] }
   if (sent === null || (sent.value === null && sent.port === null)) return { address: null, problems: [] }
@@ -64,7 +67,7 @@ function addressFrom(sent: Sent['address'], stored: Settings['address']) {
   return { address: typeof value === 'string' && typeof port === 'number' ? { value, port } : null, problems }
 }
 
-/** Rule 3: omitted and ** keep, empty and null clear. */
+/** Rule 3: absent and `**` keep, empty and null clear. */
 function passwordFrom(sent: Sent['password'], stored: string): string {
   return sent === undefined || sent === MASK ? stored : (sent ?? '')
 }
@@ -78,7 +81,7 @@ function bypassProblems(sent: Sent['bypass']): readonly FieldProblem[] {
   )
 }
 
-/** Rules 1 to 4 of the specification, over what is stored. Refuses with all problems at once. */
+/** Applies rules 1 to 4 of the specification to the stored settings. Refuses with all problems at once. */
 function merged(sent: Sent, stored: Settings): Settings {
   const { address, problems } = addressFrom(sent.address, stored.address)
   const found = [...problems]

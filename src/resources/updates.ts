@@ -5,7 +5,7 @@ import { begun, Reply } from '../api/reply.ts'
 import { closed } from '../model/fields.ts'
 
 const PATH = '/{applianceId}/system/update'
-/** Limit of the body: a package of 96 MiB, in base64. */
+/** Limit of the body: a package of 96 MiB in base64. */
 const UPLOAD_BYTES_MAX = 128 * 1024 * 1024
 
 const text = (description: string) => Type.String({ description })

@@ -10,7 +10,7 @@ import { closed, Port, refersTo } from '../model/fields.ts'
 import type { UserInterface } from '../model/node.ts'
 
 const PATH = '/{applianceId}/system/userinterface'
-/** Where sshd listens when nothing says otherwise. */
+/** The port of sshd if nothing else is configured. */
 const SSH_PORT = 22
 
 const text = (description: string) => Type.String({ description })
@@ -58,7 +58,7 @@ const Update = closed({
 type Update = Static<typeof Update>
 type Settings = Required<Omit<UserInterface, 'id'>>
 
-/** What no record says is as the machine was found. */
+/** Returns the settings; those without a record are as the machine was found. */
 async function settingsOf(facts: NodeFacts, record: UserInterface | undefined): Promise<Settings> {
   const { sshEnabled, sshPort, id: _, ...stored } = record ?? { id: '', apiPort: await facts.apiPort() }
   const of = { ipId: '', SSLCertificate: '', ...stored }
@@ -67,7 +67,7 @@ async function settingsOf(facts: NodeFacts, record: UserInterface | undefined): 
   return { ...of, sshPort: sshPort ?? port ?? SSH_PORT, sshEnabled: sshEnabled ?? enabled ?? false }
 }
 
-/** What is stored; reading it also compares If-Match. */
+/** Returns the stored record; reading it also checks If-Match. */
 function recordOf(ctx: ContextOf['read'], nodeId: string): UserInterface | undefined {
   return ctx.section('userInterfaces').settings(nodeId)
 }
@@ -88,7 +88,9 @@ function settingsProblems(ctx: ContextOf['read'], sent: Update, next: Settings):
   return problems
 }
 
-/** `isOn` is what the operating system says; when it says nothing, only switching on or off is sure to be right. */
+/**
+ * `isOn` is what the operating system reports; if it reports nothing, only switching on or off is certain to be valid.
+ */
 function consoleProblems({ consoleEnabled, consolePassword }: Partial<Update>, isOn = false): readonly FieldProblem[] {
   const field = 'consolePassword'
   if (consolePassword === undefined) {
@@ -110,14 +112,14 @@ function consoleChange(sent: Update, isOn: boolean | undefined): ConsoleChange |
 
 const namesConsole = (sent: Update) => sent.consoleEnabled !== undefined || sent.consolePassword !== undefined
 
-/** `isOn`: what the operating system said of the console before this began to change it. */
+/** `isOn` is the state of the console that the operating system reported before this change. */
 async function update(
   ctx: ContextOf['stage-and-act'],
   sent: Update,
   isOn: boolean | undefined,
 ): Promise<Reply<undefined>> {
-  // A value that was read may be sent back, even without the right to change it; a caller that may not read it could
-  // otherwise find it out by guessing.
+  // A value that was read may be sent back, even without the right to change it; a caller without the right to read it
+  // could otherwise find it out by guessing.
   const isAsRead = sent.consoleEnabled === isOn && ctx.may('userInterface.get')
   const isAboutConsole = sent.consolePassword !== undefined || (namesConsole(sent) && !isAsRead)
   if (isAboutConsole && !ctx.may('console.update')) {
@@ -130,7 +132,7 @@ async function update(
   const next: Settings = { ...before, ...settings }
   refuseFields([...settingsProblems(ctx, sent, next), ...consoleProblems(sent, isOn)])
   stage(ctx, record, before, next)
-  // Last: what it does cannot be taken back, and what it refuses leaves nothing staged.
+  // Done last: it cannot be undone, and its refusals leave nothing staged.
   const change = consoleChange(sent, isOn)
   if (change === undefined) return Reply.with(undefined, {})
   const { isDryRun } = await ctx.console.change(change)
@@ -148,9 +150,10 @@ function stage(
   const isSame = (Object.keys(next) as (keyof Settings)[]).every((name) => next[name] === before[name])
   if (isSame) return
   const { sshEnabled, sshPort, ...others } = next
-  // What nobody has changed stays the machine's own: its sshd may have several ports, or run without being enabled.
+  // Settings that nobody has changed are left to the machine: its sshd may have several ports, or run without being
+  // enabled.
   const hasPort = record?.sshPort !== undefined || sshPort !== before.sshPort
-  // Whether sshd can take a port is made sure of where it is known to run.
+  // Whether sshd can use a port is checked where it is known to run.
   const saysWhether = hasPort || record?.sshEnabled !== undefined || sshEnabled !== before.sshEnabled
   const ssh = { ...(saysWhether && { sshEnabled }), ...(hasPort && { sshPort }) }
   ctx.section('userInterfaces').put({ id: ctx.nodeId, ...others, ...ssh })

@@ -8,8 +8,8 @@ import type { ConfigView } from '../model/sections.ts'
 const thumbprints = new WeakMap<AcmeAccount, string | undefined>()
 
 /**
- * Thumbprint of the account's key (RFC 7638): what HTTP-01 answers after each token. Undefined for a key that cannot be
- * read.
+ * Returns the thumbprint of the account's key (RFC 7638), which follows each token in the answers of HTTP-01. Undefined
+ * if the key cannot be read.
  */
 export function thumbprintOf(account: AcmeAccount): string | undefined {
   if (!thumbprints.has(account)) thumbprints.set(account, thumbprint(account.privateKey))
@@ -26,14 +26,17 @@ function thumbprint(privateKey: string): string | undefined {
   }
 }
 
-/** What is ordered, as a digest: of another order, what is known of this one says nothing. */
+/** Returns a digest of what is ordered: the progress of an order with another digest does not apply. */
 export function digestOf(order: AcmeOrder, account: AcmeAccount): string {
   const { names, challenge, keyType } = order
   const ordered = [account.directoryUrl, thumbprintOf(account), names, challenge, keyType]
   return createHash('sha256').update(JSON.stringify(ordered)).digest('base64url')
 }
 
-/** How far this very order is. Of another one that it was before, records of DNS are still to be removed. */
+/**
+ * Returns the progress of exactly this order. If the order was a different one before, its DNS records still need to be
+ * removed.
+ */
 export function progressOf(order: AcmeOrder, account: AcmeAccount): AcmeProgress {
   const of = digestOf(order, account)
   const { progress } = order
@@ -45,7 +48,7 @@ export function progressOf(order: AcmeOrder, account: AcmeAccount): AcmeProgress
 
 const isOfDns = ({ name }: { readonly name: string }): boolean => name.startsWith('_acme-challenge.')
 
-/** What is ordered with one kind of challenge, by the id of the account. */
+/** Returns the names ordered with one kind of challenge, by the id of the account. */
 export function orderedNames(
   view: ConfigView,
   challenge: AcmeOrder['challenge'],
@@ -63,15 +66,15 @@ export function orderedNames(
 const LIFE_BEFORE_RENEWAL = 2 / 3
 const DAY_MS = 86_400_000
 
-/** When it is renewed: at two thirds of its life. */
+/** Returns when the certificate is renewed: after two thirds of its life. */
 export function renewalOf_ms({ facts }: Pick<Certificate, 'facts'>): number {
   const [from, to] = [Date.parse(facts.validFrom), Date.parse(facts.validTo)]
   return from + (to - from) * LIFE_BEFORE_RENEWAL
 }
 
 /**
- * Until when the end of a certificate need not be reported, because an order renews it. Halfway from there to its end
- * something is wrong, whatever it is.
+ * Until when the approaching end of a certificate is not reported because an order renews it. Halfway between renewal
+ * and end, something must be wrong.
  */
 export function quietUntil_ms(view: ConfigView, certificate: Certificate): number | undefined {
   for (const { certificateId } of view.list('acmeOrders')) {
@@ -82,8 +85,8 @@ export function quietUntil_ms(view: ConfigView, certificate: Certificate): numbe
 }
 
 /**
- * When the order is worked on next. 0 is now. A clock that was set back must not hold it up, nor one that was set
- * forward have a certificate renewed again and again.
+ * Returns when the order is worked on next; 0 for now. A clock that was set back must not delay it, and one that was
+ * set forward must not cause repeated renewals.
  */
 export function nextTry_ms(progress: AcmeProgress, certificate: Certificate, now_ms: number): number {
   const { failures = 0, failedAt_ms = 0, wait_s = 0, issued, issuedAt_ms = 0, orderUrl, asked } = progress
@@ -96,21 +99,23 @@ export function nextTry_ms(progress: AcmeProgress, certificate: Certificate, now
   return isFresh ? Math.max(renewal_ms, issuedAt_ms + Math.min(DAY_MS, rest_ms)) : renewal_ms
 }
 
-/** Five a host and hour are what a large CA takes of failures. */
+/** A large CA allows five failures per host and hour. */
 const FIRST_WAIT_S = 300
 const WAIT_S_MAX = 86_400
-/** CAs say "in a week" after too many orders; more than that is a mistake. */
+/** CAs say "in a week" after too many orders; longer waits are taken for a mistake. */
 const RETRY_AFTER_S_MAX = 8 * 86_400
 
-/** How long after so many failures in a row, and what the CA said, it is tried again. */
+/**
+ * Returns the wait before the next attempt, by the number of consecutive failures and the wait that the CA requested.
+ */
 export function waitAfter_s(failures: number, retryAfter_s = 0): number {
   const own = Math.min(WAIT_S_MAX, FIRST_WAIT_S * 2 ** Math.min(failures - 1, 20))
   return Math.max(own, Math.min(retryAfter_s, RETRY_AFTER_S_MAX))
 }
 
 /**
- * Why a directory must not be there, in words that follow a field. A name is looked at again with each connection: it
- * may mean another address by then.
+ * Returns why the directory must not be at this address, in words that follow a field. A host name is checked again
+ * with each connection, because it may mean another address by then.
  */
 export function whyRefused(directoryUrl: string, allowsLoopback: boolean): string | undefined {
   if (!URL.canParse(directoryUrl)) return 'is no URL'
@@ -120,7 +125,7 @@ export function whyRefused(directoryUrl: string, allowsLoopback: boolean): strin
   return isHere ? `names ${host}, where no CA may be` : undefined
 }
 
-/** Why that is no root to know a directory by, in the same words. */
+/** Returns why this cannot be the root certificate of a directory, in words that follow a field. */
 export function whyNoRoot(pem: string): string | undefined {
   try {
     return new X509Certificate(pem).ca ? undefined : 'is no certificate of a CA'
@@ -129,7 +134,7 @@ export function whyNoRoot(pem: string): string | undefined {
   }
 }
 
-/** Whether this is an address of a name server as the library takes it, perhaps with a port. */
+/** Whether this is the address of a name server in the form that the library accepts, with an optional port. */
 export function isNameServer(text: string): boolean {
   const [, bracketed, port = bracketed === undefined ? /^[\d.]+:(\d{1,5})$/.exec(text)?.[1] : undefined] =
     /^\[([^\]]+)\](?::(\d{1,5}))?$/.exec(text) ?? []

@@ -4,8 +4,8 @@ import type { StaticIp } from '../model/network.ts'
 import { type ConfigView, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
- * A static IP may not go while something listens on it. Drafts see to that as far as they can; discarding or applying a
- * part of the pending changes could still take it away, and so could its IP group, when it loses its interface.
+ * A static IP must not be removed while something listens on it. Drafts prevent that as far as they can; discarding or
+ * applying a part of the pending changes could still remove it, and so could its IP group by losing its interface.
  */
 export function verifyAddresses(desired: ConfigView, running: ConfigView): readonly Problem[] {
   const gone = goneAddresses(desired, running)
@@ -13,11 +13,11 @@ export function verifyAddresses(desired: ConfigView, running: ConfigView): reado
   return [...SECTION_NAMES.flatMap((section) => listenersOn(gone, desired, section)), ...byRecord(gone, desired)]
 }
 
-/** Addresses that running makes and desired does not, with the reason. */
+/** Returns the addresses that exist in running and not in desired, with the reason. */
 function goneAddresses(desired: ConfigView, running: ConfigView): ReadonlyMap<string, string> {
   const kept = new Map([...desired.list('staticIps')].map((address) => [address.ip, address]))
   const floating = new Set([...desired.list('floatingIps')].map(({ ip }) => ip))
-  // A disabled one is no loss: what listens on it rests.
+  // Includes disabled ones, whose loss is no problem: their listeners are disabled too.
   const lost = [...running.list('floatingIps')].filter(({ ip }) => !kept.has(ip) && !floating.has(ip))
   return new Map([
     ...lost.map(({ ip }) => [ip, 'is taken away'] as const),
@@ -52,7 +52,7 @@ function listenersOn<N extends SectionName>(
   )
 }
 
-/** The API and the SNMP agent name their address by the record, which may stand although nobody has the address. */
+/** The API and the SNMP agent refer to their address by record, which may remain although no node has the address. */
 function byRecord(gone: ReadonlyMap<string, string>, desired: ConfigView): readonly Problem[] {
   const problemOf = (ipId: string, listener: string): string | undefined => {
     const ip = desired.get('staticIps', ipId)?.ip

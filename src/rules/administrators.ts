@@ -6,7 +6,7 @@ import { SHARED } from '../model/node.ts'
 import type { User } from '../model/access.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** Whether someone who can log in would still hold the role that may do everything. */
+/** Returns problems unless a user who can log in holds the role that may do everything. */
 export function verifyAdministrators(desired: ConfigView, administratorRole: string): readonly Problem[] {
   const administrators = [...desired.list('users')].filter((user) => isAdministrator(user, desired, administratorRole))
   if (administrators.length > 0)
@@ -19,14 +19,14 @@ export function verifyAdministrators(desired: ConfigView, administratorRole: str
   return [{ section: 'roles', id: administratorRole, field: 'users', ...lacking(desired, administratorRole) }]
 }
 
-/** What is said wherever nobody could undo it: when it is staged, and when it is applied. */
+/** The refusal for a change that nobody could undo, when it is staged and when it is applied. */
 function lacking(view: ConfigView, administratorRole: string) {
   const name = view.get('roles', administratorRole)?.name ?? 'Administrator'
   const message = `No enabled user would hold the role ${name}, and nobody could undo this: give it to another user first`
   return { message, usage: [{ resource: 'roles', id: administratorRole, name, field: 'users' }] }
 }
 
-/** Refuses an edit behind which nobody could undo it. Where nobody was one before, it may be the way out. */
+/** Refuses an edit that nobody could undo. If there was no administrator before, the edit may be the remedy. */
 export function refuseLastAdministrator(before: ConfigView, after: ConfigView, administratorRole: string): void {
   const those = (view: ConfigView) =>
     [...view.list('users')].filter((user) => isAdministrator(user, view, administratorRole))
@@ -37,7 +37,8 @@ export function refuseLastAdministrator(before: ConfigView, after: ConfigView, a
   }
   for (const lost of breakGlassProblems(after, are)) {
     const { section } = lost
-    // An edit of the set-up itself is checked when it is applied: until then the user may be made an administrator.
+    // An edit of the single sign-on settings is checked when it is applied: until then the user may be made an
+    // administrator.
     if (!isDeepStrictEqual(after.get(section, SHARED), before.get(section, SHARED))) continue
     if (breakGlassProblems(before, were).some((one) => one.section === section)) continue
     const message = `Single sign-on is enforced, and this user is the one who may log in with a password when the identity provider fails: name another administrator in breakGlassUserId of PUT ${lost.configPath} first`
@@ -47,13 +48,14 @@ export function refuseLastAdministrator(before: ConfigView, after: ConfigView, a
 }
 
 function isAdministrator({ disabled, roles, groups }: User, view: ConfigView, role: string): boolean {
-  // A record of the same id that is no default role grants what it lists, which may be nothing.
+  // A record with the same id that is no default role grants only what it lists, which may be nothing.
   if (disabled || view.get('roles', role)?.builtin === false) return false
   return roles.includes(role) || groups.some((id) => view.get('groups', id)?.roles.includes(role))
 }
 
 /**
- * If passwords are off, an administrator must still be able to log in and repair that when the identity provider fails.
+ * If password login is off, an administrator must still be able to log in and fix that when the identity provider
+ * fails.
  */
 function breakGlassProblems(desired: ConfigView, administrators: readonly User[]) {
   const message = 'the user who may log in with a password must be enabled and hold the Administrator role'

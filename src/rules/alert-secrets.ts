@@ -5,18 +5,18 @@ import { type AlertTarget, TARGET_SECRETS } from '../model/alerts.ts'
 type SecretField = (typeof TARGET_SECRETS)[number]
 
 type Fields = Omit<AlertTarget, 'id'>
-/** What a change sends: null clears, and omitted fields keep their value. */
+/** The fields of a change: null clears, and absent fields keep their value. */
 export type SentTarget = { readonly [F in keyof Fields]?: Fields[F] | null }
 
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : '')
-/** As a URL is answered: in chat systems the part after the host is a secret that allows posting. */
+/** Masks a URL for answers: in chat systems the part after the host is a secret that allows posting. */
 const shownUrl = (url: string): string => `${originOf(url)}/${MASK}`
 
-/** The place that the secrets of a target were given for. */
+/** The destination for which the secrets of a target were entered. */
 const placeOf = ({ host = '', port, url }: Partial<Fields>): string =>
   url === undefined ? `${host.toLowerCase()} ${port ?? ''}` : originOf(url)
 
-/** As it is answered. */
+/** Returns the target as answers show it. */
 export function shownTarget(target: AlertTarget): AlertTarget {
   const { url, headers, ...fields } = target
   const secrets = TARGET_SECRETS.flatMap((field) => (fields[field] === undefined ? [] : [[field, MASK] as const]))
@@ -29,8 +29,8 @@ export function shownTarget(target: AlertTarget): AlertTarget {
 }
 
 /**
- * A target after a change. Secrets that are not sent are kept, but only for the place that they were given for: a user
- * who may change a target must not be able to have them sent to himself.
+ * Returns a target after a change. Secrets that are not sent are kept only if the destination stays: a user who may
+ * change a target must not be able to redirect its secrets.
  */
 export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   const problems: FieldProblem[] = []
@@ -40,7 +40,7 @@ export function mergedTarget(sent: SentTarget, stored: Fields | undefined) {
   const cleared = Object.entries({ ...stored, ...sent, url }).filter(
     ([field, value]) => value !== null && value !== undefined && !isSecret(field) && field !== 'headers',
   )
-  // Sound: what null may clear is optional, and the schema of the body has judged each of the values.
+  // Sound: fields that null can clear are optional, and the schema of the body has checked each value.
   const plain = Object.fromEntries(cleared) as Fields
   const hasMoved = stored !== undefined && placeOf(plain) !== placeOf(stored)
   const secrets = secretsFrom(sent, stored, hasMoved, problems)
@@ -64,7 +64,7 @@ function secretsFrom(sent: SentTarget, stored: Fields | undefined, hasMoved: boo
   return secrets
 }
 
-/** As it was read, it stays. */
+/** A URL that is sent as it was read keeps its stored value. */
 function urlFrom(sent: SentTarget['url'], stored: Fields | undefined, problems: FieldProblem[]) {
   if (sent === undefined || sent === null) return sent === null ? undefined : stored?.url
   if (stored?.url !== undefined && sent === shownUrl(stored.url)) return stored.url

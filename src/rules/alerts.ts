@@ -14,7 +14,7 @@ interface Fields<F extends string> {
 
 const SERVED: readonly TargetField[] = ['port', 'transport', 'caCertificate']
 
-/** Which fields a target of each type has. */
+/** The fields of a target, by type. */
 export const TARGET_FIELDS: Readonly<Record<TargetType, Fields<TargetField>>> = {
   mail: { needs: ['host', 'from', 'to'], takes: [...SERVED, 'username', 'password'] },
   webhook: { needs: ['url'], takes: ['template', 'secret', 'headers', 'caCertificate'] },
@@ -35,7 +35,7 @@ export const TARGET_FIELDS: Readonly<Record<TargetType, Fields<TargetField>>> = 
 }
 
 const OBJECTS = ['ids', 'names'] as const
-/** Which fields each kind of condition has. */
+/** The fields of a condition, by kind. */
 const WHEN_FIELDS: Readonly<Record<AlertCondition, Fields<Exclude<keyof AlertWhen, 'type'>>>> = {
   event: { needs: ['events'], takes: ['states'] },
   threshold: { needs: ['object', 'metric', 'value'], takes: ['layer', 'is', ...OBJECTS] },
@@ -56,7 +56,7 @@ function fieldProblems(of: Readonly<Record<string, unknown>>, fields: Fields<str
   ]
 }
 
-/** What is wrong with a whole target. */
+/** Returns the problems of a whole target. */
 export function targetProblems(target: Omit<AlertTarget, 'id'>): readonly FieldProblem[] {
   const { name: _, enabled: __, type, ...fields } = target
   return [
@@ -105,7 +105,7 @@ function snmpProblems({ version = '3', ...target }: Omit<AlertTarget, 'id'>): re
   ]
 }
 
-/** These headers mark the end of a message, or its signature. */
+/** Headers that determine the end of a message, or its signature. */
 const OWN_HEADERS =
   /^(?:host|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|webhook-.*)$/i
 
@@ -123,14 +123,14 @@ function headerProblems({ headers = [] }: Omit<AlertTarget, 'id'>): readonly Fie
   })
 }
 
-/** Figures that are numbers. */
+/** Returns the numeric figures. */
 function metricsOf(layer: 4 | 7, object: FigureKind): readonly string[] {
   const figures = (layer === 4 ? LAYER_4_FIGURES : LAYER_7_FIGURES)[object]
   const isNumber = (schema: object) =>
     [Reflect.get(schema, 'type')].flat().some((one) => /^(?:integer|number)$/.test(one))
   return Object.keys(figures).filter((name) => isNumber(figures[name] ?? {}) && !NOT_LIVE.has(name))
 }
-/** Counts from the configuration: no reading changes them. */
+/** Counts from the configuration, which no reading changes. */
 const NOT_LIVE = new Set(['realsTotal', 'realsDrained', 'realsHalted'])
 
 function metricProblems({ type, layer = 7, object, metric }: AlertWhen): readonly FieldProblem[] {
@@ -140,7 +140,7 @@ function metricProblems({ type, layer = 7, object, metric }: AlertWhen): readonl
   return [problemIn('when.metric', `is no figure of a ${object} of layer ${layer}: ${known.join(', ')}`)]
 }
 
-/** The least and the most, and what it is. */
+/** Minimum and maximum of the value, and what it is. */
 const VALUES: { readonly [T in AlertCondition]?: readonly [number, number, string] } = {
   disk: [1, 99, 'percentage'],
   certificateEnd: [1, 3650, 'number of days'],
@@ -152,7 +152,7 @@ function valueProblems({ type, value }: AlertWhen): readonly FieldProblem[] {
   return [problemIn('when.value', `is no ${what} from ${least} to ${most}`)]
 }
 
-/** What is wrong with a whole rule. */
+/** Returns the problems of a whole rule. */
 export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): readonly FieldProblem[] {
   const { type, ...fields } = when
   const { ids, names } = fields
@@ -166,7 +166,7 @@ export function ruleProblems({ when, repeatEvery }: Omit<AlertRule, 'id'>): read
   return problems
 }
 
-/** What is wrong with the alerts of a whole configuration that nobody has sent field by field. */
+/** Checks all alert rules and targets of a configuration, whose fields may not have come through the API. */
 export function* verifyAlerts(view: ConfigView) {
   for (const { id, ...target } of view.list('alertTargets'))
     for (const { field, message } of targetProblems(target))
@@ -175,7 +175,10 @@ export function* verifyAlerts(view: ConfigView) {
     for (const { field, message } of ruleProblems(rule)) yield { section: 'alertRules' as const, id, field, message }
 }
 
-/** Whether names are what people wrote, in which * stands for anything; linear in both, and read once for all. */
+/**
+ * Returns a test for names against a pattern in which `*` stands for any text. Linear in both; the pattern is parsed
+ * once.
+ */
 export function nameTest(pattern: string): (name: string) => boolean {
   const [first = '', ...others] = pattern.toLowerCase().split('*')
   const last = others.pop()

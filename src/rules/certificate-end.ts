@@ -2,10 +2,13 @@ import { X509Certificate } from 'node:crypto'
 import type { Certificate } from '../model/certificates.ts'
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** Records do not change, and reading their chains takes its time. */
+/** Cached, because records do not change and parsing their chains takes time. */
 const ends = new WeakMap<Certificate, Date>()
 
-/** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
+/**
+ * Returns when clients begin to refuse the certificate: at its own end, or at that of an issuer which is sent with it
+ * and ends earlier.
+ */
 export function endOf(certificate: Certificate): Date {
   const known = ends.get(certificate)
   if (known !== undefined) return known
@@ -16,8 +19,8 @@ export function endOf(certificate: Certificate): Date {
 }
 
 /**
- * Clients have roots of their own, and do not look at the end of one that is sent. What cannot be read is no reason to
- * be silent.
+ * Ignores roots: clients have their own, and do not check the end of one that is sent. An unreadable certificate must
+ * not suppress the report.
  */
 function endOfIssuer(pem: string): number {
   try {

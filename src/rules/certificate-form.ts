@@ -10,7 +10,7 @@ export interface SentCertificate {
   readonly otherCerts?: readonly string[] | undefined
 }
 
-/** The forms that were sent, or what is wrong with them. All of them are to hold the same certificate and key. */
+/** Returns the forms that were sent, or their problems. All forms must hold the same certificate and key. */
 export function formsOf(
   sent: SentCertificate,
 ): readonly CertificateForm[] | { readonly problems: readonly FieldProblem[] } {
@@ -27,7 +27,7 @@ export function formsOf(
   return [...forms, { form: 'parts', cert, privateKey, otherCerts }]
 }
 
-/** What is wrong with the forms of one that is to be made, of which these fields do not fit. */
+/** Returns the problems with the forms of a new certificate; `unfit` names fields that do not match the schema. */
 export function formProblems(sent: SentCertificate, unfit: ReadonlySet<string>): readonly FieldProblem[] {
   const forms = formsOf(sent)
   if ('problems' in forms) return forms.problems
@@ -35,10 +35,10 @@ export function formProblems(sent: SentCertificate, unfit: ReadonlySet<string>):
   return forms.length > 0 || isUnknown ? [] : NO_FORM
 }
 
-/** The field that stands for a form in a message. */
+/** Returns the field that represents a form in messages. */
 export const fieldOf = ({ form }: CertificateForm): string => (form === 'parts' ? 'cert' : form)
 
-/** The forms after the first that hold another certificate than it. */
+/** Returns problems for forms that hold another certificate than the first. */
 export const otherCertificate = (forms: readonly CertificateForm[]): readonly FieldProblem[] =>
   forms.map((form) =>
     problemIn(fieldOf(form), 'holds another certificate than the other fields: send one, in one form or in several'),

@@ -2,7 +2,7 @@ import type { Where } from '../model/access.ts'
 import { SECTIONS, type SectionName, type Touched } from '../model/sections.ts'
 import { nameKey } from '../base/name-key.ts'
 
-/** The records that a right counts for. */
+/** The records to which a right is confined. */
 export class Area {
   readonly wheres: readonly Where[]
   readonly #compiled: readonly Compiled[]
@@ -19,7 +19,7 @@ export class Area {
     const name = nameKey(String(of(SECTIONS[this.#section].nameField)))
     return this.#compiled.some(
       (where) =>
-        // A condition that says nothing, as a backup could bring it, matches no record rather than all.
+        // An empty condition, which a backup could contain, matches no record rather than all.
         (where.owner ?? where.ids ?? where.names) !== undefined &&
         (where.owner === undefined || where.owner === of('owner')) &&
         (where.ids === undefined || where.ids.has(of('id'))) &&
@@ -27,7 +27,7 @@ export class Area {
     )
   }
 
-  /** Whether the record is inside before the change and after it. */
+  /** Whether the record is inside the area both before and after the change. */
   holds({ section, before, after }: Touched): boolean {
     if (section !== this.#section) return false
     const [was, is] = [before ?? undefined, after ?? undefined]
@@ -38,7 +38,7 @@ export class Area {
 interface Compiled {
   readonly owner: string | undefined
   readonly ids: ReadonlySet<unknown> | undefined
-  /** As names are compared, in pieces between the stars. */
+  /** Patterns in the form in which names are compared, split at the stars. */
   readonly names: readonly (readonly string[])[] | undefined
 }
 
@@ -48,7 +48,7 @@ const compiled = ({ owner, ids, names }: Where): Compiled => ({
   names: names?.map((pattern) => nameKey(pattern).split('*')),
 })
 
-/** Looks for each piece behind the one before, so that no pattern takes long: an expression could. */
+/** Finds each piece after the previous one, which is linear for every pattern; a regular expression might not be. */
 function isLike(name: string, pieces: readonly string[]): boolean {
   const [first = '', ...rest] = pieces
   const last = rest.pop()

@@ -14,11 +14,12 @@ const RULES: readonly { readonly isKept: (password: string) => boolean; readonly
   { isKept: (password) => /\p{Ll}/u.test(password), message: 'must hold a lower-case letter' },
   { isKept: (password) => /\p{Nd}/u.test(password), message: 'must hold a digit' },
   { isKept: (password) => /[^\p{L}\p{M}\p{N}\p{C}\p{Z}]/u.test(password), message: 'must hold a symbol' },
-  // A line break would begin another account's line for the program that sets passwords; nobody can type the others.
+  // A line break would start another account's line in the input of the program that sets passwords; the other
+  // characters cannot be typed.
   { isKept: (password) => !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(password), message: 'must not hold control characters' },
 ]
 
-/** Every rule that a console password breaks, in words that do not repeat it. */
+/** Returns the rules that a console password breaks, in words that do not repeat it. */
 export function passwordProblems(password: string): readonly string[] {
   return RULES.filter(({ isKept }) => !isKept(password)).map(({ message }) => message)
 }

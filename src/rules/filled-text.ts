@@ -1,16 +1,16 @@
-/** Texts that HAProxy fills with something of the request: `{source}`, `{header.NAME}`. */
+/** Texts into which HAProxy inserts parts of the request: `{source}`, `{header.NAME}`. */
 
 /** Placeholders that have a name. */
 const NAMED = ['header', 'cookie', 'variable'] as const
 const PLAIN = ['source', 'port', 'host', 'path', 'query', 'method'] as const
 export type Placeholder = (typeof NAMED)[number] | (typeof PLAIN)[number]
-/** In a response, everything else is no longer available. */
+/** The placeholders that are still available in a response. */
 const OF_RESPONSES: ReadonlySet<string> = new Set(['source', 'port', 'variable'])
 
 export const VARIABLE = /^[A-Za-z]\w*$/
 const FORM = /\{([a-zA-Z]+)(?:\.([A-Za-z0-9_-]{1,64}))?\}/g
 
-/** A text in parts: as it is, or what it is filled with. */
+/** A part of a text: literal, or a placeholder. */
 export type Part = string | { readonly of: Placeholder; readonly name: string }
 
 const PLACEHOLDERS: readonly Placeholder[] = [...PLAIN, ...NAMED]
@@ -31,7 +31,7 @@ export function partsOf(text: string): readonly Part[] {
   return end < text.length ? [...parts, text.slice(end)] : parts
 }
 
-/** What looks like a placeholder and is none; everything else in braces is text. */
+/** Returns a problem for each unknown placeholder; other text in braces is literal. */
 export function unknownIn(text: string, isOfResponse: boolean): readonly string[] {
   const known = PLACEHOLDERS.filter((one) => !isOfResponse || OF_RESPONSES.has(one))
   const forms = known.map((one) => (isNamed(one) ? `{${one}.NAME}` : `{${one}}`)).join(', ')

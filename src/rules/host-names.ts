@@ -4,10 +4,10 @@ import type { L7Backend } from '../model/layer7.ts'
 import { isService, type RealServer, resolvedAt, type ResolvedName } from '../model/real-server.ts'
 import { nameRecord } from './names.ts'
 
-/** The kernel balances addresses, and nothing on the node would follow a name for it. */
+/** The kernel balances addresses, and nothing on the node would update it when a name changes. */
 const LAYER_7_ONLY = 'host names are for Layer 7 only: give it an address'
 
-/** What is wrong with what was sent of a real server; live is what null stands for as well. */
+/** Returns problems with `resolve`; `live` is allowed without a host name, because null means the same. */
 export function resolveProblems({ ip, resolve }: ResolvedName): readonly FieldProblem[] {
   if (resolve === 'start' && isService(ip))
     return [problemIn('resolve', 'start is for host names: HAProxy asks for SRV records again and again')]
@@ -15,13 +15,16 @@ export function resolveProblems({ ip, resolve }: ResolvedName): readonly FieldPr
   return isIdle ? [problemIn('resolve', `start is for host names, and ip is the address ${ip}`)] : []
 }
 
-/** Why a real server cannot have that port: SRV records say it. */
+/** Refuses a port for a real server whose SRV records contain it. */
 export function servicePortProblems({ ip, port }: Pick<RealServer, 'ip' | 'port'>): readonly FieldProblem[] {
   if (port === null || !isService(ip)) return []
   return [problemIn('port', `is said by the SRV records of ${ip}: give null`)]
 }
 
-/** Why a Layer 7 backend cannot have these ports of some of its members, the first of which is its member `from`. */
+/**
+ * Refuses ports for members of a Layer 7 backend whose SRV records contain them; `from` is the index of the first
+ * member.
+ */
 export function memberPortProblems(
   { reals }: Pick<L7Backend, 'reals'>,
   find: (ripId: string) => RealServer | undefined,
@@ -36,7 +39,7 @@ export function memberPortProblems(
   })
 }
 
-/** Why this real server cannot be what it is for the Layer 4 backends that have it. */
+/** Refuses a host name for a real server that Layer 4 backends contain. */
 export function hostNameProblems(real: RealServer, backends: Iterable<L4Backend>): readonly FieldProblem[] {
   if (resolvedAt(real) === undefined) return []
   return [...backends]
@@ -49,7 +52,7 @@ export function hostNameProblems(real: RealServer, backends: Iterable<L4Backend>
     )
 }
 
-/** Why a Layer 4 backend cannot have some of its members. */
+/** Refuses members of a Layer 4 backend that have a host name. */
 export function memberNameProblems(
   { reals }: Pick<L4Backend, 'reals'>,
   find: (ripId: string) => RealServer | undefined,

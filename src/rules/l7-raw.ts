@@ -1,7 +1,7 @@
 import { type FieldProblem, problemIn } from '../base/errors.ts'
 import type { L7Raw } from '../model/l7-raw.ts'
 
-/** Words that begin another section of haproxy.cfg: what follows would stand there. */
+/** Words that begin a section of haproxy.cfg: the lines after them would belong to that section. */
 const SECTIONS = new Set([
   'acme',
   'backend',
@@ -25,7 +25,7 @@ const SECTIONS = new Set([
   'userlist',
 ])
 
-/** What is wrong with a line before HAProxy is asked. */
+/** Returns what is wrong with a line, before HAProxy checks it. */
 export function rawFault(line: string): string | undefined {
   const [keyword = ''] = line.split(' ')
   return SECTIONS.has(keyword)
@@ -33,7 +33,7 @@ export function rawFault(line: string): string | undefined {
     : undefined
 }
 
-/** Each list of lines, with the field that it stands in. */
+/** Returns each list of lines with its field. */
 const listsOf = ({ global, defaults, frontends, backends }: Omit<L7Raw, 'id'>) => [
   { field: 'global', lines: global },
   { field: 'defaults', lines: defaults },

@@ -16,7 +16,7 @@ import { unknownIn, VARIABLE } from './filled-text.ts'
 import { bodilessFault, pageFault } from './l7-settings.ts'
 import { regexFault } from './regex-fault.ts'
 
-/** What a rule is about: requests of http frontends, connections of tcp frontends, responses of backends. */
+/** The subject of a rule: requests of http frontends, connections of tcp frontends, or responses of backends. */
 type Of = 'requests' | 'connections' | 'responses'
 type Match = NonNullable<Condition['match']>
 
@@ -24,7 +24,7 @@ interface ConditionKind {
   readonly of: readonly Of[]
   readonly isNamed?: true
   readonly matches: readonly Match[]
-  /** What is wrong with a value that is compared as a whole. */
+  /** Returns what is wrong with a value that is compared as a whole. */
   readonly fault?: (value: string) => string | undefined
 }
 
@@ -36,7 +36,7 @@ const hostFault = unless(HOST, 'must be a host name without a port; for all name
 const networkFault = (value: string) =>
   parseNetwork(value) === undefined ? 'must be an address or a network such as 192.0.2.0/24' : undefined
 
-/** A new kind of condition is a row here, one where it is rendered, and its word in the model. */
+/** A new kind of condition needs a row here, one where it is rendered, and its name in the model. */
 const CONDITION_KINDS: Readonly<Record<ConditionType, ConditionKind>> = {
   path: { of: ['requests'], matches: TEXTS, fault: unless(/^\//, 'must begin with /') },
   host: { of: ['requests'], matches: TEXTS, fault: hostFault },
@@ -62,9 +62,9 @@ interface ActionKind {
   /** The fields with {placeholders}. */
   readonly filled?: readonly ('to' | 'value')[]
   readonly statuses?: readonly number[]
-  /** No later rule is looked at. */
+  /** Whether later rules are skipped. */
   readonly ends?: true
-  /** What is wrong with the fields that it needs and has. */
+  /** Returns what is wrong with the fields that it needs and has. */
   readonly faults?: (action: Action) => readonly Fault[]
 }
 
@@ -74,7 +74,9 @@ const BOTH = ['requests', 'responses'] as const
 const faultIf = (isWrong: boolean, field: string, message: string): readonly Fault[] =>
   isWrong ? [[field, message]] : []
 
-/** HAProxy 2.6 does not read an empty text for a header, and dies of the first request that gets one as a variable. */
+/**
+ * HAProxy 2.6 rejects an empty text for a header, and crashes at the first request for which a variable is set to one.
+ */
 const ofText = ({ value }: Action) => faultIf(value === '', 'value', 'must not be empty')
 const ofHeader = (action: Action) => [
   ...faultIf(
@@ -102,7 +104,7 @@ const ofVariable = (action: Action) => [
 function ofPath({ value = '', to = '', match }: Action): readonly Fault[] {
   const fault = match === 'regex' ? regexFault(value) : value.startsWith('/') ? undefined : 'must begin with /'
   const isPath = /^[/{\\][!-~]*$/.test(to)
-  // HAProxy would read \x20 as a space, and what is filled in behind a backslash with it.
+  // HAProxy would read \x20 as a space, and combine a backslash with the text inserted after it.
   const isEscape = match === 'regex' && /\\(?:$|x|\{)/.test(to.replaceAll(String.raw`\\`, ''))
   return [
     ...faultIf(fault !== undefined, 'value', fault ?? ''),
@@ -129,7 +131,7 @@ function ofLimit({ per, name }: Action): readonly Fault[] {
   return [['name', isNamed ? `is needed by limit per ${per}` : `is nothing that limit per ${per} has`]]
 }
 
-/** The same of actions. */
+/** A new kind of action needs a row here, one where it is rendered, and its name in the model. */
 const ACTION_KINDS: Readonly<Record<ActionType, ActionKind>> = {
   backend: { of: ['requests', 'connections'], needs: ['backendId'], ends: true },
   redirect: {
@@ -152,7 +154,7 @@ const ACTION_KINDS: Readonly<Record<ActionType, ActionKind>> = {
   setVariable: { of: REQUESTS, needs: ['name', 'value'], filled: ['value'], faults: ofVariable },
 }
 
-/** HAProxy counts a request in so many tables. */
+/** HAProxy can count a request in this many tables. */
 const LIMITS_MAX = 3
 
 function conditionProblems(condition: Condition, of: Of): readonly Fault[] {
@@ -228,8 +230,8 @@ export function backendRuleProblems({ mode, rules = [] }: Pick<L7Backend, 'mode'
   return mode === 'tcp' && rules.length > 0 ? [problemIn('rules', 'need mode http')] : ruleProblems(rules, 'responses')
 }
 
-/** No request gets past it. */
+/** Whether no request gets past the rule. */
 export const takesAll = (rule: Rule): boolean => rule.when === undefined && endsList(rule)
 
-/** Nothing behind it is looked at for a request that it holds for. */
+/** Whether the rules after it are skipped for a request to which it applies. */
 export const endsList = ({ do: { type } }: Rule): boolean => ACTION_KINDS[type].ends === true

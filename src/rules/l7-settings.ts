@@ -4,11 +4,11 @@ import { parseNetwork } from '../base/ip-network.ts'
 import type { L7Backend, L7Frontend } from '../model/layer7.ts'
 import { type ErrorPage, type Maintenance, PAGE_BYTES_MAX } from '../model/l7-settings.ts'
 
-/** What HAProxy answers by itself, and how it deals with connections. */
+/** The answers of HAProxy itself, and how it handles connections. */
 
 const HTTP_ONLY = 'needs mode http'
 
-/** The fault of a text that HAProxy sends; undefined if HAProxy has room for it. */
+/** Returns the fault of a text that HAProxy sends; undefined if it fits into HAProxy's buffer. */
 export function pageFault(page: string | undefined): string | undefined {
   const bytes = Buffer.byteLength(page ?? '')
   if (bytes <= PAGE_BYTES_MAX) return undefined
@@ -20,7 +20,7 @@ const pageProblems = (field: string, page: string | undefined): readonly FieldPr
   return fault === undefined ? [] : [problemIn(field, fault)]
 }
 
-/** No body follows them, so what stands there would be read as the next response (RFC 9110, sections 15.3.5 and .6). */
+/** Statuses without a body: a body would be read as the next response (RFC 9110, sections 15.3.5 and .6). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 export const bodilessFault = (status: number): string | undefined =>
@@ -54,7 +54,7 @@ export function answerProblems({ mode, errorPages = [], maintenance }: Answering
   ]
 }
 
-/** Those of these fields that were sent although they mean nothing if bytes are only passed on. */
+/** Returns problems for the sent fields that have no meaning if HAProxy only passes bytes on. */
 export function httpOnly(mode: 'http' | 'tcp', asked: Readonly<Record<string, unknown>>): readonly FieldProblem[] {
   if (mode !== 'tcp') return []
   return Object.entries(asked)

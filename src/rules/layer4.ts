@@ -3,7 +3,7 @@ import { familyOf, fullPrefix, parseIp } from '../base/ip-network.ts'
 import type { L4Backend, L4Frontend } from '../model/layer4.ts'
 import { parsePorts } from '../model/ports.ts'
 
-/** What is wrong with a Layer 4 frontend by itself. */
+/** Returns the problems of a Layer 4 frontend, without looking at other records. */
 export function frontendProblems({ ip, ports }: Pick<L4Frontend, 'ip' | 'ports'>): readonly FieldProblem[] {
   const problems: FieldProblem[] = []
   const why = whyNoService(ip)
@@ -22,17 +22,17 @@ function whyNoService(ip: string): string | undefined {
   return whyNoServer(ip)
 }
 
-/** Why no address of a real server could be this one; undefined when it could. */
+/** Returns why no real server could have this address; undefined if one could. */
 export function whyNoServer(ip: string): string | undefined {
   const parsed = parseIp(ip)
   if (parsed?.family !== 6) return undefined
   if (parsed.value >> 118n === 0x3fan) return 'it is valid on one interface only (link-local)'
   const above = parsed.value >> 32n
-  // Programs write these in another form than they read them.
+  // Programs write these addresses in another form than they read.
   return above === 0xffffn || (above === 0n && parsed.value > 0xffffn) ? 'write it as IPv4' : undefined
 }
 
-/** What is wrong with a Layer 4 backend by itself. */
+/** Returns the problems of a Layer 4 backend, without looking at other records. */
 export function backendProblems({
   reals,
   persistTimeout,
@@ -50,7 +50,7 @@ export function backendProblems({
   return problems
 }
 
-/** Why a mask does not fit the family of an address; undefined when it does. */
+/** Returns why a mask does not fit the family of an address; undefined if it does. */
 export function maskProblem(mask: string | null, ip: string): string | undefined {
   if (mask === null) return undefined
   const family = familyOf(ip) === 6 ? 6 : 4

@@ -10,7 +10,7 @@ import {
   httpOnly,
 } from './l7-settings.ts'
 
-/** What is wrong with a frontend by itself. */
+/** Returns the problems of a frontend, without looking at other records. */
 export function frontendProblems(
   frontend: FrontendSettings & Pick<L7Frontend, 'httpRedirectToHttps' | 'hsts' | 'logs' | 'rules'>,
 ): readonly FieldProblem[] {
@@ -22,7 +22,10 @@ export function frontendProblems(
   ]
 }
 
-/** What is wrong with a backend by itself, whichever of the fields that do not fit was sent last. */
+/**
+ * Returns the problems of a backend, without looking at other records, in whatever order its conflicting fields were
+ * sent.
+ */
 export function backendProblems(
   backend: BackendSettings & Pick<L7Backend, 'persistence' | 'balance' | 'reals' | 'rules'>,
 ): readonly FieldProblem[] {
@@ -50,7 +53,7 @@ function tlsProblems({ encrypted, verify, sni }: L7Real): readonly (readonly [fi
       ...(sni === undefined ? [] : ([['sni', NEEDS_ENCRYPTED]] as const)),
     ]
   }
-  // Without a name any certificate of the same authorities would do, whoever it was issued to.
+  // Without a name, any certificate of the same authorities would be accepted.
   return verify === true && sni === undefined
     ? [['sni', 'is needed by verify: the name that the certificate must have']]
     : []

@@ -7,13 +7,13 @@ export interface Named {
   readonly name: string
 }
 
-/** A record by its kind and name, with its id beside them; settings have no name but their id. */
+/** Describes a record by its kind and name, with its id; settings have no name but their id. */
 export function nameRecord(section: SectionName, { id, name }: Named): string {
   const { label, nameField } = SECTIONS[section]
   return nameField === 'id' ? `${label} ${id}` : `${label} ${name} (${id})`
 }
 
-/** The same of records in use. */
+/** Describes records in use. */
 export const nameUsers = (usage: readonly (Named & { readonly resource: string })[]): string =>
   usage
     .map(({ resource, ...record }) => {
@@ -23,20 +23,20 @@ export const nameUsers = (usage: readonly (Named & { readonly resource: string }
     .join(', ')
 
 /**
- * No two records of a section have one name. Drafts see to that; a record that comes back with a reverted apply may
- * have a name that was given again meanwhile.
+ * Reports records of a section that share a name. Drafts prevent that; but a record that returns with a reverted apply
+ * may find its name taken.
  */
 export function verifyNames(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => nameProblems(desired, section))
 }
 
-/** The same; at an undefined in between, others may have their turn. */
+/** Does the same in turns: where it yields undefined, other work may run. */
 export function* namesInTurns(desired: ConfigView): Generator<Problem | undefined> {
   for (const section of SECTION_NAMES)
     for (const shared of sharedIn(desired, section)) yield shared && problemOf(section, shared)
 }
 
-/** The same for one section. */
+/** Does the same for one section. */
 export const nameProblems = (view: ConfigView, section: SectionName): readonly Problem[] =>
   sharedNames(view, section).map((shared) => problemOf(section, shared))
 
@@ -46,11 +46,11 @@ function problemOf(section: SectionName, { id, name }: Named): Problem {
   return { section, id, field: nameField, message }
 }
 
-/** The records whose name, whatever its case, one before them has. */
+/** Returns the records that have the name of an earlier one, ignoring case. */
 export const sharedNames = (view: ConfigView, section: SectionName): readonly Named[] =>
   [...sharedIn(view, section)].filter((shared) => shared !== undefined)
 
-/** Records that are looked at between two turns. */
+/** Number of records checked between two turns. */
 const PORTION = 500
 
 function* sharedIn<N extends SectionName>(view: ConfigView, section: N): Generator<Named | undefined> {

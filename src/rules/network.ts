@@ -14,7 +14,7 @@ import {
 } from '../base/ip-network.ts'
 import { lazy } from '../base/lazy.ts'
 
-/** Whether an address is in one of these. */
+/** Returns a test for whether an address is in one of these networks. */
 function within(...texts: readonly string[]): (ip: Network) => boolean {
   const networks = lazy(() => texts.flatMap((text) => parseNetwork(text) ?? []))
   return (ip) => networks().some((network) => contains(network, ip))
@@ -22,17 +22,20 @@ function within(...texts: readonly string[]): (ip: Network) => boolean {
 
 const isNobody = within('0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/128', '::1/128', 'ff00::/8')
 const isLinkLocal = within('fe80::/10')
-/** IPv4 addresses in the notation of IPv6, as programs see them on sockets of both families. */
+/** IPv4-mapped IPv6 addresses, as programs see them on dual-stack sockets. */
 const isMapped = within('::ffff:0:0/96')
 
 type GroupFields = Pick<IpGroup, 'networkIp' | 'networkMask' | 'gateway' | 'defaultGateway'>
 
-/** The subnet of a group; undefined when it has none or a wrong one. */
+/** Returns the subnet of a group; undefined if it has none or an invalid one. */
 export function subnetOf({ networkIp, networkMask }: Pick<IpGroup, 'networkIp' | 'networkMask'>): Network | undefined {
   return networkIp === '' || networkMask === 0 ? undefined : parseNetwork(`${networkIp}/${networkMask}`)
 }
 
-/** What is wrong with a group by itself. Asked when it is sent and again before it is applied, as all of these are. */
+/**
+ * Returns the problems of a group, without looking at other records. Checked when it is sent and again before it is
+ * applied, as everything in this file.
+ */
 export function groupProblems(group: GroupFields): FieldProblem[] {
   const problems = subnetProblems(group)
   const { gateway, defaultGateway } = group
@@ -68,7 +71,7 @@ function gatewayProblems(gateway: string, subnet: Network | undefined, isUnclear
   return reserved === undefined ? [] : [`is the ${reserved} address of ${networkText(subnet)}`]
 }
 
-/** What keeps an address out of its group. */
+/** Returns the problems of an address in its group. */
 export function addressProblems(text: string, group: IpGroup): FieldProblem[] {
   const ip = parseIp(text)
   const problem = (message: string): FieldProblem[] => [problemIn('ip', message)]
@@ -93,7 +96,7 @@ export function addressProblems(text: string, group: IpGroup): FieldProblem[] {
 type RouteFields = Pick<IpRoute, 'type' | 'destination' | 'source' | 'viaIp' | 'interface'>
 type Presence = 'needed' | 'optional' | 'none'
 
-/** Which fields each type of route has. `hop` is viaIp or interface. */
+/** The fields of a route, by type. `hop` is viaIp or interface. */
 const FIELDS: Readonly<Record<IpRoute['type'], Readonly<Record<'destination' | 'source' | 'hop', Presence>>>> = {
   default: { destination: 'none', source: 'none', hop: 'needed' },
   static: { destination: 'needed', source: 'none', hop: 'needed' },
@@ -153,7 +156,9 @@ function sameFamily({ destination, source }: RouteFields, via: Network | undefin
   return [problemIn(other.field, `is IPv${other.family}, but ${first.field} is IPv${first.family}`)]
 }
 
-/** The id of an interface that is named by id or by name; by its id where nobody can look at the interfaces. */
+/**
+ * Returns the id of an interface given by id or name; if the interfaces are unknown, the given text is taken as the id.
+ */
 export function interfaceIdOf(
   wanted: InterfaceWanted,
   interfaces: readonly NetworkInterface[] | undefined,
@@ -167,7 +172,7 @@ export type InterfaceWanted = string | { readonly name: string }
 
 export const textOf = (wanted: InterfaceWanted): string => (typeof wanted === 'object' ? wanted.name : wanted)
 
-/** The interface that already has an address of this subnet. */
+/** Returns the interface that already has an address in this subnet. */
 export function interfaceIn(subnet: Network, interfaces: readonly NetworkInterface[]): string | undefined {
   return interfaces.find(({ addresses }) =>
     addresses.some(({ ip }) => {

@@ -6,10 +6,10 @@ import { OidcConfig } from '../model/sign-in.ts'
 import { whyNoRoot } from './acme.ts'
 import { isUrl, missingBreakGlass, whyNoBaseUrl } from './saml.ts'
 
-/** Earlier versions stored no groups. */
+/** The settings with all fields; earlier versions stored no groups. */
 export type OidcSettings = Required<Omit<OidcConfig, 'id'>>
 
-/** As nothing stored means. */
+/** The settings if none are stored. */
 export const NO_OIDC: OidcSettings = {
   enabled: false,
   enforced: false,
@@ -28,7 +28,7 @@ export const NO_OIDC: OidcSettings = {
 
 const { id: _, clientSecret, ...plain } = OidcConfig.properties
 
-/** What a change of the configuration sends: omitted fields keep their value. */
+/** The fields of a change: absent fields keep their value. */
 export const SentOidc = closed({
   ...optional(plain),
   clientSecret: Type.Optional(
@@ -40,7 +40,7 @@ export const SentOidc = closed({
 })
 export type SentOidc = Static<typeof SentOidc>
 
-/** Rules about single fields. */
+/** Checks single fields. */
 export function oidcProblems(sent: Partial<SentOidc>) {
   const { issuer = '', baseUrl = '', scopes, caCertificate = '', groupMappings = [] } = sent
   const problems: FieldProblem[] = []
@@ -58,13 +58,13 @@ export function oidcProblems(sent: Partial<SentOidc>) {
   return problems
 }
 
-/** OpenID Connect Discovery 1.0, section 3. */
+/** Returns why this is no issuer, by OpenID Connect Discovery 1.0, section 3. */
 function whyNoIssuer(issuer: string): string | undefined {
   if (isUrl(issuer, ['https:']) && !/[?#\s]/.test(issuer)) return undefined
   return 'has to be an https URL without a query or a fragment, as the provider writes it'
 }
 
-/** What a login needs is there before logins are sent that way. */
+/** Returns the missing fields that logins need, and the missing break-glass user. */
 export function missingForOidc(next: Omit<OidcConfig, 'id'>): readonly FieldProblem[] {
   const needed = ['issuer', 'clientId', 'baseUrl'] as const
   const missing = next.enabled ? needed.filter((field) => next[field] === '') : []
@@ -75,8 +75,8 @@ export function missingForOidc(next: Omit<OidcConfig, 'id'>): readonly FieldProb
 }
 
 /**
- * The sent fields over the stored ones, with all problems at once. The secret is kept for its issuer only: a user who
- * may change this must not be able to have it sent to himself.
+ * Merges the sent fields into the stored ones, and returns all problems at once. The secret is kept for its issuer
+ * only: a user who may change the settings must not be able to redirect it.
  */
 export function mergedOidc({ clientSecret: sent, ...fields }: SentOidc, known: Omit<OidcConfig, 'id'>) {
   const stored: OidcSettings = { ...NO_OIDC, ...known }

@@ -1,13 +1,13 @@
 /**
- * The rules of passwords, after NIST SP 800-63B §5.1.1.2: long enough, none of those that everybody tries first, not
- * the account's own name. Nothing is asked about kinds of characters, which makes passwords no harder to guess.
+ * The rules of passwords, after NIST SP 800-63B §5.1.1.2: long enough, not one of those that everybody tries first, not
+ * the account's own name. No kinds of characters are required, as that makes passwords no harder to guess.
  */
 const LENGTH_MIN = 8
 const LENGTH_MAX = 1024
 
 /**
- * The most used of eight characters and more, in published lists of leaked ones. Compared without case and without what
- * stands behind.
+ * The most used passwords of eight or more characters in published lists of leaked ones. Compared without case and
+ * without a suffix.
  */
 const COMMON: ReadonlySet<string> = new Set(
   `password passw0rd p@ssw0rd p@ssword pa55word 12345678 123456789 1234567890 0123456789 987654321 9876543210 87654321
@@ -27,7 +27,7 @@ export interface Owner {
   readonly lastName?: string | undefined
 }
 
-/** Every rule that the password of this person breaks, in words that do not repeat it. */
+/** Returns the rules that a user's password breaks, in words that do not repeat it. */
 export function policyProblems(password: string, owner: Owner): readonly string[] {
   const problems: string[] = []
   const { length } = Array.from(password)
@@ -35,7 +35,7 @@ export function policyProblems(password: string, owner: Owner): readonly string[
   if (length > LENGTH_MAX) problems.push(`must have at most ${LENGTH_MAX} characters`)
   const folded = password.toLowerCase()
   if (new Set(folded).size < 3) problems.push('must not repeat one or two characters')
-  // What people append does not make a common word a rare one.
+  // A common word with a usual suffix is still common.
   const bare = folded.replace(/[\d\W_]{0,4}$/, '')
   if (COMMON.has(folded) || COMMON.has(bare)) problems.push('must not be one of the most used passwords')
   if (namesOf(owner).some((name) => folded === name || bare === name))

@@ -1,10 +1,12 @@
 import { isHostName } from '../base/host-name.ts'
 import { parseNetwork } from '../base/ip-network.ts'
 
-/** What is fetched without the proxy, as sent: a host or bare domain, a .suffix, an address, a network in CIDR form. */
+/**
+ * Kinds of destinations that bypass the proxy: a host or bare domain, a .suffix, an address, a network in CIDR form.
+ */
 export type BypassKind = 'domain' | 'suffix' | 'address' | 'network'
 
-/** What an entry of a bypass list is; undefined for what it may not be, such as one with a port or a wildcard. */
+/** Returns the kind of a bypass entry; undefined for an invalid one, such as one with a port or a wildcard. */
 export function bypassKind(entry: string): BypassKind | undefined {
   if (isHostName(entry)) return 'domain'
   if (entry.startsWith('.') && isHostName(entry.slice(1))) return 'suffix'
@@ -12,7 +14,7 @@ export function bypassKind(entry: string): BypassKind | undefined {
   return entry.includes('/') ? 'network' : 'address'
 }
 
-/** Why an entry that is of no kind is refused. */
+/** Returns why an entry of no kind is refused. */
 export function bypassProblem(entry: string): string {
   if (entry.includes('*')) return 'has a wildcard; a domain matches its subdomains without one'
   if (/^(\[[^\]]*\]|[^:]*):\d*$/.test(entry)) return 'has a port'

@@ -7,7 +7,7 @@ import { RADIUS_HOSTS_MAX, RadiusConfig, RadiusHost } from '../model/sign-in.ts'
 import { groupAttributeProblem } from '../radius/group-attribute.ts'
 import { VALUE_LENGTH_MAX } from '../radius/packet.ts'
 
-/** As nothing stored means. */
+/** The settings if none are stored. */
 export const NO_RADIUS: Settings = {
   enabled: false,
   port: 1812,
@@ -35,7 +35,7 @@ const SentHost = closed({
   priority: Type.Optional(RadiusHost.properties.priority),
 })
 
-/** What a change of the configuration sends: omitted fields keep their value. */
+/** The fields of a change: absent fields keep their value. */
 export const SENT_CONFIG = {
   ...optional(plain),
   sharedSecret: Secret(
@@ -48,7 +48,7 @@ export type SentConfig = Static<typeof SentConfig>
 
 export type Settings = Omit<RadiusConfig, 'id'>
 
-/** Rules about single fields. */
+/** Checks single fields. */
 export function sentProblems(sent: Partial<SentConfig>): readonly FieldProblem[] {
   const problems = (sent.hosts ?? []).flatMap(({ host }, index) =>
     isHost(host) ? [] : [problemIn(`hosts.${index}.host`, 'must be an IP address or a host name')],
@@ -64,7 +64,7 @@ export function sentProblems(sent: Partial<SentConfig>): readonly FieldProblem[]
   return problems
 }
 
-/** The server of one place: what goes there without a port goes to the common one. */
+/** Identifies a server by host and port; without a port of its own it uses the common one. */
 const placeOf = (host: string, port: number | null, { port: common }: Pick<Settings, 'port'>) =>
   `${host.toLowerCase()} ${port ?? common}`
 
@@ -86,7 +86,7 @@ function hostsFrom(sent: SentConfig['hosts'], port: number, stored: Settings) {
   return { hosts: merged, problems }
 }
 
-/** What is needed to ask anybody. */
+/** Checks that servers can be queried. */
 function readinessProblems({ hosts: asked, sharedSecret: common }: Settings): readonly FieldProblem[] {
   if (asked.length === 0) return [problemIn('hosts', 'must name a server')]
   const without = asked.filter(({ sharedSecret: own }) => own === '' && common === '')
@@ -95,8 +95,8 @@ function readinessProblems({ hosts: asked, sharedSecret: common }: Settings): re
 }
 
 /**
- * What is sent over what is stored, with all problems at once. `isAsking` for what asks the servers now; else only what
- * is enabled must be able to.
+ * Merges the sent fields into the stored ones, and returns all problems at once. With `isAsking` the servers are
+ * queried now; otherwise they must be usable only if RADIUS is enabled.
  */
 export function mergedConfig(sent: SentConfig, stored: Settings, isAsking = false) {
   const { hosts: sentHosts, sharedSecret: sentSecret, ...fields } = sent

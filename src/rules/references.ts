@@ -3,30 +3,30 @@ import type { Problem } from '../model/problem.ts'
 import { nameRecord } from './names.ts'
 import { type ConfigView, type Reference, SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
-/** What a reference names; undefined when it points nowhere. */
+/** Returns the target of a reference; undefined if it is dangling. */
 export function resolveReference(view: Pick<ConfigView, 'get'>, { section, orSection, id }: Reference) {
   return view.get(section, id) ?? (orSection === undefined ? undefined : view.get(orSection, id))
 }
 
-/** One reference that points nowhere. */
+/** A dangling reference. */
 export interface Dangling {
   readonly section: SectionName
   readonly id: string
-  /** Of the record that refers, as people know it. */
+  /** Name of the referring record. */
   readonly name: string
   readonly field: string
   readonly refersTo: Pick<Reference, 'section' | 'id'>
 }
 
 /**
- * References that point nowhere, with what to do about each. Drafts keep the candidate whole; applying only a part of
- * it, or taking an apply back that pending changes build on, could still break one.
+ * Reports dangling references, with a remedy for each. Drafts keep the candidate whole; applying only a part of it, or
+ * taking an apply back that pending changes build on, could still break a reference.
  */
 export function verifyReferences(desired: ConfigView): readonly Problem[] {
   return SECTION_NAMES.flatMap((section) => referenceProblems(desired, section))
 }
 
-/** The same in portions, between which others may have their turn: there may be 100,000 references. */
+/** Does the same in portions, after each of which other work may run: there may be 100,000 references. */
 export function* referencesInTurns(desired: ConfigView): Generator<Problem | undefined> {
   for (const section of SECTION_NAMES) {
     for (const found of danglingIn(desired, section)) {
@@ -35,7 +35,7 @@ export function* referencesInTurns(desired: ConfigView): Generator<Problem | und
   }
 }
 
-/** The same for one section. */
+/** Does the same for one section. */
 export function referenceProblems(desired: ConfigView, of: SectionName): readonly Problem[] {
   return danglingOf(desired, of).map(problemOf)
 }
@@ -54,16 +54,16 @@ export function danglingReferences(view: ConfigView): readonly Dangling[] {
 const danglingOf = (view: ConfigView, section: SectionName): readonly Dangling[] =>
   [...danglingIn(view, section)].filter((found) => found !== undefined)
 
-/** References that are looked up between two turns. */
+/** Number of references looked up between two turns. */
 const PORTION = 500
-/** With more of them it is worth remembering that they all led somewhere. */
+/** Number of references of a record from which it is worth remembering that none was dangling. */
 const MANY = 100
 
 type List = readonly { readonly id: string }[]
-/** Records whose references all led somewhere, and the lists that they led into. */
+/** Records without dangling references, and the lists in which the targets were found. */
 const knownWhole = new WeakMap<object, ReadonlyMap<SectionName, List>>()
 
-/** References that point nowhere, and undefined after each portion. */
+/** Yields dangling references, and undefined after each portion. */
 function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Generator<Dangling | undefined> {
   const { references, nameField } = SECTIONS[section]
   const targets = new Targets(view)
@@ -87,7 +87,7 @@ function* danglingIn<N extends SectionName>(view: ConfigView, section: N): Gener
 const sectionsOf = (references: readonly Reference[]): ReadonlySet<SectionName> =>
   new Set(references.flatMap(({ section, orSection = section }) => [section, orSection]))
 
-/** The lists of a view that records refer to, each taken once for all records that are looked at together. */
+/** The lists of a view that records refer to, each fetched once for all records that are checked together. */
 class Targets {
   readonly #view: ConfigView
   readonly #lists = new Map<SectionName, List | undefined>()
@@ -97,7 +97,7 @@ class Targets {
     this.#view = view
   }
 
-  /** undefined where one of them cannot be kept. */
+  /** Returns the lists of these sections; undefined if one of them cannot be cached. */
   taken(sections: Iterable<SectionName>): ReadonlyMap<SectionName, List> | undefined {
     const lists = new Map<SectionName, List>()
     for (const section of sections) {
@@ -108,7 +108,7 @@ class Targets {
     return lists
   }
 
-  /** Whether nothing is gone from the lists that all references of this record led into. */
+  /** Whether the lists with this record's targets have lost no record since. */
   stillHaveAllOf(record: object): boolean {
     const known = knownWhole.get(record)
     const now = known && this.taken(known.keys())
@@ -118,7 +118,7 @@ class Targets {
     return true
   }
 
-  /** undefined where the view makes another one each time: kept, that would be one for each record. */
+  /** Undefined if the view returns a new list each time: caching those would keep one list per record. */
   #list(section: SectionName): List | undefined {
     if (!this.#lists.has(section)) {
       const list = this.#view.list(section)

@@ -1,10 +1,10 @@
-/** Repetitions that are not bounded by a small number may be nested in one another: some texts then take for ever. */
+/** Repetitions without a small bound must not be nested: some texts would take practically for ever. */
 const REPEATED_MAX = 10
 const LENGTH_MAX = 256
 /** An escaped character, a class, a bounded repetition, or any other character. */
 const TOKENS = /\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d+(?:,\d*)?\}|./gsu
 
-/** Why HAProxy is not given a regular expression; whether it is one, HAProxy says itself. */
+/** Returns why a regular expression is not passed to HAProxy; its syntax is checked by HAProxy. */
 export function regexFault(text: string): string | undefined {
   if (text === '') return 'must not be empty'
   if (text.length > LENGTH_MAX) return `must have at most ${LENGTH_MAX} characters`
@@ -13,7 +13,7 @@ export function regexFault(text: string): string | undefined {
 }
 
 function nestsRepetitions(text: string): boolean {
-  // Of each open group, whether something in it repeats; of the one that has just been closed as well.
+  // For each open group, whether it contains a repetition; `before` is that of the group just closed.
   const open: boolean[] = [false]
   let before = false
   for (const [token] of text.matchAll(TOKENS)) {

@@ -4,13 +4,16 @@ import type { SamlConfig } from '../model/sign-in.ts'
 
 export type SamlSettings = Omit<SamlConfig, 'id'>
 
-/** Rules about single fields. */
+/** Checks of single fields. */
 export function isUrl(text: string, protocols: readonly string[]): boolean {
   const url = URL.parse(text)
   return url !== null && protocols.includes(url.protocol) && url.username === '' && url.password === ''
 }
 
-/** Why browsers cannot reach the API there, as a sentence about the field; undefined where they may, or it is empty. */
+/**
+ * Returns why browsers cannot reach the API at this URL, in words that follow the field; undefined if they can, or if
+ * it is empty.
+ */
 export function whyNoBaseUrl(baseUrl: string): string | undefined {
   if (baseUrl === '' || (isUrl(baseUrl, ['https:']) && URL.parse(baseUrl)?.origin === baseUrl)) return undefined
   return 'must be https, a host and perhaps a port, without anything behind: https://lb.example.org:9443'
@@ -42,7 +45,7 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-/** What a login needs is there before logins are sent that way. */
+/** Returns the missing fields that logins need. */
 export function missingFor(next: SamlSettings): readonly FieldProblem[] {
   const needed = ['idpEntityId', 'idpSsoUrl', 'baseUrl', 'idpCertificates'] as const
   const missing = next.enabled ? needed.filter((field) => next[field].length === 0) : []
@@ -54,7 +57,7 @@ export function missingFor(next: SamlSettings): readonly FieldProblem[] {
   return [...problems, ...missingBreakGlass(next)]
 }
 
-/** Whatever is enforced is on, and somebody may use a password. */
+/** Requires enforced single sign-on to be enabled and to have a user who may log in with a password. */
 export function missingBreakGlass(
   next: Pick<SamlSettings, 'enabled' | 'enforced' | 'breakGlassUserId'>,
 ): readonly FieldProblem[] {

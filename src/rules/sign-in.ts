@@ -6,8 +6,8 @@ import { sentProblems } from './radius.ts'
 import { fieldProblems, missingFor } from './saml.ts'
 
 /**
- * What the endpoints refuse may come in with a backup or an earlier revision as well: how people log in must not break
- * by it.
+ * Checks again what the endpoints refuse, because a backup or an earlier revision may contain it: logins must not
+ * break.
  */
 export function verifySignIn(desired: ConfigView): readonly Problem[] {
   const problems: Problem[] = []

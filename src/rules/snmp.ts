@@ -1,8 +1,9 @@
 const BYTES_MAX = 255
 
 /**
- * Why snmpd could not take the text as the one value of a directive; undefined when it can. It reads the rest of the
- * line literally, quotes and backslashes included, but skips spaces and takes a first # for a comment.
+ * Returns why snmpd could not read the text as the single value of a directive; undefined if it can. snmpd reads the
+ * rest of the line literally, quotes and backslashes included, but skips spaces at its ends and treats a leading # as a
+ * comment.
  */
 export function directiveProblem(text: string): string | undefined {
   if (Buffer.byteLength(text) > BYTES_MAX) return `must be at most ${BYTES_MAX} bytes in UTF-8`
@@ -10,7 +11,7 @@ export function directiveProblem(text: string): string | undefined {
   return text.startsWith('#') ? 'must not begin with #, which snmpd takes for a comment' : undefined
 }
 
-/** The same for a quoted word, which may hold anything but control characters. */
+/** Does the same for a quoted word, which may contain anything but control characters. */
 export function communityProblem(text: string): string | undefined {
   return Buffer.byteLength(text) > BYTES_MAX ? `must be at most ${BYTES_MAX} bytes in UTF-8` : undefined
 }

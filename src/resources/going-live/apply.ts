@@ -35,7 +35,7 @@ const APPLY_QUERY = closed({
     Type.Enum(['restart'], { description: 'Restart the affected services instead of the cheapest way.' }),
   ),
 })
-/** How something goes live, whatever it is. */
+/** Fields of every request that makes something live. */
 export const applyTerms = {
   confirmWithin: Type.Optional(
     Type.Integer({
@@ -82,7 +82,10 @@ const APPLY_BODY = closed({
   ),
 })
 
-/** The specification answers an empty array; with a body the extension answers what was applied (decisions.md §6). */
+/**
+ * The specification answers with an empty array; for a request with a body the extension answers with what was applied
+ * (decisions.md §6).
+ */
 const APPLY_DATA = Type.Unsafe<readonly [] | Static<typeof Applied>>({
   anyOf: [NoData, Applied],
   description: 'An empty array; with a body, what was applied.',
@@ -112,7 +115,9 @@ function refuseWrong(ctx: Applying, { query, body }: ApplyRequest): void {
 const NOTHING_OF_ONES_OWN =
   'Nothing was applied: no pending change is yours alone; GET /services/pending shows whose they are'
 
-/** What is taken back when nobody confirms it, and what nobody staged, is the cluster's. */
+/**
+ * Refuses options that concern the whole cluster: an apply that waits for confirmation, and the edits of a transaction.
+ */
 function refuseOfAll({ confirmWithin, transactionId }: ApplyRequest['body']): void {
   const sent = Object.entries({ confirmWithin, transactionId }).filter(([, value]) => value !== undefined)
   const message = 'is for PUT /services/apply, which applies on all nodes'
@@ -131,7 +136,7 @@ async function applyChosen(ctx: Applying, request: ApplyRequest, { onlyHere = fa
   return isNothing ? Reply.with(data, { message: NOTHING_OF_ONES_OWN }) : Reply.with(data, told)
 }
 
-/** What an apply answers. */
+/** Returns the answer to an apply. */
 export function answerApplied(ctx: Applying, applied: Outcome): Reply<Static<typeof Applied>> {
   ctx.work.noteLive(applied.live)
   const { applyId, revision, confirmBy = null, isDryRun } = applied
@@ -175,7 +180,7 @@ const State = titled('ApplyState', {
 const Kept = Type.Object({ revision: Type.Integer({ description: 'The revision that was confirmed.' }) })
 const Reverted = Type.Object({ revision: Type.Integer({ description: 'The revision that this made; it runs now.' }) })
 
-/** What the edits of a transaction meet as well. */
+/** Refusals that the edits of a transaction can also meet. */
 const OF_TRANSACTION = ['REVISION_MISMATCH', 'IN_USE', 'NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'] as const
 
 export const apply = [

@@ -34,7 +34,7 @@ const Plan = titled('Plan', {
   steps: Steps,
 })
 
-/** The sections that are asked for, in their order. */
+/** Returns the requested sections in their fixed order. */
 function sectionsIn(asked: string | undefined, known: readonly SectionName[]): readonly SectionName[] {
   if (asked === undefined) return known
   const wanted = asked.split(',')
@@ -46,7 +46,7 @@ function sectionsIn(asked: string | undefined, known: readonly SectionName[]): r
   })
 }
 
-/** A problem of a record is one of its place in the document. */
+/** Turns a problem of a record into one of its place in the document. */
 function ofDocument(error: unknown, sections: readonly SectionName[]): unknown {
   if (!(error instanceof ApiError)) return error
   const errors = error.details.errors?.map((one) => {
@@ -230,7 +230,7 @@ const importing = endpoint({
   },
 })
 
-/** The configuration as one document; `table` has the endpoints by which its records are made. */
+/** Endpoints for the configuration as one document; `table` has the endpoints that make its records. */
 export function configDocument(table: readonly Endpoint[]): readonly Endpoint[] {
   const kinds = kindsOf(table)
   const Document = documentSchema(kinds)

@@ -8,7 +8,7 @@ import { documented, type Json, type Kinds, type RecordKind, type SettingsKind }
 
 const NamePattern = Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000-\\u001f\\u007f]{1,256}$' })
 
-// What does not fit the pattern of names would not be looked at, so each name is held against the kind's own schema.
+// A record whose name does not match the pattern would not be checked at all, so names have a schema of their own.
 const recordsOf = ({ section, fields, records_max, name }: RecordKind) =>
   Type.Optional(
     Type.Record(NamePattern, fields, {
@@ -37,7 +37,7 @@ const renamed = ({ records }: Kinds) =>
     'Records that have another name now: what would otherwise be one that goes and one that comes.',
   )
 
-/** Its schema: a configuration, or a part of one, with names in the place of ids. */
+/** Returns the schema of a document: a configuration, or a part of one, with names in the place of ids. */
 export function documentSchema(kinds: Kinds): TObject {
   const { records, settings } = kinds
   return closed(
@@ -55,7 +55,7 @@ export function documentSchema(kinds: Kinds): TObject {
 
 type Named = Readonly<Record<string, Json>>
 
-/** As it was validated. */
+/** A valid document. */
 export type ConfigDocument = {
   readonly version: 1
   readonly owner?: string
@@ -66,7 +66,7 @@ type Reading = Pick<ContextOf['read'], 'section' | 'may'>
 
 type ListOf = (section: SectionName) => readonly Json[]
 
-/** Names by id, of each section that is asked for. */
+/** Returns a function that finds the name of a record by its id and section. */
 export function namesIn(listOf: ListOf): (id: string, sections: readonly string[]) => string {
   const known = new Map<string, ReadonlyMap<string, string>>()
   const namesOf = (section: SectionName) => {
@@ -79,7 +79,7 @@ export function namesIn(listOf: ListOf): (id: string, sections: readonly string[
       const name = sections.includes(section) ? namesOf(section).get(id) : undefined
       if (name !== undefined) return name
     }
-    // Health checks that are built in have the name that is their id.
+    // The name of a built-in health check is its id.
     return id
   }
 }
@@ -87,13 +87,13 @@ export function namesIn(listOf: ListOf): (id: string, sections: readonly string[
 export const nameOf = (section: SectionName, record: object): string =>
   String(Reflect.get(record, SECTIONS[section].nameField))
 
-/** The records of one section as they are stored. */
+/** Returns the stored records of one section. */
 export const stored = (ctx: Reading, section: SectionName): readonly Json[] =>
   ctx.section(section).list() as readonly object[] as readonly Json[]
 
 /**
- * Certificates that a CA renews come and go by themselves: a document that held one would bring an old one back. They
- * are named in it like others.
+ * Returns the ids of certificates that a CA renews. Documents leave them out, as an old document would restore an old
+ * certificate; records refer to them by name, as to others.
  */
 export function renewed(ctx: Reading): ReadonlySet<unknown> {
   return new Set(
@@ -104,13 +104,13 @@ export function renewed(ctx: Reading): ReadonlySet<unknown> {
   )
 }
 
-/** What the candidate holds, as far as the caller may see it, without secrets. */
+/** Returns the candidate as far as the caller may see it, without secrets. */
 export async function exported(
   ctx: Reading,
   { records, settings }: Kinds,
   { sections, owner }: { readonly sections: readonly SectionName[]; readonly owner: string | undefined },
 ): Promise<ConfigDocument> {
-  // All of one moment: the loop turns while they are told.
+  // Taken at one moment, because the loop below takes turns.
   const all = new Map(SECTION_NAMES.map((section) => [section, stored(ctx, section)]))
   const listOf: ListOf = (section) => all.get(section) ?? []
   const nameById = namesIn(listOf)

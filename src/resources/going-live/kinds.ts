@@ -7,47 +7,47 @@ import { SECTIONS, type SectionName } from '../../model/sections.ts'
 import { mapReferences, withPlainNames } from '../../api/by-name.ts'
 
 /**
- * What a document of the configuration may hold. Its words are those of the API: a record has the fields that creating
- * it takes, and a field that is left out means the same.
+ * The possible contents of a document of the configuration. It uses the words of the API: a record has the fields of
+ * its create request, and an absent field means the same.
  */
 
 export type Json = Readonly<Record<string, unknown>>
 
-/** Records of one kind in one document: checking them blocks the main thread for a moment. */
+/** Maximum number of records of one kind in a document: checking them blocks the main thread for a moment. */
 const RECORDS_MAX = 5_000
 
-/** What both kinds of records have in common. */
+/** The fields that both kinds of records have. */
 interface Fields {
   readonly section: SectionName
   readonly update: Endpoint
-  /** Fields as the API takes them, with ids. */
+  /** Schema of the API, with ids. */
   readonly sent: TObject
-  /** Fields as a document has them, with names. */
+  /** Schema of a document, with names. */
   readonly fields: TObject
-  /** What is meant by leaving a field out. */
+  /** The values of absent fields. */
   readonly defaults: Json
-  /** Fields that stay what they are when they are left out. */
+  /** Fields that keep their stored value when absent. */
   readonly kept: readonly string[]
-  /** The fields of a stored record, with ids, where they are others than it is made of. */
+  /** Converts a stored record into the fields of its create request, with ids. */
   readonly ofStored: (stored: Json) => Json
   /** Name of the endpoint that shows these records. */
   readonly shownBy: string
-  /** Without what says nothing beside the rest. */
+  /** Removes fields that say nothing beside the others. */
   readonly tidy: (fields: Json) => Json
 }
 
-/** Records by their names. */
+/** A kind whose records have names. */
 export interface RecordKind extends Fields {
-  /** In one document. */
+  /** Maximum number in one document. */
   readonly records_max: number
   readonly create: Endpoint
   readonly remove: Endpoint
   readonly nameField: string
-  /** What may be a name. */
+  /** Schema of a name. */
   readonly name: TSchema
 }
 
-/** The one record that there is. */
+/** A kind with a single record. */
 export type SettingsKind = Fields
 
 type More = Partial<Pick<Fields, 'kept' | 'ofStored' | 'tidy'>> & { readonly defaults?: Json; readonly max?: number }
@@ -101,9 +101,9 @@ function settings(table: Table, section: SectionName, name: string, more: More =
   return { ...fieldsOf(section, update, propertiesOf(update), more), shownBy }
 }
 
-/** What may be in a document. */
+/** The kinds that a document may have. */
 export interface Kinds {
-  /** Each refers to those before it only, so that a name is known when it is looked up. */
+  /** Each refers only to kinds before it, so that a name is known when it is looked up. */
   readonly inOrder: readonly (RecordKind | SettingsKind)[]
   readonly records: readonly RecordKind[]
   readonly settings: readonly SettingsKind[]
@@ -113,7 +113,7 @@ export interface Kinds {
 
 export const hasRecords = (kind: RecordKind | SettingsKind): kind is RecordKind => 'create' in kind
 
-/** The kinds, from what the API says of their records. */
+/** Derives the kinds from the API's endpoints for their records. */
 export function kindsOf(table: Table): Kinds {
   const own = (section: SectionName, more?: More) => records(table, section, more)
   const inOrder = [
@@ -122,12 +122,12 @@ export function kindsOf(table: Table): Kinds {
     own('cipherLists', { max: 1_000 }),
     own('ipGroups', { kept: ['assignedInterfaces'], max: 1_000 }),
     own('floatingIps'),
-    // Operators drain and halt servers while they work on them; a document does not decide that.
+    // Operators drain and halt servers while they work on them, so a document does not decide the state.
     own('realServers', { defaults: { port: null }, kept: ['state'], max: 20_000 }),
     own('l4Backends'),
     own('l7Backends'),
     own('l4Frontends'),
-    // Logs of Layer 7 frontends may be forwarded there.
+    // Layer 7 frontends may forward their logs to it.
     settings(table, 'syslogServers', 'syslogServer.update', { defaults: { transport: 'tls' } }),
     own('l7Frontends'),
     settings(table, 'l7Raw', 'l7Raw.update'),
@@ -138,13 +138,13 @@ export function kindsOf(table: Table): Kinds {
   return { inOrder, records: kindsWithRecords, settings: others, sections }
 }
 
-/** Parameters that the script declares itself need not be told. */
+/** Removes parameters that the script declares itself. */
 function withoutOwnParameters({ parameters, ...others }: Json): Json {
   const inScript = headersOf(String(others['script'])).parameters
   return parameters == null || isDeepStrictEqual(parameters, inScript) ? others : { ...others, parameters }
 }
 
-/** Without what goes without saying. Of what is kept when it is left out, the default has to be said. */
+/** Removes fields that have their default. Of fields that keep their stored value when absent, the default stays. */
 export const tidied = (kind: Fields, fields: Json): Json => without(kind, fields, kind.kept)
 
 function without({ defaults, tidy }: Fields, fields: Json, said: readonly string[]): Json {
@@ -153,21 +153,24 @@ function without({ defaults, tidy }: Fields, fields: Json, said: readonly string
   return Object.fromEntries(Object.entries(tidy(fields)).filter(([name, value]) => !isSilent(name, value)))
 }
 
-/** A stored record as a document has it, but for its name; `nameOf` knows the names of others. */
+/** Returns a stored record in the form of a document, without its name; `nameOf` finds the names of others. */
 export function documented(
   kind: Fields,
   stored: Json,
   nameOf: (id: string, sections: readonly string[]) => string,
 ): Json {
   const told = kind.ofStored(stored)
-  // In the order in which they are described.
+  // In the order of the schema.
   const fields = Object.keys(kind.sent.properties).flatMap((name) => (name in told ? [[name, told[name]]] : []))
   const reference = (value: unknown, sections: readonly string[]) =>
     typeof value === 'string' && value !== '' ? nameOf(value, sections) : value
   return without(kind, mapReferences(kind.sent, Object.fromEntries(fields), { reference }) as Json, [])
 }
 
-/** The fields that differ from the document, whoever owns the record; fields that are kept may be missing in it. */
+/**
+ * Returns the fields that differ from the document, including the owner; fields that keep their stored value may be
+ * absent in it.
+ */
 export function differing({ kept, defaults }: Fields, is: Json, wanted: Json): readonly string[] {
   const isKept = (name: string) => kept.includes(name)
   const old = (name: string) => (isKept(name) && !(name in is) ? defaults[name] : is[name])
@@ -176,7 +179,7 @@ export function differing({ kept, defaults }: Fields, is: Json, wanted: Json): r
   )
 }
 
-/** The body of a change of these fields; `body` is what the document wants, with ids. */
+/** Returns the body of a request that changes these fields; `body` has the document's values, with ids. */
 export function changing({ update, defaults }: Fields, fields: readonly string[], body: Json): Json {
   const required: readonly string[] = Reflect.get(update.body ?? {}, 'required') ?? []
   const names = new Set([...required.filter((name) => name in body || name in defaults), ...fields])

@@ -12,7 +12,7 @@ const Shown = Type.Unsafe<Readonly<Record<string, unknown>> | null>({
   description: 'The record; for an update only its changed fields. Secrets read `**`.',
 })
 
-/** What is told of a change, pending or planned. */
+/** Fields that describe a change, pending or planned. */
 export const changeFields = {
   op: Type.Enum(['create', 'update', 'delete'], { description: 'What apply will do.' }),
   resource: text('Section of the configuration.'),
@@ -128,7 +128,7 @@ export const pending = [
   }),
 ]
 
-/** What the message says where others went along. */
+/** The message when further changes were taken back along with the named one. */
 const toldWith = (named: string, others: number) =>
   others === 0
     ? {}

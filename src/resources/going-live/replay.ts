@@ -20,34 +20,34 @@ import {
   tidied,
 } from './kinds.ts'
 
-/** What is wanted, beside the records themselves. */
+/** The document, and how to make it so. */
 export interface Wanted {
   readonly kinds: Kinds
   readonly document: ConfigDocument
-  /** Records of the document's owner that it does not hold are deleted. */
+  /** Whether records that belong to the document's owner and are not in the document are deleted. */
   readonly prune: boolean
-  /** What belongs to somebody else becomes the owner's. */
+  /** Whether records of other owners become the document owner's. */
   readonly takeOver: boolean
 }
 
-/** A stored record, and what becomes of it. */
+/** A stored record and its new values. */
 interface Changing {
   readonly old: Json
-  /** As a document has it. */
+  /** In the form of a document. */
   readonly is: Json
   readonly wanted: Json
-  /** The same with ids. */
+  /** The wanted fields with ids. */
   readonly body: Json
   readonly name: string
 }
 
-/** Names of records, as they are found in a round. */
+/** Look-ups of names and ids during one round. */
 interface Names {
   readonly byName: Lookup
   readonly byId: (id: string, sections: readonly string[]) => string
 }
 
-/** Why a record could not be made what it is to be. */
+/** Why a record could not be created, changed or deleted. */
 interface Failure {
   readonly section: SectionName
   readonly code: ErrorCode
@@ -56,24 +56,24 @@ interface Failure {
 }
 
 /**
- * Makes the candidate what a document says, by what the API does to create, change and delete a record: so a document
- * is checked as requests are, and what they refuse, it refuses. What cannot be done yet, as another record stands in
- * its way, is tried again behind the others, as long as that gets on.
+ * Makes the candidate match a document, with the API's own operations to create, change and delete records: so a
+ * document is checked, and refused, as requests are. An operation that another record still prevents is retried after
+ * the others, as long as a round makes progress.
  */
 export class Replay {
   readonly #ctx: ContextOf['stage']
   readonly #wanted: Wanted
   readonly #owner: string
-  /** Certificates that no document holds. */
+  /** Ids of certificates that documents leave out. */
   readonly #renewed: ReadonlySet<unknown>
   readonly #pace = pace()
   /** Failures by their place in the document. */
   #failures = new Map<string, Failure>()
-  /** What is tried in this round; undefined: everything. */
+  /** The operations of this round; undefined for all. */
   #tried: ReadonlySet<string> | undefined
 
   constructor(ctx: ContextOf['read'], edits: PlannedEdits, wanted: Wanted) {
-    // Handlers of changes see the edits of the plan, and what any handler may read.
+    // Handlers see the edits of the plan, and everything else that a handler may read.
     this.#ctx = Object.create(ctx, {
       section: { value: (name: SectionName) => edits.section(name) },
     }) as ContextOf['stage']
@@ -95,7 +95,7 @@ export class Replay {
     }
   }
 
-  /** A plan tells what is there by what would change. */
+  /** Refuses sections that the caller may not see, because a plan reveals their contents by what it would change. */
   #refuseUnseen(): void {
     const { document, kinds } = this.#wanted
     const unseen = [...kinds.records, ...kinds.settings].filter(
@@ -110,7 +110,7 @@ export class Replay {
     throw new ApiError('PERMISSION_DENIED', 'The document has sections that you may not see', { errors })
   }
 
-  /** A new name is that of a record in the document, and of one old name. */
+  /** Refuses a new name that no record of the document has, or that two old names have. */
   #refuseLostNames(): void {
     const { document } = this.#wanted
     const errors = Object.entries(document.renamed ?? {}).flatMap(([section, names]) => {
@@ -129,9 +129,9 @@ export class Replay {
 
   async #round(): Promise<void> {
     const { records, inOrder } = this.#wanted.kinds
-    // Referring records first; what is created afterwards may need their names and places.
+    // Referring records first; records created afterwards may need their names and places.
     if (this.#wanted.prune) for (const kind of records.toReversed()) await this.#prune(kind)
-    // A section is looked up by those behind it, so when nothing of it will change any more.
+    // Later kinds look a section up, so that happens once none of its records will change any more.
     const names: Names = { byName: new Lookup(this.#ctx, true), byId: namesIn((section) => stored(this.#ctx, section)) }
     for (const kind of inOrder) await (hasRecords(kind) ? this.#records(kind, names) : this.#settings(kind, names))
   }
@@ -141,7 +141,7 @@ export class Replay {
     const names = new Set(Object.keys(this.#wanted.document[section] ?? {}).map(nameKey))
     const records = stored(this.#ctx, section)
     const there = new Set(records.map((record) => nameKey(nameOf(section, record))))
-    // A rename that was made already spares nothing.
+    // A rename that is already done protects no record.
     const renamed = new Set(
       Object.entries(this.#wanted.document.renamed?.[section] ?? {})
         .filter(([, name]) => !there.has(nameKey(name)))
@@ -177,7 +177,7 @@ export class Replay {
     }
   }
 
-  /** The stored record that a name of the document means. */
+  /** Returns a function that finds the stored record for a name in the document. */
   #finder({ section }: RecordKind): (name: string) => Json | undefined {
     const renamed = Object.entries(this.#wanted.document.renamed?.[section] ?? {})
     const oldNames = new Map(renamed.map(([old, name]) => [nameKey(name), nameKey(old)]))
@@ -190,7 +190,7 @@ export class Replay {
     const isRenamed = nameOf(kind.section, old) !== name
     const { owner = '' } = old
     if (owner !== this.#owner && !this.#wanted.takeOver) {
-      // A record that is as the document wants it may belong to anybody.
+      // A record that is already as the document wants it may have any owner.
       if (!isRenamed && fields.every((field) => field === 'owner')) return
       const [whose, own] = [owner, this.#owner].map((one) => (one === '' ? 'nobody' : String(one)))
       refuse('NOT_OWNER', `belongs to ${whose}, and the document to ${own}: leave it out, or plan with takeOver`)
@@ -218,14 +218,14 @@ export class Replay {
     })
   }
 
-  /** What the API does for a request of its own. */
+  /** Does what the API does for a request. */
   async #call(endpoint: Endpoint, params: Json, body: Json | undefined): Promise<void> {
     const [ctx, request] = [this.#ctx as never, { params, query: {}, body, accept: '', headers: {} } as never]
     const prepared = await endpoint.prepare?.(ctx, request)
     await endpoint.handle(ctx, request, prepared as never)
   }
 
-  /** What is refused is kept for the next round, or for the answer. */
+  /** Keeps a refusal for the next round, or for the answer. */
   async #try(section: SectionName, at: string, work: () => Promise<void>): Promise<void> {
     await this.#pace()
     if (this.#tried?.has(at) === false) return
@@ -240,7 +240,7 @@ export class Replay {
     }
   }
 
-  /** With all that is wrong with the first kind: what refers to its records may be wrong for that reason only. */
+  /** Refuses with all problems of the first kind: records that refer to them may fail only for that reason. */
   #refuse(): void {
     const failures = [...this.#failures.values()]
     const [first] = this.#wanted.kinds.sections.flatMap(
@@ -255,7 +255,7 @@ export class Replay {
   }
 }
 
-/** The fields with ids in the place of names; refuses names of nothing. */
+/** Returns the fields with ids instead of names; refuses unknown names. */
 function withIds({ sent }: RecordKind | SettingsKind, fields: Json, lookup: Lookup): Json {
   const found = mapReferences(sent, fields, lookup) as Json
   const errors = lookup.errors.splice(0)
@@ -263,11 +263,11 @@ function withIds({ sent }: RecordKind | SettingsKind, fields: Json, lookup: Look
   return found
 }
 
-/** Refuses the whole record, whatever its fields are. */
+/** Refuses the record as a whole. */
 function refuse(code: string, message: string): never {
   throw new ApiError('INVALID_BODY', message, { errors: [{ field: '', code, message }] })
 }
 
-/** Errors of one answer: nobody reads more. */
+/** Maximum number of errors in an answer; nobody reads more. */
 const ERRORS_MAX = 200
 const RENEWED = 'is renewed by an ACME order, so no document can hold it: leave it out'

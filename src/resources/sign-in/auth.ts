@@ -12,7 +12,7 @@ import { isOfOwnPage, SITE } from './own-page.ts'
 
 const text = (description: string) => Type.String({ description })
 
-/** An e-mail, or what a RADIUS server knows somebody by. */
+/** An e-mail address, or a name that a RADIUS server knows. */
 const LoginName = Type.String({
   minLength: 1,
   maxLength: 254,
@@ -23,11 +23,11 @@ const LoginName = Type.String({
 const FreshToken = Type.Object({ token: text('JWT; lives one hour, never beyond the session.') })
 
 /**
- * What a browser keeps for the admin page. It opens nothing but a fresh token, which only a page of this address can
- * read: no other endpoint takes it, so there is nothing to forge a request with.
+ * Cookie with which a browser keeps the admin page logged in. It only obtains a fresh token, which only a page of this
+ * origin can read: no other endpoint accepts it, so it cannot be used to forge a request.
  */
 const COOKIE = '__Host-fulcrum'
-/** The ticket in it ends with its session, which is what counts. */
+/** Lifetime of the cookie; the ticket in it ends with its session, which is decisive. */
 const SESSION_S = 12 * 3600
 const cookieHeader = (value: string, seconds: number) =>
   `${COOKIE}=${value}; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=${seconds}`
@@ -75,8 +75,8 @@ export const auth = [
     message: 'Login options',
     body: closed({ email: LoginName }),
     data: LoginOptions,
-    // The same for every e-mail, known or not: an answer that differs would reveal which accounts exist, or which one
-    // breaks glass.
+    // The answer is the same for every e-mail address, known or not: a difference would reveal which accounts exist, or
+    // which one is the break-glass user.
     handle: (ctx) => {
       const enforced = new Set(enforcedSso(ctx.running).map(({ section }) => section))
       const policy = ctx.running.get('loginPolicies', SHARED)

@@ -19,7 +19,7 @@ const Shown = Type.Object({
 })
 
 const ignored = Type.Optional(Type.String({ maxLength: 2048, description: 'Ignored.' }))
-/** Providers add what they like; what is not known has to be ignored (RFC 6749, section 4.1.2). */
+/** Providers may add parameters; unknown ones must be ignored (RFC 6749, section 4.1.2). */
 const Callback = Type.Object({
   state: Type.Optional(Type.String({ maxLength: 256, description: 'What this login was begun with.' })),
   code: Type.Optional(Type.String({ maxLength: 8192, description: 'For which the provider gives tokens.' })),

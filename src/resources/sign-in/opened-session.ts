@@ -4,7 +4,7 @@ import type { SessionData } from '../../context/actor.ts'
 import { licence } from '../../model/licence.ts'
 import type { OpenedSession } from '../../model/session.ts'
 
-/** The answer of every login, however it was made, and what the audit log tells of it. */
+/** Returns the answer to every kind of login, and notes the login for the audit log. */
 export function openedSession(
   { nodeId, version, work }: Pick<ContextOf['act'], 'nodeId' | 'version' | 'work'>,
   opened: SessionData,

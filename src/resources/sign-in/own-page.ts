@@ -1,4 +1,7 @@
-/** Says whether a page of this address asks; no page can make it up. Programs that are no browser leave it out. */
+/**
+ * Header by which a browser says whether a page of this origin sends the request; no page can forge it. Other programs
+ * leave it out.
+ */
 export const SITE = 'sec-fetch-site'
 
 /** The admin page is the only page of this address that asks for sessions. */

@@ -27,7 +27,7 @@ const NONE: Settings = {
   breakGlassUserId: '',
 }
 
-/** Answers of identity providers have some ten thousand characters. */
+/** Answers of identity providers have about ten thousand characters. */
 const RESPONSE_BYTES_MAX = 256 * 1024
 
 export const saml = [

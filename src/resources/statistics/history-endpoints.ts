@@ -15,18 +15,18 @@ function answer(found: Rendered | undefined): Reply<never> {
   throw new ApiError('NOT_FOUND', 'Nothing that runs has this id; what is staged appears after apply')
 }
 
-/** What tells of a record that is only staged, which may be discarded in the next moment. */
+/** Marks an answer about a record that is only staged as momentary: the record may be discarded a moment later. */
 const ofStaged = (found: Rendered | undefined): Rendered | undefined => found && { ...found, isOfNow: true }
 
-/** What one layer tells. */
+/** The history of one layer. */
 export interface HistoryLayer {
-  /** Begins the names of its endpoints. */
+  /** Prefix of the names of its endpoints. */
   readonly name: string
   readonly base: string
-  /** "Layer 7". */
+  /** For example "Layer 7". */
   readonly title: string
   readonly isExtension: boolean
-  /** What is kept of each kind of objects. */
+  /** The metrics stored for each kind of objects. */
   readonly metrics: Readonly<Record<HistoryKind, readonly Metric[]>>
   readonly figures: (ctx: ContextOf['read']) => HistoryFigures
 }
@@ -39,11 +39,11 @@ const NOUNS: Readonly<Record<HistoryKind, string>> = {
 const FOLDERS: Readonly<Record<HistoryKind, string>> = { frontend: 'frontends', backend: 'backends', server: 'rips' }
 const LISTS: Readonly<Record<HistoryKind, string>> = { frontend: 'frontends', backend: 'backends', server: 'reals' }
 
-/** A real server that is not applied yet is in no backend that runs. */
+/** Whether a real server exists that no running backend contains because it is not applied yet. */
 const isStored = (ctx: ContextOf['read'], ripId: string): boolean =>
   ctx.section('realServers').find(ripId) !== undefined
 
-/** The history of a layer's frontends, backends and real servers. */
+/** Endpoints for the history of a layer's frontends, backends and real servers. */
 export function historyEndpoints(layer: HistoryLayer) {
   return [...ofOne(layer), ...(['backend', 'frontend', 'server'] as const).map((kind) => ofSeveral(layer, kind))]
 }

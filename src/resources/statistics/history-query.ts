@@ -5,20 +5,20 @@ import type { HistoryQuery } from '../../context/figures.ts'
 import { CONSOLIDATIONS, CORE_METRICS, isMetric, type Metric, METRICS } from '../../model/metrics.ts'
 
 const LAST_SECOND = 4_294_967_295
-/** Points of one object that are answered at most. */
+/** Maximum number of points per object. */
 const POINTS_MAX = 20_000
-/** Objects of one answer: their ids fit into a request line. */
+/** Maximum number of objects in an answer: their ids fit into a request line. */
 export const IDS_MAX = 50
 const ID_LENGTH_MAX = 64
 
 /** Objects that have the same metrics. */
 export interface Askable {
-  /** "Layer 7 frontends". */
+  /** For example "Layer 7 frontends". */
   readonly title: string
   readonly metrics: readonly Metric[]
 }
 
-/** The query of a history: the window, and what is wanted of it. */
+/** Returns the schema of a history query. */
 export function windowOf({ title, metrics }: Askable) {
   const more = metrics.length === CORE_METRICS.length ? '' : `; all that ${title} have: ${metrics.join(', ')}`
   return {
@@ -67,7 +67,9 @@ export const Ids = Type.String({
 
 type Window = Static<ReturnType<typeof Type.Object<ReturnType<typeof windowOf>>>>
 
-/** The rules of a query that its schema cannot say; all problems at once, with those in `errors`. */
+/**
+ * Checks the rules of a query that its schema cannot express; refuses with all problems at once, including `errors`.
+ */
 export function historyQuery(query: Window, accept: string, askable: Askable, errors: FieldError[] = []): HistoryQuery {
   const { start, end, resolution, points, consolidation = 'average' } = query
   if (end < start) errors.push({ field: 'end', code: 'OUT_OF_RANGE', message: 'must not be before start' })
@@ -103,7 +105,7 @@ function chosen(names: string, { title, metrics: known }: Askable, errors: Field
   return metrics
 }
 
-/** The ids that are listed, each once. `refusal` says why an id is not taken. */
+/** Returns the listed ids, each once. `refusal` returns why an id is not accepted. */
 export function listedIds(list: string, refusal: (id: string) => string | undefined, errors: FieldError[]) {
   const ids = [...new Set(words(list))]
   if (ids.length > IDS_MAX) {

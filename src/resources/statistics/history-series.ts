@@ -6,7 +6,7 @@ const AVERAGE =
 
 const LASTING = '; of Layer 7, those of a connection that lasts come every five seconds, and when it ends.'
 
-/** What each metric is, with HAProxy’s column that it is made of. */
+/** Description of each metric, with the HAProxy column it is computed from. */
 const MEANINGS: Readonly<Record<Metric, string>> = {
   currentSessions: 'Sessions that are open (scur).',
   sessionRate: 'New sessions per second (stot).',
@@ -33,7 +33,7 @@ const second = (description: string) => Type.Integer({ description: `${descripti
 const pointsOf = (metric: Metric) =>
   Type.Unsafe<never>({ type: 'array', items: { type: ['number', 'null'] }, description: MEANINGS[metric] })
 
-/** Points of the metrics that a kind of objects has. */
+/** Schemas of the points, for the metrics of a kind of objects. */
 export function columnsOf(metrics: readonly Metric[]) {
   const columns = Object.fromEntries(metrics.map((metric) => [metric, Type.Optional(pointsOf(metric))]))
   return Type.Object(columns, {
@@ -45,7 +45,7 @@ export function columnsOf(metrics: readonly Metric[]) {
 export const whose = { id: text('Record id.'), name: text('Its name.') }
 export const owner = { backendId: text('Backend.'), backendName: text('Name of the backend.') }
 
-/** What is the same for all series of an answer. */
+/** Fields that all series of an answer share. */
 export const servedOf = (metrics: readonly Metric[]) => ({
   applianceId: text('Node that kept it.'),
   start: second('Start of the window that is served.'),

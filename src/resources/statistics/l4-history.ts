@@ -9,7 +9,7 @@ const layer = {
   figures: (ctx: ContextOf['read']) => ctx.layer4.history,
 } as const
 
-/** Beside the live figures, and under the node whose archive it is, as for Layer 7. */
+/** At the same places as for Layer 7: beside the live figures, and below the node whose archive it is. */
 export const l4History = [
   ...historyEndpoints({ name: 'l4History', base: '/ipvsDirector/stats', ...layer }),
   ...historyEndpoints({ name: 'l4NodeHistory', base: '/{applianceId}/ipvsDirector/stats', ...layer }),

@@ -7,16 +7,16 @@ import { Reply } from '../../api/reply.ts'
 import type { Rendered } from '../../context/rendered.ts'
 import { ApiError } from '../../base/errors.ts'
 
-/** What one layer tells. */
+/** The live figures of one layer. */
 export interface LiveLayer {
-  /** Begins the names of its endpoints. */
+  /** Prefix of the names of its endpoints. */
   readonly name: string
   readonly base: string
-  /** "Layer 7". */
+  /** For example "Layer 7". */
   readonly title: string
-  /** What is told of an object beside its id and name. */
+  /** Figures of an object, beside its id and name. */
   readonly fields: Readonly<Record<FigureKind, Figures>>
-  /** What the figures of an object are. */
+  /** Description of the figures of an object. */
   readonly description: string
   /** Names of the endpoints that the specification has. */
   readonly specified: readonly string[]
@@ -54,7 +54,7 @@ function schemasOf({ title, fields, description }: LiveLayer) {
   return { Frontend, Frontends, Backend, Backends, Reals, All }
 }
 
-/** The live statistics of a layer: every object, each kind, and one of each by its id. */
+/** Endpoints for the live statistics of a layer: all objects, each kind, and one object of each kind by its id. */
 export function liveEndpoints(layer: LiveLayer) {
   const { name, base, title, specified, beside } = layer
   const { Frontend, Frontends, Backend, Backends, Reals, All } = schemasOf(layer)
