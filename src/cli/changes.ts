@@ -20,7 +20,7 @@ export interface Change {
 export interface Warning {
   readonly code: string
   readonly message: string
-  /** What it is about, where it is about one record. */
+  /** Section of the record that the warning is about, if it is about one. */
   readonly resource?: string
   readonly name?: string
 }
@@ -34,7 +34,7 @@ export interface Changes {
 const SIGNS = { create: '+', update: '~', delete: '-' } as const
 const COLOURS: Readonly<Record<Change['op'], Colour>> = { create: 'green', update: 'yellow', delete: 'red' }
 
-/** Lists whose records the changes may name. */
+/** Paths of lists whose records the changes may refer to. */
 const NAMED = [
   '/ipvsDirector/rips',
   '/layer7proxy/backends',
@@ -45,7 +45,7 @@ const NAMED = [
   '/ipgroups',
 ] as const
 
-/** Ids by what people call their records; asked for only when some are shown. */
+/** Returns the names of records by id; fetched only if ids are shown. */
 async function namesFor(
   changes: readonly Change[],
   shown: readonly Difference[],
@@ -64,7 +64,7 @@ async function namesFor(
 type Value = unknown
 type Leaf = readonly [path: string, value: Value]
 
-/** A value in its parts, each with its place. */
+/** Returns the leaves of a value, each with its path. */
 function leavesOf(value: Value, path = ''): readonly Leaf[] {
   if (typeof value !== 'object' || value === null) return [[path, value]]
   const entries = Object.entries(value)
@@ -74,7 +74,7 @@ function leavesOf(value: Value, path = ''): readonly Leaf[] {
 
 interface Difference {
   readonly path: string
-  /** Undefined: there was nothing. */
+  /** Undefined if there was no value. */
   readonly was: Value
   readonly is: Value
 }
@@ -89,7 +89,7 @@ function differences({ before, after }: Change): readonly Difference[] {
 
 const LINE_MAX = 160
 
-/** Changes, each with its fields, the warnings, and what it comes to. What goes is shown first. */
+/** Prints the changes with their fields, the warnings, and a summary. Deletions come first. */
 export async function tell(
   { changes, warnings, files }: Changes,
   { connection, terminal, isWide = false }: { connection: Connection; terminal: Terminal; isWide?: boolean },
@@ -148,7 +148,7 @@ function summary(changes: readonly Change[]): string {
   return `${count('create')} to create, ${count('update')} to change, ${count('delete')} to delete, ${cost}.`
 }
 
-/** For an apply that waits: after its time, a confirmation comes too late. */
+/** For a waiting apply: a confirmation after this time comes too late. */
 export const untilTakenBack = (left_s: number): string =>
   left_s === 0
     ? 'was not confirmed in time and is being reverted'

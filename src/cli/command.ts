@@ -8,15 +8,15 @@ import { Failure } from './failure.ts'
 import { printable } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What every command is given. */
+/** The environment of every command. */
 export interface Surroundings {
   readonly terminal: Terminal
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Where a daemon on this machine may be asked without a login. */
+  /** Sockets at which a daemon on this machine can be reached without a login. */
   readonly sockets: readonly string[]
 }
 
-/** What may be said with every command. */
+/** Options that every command has. */
 export interface Common {
   readonly context?: string
   readonly json?: boolean
@@ -49,18 +49,18 @@ export class Run {
     this.#connection?.close()
   }
 
-  /** JSON for programs. */
+  /** Prints JSON for programs. */
   json(value: unknown): void {
     this.terminal.data(`${JSON.stringify(value, null, 2)}\n`)
   }
 
-  /** What came of it: a sentence for people, or what programs need of it. */
+  /** Prints the outcome: a sentence for people, or data for programs. */
   told({ json }: Common, sentence: string, data: object): void {
     if (json === true) this.json(data)
     else this.terminal.out(`${printable(inOwnWords(sentence))}.\n`)
   }
 
-  /** Where nobody can answer, the failure says what to do instead. */
+  /** Asks a question. If nobody can answer, the failure says what to do `instead`. */
   ask(question: string, instead: string, options?: { readonly isSecret: boolean }): Promise<string> {
     return this.terminal.ask(question, options).catch((error: unknown) => {
       if (error instanceof Failure && error.exitCode !== 130)
@@ -70,9 +70,9 @@ export class Run {
   }
 
   /**
-   * It is typed, or comes from the environment, where a pipeline sets what it has no value for to nothing; never from
-   * the command line, which everybody on the machine can see. What is new is typed twice: what is mistyped once would
-   * be known to nobody.
+   * Returns a secret from the environment or the keyboard, never from the command line, which everybody on the machine
+   * can see. A pipeline sets variables without a value to the empty text, so that counts as unset. A new secret is
+   * typed twice, because a typing error would make it unknown to everybody.
    */
   async secret(question: string, variable: string, { isNew = false } = {}): Promise<string> {
     const given = this.env[variable] ?? ''
@@ -83,7 +83,7 @@ export class Run {
     return typed
   }
 
-  /** Asks before something that is not easily taken back; `--yes` answers it, or what is said instead of it. */
+  /** Asks before something that is hard to undo; `--yes`, or the option named in `instead`, answers the question. */
   async agree(
     question: string,
     isYes: boolean | undefined,
@@ -95,10 +95,10 @@ export class Run {
   }
 }
 
-/** The options of the command and of the program. */
+/** Returns the options of the command and of the program. */
 export const optionsOf = <T extends object>(command: Command): T & Common => command.optsWithGlobals<T & Common>()
 
-/** Values of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 export const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
 export function readText(path: string): string {
@@ -112,20 +112,20 @@ export function readText(path: string): string {
   }
 }
 
-/** A count that an option has. */
+/** Parses the count that an option has. */
 export function countIn(text: string, option: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text)) throw new Failure(`${option} ${text} is not a number from 1 to 9999`)
   return Number(text)
 }
 
-/** Seconds of a duration such as `90`, `5m` or `7d`. */
+/** Parses a duration such as `90`, `5m` or `7d` into seconds. */
 export function secondsIn(text: string): number {
   const seconds = secondsOf(text)
   if (seconds === undefined) throw new Failure(`${text} is not a duration: use for example 90s, 5m, 2h or 7d`)
   return seconds
 }
 
-/** For requests that help if they are granted, and are no condition of the command. */
+/** For requests that are useful if granted, but not a condition of the command. */
 export function undefinedIfDenied(error: unknown): undefined {
   if (error instanceof Refusal && error.code === 'PERMISSION_DENIED') return undefined
   throw error

@@ -23,24 +23,24 @@ export interface Sent {
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Ends it early. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface Received<T> {
   readonly message: string
   readonly data: T
-  /** For a list that goes on. */
+  /** For a list with further pages. */
   readonly next: string | undefined
   /** For work that continues. */
   readonly job: string | undefined
   /** For a record that was read. */
   readonly etag: string | undefined
-  /** The whole answer, as it came. */
+  /** The whole answer as received. */
   readonly text: string
 }
 
-/** The API refused. */
+/** A refusal by the API. */
 export class Refusal extends Failure {
   readonly refused: Refused
 
@@ -53,20 +53,20 @@ export class Refusal extends Failure {
     return this.refused.code
   }
 
-  /** The same refusal for `fulcrum api`, whose users speak to the API itself. */
+  /** The refusal in the API's own words, for `fulcrum api`. */
   get inItsWords(): Refusal {
     return new Refusal(this.refused, (said) => said)
   }
 }
 
-/** Nobody answered. */
+/** A request without an answer. */
 export class Unreachable extends Failure {
-  /** It had taken the connection. */
+  /** Whether the connection had been accepted. */
   readonly isLost: boolean
-  /** Nothing of a request was sent yet. */
+  /** Whether nothing of the request was sent. */
   readonly isUnsent: boolean
 
-  /** `method`: of what was asked for, and may be done where only its answer is lost. */
+  /** `method` is that of the request, which may have been carried out if only its answer is lost. */
   constructor(url: string, error: unknown, { isUnsent = hasNotConnected(error), method = 'GET' } = {}) {
     const isLost = Reflect.get(Object(error), 'code') === 'ECONNRESET'
     const isDoubtful = !isUnsent && method !== 'GET'
@@ -83,7 +83,7 @@ function told({ message, code, errors, data }: Refused): string {
   return `${lines === '' ? message : (message.split(': ')[0] ?? message)} (${code})${lines}${said.join('')}`
 }
 
-/** Lines of what a step of an apply ended with where it failed: why it did, its program alone may know. */
+/** Returns the output of a failed step of an apply: only the step's program may know the reason. */
 function outputsIn(data: unknown): readonly string[] {
   const { nodes }: { readonly nodes?: unknown } = Object(data)
   const failed = (Array.isArray(nodes) ? nodes : []).filter((node) => Reflect.get(Object(node), 'ok') === false)
@@ -91,20 +91,20 @@ function outputsIn(data: unknown): readonly string[] {
   return text.split('\n').filter((line) => line.trim() !== '')
 }
 
-/** The daemon to ask: `fingerprint` is the only certificate to accept, undefined for one that is generally trusted. */
+/** A daemon: `fingerprint` identifies the only certificate to accept; undefined if it must be generally trusted. */
 export interface Target {
   readonly url: string
   readonly token?: string | undefined
   readonly fingerprint?: string | undefined
 }
 
-/** What a server shows before anything was sent to it. */
+/** The certificate of a server, before anything is sent. */
 export interface Shown {
   readonly fingerprint: string
   readonly isTrusted: boolean
 }
 
-/** One daemon over HTTPS, whose certificate is compared before the first byte of a request leaves. */
+/** A connection to one daemon over HTTPS, whose certificate is checked before the first byte of a request is sent. */
 export class Connection {
   readonly #target: Target
   readonly #agent: Agent | PlainAgent
@@ -126,7 +126,7 @@ export class Connection {
     return data
   }
 
-  /** All pages of a list. */
+  /** Returns all pages of a list. */
   async list<T>(path: string, query: Sent['query'] = {}): Promise<readonly T[]> {
     const page = (after: string | undefined) =>
       this.ask<readonly T[]>('GET', path, { query: { ...query, limit: PAGE, after } })
@@ -135,13 +135,13 @@ export class Connection {
     return all
   }
 
-  /** The token of a session. */
+  /** Logs in and returns the token of the session. */
   async logIn(credentials: Credentials): Promise<string> {
     const post = (body: object) => this.#tried('POST', '/token', { body })
     return (await opened(post, credentials).catch((error: unknown) => this.#fail(error))).token
   }
 
-  /** Refuses with what the API says. */
+  /** Sends a request; fails with the API's refusal. */
   async ask<T>(method: string, path: string, sent: Sent = {}): Promise<Received<T>> {
     const answer = await this.#tried(method, path, sent)
     const text = await answer.text().catch((error: unknown) => {
@@ -153,9 +153,7 @@ export class Connection {
     return { message, data: data as T, next, job, etag: answer.headers.get('etag') ?? undefined, text }
   }
 
-  /**
-   * The events of a stream, until the signal is aborted. A daemon that is not there at the beginning is not waited for.
-   */
+  /** Yields the events of a stream until the signal is aborted. Fails if the daemon is not there at the beginning. */
   async *events(
     path: string,
     query: Sent['query'],
@@ -218,13 +216,13 @@ export class Connection {
     try {
       return (this.#isPlain ? http.request : send)(options, answered)
     } catch (error) {
-      // A character that no path, header or token may have.
+      // A path, header or token contains a forbidden character.
       throw new Failure(`the request cannot be sent: ${error instanceof Error ? error.message : ''}`)
     }
   }
 }
 
-/** What Node's own client gives: `fetch` and what belongs to it take as long to load as all of this program. */
+/** An answer from Node's own HTTP client: loading `fetch` takes as long as loading this whole program. */
 class Came implements Answer {
   readonly ok: boolean
   readonly status: number
@@ -234,7 +232,7 @@ class Came implements Answer {
 
   constructor(message: IncomingMessage) {
     this.#message = message
-    // The reader is told; the stream may also end when nobody reads any more.
+    // The reader gets the error; the stream may also end when nothing reads it any more.
     message.on('error', () => undefined)
     this.status = message.statusCode ?? 0
     this.ok = this.status >= 200 && this.status < 300
@@ -300,13 +298,13 @@ function reasonOf(error: unknown): string {
   return REASONS[String(code)] ?? (error instanceof Error && error.message !== '' ? error.message : String(code))
 }
 
-/** With colons or without, in letters of either case. */
+/** Ignores colons and case. */
 export function isSameFingerprint(one: string, other: string): boolean {
   const [a, b] = [one, other].map((text) => text.trim().replaceAll(':', '').toUpperCase())
   return a === b
 }
 
-/** Connects, looks at the certificate and leaves. */
+/** Connects, reads the certificate and disconnects. */
 export async function shownBy(url: string): Promise<Shown> {
   const socket = await connected(url)
   try {
@@ -325,7 +323,7 @@ function wayTo(url: string): Pick<RequestOptions, 'host' | 'port' | 'socketPath'
   return socketPath === undefined ? placeOf(url) : { socketPath }
 }
 
-/** Host, without the brackets of IPv6, and port. */
+/** Returns host, without the brackets of IPv6, and port. */
 export function placeOf(url: string): { readonly host: string; readonly port: number } {
   const { protocol, hostname, port } = new URL(url)
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (protocol === 'http:' ? 80 : 443)) }
@@ -351,14 +349,17 @@ function connected(url: string): Promise<TLSSocket> {
   })
 }
 
-/** Nobody else listens to a socket while it becomes free again, and a stream may be left in that moment. */
+/**
+ * Handles errors of idle sockets: no request listens to a socket in the moment in which it becomes free, for instance
+ * when a stream is left.
+ */
 function plain(): PlainAgent {
   const agent = new http.Agent({ keepAlive: true })
   agent.createConnection = (options) => createConnection(options as NetConnectOpts).on('error', () => undefined)
   return agent
 }
 
-/** Its sockets are handed out when the certificate is the right one. */
+/** Returns an agent that hands out a socket only if the certificate is the right one. */
 function pinned({ url, fingerprint }: Target): Agent {
   const agent = new Agent({ keepAlive: true })
   const made = async (): Promise<Socket> => {

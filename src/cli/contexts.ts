@@ -10,9 +10,9 @@ export interface Context {
   /** API token; undefined at the daemon's own socket, which needs none. */
   readonly token?: string | undefined
   readonly user: string
-  /** SHA-256 of the certificate that was accepted at the login; undefined: one that the system's authorities know. */
+  /** SHA-256 of the certificate that was accepted at the login; undefined if the system's authorities vouch for it. */
   readonly fingerprint?: string | undefined
-  /** When the token ends, by the clock of the machine that logged in; undefined if an earlier version stored it. */
+  /** When the token expires, by the clock of the machine that logged in; undefined if an earlier version stored it. */
   readonly until?: string | undefined
 }
 
@@ -23,13 +23,13 @@ interface Kept {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Where a daemon on this machine has its own socket: as an appliance, and as a trial of a clone. */
+/** Sockets of a daemon on this machine: of an appliance, and of a trial from a clone. */
 export const LOCAL_SOCKETS: readonly string[] = ['/run/fulcrum/api.sock', '.fulcrum/api.sock']
 
-/** What stands for the daemon on this machine where nobody has called a context so. */
+/** Name of the daemon on this machine, unless a context has this name. */
 const LOCAL = 'local'
 
-/** After a logout nobody is to find himself at another daemon. */
+/** No other context becomes current after a logout, so that the user does not act on another daemon by mistake. */
 export const NONE_CURRENT = 'no context is selected: choose one with fulcrum contexts NAME'
 
 /** Contexts by name, in a file that nobody else can read; and the daemon on this machine. */
@@ -60,18 +60,18 @@ export class Contexts {
     throw new Failure(`${this.path} is damaged: remove it, and log in again`)
   }
 
-  /** A pipeline sets what it has no value for to nothing. */
+  /** A pipeline sets variables without a value to the empty text. */
   #set(name: string): string | undefined {
     return this.#env[name] === '' ? undefined : this.#env[name]
   }
 
-  /** What the chosen one is called; undefined for that of the environment, which is not kept. */
+  /** Returns the name of the chosen context; undefined for one from the environment, which is not stored. */
   nameOf(name: string | undefined): string | undefined {
     if (name === undefined && this.#set('FULCRUM_URL') !== undefined) return undefined
     return name ?? this.#set('FULCRUM_CONTEXT') ?? this.all().current
   }
 
-  /** The context with this name, that of the environment, or the current one. */
+  /** Returns the context with this name, the one from the environment, or the current one. */
   chosen(name: string | undefined): Context {
     const wanted = this.nameOf(name)
     if (wanted === undefined) return this.#ofEnvironment()
@@ -95,7 +95,7 @@ export class Contexts {
     return { url: addressOf(url), token: token.trim(), user: '', fingerprint }
   }
 
-  /** Keeps it, and makes it the current one. */
+  /** Stores the context and makes it the current one. */
   keep(name: string, context: Context): void {
     this.#write({ current: name, contexts: { ...this.all().contexts, [name]: context } })
   }
@@ -106,7 +106,7 @@ export class Contexts {
     this.#write({ current: name, contexts })
   }
 
-  /** Answers whether none of those that are left is current then. */
+  /** Returns whether contexts are left and none of them is current. */
   remove(name: string): boolean {
     const { current, contexts } = this.all()
     const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name))
@@ -125,7 +125,7 @@ export class Contexts {
   }
 }
 
-/** Where the environment names none, as in some units of systemd. */
+/** For an environment without HOME, as in some units of systemd. */
 function homeOfAccount(): string {
   try {
     return userInfo().homedir
@@ -134,7 +134,7 @@ function homeOfAccount(): string {
   }
 }
 
-/** What others may have written, or half of it. */
+/** Checks the file's contents, which somebody else may have written, or only in part. */
 function areContexts(given: unknown): given is Kept['contexts'] {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return false
   const isText = (value: unknown) => typeof value === 'string'
@@ -156,11 +156,14 @@ function parsed(text: string): Partial<Record<keyof Kept, unknown>> {
 const SOCKET_SCHEME = 'unix:'
 const isSocket = (url: string) => url.startsWith(SOCKET_SCHEME)
 
-/** The path in the address of a socket; undefined for any other address. */
+/** Returns the path in the address of a socket; undefined for any other address. */
 export const socketPathOf = (url: string): string | undefined =>
   isSocket(url) ? url.slice(SOCKET_SCHEME.length) : undefined
 
-/** What anybody could have put there is not asked, and what belongs to somebody else cannot be. */
+/**
+ * Whether the socket belongs to this account: one that anybody could have created is not trusted, and another account's
+ * cannot be opened.
+ */
 function isOwnSocket(path: string): boolean {
   try {
     const found = statSync(path)
@@ -170,12 +173,12 @@ function isOwnSocket(path: string): boolean {
   }
 }
 
-/** Address of a daemon: encrypted, unless it stays on this machine. */
+/** Parses the address of a daemon, which must be encrypted unless it is on this machine. */
 export function addressOf(given: string): string {
   const text = given.includes('://') ? given : `https://${given}`
   if (!URL.canParse(text)) throw new Failure(`${given} is not a URL: use https://HOST:9443`)
   const { protocol, hostname: host, username, password, pathname, search, hash, origin } = new URL(text)
-  // Nor is a password repeated where others may read it.
+  // The password is not repeated in the message, which others may read.
   if (username !== '' || password !== '') throw new Failure('the URL must not contain a user or password: use --user')
   const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(host)
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback))

@@ -4,19 +4,19 @@ import { dirname, extname, join, resolve } from 'node:path'
 import { isMap, isNode, isPair, isScalar, LineCounter, Document as YamlDocument, parseDocument, visit } from 'yaml'
 import { Failure } from './failure.ts'
 
-/** Documents of the configuration as files: YAML, of which JSON is a part. */
+/** Documents of the configuration as files: YAML, which includes JSON. */
 
 export type Document = Readonly<Record<string, unknown>>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const ENDINGS: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json'])
-/** What stands as a whole in one place; everything else is a section, whose records have names. */
+/** Keys with a single value; every other key is a section, whose records have names. */
 const WHOLE: ReadonlySet<string> = new Set(['$schema', 'version', 'owner', 'syslogServers', 'l7Raw'])
 
-/** Whether it is a record, and no setting that stands as a whole. */
+/** Whether it is a record, and not a setting with a single value. */
 export const isRecord = ({ resource }: { readonly resource: string }): boolean => !WHOLE.has(resource)
 
-/** How many records it names. */
+/** Returns the number of records in a document. */
 export const recordsIn = (document: Document): number =>
   Object.entries(document)
     .filter(([name]) => !WHOLE.has(name) && name !== 'renamed')
@@ -29,7 +29,7 @@ interface Place {
 
 const at = ({ file, line }: Place) => `${file}:${line}`
 
-/** Everything that was named, as one document; a name that comes twice is refused with both places. */
+/** Merges all files into one document; refuses a name that occurs twice, with both places. */
 export function readDocuments(paths: readonly string[], input: () => string, env: Environment): Document {
   const merged = new Map<string, unknown>()
   const places = new Map<string, Place>()
@@ -62,7 +62,7 @@ function add(
   place: Place,
 ): void {
   const known = merged.get(name)
-  // A section with nothing behind its name adds no record, and takes none away.
+  // A section without a value adds no record, and deletes none.
   const isSection = typeof value === 'object' && !WHOLE.has(name)
   if (known === undefined || !isSection) {
     const before = places.get(name)
@@ -75,7 +75,7 @@ function add(
     }
   }
   if (Array.isArray(value)) throw new Failure(`${at(place)}: ${name} is a map of records by name, not a list`)
-  // Without a prototype, so that no name means anything.
+  // Without a prototype, so that no name has a meaning of its own.
   const section: Record<string, unknown> = Object.assign(Object.create(null), known)
   for (const [record, fields] of Object.entries(value ?? {})) {
     const own = `${name}.${record}`
@@ -94,13 +94,13 @@ function entriesOf(
 ): readonly (readonly [string, unknown, Place])[] {
   const text = file === '-' ? input() : textOf(file)
   const lines = new LineCounter()
-  // The parser would compare each key of a map with each other one.
+  // The parser would compare each key of a map with every other one.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
   const refuse = (offset: number, message: string): never => {
     const { line, col } = lines.linePos(offset)
     throw new Failure(`${file}:${line}:${col}: ${message}`)
   }
-  // A tag that nobody knows is a warning: what it stands at would be taken as if it were not there.
+  // An unknown tag is only a warning of the parser, which would ignore the tagged value.
   const [problem] = [...document.errors, ...document.warnings]
   if (problem?.code === 'MULTIPLE_DOCS')
     refuse(problem.pos[0], 'a file contains one document: move what follows --- to its own file')
@@ -112,26 +112,26 @@ function entriesOf(
   return document.contents.items.flatMap((pair) => {
     if (!isPair(pair) || !isScalar(pair.key)) throw new Failure(`${file}: a section needs a name`)
     const line = lines.linePos(pair.key.range?.[0] ?? 0).line
-    // The parser makes an empty value undefined, which would not be sent.
+    // The parser turns an empty value into undefined, which would not be sent.
     const value: unknown = document.get(pair.key.value) ?? null
     return [[String(pair.key.value), plain(document, value, `${file}:${line}`), { file, line }] as const]
   })
 }
 
-/** As YAML that is read as the same again: broken into lines where its texts are, and nowhere else. */
+/** Returns YAML that is read as the same value: texts are broken only at their own line ends. */
 export function written(value: unknown): string {
-  // Other readers, Ansible for one, take `no` for false and 1_000 for a number unless it is in quotes.
+  // Other readers, such as Ansible, read unquoted `no` as false and 1_000 as a number.
   const document = new YamlDocument(value, { compat: 'yaml-1.1' })
   visit(document, {
     Scalar(_key, node) {
-      // As a block, its first lines would be taken for how far it is indented.
+      // In a block, its first lines would be taken for indentation.
       if (typeof node.value === 'string' && /^\n*[ \t]+\n/.test(node.value)) node.type = 'QUOTE_DOUBLE'
     },
   })
   return document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER })
 }
 
-/** What YAML can say and JSON cannot: a name twice, a name that is no text, a number that is none. */
+/** Refuses what YAML has and JSON has not: repeated names, names that are not texts, numbers that are not finite. */
 function refuseStrange(document: YamlDocument, refuse: (offset: number, message: string) => never): void {
   visit(document, {
     Map(_key, map) {
@@ -140,7 +140,7 @@ function refuseStrange(document: YamlDocument, refuse: (offset: number, message:
         const offset = isNode(key) ? (key.range?.[0] ?? 0) : 0
         if (!isScalar(key) || key.value === null) return refuse(offset, 'a name must be a string')
         const name = typeof key.value === 'string' ? key.value : JSON.stringify(key.value)
-        // YAML takes 007 for a number, but its author meant another name than 7.
+        // YAML reads 007 as a number, but its author meant a name other than 7.
         if (typeof key.value !== 'string' && key.source !== name)
           refuse(offset, `${key.source ?? 'this'} would be read as ${name}: quote it if it is a name`)
         if (seen.has(name)) refuse(offset, `${name} appears twice`)
@@ -162,14 +162,14 @@ function plain(document: YamlDocument, value: unknown, where: string): unknown {
   try {
     return value.toJS(document)
   } catch (error) {
-    // An alias of nothing, or one that multiplies.
+    // An alias without an anchor, or one that expands too much.
     throw new Failure(`${where}: ${error instanceof Error ? error.message : ''}`)
   }
 }
 
 const TEMPLATE = /\$?\$\{(env|file):([^}]*)\}/g
 
-/** `${env:NAME}` and `${file:PATH}`: nothing else is filled in; with another `$` in front it is text. */
+/** Replaces `${env:NAME}` and `${file:PATH}`, and nothing else; preceded by another `$`, they are text. */
 function fillIn(document: YamlDocument, file: string, lines: LineCounter, env: Environment): void {
   visit(document, {
     Scalar(key, node) {

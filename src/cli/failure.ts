@@ -1,4 +1,4 @@
-/** What ends a command: one line for the person at the terminal, and the exit code for the program that started it. */
+/** An error that ends the command: one line for the user, and the exit code for the calling program. */
 export class Failure extends Error {
   readonly exitCode: number
 
@@ -9,7 +9,7 @@ export class Failure extends Error {
   }
 }
 
-/** For a command whose codes say how something is: 3 is that nobody tells, as Nagios has it. */
+/** For commands whose exit codes report a state: 3 means unknown, as in Nagios. */
 export async function tellingOf<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

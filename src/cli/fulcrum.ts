@@ -2,13 +2,13 @@ import { LOCAL_SOCKETS } from './contexts.ts'
 import { runCommand } from './program.ts'
 import { processTerminal } from './terminal.ts'
 
-// Tokens and plans are for nobody else.
+// Files with tokens and plans are for this user only.
 process.umask(0o077)
 
 let isLost = false
 const ends = {
   leave: () => process.exit(130),
-  // It may be told when the command is over.
+  // May be called after the command has ended.
   lose() {
     isLost = true
     process.exitCode = 1

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 const execute = promisify(execFile)
 
 /**
- * Everything from the daemon and what it starts; from others only what is unusual, because their usual lines are
+ * All lines of the daemon and the units it starts; of other units only unusual lines, because the usual ones are
  * requests.
  */
 const SAID = [
@@ -14,12 +14,12 @@ const SAID = [
 const COMMON = ['--no-pager', '--quiet', '--output=short-iso'] as const
 const BOUNDS = { timeout: 30_000, maxBuffer: 32 * 1024 * 1024 }
 
-/** The last lines that units of Fulcrum have said on this machine; none where there are no such units. */
+/** Returns the last journal lines of Fulcrum's units on this machine; none if there are no such units. */
 export async function journalHere(): Promise<readonly string[]> {
   const all = SAID.map(async (what) => {
     const { stdout } = await execute('journalctl', [...COMMON, ...what], BOUNDS)
     return stdout.split('\n').filter((line) => line !== '')
   })
-  // No systemd, or a journal that this account may not read.
+  // There is no systemd, or this account may not read the journal.
   return (await Promise.all(all.map((lines) => lines.catch(() => [])))).flat()
 }

@@ -1,39 +1,42 @@
-/** What people look at. */
+/** Output for people. */
 
 export type Row = Readonly<Record<string, string>>
 
 const COLOURS = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const
 export type Colour = keyof typeof COLOURS
 
-/** Text in a colour, where the terminal has some. */
+/** Colours a text if the terminal supports it. */
 export function coloured({ hasColour }: { readonly hasColour: boolean }, colour: Colour, text: string): string {
   return hasColour ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text
 }
 
-/** A screen with nothing on it. */
+/** Clears the screen. */
 export const CLEAR = '\u001b[H\u001b[J'
 
-/** Beside the first 32 characters: what moves the cursor, and what turns a line around. */
+/** Control characters beyond the first 32: they move the cursor or reverse the text direction. */
 const MORE = String.raw`\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069`
 const STEERS_A_LINE = new RegExp(String.raw`[\u0000-\u001f${MORE}]`, 'g')
-/** Not the end of a line, and no tab. */
+/** The same without line feeds and tabs. */
 const STEERS = String.raw`[\u0000-\u0008\u000b-\u001f${MORE}]`
 const STEERS_LINES = new RegExp(STEERS, 'g')
 const OWN = String.raw`\u001b\[(?:0|${Object.values(COLOURS).join('|')})m|\u001b\[H\u001b\[J`
 const OWN_OR_STEERS = new RegExp(`${OWN}|${STEERS}`, 'g')
 
-/** Names are written by others: no character of theirs moves the cursor or turns the line around. */
+/**
+ * Replaces control characters in one line: names are written by others, and must not move the cursor or reverse the
+ * text.
+ */
 export const printable = (text: string): string => text.replace(STEERS_A_LINE, '\ufffd')
 
-/** The same of a text that has lines. */
+/** Does the same for a text of several lines. */
 export const printableLines = (text: string): string => text.replace(STEERS_LINES, '\ufffd')
 
-/** A screen of this program: nothing steers it but what the program writes itself. */
+/** Does the same for a screen, but keeps the sequences that this program writes itself. */
 export const printableScreen = (text: string): string =>
   text.replace(OWN_OR_STEERS, (found) => (found.length > 1 ? found : '\ufffd'))
 
 const wide = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
-/** Columns that a text takes: two for what East Asian scripts and pictures take two for. */
+/** Returns the width of a text in columns: two for East Asian wide characters and pictures. */
 export function widthOf(text: string): number {
   let width = 0
   for (const { segment } of wide.segment(text))
@@ -61,7 +64,9 @@ const GAP = 2
 /** A narrower column is unreadable. */
 const COLUMN_MIN = 8
 
-/** A table that fits: the widest columns give way, and where that does not suffice the last ones are left out. */
+/**
+ * Returns a table that fits: the widest columns are narrowed and, if that does not suffice, the last ones are left out.
+ */
 export function table(rows: readonly Row[], columns: readonly string[], width: number | undefined): string {
   const cells = [
     columns.map((name) => name.toUpperCase()),
@@ -108,7 +113,7 @@ export function meanOf(values: readonly (number | null)[]): number | null {
 
 const UNITS = ['', 'k', 'M', 'G', 'T', 'P'] as const
 
-/** A number in four characters or so. */
+/** Formats a number in about four characters. */
 export function short(value: number | null | undefined): string {
   if (value === null || value === undefined) return '-'
   let [left, unit] = [value, 0]
@@ -126,7 +131,7 @@ const SPANS = [
   ['s', 1],
 ] as const
 
-/** How long ago, or until when, in one unit. */
+/** Formats a time span in one unit. */
 export function span(seconds: number): string {
   const [unit, length] = SPANS.find(([, one]) => Math.abs(seconds) >= one) ?? SPANS[3]
   return `${Math.round(seconds / length)} ${unit}`

@@ -1,4 +1,4 @@
-/** What the API's parameters are called here. */
+/** The names of the API's parameters in this program. */
 export const OWN_WORDS = [
   ['apply without refuseWarnings', 'apply with --accept-warnings'],
   ['send confirmWithin', 'apply with --confirm 60s'],
@@ -9,7 +9,7 @@ export const OWN_WORDS = [
   ['X-Backup-Passphrase', 'The passphrase (--passphrase or FULCRUM_PASSPHRASE)'],
 ] as const
 
-/** What the API's operations are called here. Any other is sent by `fulcrum api`. */
+/** The names of the API's operations in this program. Any other operation is sent with `fulcrum api`. */
 export const OWN_COMMANDS = [
   ['DELETE /cluster/nodes/ID', 'fulcrum cluster leave'],
   ['DELETE /cluster/nodes/ID?force=true', 'fulcrum cluster leave --force'],
@@ -31,7 +31,7 @@ export const OWN_COMMANDS = [
 const OPERATION = /\b(?:GET|POST|PUT|DELETE) \/[\w{}/?=-]+(?:\.[\w]+)*/g
 const commandOf = new Map<string, string>(OWN_COMMANDS)
 
-/** What the API says, in words of this program. */
+/** Translates a message of the API into the words of this program. */
 export const inOwnWords = (said: string): string =>
   OWN_WORDS.reduce((text, [theirs, own]) => text.replaceAll(theirs, own), said).replaceAll(
     OPERATION,

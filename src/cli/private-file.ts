@@ -1,14 +1,14 @@
 import { realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { Failure } from './failure.ts'
 
-/** Writes a file that nobody else can read, whole or not at all, whatever was there before. */
+/** Writes a file that nobody else can read, atomically, whatever was there before. */
 export function writePrivately(path: string, text: string): void {
   try {
     const found = statSync(path, { throwIfNoEntry: false })
     if (found === undefined) replace(path, text)
-    // A link goes on naming the same file.
+    // A link continues to point to the same file.
     else if (found.isFile()) replace(realpathSync(path), text)
-    // A device or a pipe takes it and stays; a folder does not.
+    // A device or a pipe is written to and stays; a folder is an error.
     else writeFileSync(path, text)
   } catch (error) {
     throw new Failure(`${path} cannot be written: ${error instanceof Error ? error.message : ''}`)
@@ -22,7 +22,7 @@ function replace(path: string, text: string): void {
     writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })
     renameSync(draft, path)
   } catch (error) {
-    // It may hold keys.
+    // It may contain keys.
     rmSync(draft, { force: true })
     throw error
   }

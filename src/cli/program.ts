@@ -15,7 +15,7 @@ import { Run, type Surroundings } from './command.ts'
 import { Failure } from './failure.ts'
 import { printableLines } from './output.ts'
 
-/** The command line: every group of commands adds its own. */
+/** The command line; each group adds its own commands. */
 function createProgram(run: Run): Command {
   const { terminal } = run
   const program = new Command('fulcrum')
@@ -45,7 +45,7 @@ function createProgram(run: Run): Command {
   return program
 }
 
-/** Runs one command line, and answers the exit code. */
+/** Runs one command line and resolves with the exit code. */
 export async function runCommand(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const run = new Run(surroundings)
   try {

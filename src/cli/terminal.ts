@@ -4,32 +4,32 @@ import { Writable } from 'node:stream'
 import { Failure } from './failure.ts'
 import { printableLines, printableScreen } from './output.ts'
 
-/** The terminal, or what stands in its place: everything that a command reads and writes. */
+/** The terminal or its substitute: everything that a command reads and writes. */
 export interface Terminal {
   out(text: string): void
-  /** What others have written, as it is; at a terminal, nothing in it steers that. */
+  /** Writes foreign data unchanged; a terminal gets it without control characters. */
   data(text: string): void
-  /** Remarks and questions; what programs read is on `out`. */
+  /** Writes remarks and questions; output for programs goes to `out`. */
   err(text: string): void
-  /** Characters that fit into a line of `out`; undefined when it is no terminal. */
+  /** Characters per line of `out`; undefined if it is no terminal. */
   readonly columns: number | undefined
-  /** Lines of it at this moment; undefined when it is no terminal. */
+  /** Present number of lines; undefined if it is no terminal. */
   readonly rows: number | undefined
   readonly hasColour: boolean
-  /** Fails where nobody can answer. */
+  /** Fails if nobody can answer. */
   ask(question: string, options?: { readonly isSecret?: boolean }): Promise<string>
-  /** The standard input; on a terminal, the user is told that `what` is being read. */
+  /** Returns the standard input; on a terminal, the user is told that `what` is being read. */
   input(what: string): Promise<string>
-  /** For commands that run until they are ended: aborted by Ctrl-C, and when nobody reads `out` any more. */
+  /** For commands that run until they are ended: aborted by Ctrl-C, or when nothing reads `out` any more. */
   readonly interrupted: AbortSignal
 }
 
 type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'once'>
 
 interface Ends {
-  /** Ends the program at Ctrl-C, unless a command looks at it itself. */
+  /** Ends the program at Ctrl-C, unless a command handles that itself. */
   readonly leave: () => void
-  /** Something that was written to `out` is lost, and not because its reader had enough. */
+  /** Called if output was lost, unless its reader closed it. */
   readonly lose: () => void
 }
 
@@ -42,7 +42,7 @@ export function processTerminal(
   const [interrupt, untaken] = [new AbortController(), new AbortController()]
   let isWatched = false
   streams.once('SIGINT', () => (isWatched ? interrupt.abort() : leave()))
-  // A command that is under way is finished all the same: what it asks of a daemon is done, or is not.
+  // The running command continues: its request to the daemon is carried out or refused as a whole.
   const refused = (error: unknown): void => {
     if (untaken.signal.aborted) return
     untaken.abort()
@@ -65,7 +65,7 @@ export function processTerminal(
     out: (text) => put(stdout.isTTY ? printableScreen(text) : text),
     data: (text) => put(stdout.isTTY ? printableLines(text) : text),
     err: (text) => void stderr.write(stderr.isTTY ? printableScreen(text) : text),
-    // A serial console says 0 of both, as nobody has told it.
+    // A serial console reports 0 for both, because its size is unknown.
     columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined,
     get rows() {
       return stdout.isTTY && stdout.rows > 0 ? stdout.rows : undefined
@@ -78,7 +78,7 @@ export function processTerminal(
     async ask(question, { isSecret = false } = {}) {
       if (!stdin.isTTY)
         throw new Failure(`${question.trim().replace(/:$/, '')} has to be typed, but standard input is not a terminal`)
-      // What is typed is echoed by readline to its output, which shows a secret to nobody.
+      // readline echoes typed characters to its output, which discards them, so that a secret is not shown.
       const muted = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input: stdin, output: isSecret ? muted : stderr, terminal: true })
       const shown = printableLines(question)
@@ -104,7 +104,7 @@ export function processTerminal(
   }
 }
 
-/** Lines until Ctrl-D. It is the end of these alone, and not of the input: there may be questions to answer. */
+/** Reads lines until Ctrl-D, which ends these lines and not the input: there may be questions to answer. */
 async function pasted({ stdin, stderr }: Pick<Streams, 'stdin' | 'stderr'>, what: string): Promise<string> {
   stderr.write(`Paste ${what}, then press Ctrl-D on a line of its own.\n`)
   const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 0 })
@@ -119,7 +119,7 @@ async function pasted({ stdin, stderr }: Pick<Streams, 'stdin' | 'stderr'>, what
   return text
 }
 
-/** A file takes what there is room for, and of the rest the stream of Node says nothing. */
+/** Writes to a file synchronously: if it runs out of space, Node's stream would report no error. */
 function writerOf(stdout: Streams['stdout']): (text: string) => void {
   const { fd }: { readonly fd?: number } = stdout
   const isFile = fd !== undefined && fstatSync(fd).isFile()

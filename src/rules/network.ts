@@ -156,9 +156,7 @@ function sameFamily({ destination, source }: RouteFields, via: Network | undefin
   return [problemIn(other.field, `is IPv${other.family}, but ${first.field} is IPv${first.family}`)]
 }
 
-/**
- * Returns the id of an interface given by id or name; if the interfaces are unknown, the given text is taken as the id.
- */
+/** Returns the id of an interface given by id or name; if the interfaces are unknown, only an id is accepted. */
 export function interfaceIdOf(
   wanted: InterfaceWanted,
   interfaces: readonly NetworkInterface[] | undefined,

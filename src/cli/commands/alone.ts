@@ -6,24 +6,27 @@ import { printable } from '../output.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** What is said with each command that changes records. */
+/** Options of every command that changes records. */
 export interface Moving extends Common {
   readonly stage?: boolean
   readonly message?: string
   readonly acceptWarnings?: boolean
 }
 
-/** The options of whatever changes records and applies that. */
+/** Adds the options of commands that change records and apply the change. */
 export const moving = (command: Command): Command =>
   command
     .option('--stage', 'only stage the change, do not apply it')
     .option('--accept-warnings', 'apply despite warnings')
     .option('-m, --message <text>', 'comment stored with the revision')
 
-/** What an apply says that has nothing to warn of. */
+/** The message of an apply without warnings. */
 const APPLIED = 'Changes applied'
 
-/** Sections that say who may come in and do what: their changes go live together, and are taken back together. */
+/**
+ * Sections that determine who may log in and with which rights: their changes go live together, and are taken back
+ * together.
+ */
 export const ACCESS: ReadonlySet<string> = new Set([
   'users',
   'groups',
@@ -37,22 +40,22 @@ export const ACCESS: ReadonlySet<string> = new Set([
 
 interface PendingChange {
   readonly id: string
-  /** The section that it is of. */
+  /** Section of the record. */
   readonly resource: string
   readonly op: 'create' | 'update' | 'delete'
   readonly resourceId: string
   readonly name: string
   readonly by: string
-  /** For an update: the fields that differ. */
+  /** For an update, the fields that differ. */
   readonly after: Data | null
 }
 
 interface Alone {
-  /** Ids of the records; none of a creation, which answers the id of what is new. */
+  /** Ids of the records; empty for a creation, whose answer has the new id. */
   readonly of: readonly string[]
-  /** What it makes of them: where just this is pending already, it goes live. */
+  /** The resulting fields: if exactly this change is already pending, it is applied. */
   readonly wanted?: Data
-  /** It is a change of users or roles. */
+  /** Whether users or roles are changed. */
   readonly isOfAccess?: boolean
   readonly stage: () => Promise<Received<unknown>>
 }
@@ -61,13 +64,14 @@ interface Applied {
   /** Id of the new record, or of the first. */
   readonly id: string
   readonly isChanged: boolean
-  /** The job, if work continues. */
+  /** Id of the job, if work continues. */
   readonly job: string | undefined
 }
 
 /**
- * Stages changes of records and makes them live, and nothing else that is pending. As a record has one change, one
- * whose change holds more is refused. What an apply refuses does not stay for somebody else's.
+ * Stages changes of records and applies them, and nothing else that is pending. A record has a single pending change,
+ * so it is refused if that contains more. If the apply is refused, the staged changes are taken back, so that nobody
+ * else applies them.
  */
 export async function applyAlone(
   run: Run,
@@ -95,7 +99,7 @@ export async function applyAlone(
     if (said !== APPLIED) run.terminal.err(`${printable(said)}\n`)
   } catch (error) {
     const isNew = ({ id }: PendingChange) => before.every((change) => change.id !== id)
-    // Where nobody answered, it may have gone live.
+    // Without an answer, the changes may have gone live.
     if (error instanceof Failure && !(error instanceof Unreachable))
       await takeBack(run, connection, own.filter(isNew), job)
     throw error
@@ -103,7 +107,7 @@ export async function applyAlone(
   return done
 }
 
-/** What there is to warn of is shown, and asked about. `apply`: refuses to go on with warnings at first. */
+/** Applies; shows warnings, if any, and asks whether to go on. `apply` refuses warnings at the first call. */
 export async function applyWarned<T>(run: Run, apply: (isFirst: boolean) => Promise<T>): Promise<T> {
   try {
     return await apply(true)
@@ -115,7 +119,7 @@ export async function applyWarned<T>(run: Run, apply: (isFirst: boolean) => Prom
   }
 }
 
-/** The same, and tells what came of it. `id`: of the record that it is about, where that is another one. */
+/** Applies, and prints the outcome. `id` is the record to report, if it is not the first changed one. */
 export async function tellAlone(
   run: Run,
   connection: Connection,
@@ -127,7 +131,7 @@ export async function tellAlone(
   run.told(options, `${said}${unless(isChanged, options)}`, told)
 }
 
-/** How a sentence ends that says what is so. */
+/** Returns the end of a sentence that states the new state. */
 export const unless = (isChanged: boolean, { stage }: Moving): string =>
   !isChanged ? ' already' : stage === true ? ', once it is applied' : ''
 
@@ -144,7 +148,10 @@ function refuseOthers(pending: readonly PendingChange[], wanted: Data): void {
   }
 }
 
-/** An apply would refuse some of them without the others, and taking some back would take all. */
+/**
+ * Refuses if other changes of access are pending: an apply would refuse some of them without the others, and taking one
+ * back would take back all.
+ */
 function refuseAccess(pending: readonly PendingChange[]): void {
   const [first, ...more] = pending.filter(({ resource }) => ACCESS.has(resource))
   if (first === undefined) return
@@ -153,7 +160,7 @@ function refuseAccess(pending: readonly PendingChange[]): void {
   throw new Failure(printable(`other changes of users or roles are pending (${told}), and ${advice}`))
 }
 
-/** Takes back what was staged just now. */
+/** Takes back what was just staged. */
 async function takeBack(
   run: Run,
   connection: Connection,
@@ -171,7 +178,7 @@ async function takeBack(
   if (job !== undefined) await cancel(run, connection, job)
 }
 
-/** Answers what is told of it; undefined where it is gone, as a change of access is that went with another. */
+/** Returns the message; undefined if the change is gone, as a change of access that was taken back with another. */
 export async function discardOne(connection: Connection, id: string): Promise<string | undefined> {
   try {
     return (await connection.ask('DELETE', `/services/pending/${encodeURIComponent(id)}`)).message
@@ -181,10 +188,13 @@ export async function discardOne(connection: Connection, id: string): Promise<st
   }
 }
 
-/** A drain may wait for what somebody else has staged, and would go on with their apply. */
+/**
+ * Cancels the job: a drain could otherwise wait for changes that somebody else has staged, and continue with their
+ * apply.
+ */
 async function cancel(run: Run, connection: Connection, job: string): Promise<void> {
   await connection.ask('PUT', `/jobs/${encodeURIComponent(job)}/cancel`).catch((error: unknown) => {
-    // It has ended by itself where its change was taken back.
+    // The job has ended if its change was taken back.
     if (error instanceof Refusal && error.code === 'NOT_SUPPORTED') return
     const why = error instanceof Error ? error.message : String(error)
     run.terminal.err(`${printable(`the job ${job} is not cancelled: ${why}`)}\n`)

@@ -10,7 +10,7 @@ interface ApiOptions extends Common {
 
 const METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'DELETE']
 
-/** Every operation of the API: what has no word of its own. */
+/** Adds the command for every operation of the API, for those without a command of their own. */
 export function addApi(program: Command, run: Run): void {
   program
     .command('api')

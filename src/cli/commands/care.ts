@@ -9,7 +9,7 @@ import { followed, recordIfNamed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** Backups, certificates, and the file for support. */
+/** Adds the commands for backups, certificates and the support file. */
 export function addCare(program: Command, run: Run): void {
   addBackups(program.command('backup').description('back up the configuration to a file, and restore it'), run)
   addCertificates(program.command('cert').description('upload certificates, and list those that expire soon'), run)
@@ -49,8 +49,8 @@ interface Sealed extends Common {
 }
 
 /**
- * A new backup needs a passphrase that the API accepts; for an existing one, whatever a header can hold: none means no
- * passphrase.
+ * A new backup needs a passphrase that the API accepts; an existing one may have any that a header can hold, or none if
+ * it is empty.
  */
 const PASSPHRASES = {
   new: { form: /^[\x20-\x7e]{8,256}$/, why: 'a passphrase has 8 to 256 printable ASCII characters' },
@@ -64,7 +64,7 @@ async function passphraseHeader(
 ): Promise<Readonly<Record<string, string>>> {
   if (passphrase !== true) return {}
   const given = await run.secret('Passphrase: ', 'FULCRUM_PASSPHRASE', { isNew: which === 'new' })
-  // A header has no space at its ends.
+  // A header cannot have spaces at its ends.
   const phrase = given.trim()
   const { form, why } = PASSPHRASES[which]
   if (!form.test(phrase)) throw new Failure(why)
@@ -112,7 +112,7 @@ async function restore(run: Run, path: string, sections: readonly string[], opti
   }
 }
 
-/** What was handed in for one restore is not kept: it may hold private keys, and there is room for few. */
+/** Deletes a backup that was uploaded for one restore: it may hold private keys, and there is room for few. */
 async function takeBack(run: Run, connection: Connection, file: string): Promise<void> {
   try {
     await connection.ask('DELETE', `/backup/${encodeURIComponent(file)}`)
@@ -178,7 +178,7 @@ async function expiring(run: Run, { days, ...common }: Common & { readonly days:
   )
 }
 
-/** What is asked of the daemon: nothing of it holds a secret. */
+/** Paths to fetch for the support file: none of the answers holds a secret. */
 const ASKED = [
   '/overview',
   '/services',
@@ -207,7 +207,7 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
       answers[path] = await answerTo(connection, path)
     }
   } catch (error) {
-    // A daemon that is down is what this is for, as long as there is something else to tell.
+    // The file is also for a daemon that is down, provided there is anything else to report.
     if (journal.length === 0 || !(error instanceof Failure)) throw error
     unreached = error.message
     run.terminal.err(`${printable(unreached)}\n`)
@@ -224,7 +224,7 @@ async function diagnose(run: Run, file: string, common: Common): Promise<void> {
   )
 }
 
-/** What this caller may not see, or this daemon does not have, is told as that. */
+/** If the caller may not see it, or the daemon does not have it, the file says so. */
 async function answerTo(connection: Connection, path: string): Promise<unknown> {
   try {
     return await connection.get(path)

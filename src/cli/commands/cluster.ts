@@ -32,7 +32,7 @@ interface Preview {
   readonly why?: string
 }
 
-/** Nodes that are configured as one: forming, joining, leaving. */
+/** Adds the commands for forming, joining and leaving a cluster. */
 export function addCluster(program: Command, run: Run): void {
   const cluster = program.command('cluster').description('create and join a cluster, and manage its nodes')
   cluster
@@ -96,7 +96,7 @@ function addLeaving(cluster: Command, run: Run): void {
     })
 }
 
-/** What a person has to decide where two nodes have no third vote. */
+/** Adds the commands for decisions that a person has to make if two nodes have no third vote. */
 function addDeciding(cluster: Command, run: Run): void {
   cluster
     .command('takeover')
@@ -179,7 +179,7 @@ async function status(run: Run, common: Common): Promise<void> {
   run.terminal.out(table(rows, ['node', 'address', 'state', 'floating ips'], run.terminal.columns))
 }
 
-/** Why nothing can be changed, if so. */
+/** Returns why changes are impossible; undefined if they are possible. */
 function stopped({ quorum, histories, halted, nodes, witness }: Cluster): string | undefined {
   if (halted !== null) return `this node no longer follows it: ${printable(halted)}`
   if (histories !== null)
@@ -223,7 +223,7 @@ async function join(run: Run, given: string, { as, yes, nodeName, address, ...co
   run.terminal.err(`Kept: ${brings.map((one) => printable(`${one.resource} ${one.name}`)).join(', ') || 'nothing'}.\n`)
   await run.agree('Everything else on this node is replaced, including its users. Join?', yes)
   await act(run, common, 'POST', '/cluster/join', body)
-  // Root of this machine is that of the cluster as well, and has no login to renew.
+  // Root of this machine is root of the cluster as well, and has no login to renew.
   if (run.contextOf(common).token !== undefined)
     run.terminal.err(`Users and tokens are now those of the cluster: fulcrum login ${run.contextOf(common).url}\n`)
 }

@@ -6,8 +6,8 @@ import { printable } from '../output.ts'
 import { KINDS, namesOf } from './records.ts'
 
 /**
- * Completion in shells: each asks this program what may come next, and looks for files itself where it is told so. Bash
- * does wherever it is told nothing.
+ * Completion in shells: each asks this program for the possible next words, and looks for files if told so. Bash does
+ * that whenever it gets no words.
  */
 
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -36,7 +36,7 @@ complete -c fulcrum -f -a '(__fulcrum_complete)'
 `,
 }
 
-/** What stands for a file in the help: of an argument, and of the value of an option. */
+/** Names that stand for a file in the help: of arguments, and of values of options. */
 const FILES: ReadonlySet<string> = new Set(['file', 'files', 'plan'])
 const FILE = '<file>'
 
@@ -59,7 +59,7 @@ export function addCompletion(program: Command, run: Run): void {
       if (found === 'files') run.exitCode = 1
       else tell(found)
     })
-  // Bash puts onto its line what it is told as it is, where the others quote it.
+  // Bash inserts words as they are; other shells quote them.
   program
     .command('__complete_bash', { hidden: true })
     .argument('<line>')
@@ -71,15 +71,15 @@ export function addCompletion(program: Command, run: Run): void {
     })
 }
 
-/** Words, or whatever files there are. */
+/** Possible words, or files. */
 type Candidates = readonly string[] | 'files'
 
-/** What may stand in the place of the last word. */
+/** Returns the possible replacements of the last word. */
 async function candidates(program: Command, run: Run, words: readonly string[]): Promise<Candidates> {
   const last = words.at(-1)?.toLowerCase() ?? ''
   const found = await possible(program, run, words).catch(() => [])
   if (found === 'files') return found
-  // Shells show them as they are.
+  // Shells print them unfiltered, so unprintable ones are left out.
   return found.filter((one) => one.toLowerCase().startsWith(last) && one === printable(one))
 }
 
@@ -99,11 +99,11 @@ async function possible(program: Command, run: Run, words: readonly string[]): P
 
 interface Place {
   readonly command: Command
-  /** Its arguments so far. */
+  /** The arguments so far. */
   readonly given: readonly string[]
-  /** Whose value comes next. */
+  /** The option whose value comes next. */
   readonly option: Option | undefined
-  /** Which daemon is meant. */
+  /** Options that select the daemon. */
   readonly common: Common
 }
 
@@ -128,7 +128,7 @@ function place(program: Command, words: readonly string[]): Place {
   return { command, given, option, common }
 }
 
-/** The names that there are now. */
+/** Returns the present names for an argument. */
 async function valuesOf(
   argument: Argument,
   given: readonly string[],

@@ -9,7 +9,9 @@ import { printable } from '../output.ts'
 import { inOwnWords } from '../own-words.ts'
 import { writePrivately } from '../private-file.ts'
 
-/** A plan that takes away more records than this, or more than a third of its owner's, asks for their number. */
+/**
+ * A plan that deletes more records than this, or more than a third of its owner's, asks the user to type their number.
+ */
 const GONE_MAX = 10
 
 export interface PlanOptions extends Common {
@@ -20,7 +22,7 @@ export interface PlanOptions extends Common {
   readonly wide?: boolean
 }
 
-/** How something goes live. */
+/** Options of every apply. */
 export interface ApplyOptions extends Common {
   readonly yes?: boolean
   readonly confirm?: string
@@ -28,7 +30,7 @@ export interface ApplyOptions extends Common {
   readonly acceptWarnings?: boolean
 }
 
-/** A plan as it is kept in a file: what it was made of, and what it came to. */
+/** A plan in a file: its input, and its result. */
 interface PlanFile {
   readonly fulcrumPlan: 1
   readonly document: Document
@@ -45,7 +47,7 @@ interface Planned extends Changes {
   readonly baseRevision: number
 }
 
-/** The configuration in a file. */
+/** Adds the commands for the configuration in a file. */
 export function addFile(program: Command, run: Run): void {
   program
     .command('export')
@@ -100,7 +102,7 @@ interface Remark {
   readonly why: string
 }
 
-/** The document goes to the standard output, and what is to be known of it to the other one. */
+/** The document goes to standard output, remarks to standard error. */
 async function importCfg(run: Run, path: string, { owner, ...common }: Common & { readonly owner?: string }) {
   const haproxyCfg = path === '-' ? await run.terminal.input('the haproxy.cfg') : readText(path)
   const body = { haproxyCfg, ...(owner === undefined ? {} : { owner }) }
@@ -120,7 +122,7 @@ async function importCfg(run: Run, path: string, { owner, ...common }: Common & 
   for (const remark of notUnderstood) run.terminal.err(told(remark))
 }
 
-/** A placeholder in a record is text, and no instruction to fill in something when the file is read. */
+/** Escapes placeholders, so that reading the file does not replace text in records. */
 function escaped(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/\$(?=\{(?:env|file):)/g, '$$$$')
   if (Array.isArray(value)) return value.map(escaped)
@@ -138,14 +140,14 @@ async function exportDocument(
   if (json === true) return run.json(document)
   const { url } = run.contextOf(common)
   const { written } = await import('../documents.ts')
-  // Editors fetch the schema, and cannot from a socket.
+  // Editors fetch the schema, which they cannot do through a socket.
   const schema = url.startsWith('http') ? `# yaml-language-server: $schema=${url}/api/v1/config/schema.json\n` : ''
   run.terminal.data(`${schema}${written(document)}`)
 }
 
 export async function readWanted(run: Run, { file = [], prune = false, takeOver = false }: PlanOptions) {
   const input = file.includes('-') ? await run.terminal.input('the document') : ''
-  // Most commands read none, and would wait for a parser of YAML.
+  // Loaded on demand: most commands read no documents, and loading a YAML parser takes time.
   const { readDocuments } = await import('../documents.ts')
   return { document: readDocuments(file, () => input, run.env), prune, takeOver }
 }
@@ -159,7 +161,7 @@ async function planFile(run: Run, options: PlanOptions): Promise<void> {
   const planned = await plan(connection, wanted)
   if (options.out !== undefined) {
     const kept: PlanFile = { fulcrumPlan: 1, ...wanted, digest: planned.digest, warnings: planned.warnings }
-    // What a document holds may be secret.
+    // A document may contain secrets.
     writePrivately(options.out, `${JSON.stringify(kept)}\n`)
   }
   if (options.json === true) run.json(planned)
@@ -174,7 +176,7 @@ async function validateFile(run: Run, options: PlanOptions): Promise<void> {
   run.terminal.out('The document is valid.\n')
 }
 
-/** Makes a document, or a plan that was kept, running. */
+/** Applies a document, or a stored plan. */
 export async function applyFile(
   run: Run,
   planned: string | undefined,
@@ -212,7 +214,7 @@ interface Waiting {
 /** "Nothing would change" sounds permanent, but an apply that waits for its confirmation is still taken back. */
 async function refuseWaiting(connection: Connection): Promise<void> {
   const path = '/services/apply'
-  // A user who may apply documents need not have the right to ask this.
+  // A user who may apply documents need not have the right to read this.
   const found = await connection.get<Waiting>(path).catch(undefinedIfDenied)
   if (found?.state !== 'waiting') return
   const { revision, by, secondsLeft } = found
@@ -221,7 +223,7 @@ async function refuseWaiting(connection: Connection): Promise<void> {
   )
 }
 
-/** Their texts name ids, which what is made gets anew with each plan. */
+/** Compares warnings without their texts, which contain ids: new records get new ids with each plan. */
 const areAmong = (now: Changes['warnings'], then: Changes['warnings']): boolean =>
   now.every((one) =>
     then.some(({ code, resource, name }) => code === one.code && resource === one.resource && name === one.name),
@@ -244,14 +246,14 @@ async function agreeTo(run: Run, { changes }: Planned, document: Document, { yes
   const { isRecord, recordsIn } = await import('../documents.ts')
   const count = (wanted: Change['op']) => changes.filter((change) => change.op === wanted && isRecord(change)).length
   const gone = count('delete')
-  // What goes is the owner's, and so is what the document names and need not be made.
+  // Deletions concern the owner's records, and so does everything in the document that is not created.
   const owned = gone + recordsIn(document) - count('create')
   if (gone > GONE_MAX || gone > owned / 3)
     await run.agree(`${gone} records will be deleted. Type that number to continue:`, yes, { answer: String(gone) })
   else await run.agree('Apply?', yes)
 }
 
-/** What is sent beside the plan; `isSeen`: the warnings were shown, and somebody has agreed. */
+/** Returns the options to send; `isSeen`: the warnings were shown, and the user has agreed. */
 export function termsOf({ confirm, message, acceptWarnings }: ApplyOptions, isSeen: boolean): object {
   return {
     ...(confirm === undefined ? {} : { confirmWithin: secondsIn(confirm) }),
@@ -265,7 +267,7 @@ interface Applied {
   readonly confirmBy: string | null
 }
 
-/** What came of it. */
+/** Prints the outcome. */
 export function tellApplied(
   run: Run,
   { data, message }: { readonly data: unknown; readonly message: string },
@@ -274,7 +276,7 @@ export function tellApplied(
   if (json === true) return run.json(data)
   const { revision, confirmBy }: Partial<Applied> = Object(data)
   run.terminal.out(`${printable(inOwnWords(message))}.${revision === undefined ? '' : ` Revision ${revision} runs.`}\n`)
-  // The term that was sent is shown, because the clock of this machine may differ from that of the node.
+  // Shows the time that was requested, because the clock of this machine may differ from that of the node.
   if (typeof confirmBy === 'string' && confirm !== undefined)
     run.terminal.out(`It ${untilTakenBack(secondsIn(confirm))}\n`)
 }

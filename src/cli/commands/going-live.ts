@@ -9,7 +9,7 @@ import { printable, span, table } from '../output.ts'
 import { applyWarned, discardOne } from './alone.ts'
 import { type ApplyOptions, applyFile, type PlanOptions, tellApplied, termsOf } from './file.ts'
 
-/** What is pending, and how it goes live. */
+/** Adds the commands for pending changes and for applying them. */
 export function addGoingLive(program: Command, run: Run): void {
   addApply(program, run)
   program
@@ -72,7 +72,7 @@ function addApply(program: Command, run: Run): void {
     .option('-y, --yes', 'do not ask for confirmation')
     .action((plan: string | undefined, _options: unknown, command: Command) => {
       const options = optionsOf<ApplyAll>(command)
-      // Before anybody is asked anything.
+      // Checked before the user is asked anything.
       if (options.confirm !== undefined) secondsIn(options.confirm)
       refuseStrayOptions(plan, options)
       return plan !== undefined || options.file !== undefined
@@ -81,7 +81,7 @@ function addApply(program: Command, run: Run): void {
     })
 }
 
-/** Options that would be ignored: the user means something else than what would be done. */
+/** Refuses options that would be ignored: the user expects something else than would be done. */
 function refuseStrayOptions(plan: string | undefined, { file, mine, only, prune, takeOver }: ApplyAll): void {
   if (plan !== undefined && file !== undefined) throw new Failure('give either a plan, or -f and a document')
   if (mine === true && only !== undefined) throw new Failure('use either --mine or --only')
@@ -135,14 +135,17 @@ async function applyPending(run: Run, options: ApplyAll): Promise<void> {
   await run.agree('Apply?', options.yes)
   const apply = (areSeen: boolean) =>
     connection.ask('PUT', '/services/apply', { body: { ...termsOf(options, areSeen), ...choiceOf(found, options) } })
-  // With some of the changes, or after somebody's edit, there may be warnings that were not shown.
+  // If only some changes are applied, or somebody has edited since, there may be further warnings.
   const areShown = options.json !== true && found.warnings.length > 0
   const applied =
     options.yes === true ? await apply(false) : await applyWarned(run, (isFirst) => apply(areShown || !isFirst))
   tellApplied(run, applied, options)
 }
 
-/** Whose an API token is, the daemon alone knows: it finds what is to go live, and nobody sees it before. */
+/**
+ * Applies the caller's own changes with an API token: only the daemon knows the token's user, so it chooses the
+ * changes, and they cannot be shown first.
+ */
 async function applyOwn(run: Run, connection: Connection, options: ApplyAll): Promise<void> {
   await run.agree('Apply only the changes made by the user of this token?', options.yes)
   const apply = (isFirst: boolean) =>
@@ -150,14 +153,14 @@ async function applyOwn(run: Run, connection: Connection, options: ApplyAll): Pr
   tellApplied(run, options.yes === true ? await apply(true) : await applyWarned(run, apply), options)
 }
 
-/** What of the pending changes is to go live. */
+/** Returns the pending changes to apply. */
 function chosenOf(all: Pending, { mine, only }: ApplyAll, user: string | undefined): Pending {
   if (mine !== true && only === undefined) return all
   refuseStrange(all, only ?? [])
   const isChosen = mine === true ? isOf(user) : ({ id }: PendingChange) => only?.includes(id) === true
   const changes = all.changes.filter(isChosen)
   if (changes.length === all.changes.length) return all
-  // Warnings, and the difference of generated files, are those of all changes; what some come to, their apply tells.
+  // Warnings and file differences are those of all changes; those of a part are reported by its apply.
   return { revision: all.revision, changes, warnings: [] }
 }
 
@@ -166,7 +169,7 @@ function refuseStrange({ changes }: Pending, ids: readonly string[]): void {
   if (strange !== undefined) throw new Failure(`there is no pending change ${strange}: fulcrum pending lists them`)
 }
 
-/** E-mail of the caller; undefined for an API token. */
+/** Returns the e-mail address of the caller; undefined for an API token. */
 async function whoAsks(run: Run, common: Common): Promise<string | undefined> {
   const { user, token, url } = run.contextOf(common)
   if (user !== '') return user
@@ -175,16 +178,16 @@ async function whoAsks(run: Run, common: Common): Promise<string | undefined> {
   return asked.then(({ email }) => email, undefinedIfDenied)
 }
 
-/** Whether nobody else has had a hand in it. */
+/** Whether nobody else has edited the change. */
 const isOf =
   (user: string | undefined) =>
   ({ by, alsoBy }: PendingChange): boolean =>
     alsoBy.length === 0 && by?.toLowerCase() === user?.toLowerCase()
 
-/** More are not taken by their ids. */
+/** The API accepts at most this many ids. */
 const CHOSEN_MAX = 10_000
 
-/** What somebody has looked at goes live, and nothing that was staged meanwhile. */
+/** Selects what the user has seen, and nothing that was staged since. */
 function choiceOf({ changes }: Pending, { mine, only }: ApplyAll): object {
   if (only !== undefined) return { changes: only }
   if (changes.length > CHOSEN_MAX) return mine === true ? { mine } : {}

@@ -13,7 +13,7 @@ interface LoginOptions extends Common {
   readonly days: string
 }
 
-/** Logging in, out, and between daemons. */
+/** Adds the commands for logging in, logging out, and switching between daemons. */
 export function addLogin(program: Command, run: Run): void {
   program
     .command('login')
@@ -67,7 +67,10 @@ async function login(run: Run, given: string, options: LoginOptions): Promise<vo
   }
 }
 
-/** What is called so already. That of another daemon stays: its token would be valid, and known to nobody. */
+/**
+ * Returns the context of this name, which the login replaces. A context of another daemon is not replaced: its token
+ * would stay valid, and nobody would know it.
+ */
 function replaceable(run: Run, name: string, url: string): Context | undefined {
   const { contexts: known } = run.contexts.all()
   const before = Object.hasOwn(known, name) ? known[name] : undefined
@@ -76,7 +79,7 @@ function replaceable(run: Run, name: string, url: string): Context | undefined {
   throw new Failure(`the context ${name} is ${before.url}: ${advice}`)
 }
 
-/** A second login from here, or one under another context name, finds a token with the usual name already. */
+/** Creates a token. A second login from this account, or one under another context name, finds the usual name taken. */
 async function tokenFor(connection: Connection, expiresInDays: number): Promise<string> {
   const name = `fulcrum of ${userInfo().username}@${hostname()}`
   const made = (as: string) =>
@@ -88,14 +91,17 @@ async function tokenFor(connection: Connection, expiresInDays: number): Promise<
   return data.token
 }
 
-/** What nobody has any more, as far as the daemon knows it still. */
+/** Revokes a token that is about to be forgotten, if the daemon still knows it. */
 async function revoked(context: Context): Promise<void> {
   const connection = new Connection(context)
   await connection.ask('DELETE', '/token').catch(() => undefined)
   connection.close()
 }
 
-/** The certificate to keep to; undefined where authorities that this machine trusts vouch for it. */
+/**
+ * Returns the fingerprint of the certificate to accept; undefined if an authority that this machine trusts has issued
+ * it.
+ */
 async function accepted(run: Run, url: string, expected: string | undefined): Promise<string | undefined> {
   if (url.startsWith('http:')) return undefined
   const shown = await shownBy(url)
@@ -120,11 +126,11 @@ async function logout(run: Run, options: Common): Promise<void> {
     .connect(options)
     .ask('DELETE', '/token')
     .then(() => undefined, whyKept)
-  // A daemon that is gone cannot be told: the file forgets it all the same.
+  // A daemon that is gone cannot be told: the context is removed all the same.
   const isNoneCurrent = name !== undefined && run.contexts.remove(name)
   const next = isNoneCurrent ? `. From now on ${NONE_CURRENT}` : ''
   if (why !== undefined) {
-    // The daemon says itself what has ended where.
+    // The daemon's message says what has ended on which node.
     if (why instanceof Refusal && why.code === 'NO_QUORUM') throw new Failure(`${why.message}${next}`)
     const kept = `the token stays valid until ${context.until ?? 'it ends, or is revoked'}`
     throw new Failure(`${why.message}: ${kept}; fulcrum api /localUsers/me/tokens shows it after another login${next}`)
@@ -132,7 +138,7 @@ async function logout(run: Run, options: Common): Promise<void> {
   run.told(options, `Logged out of ${context.url}${next}`, { context: name, url: context.url })
 }
 
-/** Undefined where the daemon does not know the token any more. */
+/** Undefined if the daemon no longer knows the token. */
 function whyKept(error: unknown): Failure | undefined {
   if (!(error instanceof Failure)) throw error
   const isGone = error instanceof Refusal && ['UNAUTHENTICATED', 'TOKEN_EXPIRED'].includes(error.code)

@@ -22,7 +22,7 @@ const USERS = '/localUsers/users'
 const ROLES = '/rbac/roles'
 const GROUPS = '/rbac/groups'
 
-/** Users and roles: who may log in, and who may do what. */
+/** Adds the commands for users and roles. */
 export function addPeople(program: Command, run: Run): void {
   const user = program.command('user').alias('users').description('add, disable, enable and delete users')
   addUsers(user, run)
@@ -94,7 +94,7 @@ const userNamed = (connection: Connection, email: string) =>
 const roleNamed = (connection: Connection, name: string) =>
   recordNamed<Role>(connection, { path: ROLES, what: 'role', list: 'roles' }, name)
 
-/** People give groups ids as readable as names, so either is taken. */
+/** Groups may have readable ids, so ids and names are both accepted. */
 async function groupNamed(connection: Connection, group: string): Promise<string> {
   const all = await connection.list<{ readonly id: string }>(GROUPS)
   if (all.some(({ id }) => id === group)) return group
@@ -174,7 +174,7 @@ function addRoles(role: Command, run: Run): void {
   )
 }
 
-/** `GET /services`, as roles name what they grant. */
+/** Parses an endpoint as roles name it, such as `GET /services`. */
 function endpointIn(text: string) {
   const [, method, path] = /^(GET|POST|PUT|DELETE) +(\/\S+)$/i.exec(text.trim()) ?? []
   if (method === undefined) throw new Failure(`--allow ${text}: give a method and a path, for example "GET /services"`)
@@ -199,7 +199,7 @@ async function hold(run: Run, name: string, verb: 'give' | 'take', options: Hold
   const stage = async () => {
     const { data: role, etag } = await connection.ask<Role>('GET', `${ROLES}/${id}`)
     const body = { users: changed(role.users, ids), groups: changed(role.groups, groupIds) }
-    // Lists are sent whole, which would take the role away from anybody who was given it meanwhile.
+    // Lists are sent as a whole, so without If-Match this could undo a simultaneous change of the list.
     const headers = etag === undefined ? {} : { 'if-match': etag }
     return connection.ask('PUT', `${ROLES}/${id}`, { body, headers })
   }

@@ -9,19 +9,19 @@ import { printable, type Row, table } from '../output.ts'
 type Data = Readonly<Record<string, unknown>>
 
 const SERVERS = '/ipvsDirector/rips'
-/** The state that a real server has then, and what is said of it. */
+/** The resulting state of a real server, and how it is reported. */
 const MOVES = {
   drain: ['drained', 'is drained'],
   halt: ['halted', 'is taken out of all backends'],
   online: ['online', 'takes traffic'],
 } as const
 
-/** A kind of record as people name it. */
+/** A kind of records, by the name users type. */
 interface Kind {
   readonly paths: readonly string[]
   readonly columns: readonly string[]
   readonly row: (record: Data) => Row
-  /** Answered as a whole, however many there are. */
+  /** The API returns the list in one page, whatever its length. */
   readonly isWhole?: true
 }
 
@@ -127,15 +127,15 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** The names of all records of one kind. */
+/** Returns the names of all records of one kind. */
 export async function namesOf(connection: Connection, kind: string): Promise<readonly string[]> {
   return (await recordsOf(connection, kindOf(kind))).map(nameOf)
 }
 
-/** What a record is found by. */
+/** Returns the name by which a record is found. */
 const nameOf = (record: Data): string => text(record['name'] ?? record['email'] ?? record['ip'] ?? record['id'])
 
-/** Records, and what is done with real servers day by day. */
+/** Adds the commands for records, and for the daily work with real servers. */
 export function addRecords(program: Command, run: Run): void {
   program
     .command('get')
@@ -189,7 +189,7 @@ async function get(
   const all = await recordsOf(run.connect(common), kind)
   const found = name === undefined ? all : all.filter((record) => nameOf(record).toLowerCase() === name.toLowerCase())
   if (name !== undefined && found.length === 0) throw new Failure(`there is no ${name} in ${kindName}`)
-  // Both layers may have a backend of one name: several are a list, as without a name.
+  // Both layers may have a backend of this name: several are shown as a list, as without a name.
   const shown = name !== undefined && found.length === 1 ? found[0] : found
   if (form === 'json') run.json(shown)
   else if (form === 'yaml') run.terminal.data((await import('../documents.ts')).written(shown))
@@ -203,7 +203,7 @@ interface Draining extends Moving {
   readonly halt?: boolean
 }
 
-/** The record of this name, or none. After a restore there may be several, of which none is picked. */
+/** Returns the record of this name, if there is one. After a restore there may be several, which is a failure. */
 export async function recordIfNamed<T extends { readonly id: string }>(
   connection: Connection,
   path: string,
@@ -215,7 +215,7 @@ export async function recordIfNamed<T extends { readonly id: string }>(
   throw new Failure(`several records are named ${name} (${ids}): rename all but one with fulcrum api PUT ${path}/ID`)
 }
 
-/** The record of this name, which has to be there. */
+/** Returns the record of this name; fails if there is none. */
 export async function recordNamed<T extends { readonly id: string }>(
   connection: Connection,
   { path, what, list }: { readonly path: string; readonly what: string; readonly list: string },
@@ -268,22 +268,22 @@ async function drain(run: Run, name: string, options: Draining): Promise<void> {
     run.terminal.err(`${printable(told)}\n`)
     await followed(run, connection, job)
   }
-  // Programs are told once, when it is over.
+  // Programs get their output once, at the end.
   if (options.json === true) run.json({ id, job, staged: options.stage === true, changed: isChanged })
 }
 
 interface Job {
   readonly state: string
   readonly step: string
-  /** Per cent. */
+  /** Percent. */
   readonly progress: number | null
   readonly problem: { readonly message: string } | null
 }
 
-/** A daemon that starts anew takes its jobs up. */
+/** A daemon that restarts resumes its jobs. */
 const AWAY_MS_MAX = 120_000
 
-/** The job as it is; waits for a daemon that is away for a moment. */
+/** Returns the present state of the job; waits for a daemon that is briefly away. */
 async function jobOf(run: Run, connection: Connection, job: string): Promise<Job> {
   const since_ms = performance.now()
   for (let isTold = false; ; isTold = true) {
@@ -299,7 +299,7 @@ async function jobOf(run: Run, connection: Connection, job: string): Promise<Job
   }
 }
 
-/** Shows how a job gets on, and ends with it; refuses where it did not do what it was for. */
+/** Shows the progress of a job until it ends; fails if the job has failed. */
 export async function followed(run: Run, connection: Connection, job: string): Promise<void> {
   let told = ''
   for (;;) {

@@ -4,7 +4,7 @@ import { type Common, optionsOf, type Run } from '../command.ts'
 import { tellingOf } from '../failure.ts'
 import { coloured, type Colour, printable, short, span, table } from '../output.ts'
 
-/** Exit codes of checks, as Nagios has them. */
+/** Exit codes of checks, as in Nagios. */
 const CODES = { ok: 0, warning: 1, critical: 2 } as const
 
 interface Count {
@@ -42,7 +42,7 @@ interface Overview {
 
 const COLOURS: Readonly<Record<string, Colour>> = { critical: 'red', warning: 'yellow', info: 'dim' }
 
-/** The first screen as text. */
+/** Adds the command that prints the first screen as text. */
 export function addStatus(program: Command, run: Run): void {
   program
     .command('status')
@@ -65,7 +65,7 @@ function show({ terminal }: Run, seen: Overview): void {
     layer,
     frontends: of(frontends),
     backends: of(backends),
-    // Nobody checks them, or nobody can tell: they are not up, and not down for that.
+    // Unknown servers, which nothing checks or whose checks are out of reach, are neither up nor down.
     servers: `${of(reals)}${reals.unknown === 0 ? '' : `, ${reals.unknown} unknown`}`,
     drained: String(reals.drained),
     halted: String(reals.halted),

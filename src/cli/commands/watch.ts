@@ -9,7 +9,7 @@ import { recordIfNamed } from './records.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
-/** What goes on. */
+/** Adds the commands that follow the system. */
 export function addWatch(program: Command, run: Run): void {
   program
     .command('events')
@@ -90,7 +90,7 @@ interface Seen {
   readonly at_ms: number
 }
 
-/** What fits on it, the busiest first. */
+/** Returns as many rows as fit on the screen, the busiest first. */
 export function screen(
   { live, at_ms }: Seen,
   before: Seen | undefined,
@@ -100,14 +100,14 @@ export function screen(
   const figure = (one: Data, name: string) => short(one[name] as number | null | undefined)
   const rows = SORTED.flatMap((kind) => {
     const known = new Map((before?.live[kind] ?? []).map((one) => [one['id'], one]))
-    /** What a counter counts each second, since the screen before. Where another process counts since, nobody knows. */
+    /** The increase of a counter per second since the previous screen. Unknown if another process counts since then. */
     const rate = (one: Data, name: string) => {
       const [now, old] = [one[name], known.get(one['id'])?.[name]]
       return typeof now === 'number' && typeof old === 'number' && now >= old ? short((now - old) / elapsed_s) : '-'
     }
     return (live[kind] ?? []).map((one) => ({ kind, one, rate }))
   }).toSorted((a, b) => Number(b.one['sessionRate'] ?? 0) - Number(a.one['sessionRate'] ?? 0))
-  // The head has a line, what is left out has one, and after the last one stands the cursor.
+  // One line for the head, one for the number of omitted rows, and one for the cursor.
   const fitting = lines === undefined || rows.length + 2 <= lines ? rows.length : Math.max(lines - 3, 1)
   const told = rows.slice(0, fitting).map(({ kind, one, rate }) => ({
     kind: kind.slice(0, -1),
@@ -124,7 +124,7 @@ export function screen(
   return `${table(told, TOP, columns)}${fitting < rows.length ? `and ${rows.length - fitting} more\n` : ''}`
 }
 
-/** The node that is asked. */
+/** Returns the id of the node that answers. */
 async function nodeOf(connection: Connection): Promise<string> {
   const { nodes } = await connection.get<{ readonly nodes: readonly { readonly nodeId: string }[] }>('/services/apply')
   const [own] = nodes
@@ -165,7 +165,7 @@ async function history(
   const query = { start: end - seconds, end, metrics, ...(isTable ? { points: width } : {}) }
   const [found, highest] = await Promise.all([
     connection.get<History>(path, query),
-    // The highest of averages is far below what there was.
+    // The highest average is far below the real peak.
     isTable ? connection.get<History>(path, { ...query, consolidation: 'maximum' }) : undefined,
   ])
   if (common.json === true) return run.json(found)
@@ -190,7 +190,7 @@ async function history(
   run.terminal.out(table(rows, ['metric', `last ${since}`, 'mean', 'most'], undefined))
 }
 
-/** Where the figures of this name are: of a frontend, or of a backend, and of no other that has it too. */
+/** Returns the history path of the frontend or backend with this name; fails if several have it. */
 async function figuresOf(connection: Connection, name: string, wanted: string | undefined): Promise<string> {
   if (wanted !== undefined && FIGURES.every(({ kind }) => kind !== wanted))
     throw new Failure(`--kind ${wanted}: use frontend or backend`)
