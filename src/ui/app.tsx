@@ -37,7 +37,9 @@ const WRONG_MS = 60_000
 
 const pages = signal(FIRST)
 const isMenuOpen = signal(false)
-/** The file of the later pages did not come: nobody answered, or a newer version has others. */
+/**
+ * Whether the file of the later pages failed to load: the daemon did not answer, or a newer version has other files.
+ */
 const isMissing = signal(false)
 
 const fetchLater = () =>
@@ -64,7 +66,7 @@ function Page() {
     isMissing.value = false
     if (isLater && !isAway.value) void fetchLater()
   }, [name, isAway.value])
-  // When that is done the page stays, and with it the codes that are shown once.
+  // After that the page stays open, because it shows codes that are shown only once.
   useEffect(() => {
     if (mustEnrol) goTo(hrefOf('account'))
   }, [mustEnrol])
@@ -91,7 +93,7 @@ function Page() {
   )
 }
 
-/** Everything that is there on every screen. */
+/** The frame around every page. */
 export function App() {
   if (state.value === 'asking') return <Loading />
   if (state.value === 'out') return <Login />
@@ -146,7 +148,7 @@ const Menu = () => (
   </nav>
 )
 
-/** Whether what is shown is of this second. */
+/** Shows whether the figures on the page are live. */
 function Live() {
   if (!isAway.value && !(seesFigures.value && isFollowing.value)) return null
   const isLive = stream.value === 'live' && !isOld.value && !isAway.value
@@ -164,7 +166,7 @@ function Live() {
   )
 }
 
-/** Nobody else tells a person why a certificate "is not valid yet". */
+/** Warns of a wrong clock in the browser, which otherwise only shows as a certificate that "is not valid yet". */
 function WrongClock() {
   const off_ms = Math.abs(ahead_ms.value)
   if (off_ms < WRONG_MS) return null
@@ -180,8 +182,8 @@ function WrongClock() {
 }
 
 /**
- * Before the overview arrives, nobody knows how many changes wait; a user with the right can open the list all the
- * same.
+ * The button for pending changes. Before the overview arrives their number is unknown; a user with the right can open
+ * the list all the same.
  */
 function WhatWaits() {
   if (!may('GET /services/pending')) return null

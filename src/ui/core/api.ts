@@ -9,40 +9,40 @@ import { Token } from '../../client/token.ts'
 export { type FieldError, Refused } from '../../client/refused.ts'
 
 /**
- * Requests to the API of the daemon that served the page, by the client that others use. What is here is what a page
- * shows of them: that nobody answers, that a session has ended, that a right is gone.
+ * Requests to the API of the daemon that served the page, through the shared client. This file adds what the page shows
+ * of them: that the daemon does not answer, that a session has ended, that a right is gone.
  */
 
-/** Where the API is, seen from the page. */
+/** Address of the API, relative to the page. */
 export const BASE = 'api/v1'
 export const UNPROCESSABLE = 422
-/** What ends a session. A wrong password or code in a form is refused with 401 as well, and ends nothing. */
+/** Codes that end a session. A wrong password or code in a form is refused with 401 as well, but ends nothing. */
 const ENDED: ReadonlySet<unknown> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 /**
- * A person is waiting: a request that is to come back later than this in all is told as refused. A restarting daemon
- * takes less.
+ * A user is waiting: a request whose retry would come later than this in total counts as refused. A daemon restarts in
+ * less.
  */
 const WAIT_S_MAX = 4
 
-/** It is kept here, and in nothing that outlives the page. */
+/** The token is kept here only, so that nothing outlives the page. */
 export const token = new Token()
-/** The session ended while the page was open: what was typed stays, behind a login. */
+/** Whether the session ended while the page was open: what was typed stays, behind a login. */
 export const isLocked = signal(false)
-/** The daemon did not answer the last request. */
+/** Whether the daemon did not answer the last request. */
 export const isAway = signal(false)
-/** Rises with each request that the rights of its user do not cover. */
+/** Counts requests that the user's rights did not cover. */
 export const refused = signal(0)
-/** Rises with each change of the configuration, pending or running: components that show records read them again. */
+/** Counts changes of the configuration, pending or running: components that show records read them again. */
 export const changes = signal(0)
-/** Requests that wait for their answer; streams do not count. */
+/** Number of requests that wait for their answer; streams do not count. */
 export const underWay = signal(0)
 
 export interface Answer<T> {
   readonly data: T
   readonly message: string
-  /** Where a list goes on. */
+  /** Position of the next page of a list. */
   readonly next: string | undefined
-  /** Id of a job that goes on. */
+  /** Id of a job that continues. */
   readonly job: string | undefined
   readonly etag: string | undefined
 }
@@ -58,9 +58,9 @@ export interface Sent {
   readonly signal?: AbortSignal
 }
 
-/** Nobody answered. */
+/** A request without an answer. */
 export class Away extends Error {
-  /** What more than reads may have been carried out, and its answer lost. */
+  /** Whether the request may have been carried out although its answer was lost; never true for reads. */
   readonly mayBeDone: boolean
 
   constructor(mayBeDone: boolean) {
@@ -128,20 +128,20 @@ async function lockIfEnded(response: Response): Promise<void> {
   if (ENDED.has(code)) isLocked.value = true
 }
 
-/** `fetch` throws a TypeError when there was no answer. */
+/** `fetch` throws a TypeError if there was no answer. */
 const awayFrom =
   (mayBeDone: boolean) =>
   (error: unknown): never => {
     throw error instanceof TypeError ? new Away(mayBeDone) : error
   }
 
-/** Later requests belong to it. Throws as `ask` does. */
+/** Later requests belong to the session. Throws as `ask` does. */
 export const openSession = (credentials: Credentials): Promise<unknown> =>
   sending.logIn(credentials).catch(awayFrom(false))
 
-/** Throws what the API refuses with, or `Away`. */
+/** Throws the API's refusal, or `Away`. */
 export async function ask<T>(method: string, path: string, sent: Sent = {}): Promise<Answer<T>> {
-  // Effects ask as well, and must not run again for it.
+  // Effects call this as well, and must not run again because of it.
   underWay.value = underWay.peek() + 1
   const [response, json] = await answerTo(method, path, sent).finally(() => (underWay.value = underWay.peek() - 1))
   if (!response.ok) throw refusedBy(response.status, json)
@@ -167,10 +167,10 @@ async function envelopeOf(response: Response): Promise<Envelope> {
 export const read = async <T>(path: string, query: Query = {}): Promise<T> =>
   (await ask<T>('GET', path, { query })).data
 
-/** The most records that the API answers at once. */
+/** The maximum number of records in an answer of the API. */
 export const PAGE = 1_000
 
-/** All pages of a list, or those behind a place in it. */
+/** Returns all pages of a list, or those after a position. */
 export async function readAll<T>(path: string, query: Query = {}, from?: string): Promise<readonly T[]> {
   const all: T[] = []
   const page = (after: string | undefined) =>
@@ -184,11 +184,11 @@ export type StreamState = Parameters<NonNullable<Following['onState']>>[0]
 interface Followed extends Pick<Following, 'onState'> {
   readonly query?: Query
   readonly onEvent: (event: StreamEvent) => void
-  /** What is asked for is not there; it is asked for again nevertheless. */
+  /** Called if the requested object does not exist; the request is repeated nevertheless. */
   readonly onRefused?: () => void
 }
 
-/** Follows a stream until the function that it answers is called; whatever breaks it off, it is asked for again. */
+/** Follows a stream until the returned function is called; reconnects whenever it breaks off. */
 export function follow(path: string, { query = {}, onEvent, onState, onRefused }: Followed): () => void {
   const stop = new AbortController()
   async function run(): Promise<void> {

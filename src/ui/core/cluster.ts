@@ -42,14 +42,14 @@ export interface ClusterState {
   readonly spareVotes: number
 }
 
-/** `null`: in none; undefined until it is known. */
+/** `null` if the node is in no cluster; undefined until that is known. */
 export const cluster = signal<ClusterState | null | undefined>(undefined)
 export const clusterProblem = signal<string | undefined>(undefined)
 
 whenForgotten(() => (cluster.value = undefined))
 
 const LOOK_MS = 2_000
-/** A node that has just joined puts itself together anew, and does not answer meanwhile. */
+/** A node that has just joined rebuilds itself, and does not answer meanwhile. */
 const ANSWER_MS = 10_000
 
 export async function lookAtCluster(): Promise<void> {
@@ -58,12 +58,12 @@ export async function lookAtCluster(): Promise<void> {
     cluster.value = data
     clusterProblem.value = undefined
   } catch (error) {
-    // Where nobody answers, what was seen last is still there, and the header tells it.
+    // Without an answer, the last state stays, and the header says that the daemon is away.
     if (error instanceof Refused) clusterProblem.value = error.message
   }
 }
 
-/** Looks again and again while somebody looks at it. */
+/** Reads the state repeatedly while a component shows it. */
 export function useCluster(): ClusterState | null | undefined {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -81,6 +81,6 @@ export function useCluster(): ClusterState | null | undefined {
   return cluster.value
 }
 
-/** Nodes and the witness. */
+/** Returns the nodes and the witness. */
 export const membersOf = ({ nodes, witness }: ClusterState): readonly Member[] =>
   witness === null ? nodes : [...nodes, witness]

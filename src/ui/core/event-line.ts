@@ -9,7 +9,7 @@ const KINDS: Readonly<Record<string, string>> = {
   address: 'Address',
   syslog: 'Syslog',
 }
-/** Fields that name the thing an event is about. Its author comes last, because a job has a title as well. */
+/** Fields that name the subject of an event. Its author comes last, because a job has a title as well. */
 const NAMES = ['name', 'ip', 'title', 'email', 'by']
 
 interface EventData {
@@ -19,14 +19,14 @@ interface EventData {
 export interface EventLine {
   /** Kind and state, in English. */
   readonly texts: readonly string[]
-  /** What it is about, as it is called. */
+  /** Names of its subject. */
   readonly names: readonly string[]
   readonly reason: string | undefined
 }
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
-/** An event in one line, and why it happened. */
+/** Returns an event in one line, and its reason. */
 export function eventLineOf({ kind, data }: EventData): EventLine {
   const subject = NAMES.map((name) => data[name]).find(isText)
   const reason = data['reason'] ?? Reflect.get(Object(data['problem']), 'message')

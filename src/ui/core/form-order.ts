@@ -1,15 +1,15 @@
 import type { FieldError } from '../../client/refused.ts'
 import type { Schema } from './schema.ts'
 
-/** Which fields a form has, and which of them it shows at once. */
+/** The fields of a form, and which of them are shown at once. */
 
 const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
-/** What reads tell beside what may be sent is no field. */
+/** Read-only properties are not fields. */
 export const namesOf = ({ properties = {} }: Schema): readonly string[] =>
   Object.entries(properties).flatMap(([name, { readOnly }]) => (readOnly === true ? [] : [name]))
 
-/** Those that a form begins with: what must be said, what comes first, and what says something by then. */
+/** Returns the fields to show at once: required ones, those in `first`, and those with a value. */
 export function begunWith(
   { properties = {}, required = [] }: Schema,
   value: Readonly<Record<string, unknown>>,
@@ -19,11 +19,11 @@ export function begunWith(
   return new Set([...first, ...required, ...Object.keys(properties).filter(says)])
 }
 
-/** The field itself, or something within it, is refused. */
+/** Whether the field, or something within it, was refused. */
 export const isBlamed = (path: string, errors: readonly FieldError[]): boolean =>
   errors.some(({ field }) => field === path || field.startsWith(`${path}.`))
 
-/** The early ones with those that `first` names before the others, and the late ones as the schema has them. */
+/** Sorts the early fields, beginning with those in `first`, and the late ones in the order of the schema. */
 export function ordered(names: readonly string[], first: readonly string[], early: ReadonlySet<string>) {
   return {
     early: [

@@ -1,10 +1,10 @@
-/** Numbers and moments as people of a country write them. */
+/** Numbers and times in the notation of the user's country. */
 
-/** Whole numbers below this are written alike in every language of the page. */
+/** Whole numbers below this look alike in every language of the page. */
 const PLAIN_BELOW = 1_000
 const isPlain = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < PLAIN_BELOW
 
-/** What stands between thousands and before decimals. What a browser knows of a language takes long to load. */
+/** Thousands and decimal separators. Asking the browser for them takes long, as it loads the data of a language. */
 const MARKS: Readonly<Record<string, readonly [string, string] | undefined>> = {
   en: [',', '.'],
   'en-GB': [',', '.'],
@@ -12,10 +12,10 @@ const MARKS: Readonly<Record<string, readonly [string, string] | undefined>> = {
   de: ['.', ','],
   'de-DE': ['.', ','],
 }
-/** Digits of larger ones are not written one by one. */
+/** Larger numbers are not written out digit by digit. */
 const DIGITS_BELOW = 1e21
 
-/** Groups of three digits, from the right. */
+/** Splits digits into groups of three, from the right. */
 function inThousands(digits: string): readonly string[] {
   const first = digits.length % 3
   const groups = first === 0 ? [] : [digits.slice(0, first)]
@@ -26,9 +26,9 @@ function inThousands(digits: string): readonly string[] {
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const
 type Moment = string | number
 
-/** `locale` is asked each time: it is another one when somebody chooses another language. */
+/** `locale` is called each time, because the user may choose another language. */
 export function formatsOf(locale: () => string) {
-  /** Making one takes milliseconds of the first screen, so each is made once for a locale, when it is needed. */
+  /** Creating a formatter takes milliseconds of the first screen, so each is created on first use, once per locale. */
   const kept = <T>(make: (locale: string) => T): (() => T) => {
     const made = new Map<string, T>()
     return () => {
@@ -56,7 +56,7 @@ export function formatsOf(locale: () => string) {
     const grouped = `${value < 0 ? '-' : ''}${inThousands(large).join(marks[0])}`
     return tenths === '0' ? grouped : `${grouped}${marks[1]}${tenths}`
   }
-  /** One decimal below ten, and none above. */
+  /** One decimal below ten, none above. */
   const rounded = (value: number, large: () => Intl.NumberFormat): string => {
     if (Math.abs(value) < 10) return number(value)
     const near = Math.round(value)
@@ -64,7 +64,7 @@ export function formatsOf(locale: () => string) {
   }
   return {
     number,
-    /** A figure in few characters; a dash where nobody knows it. */
+    /** Formats a figure in few characters; a dash if it is unknown. */
     short: (value: unknown): string => (typeof value === 'number' ? rounded(value, compact) : '–'),
     bytes: (value: unknown): string => {
       if (typeof value !== 'number') return '–'
@@ -76,7 +76,7 @@ export function formatsOf(locale: () => string) {
       return `${rounded(left, whole)} ${UNITS[unit]}`
     },
     moment: (at: Moment): string => moments().format(new Date(at)),
-    /** Where there is no room for a year and seconds. */
+    /** For places without room for a year and seconds. */
     brief: (at: Moment): string => briefs().format(new Date(at)),
     day: (at: Moment): string => days().format(new Date(at)),
     clock: (at: Moment): string => clocks().format(new Date(at)),
@@ -85,12 +85,12 @@ export function formatsOf(locale: () => string) {
 }
 
 const DIGITS_MAX = 20
-/** "web 2" before "web 10", and letters of both sizes alike. */
+/** Sorts "web 2" before "web 10", and ignores case. */
 export const sortable = (text: string): string =>
   text.toLowerCase().replaceAll(/\d+/g, (digits) => digits.padStart(DIGITS_MAX, '0'))
 
 const ASCII = /^[ -~]*$/
-/** For texts that are sortable. What knows the order of all scripts takes twenty milliseconds to load. */
+/** For sortable texts. A collator that knows all scripts takes twenty milliseconds to load. */
 export function comparisonFor(texts: readonly string[]): (a: string, b: string) => number {
   if (texts.every((text) => ASCII.test(text))) return (a, b) => (a < b ? -1 : a > b ? 1 : 0)
   return (a, b) => a.localeCompare(b)
@@ -98,7 +98,7 @@ export function comparisonFor(texts: readonly string[]): (a: string, b: string) 
 
 const [MINUTE_S, HOUR_S, DAY_S] = [60, 3_600, 86_400] as const
 
-/** In the largest unit of which it is at least one. Of a clock that is ahead, below 0. */
+/** Returns the time in the largest unit of which it is at least one. Negative if the clock is ahead. */
 export function elapsed(seconds: number): { readonly unit: 's' | 'min' | 'h' | 'd'; readonly count: number } {
   if (seconds < MINUTE_S) return { unit: 's', count: Math.floor(seconds) }
   if (seconds < HOUR_S) return { unit: 'min', count: Math.floor(seconds / MINUTE_S) }

@@ -9,7 +9,7 @@ import { account, forgotten, isEntering, state, whenForgotten } from './session.
 import { type FiguresState, followEvents, followFigures } from './shared-streams.ts'
 import { EVERYTHING, wanted } from './wanted.ts'
 
-/** What the page knows of the moment: the overview, what waits, and the figures of the last seconds. */
+/** The present state as the page knows it: the overview, pending changes, and the figures of the last seconds. */
 
 type Counts = Readonly<Record<'total' | 'up' | 'down' | 'checking' | 'drained' | 'halted' | 'unknown', number>>
 interface Layer {
@@ -77,7 +77,7 @@ export interface Overview {
   readonly pending: {
     readonly count: number
     readonly mine: number
-    /** An edit of what waits already moves nothing else. */
+    /** Changes with an edit of a pending change, which alters no other field. */
     readonly changedAt: string | null
     readonly warnings: readonly Warning[]
   } | null
@@ -88,29 +88,29 @@ export interface Overview {
 
 export const overview = signal<Overview | undefined>(undefined)
 
-/** Frontends that run, whatever is pending; they arrive before the records of thousands do. */
+/** Number of running frontends, whatever is pending; known before the lists of thousands of records arrive. */
 export const frontendsOf = ({ layer7, layer4 }: Pick<Overview, 'layer7' | 'layer4'>): number =>
   layer7.frontends.total + layer4.frontends.total
-/** Rises once a second, when figures came. */
+/** Counts arrivals of figures, one a second. */
 export const tick = signal(0)
 export const stream = signal<FiguresState>('waiting')
-/** Figures came of what is followed. */
+/** Whether figures of the followed objects have arrived. */
 const came = signal(false)
-/** And that is what the page shows by now: what has none is not live. */
+/** Whether those are also the objects that the page shows: then an object without figures is not live. */
 export const hasFigures = computed(() => came.value && followed.value === toFollow.value)
-/** No figures came for some seconds: those that are shown are of then. */
+/** Whether no figures arrived for some seconds, so that the shown ones are outdated. */
 export const isOld = signal(false)
 export const seesFigures = computed(() => may('GET /{applianceId}/stats/stream'))
-/** Windows of other people of this browser may be told of other things. */
+/** Keeps windows of different users in this browser apart, who may see different things. */
 const ownId = computed(() => account.value?.id ?? '')
 const seesEvents = computed(() => may('GET /events'))
 let lastFigures_ms = 0
 
 const OVERVIEW_MS = 5_000
-/** Figures come once a second: a daemon that says nothing for so long is not answering, or not reached. */
+/** Figures arrive once a second: after this time of silence, the daemon does not answer or is out of reach. */
 const OLD_MS = 5_000
 const ANSWER_MS = 10_000
-/** Many events at once are one look. */
+/** Events within this time cause a single read. */
 const EVENTS_MS = 1_000
 const AGAIN_MS = 5_000
 const RING = 60
@@ -122,9 +122,9 @@ export type LayerName = (typeof LAYERS)[number]
 export type FigureKind = (typeof KINDS)[number]
 
 const figures = new Map<string, Row>()
-/** Keys of the figures of each server. */
+/** Keys of each server's figures. */
 const ofServers = new Map<string, Set<string>>()
-/** Requests, or new sessions, of each second. */
+/** Requests, or new sessions, per second. */
 const rings = new Map<string, number[]>()
 
 const keyOf = (layer: string, kind: string, row: Row): string =>
@@ -132,16 +132,19 @@ const keyOf = (layer: string, kind: string, row: Row): string =>
     ? `${layer} reals ${String(row['backendId'])} ${String(row['id'])}`
     : `${layer} ${kind} ${String(row['id'])}`
 
-/** To be read after `tick`. A server counts once for each backend that holds it. */
+/** Returns the figures of an object; read `tick` first. A server counts once for each backend that contains it. */
 export const figureOf = (layer: LayerName, kind: FigureKind, id: string, backendId = ''): Figure | undefined =>
   figures.get(keyOf(layer, kind, { id, backendId })) as Figure | undefined
 export const ringOf = (layer: LayerName, kind: FigureKind, id: string): readonly number[] =>
   rings.get(`${layer} ${kind} ${id}`) ?? []
-/** Figures of a server, one for each backend that contains it. */
+/** Returns the figures of a server, one for each backend that contains it. */
 export const figuresOfServer = (id: string): readonly Figure[] =>
   [...(ofServers.get(id) ?? [])].map((key) => (figures.get(key) ?? {}) as Figure)
 
-/** Figures come now, or are asked for. A line with seconds that nobody followed would show what was not. */
+/**
+ * Notes that figures arrive, or are requested. After a gap, lines begin anew, because they have no place for missing
+ * seconds.
+ */
 function touch(): void {
   const now_ms = performance.now()
   if (now_ms - lastFigures_ms > OLD_MS) for (const ring of rings.values()) ring.length = 0
@@ -164,7 +167,7 @@ function take(data: unknown, isWhole: boolean): void {
       rings.delete(key)
       continue
     }
-    // Seconds of which nothing is known would be missing in it just so.
+    // An unknown second would likewise be missing in the line.
     const rate = rateOf(row as Figure)
     if (rate === undefined) ring.length = 0
     else ring.push(rate)
@@ -185,14 +188,17 @@ function keep(layer: LayerName, kind: FigureKind, row: Row): void {
   ofServers.set(id, (ofServers.get(id) ?? new Set()).add(key))
 }
 
-/** Whatever is configured, pending or running moves it. */
+/** Changes with the configuration, pending or running. */
 const placeOf = ({ apply: now, pending }: Overview) =>
   `${now?.revision} ${now?.state} ${pending?.count} ${pending?.changedAt}`
 
 const healthOf = ({ layer7, layer4 }: Overview) => JSON.stringify([layer7.reals, layer4.reals])
 
 let asked = 0
-/** This user may not see it, for example with a role for one task only: it is asked for again when rights change. */
+/**
+ * Whether this user may not see the overview, for example with a role for one task only; requested again when rights
+ * change.
+ */
 export const isOverviewHidden = signal(false)
 const FORBIDDEN = 403
 
@@ -206,13 +212,13 @@ export async function refreshOverview(): Promise<void> {
     ahead_ms.value = Date.now() - Date.parse(next.time)
     const before = overview.value
     overview.value = next
-    // Components that show records when the first one arrives are reading them already.
+    // Components that show records when the first overview arrives are already reading them.
     if (before !== undefined && placeOf(before) !== placeOf(next)) changes.value += 1
-    // No event tells of a server that is found well by its first check.
+    // No event reports that the first check of a server succeeds.
     else if (before !== undefined && healthOf(before) !== healthOf(next)) happened('realServer')
     happened('look')
   } catch (error) {
-    // The header says that a daemon does not answer.
+    // So that the header says that the daemon does not answer.
     if (late.aborted) isAway.value = true
     if (forgotten.peek() === whose && error instanceof Refused && error.status === FORBIDDEN)
       isOverviewHidden.value = true
@@ -221,7 +227,7 @@ export async function refreshOverview(): Promise<void> {
   }
 }
 
-/** After an edit or an apply: everybody looks again, at once. */
+/** Makes all components read again at once, after an edit or an apply. */
 export async function changed(): Promise<void> {
   changes.value += 1
   await refreshOverview()
@@ -249,34 +255,34 @@ effect(() => {
   return () => clearInterval(timer)
 })
 
-/** A daemon that answers again, and a page that is looked at again, may have missed anything. */
+/** A daemon that answers again, or a page that is visible again, may have missed changes. */
 const readAgain = spaced(AGAIN_MS, () => (changes.value = changes.peek() + 1))
 const follows = computed(() => looksOn.value && !isAway.value)
 let hasFollowed = false
 effect(() => {
   if (!follows.value) return
-  // What is shown first is being read already.
+  // The first screen is already being read.
   if (hasFollowed) readAgain()
   hasFollowed = true
 })
 
-/** An address that moves leads to another node: the overview, which is asked for more often, tells of that first. */
+/** An address that moves leads to another node: the overview, which is requested more often, shows that first. */
 const nodeId = computed(() => overview.value?.nodeId ?? account.value?.nodeId)
 
-/** They come after what the first screen waits for. */
+/** Figures begin after everything that the first screen needs. */
 const mayBegin = signal(false)
 effect(() => {
   if ((overview.value !== undefined || isOverviewHidden.value) && underWay.value === 0) mayBegin.value = true
 })
 
 const objectsOf = ({ frontends, backends, reals }: Layer) => frontends.total + backends.total + reals.total
-/** On a site that is no larger than this all figures are followed, so that every page has them at once. */
+/** On a site up to this size, all figures are followed, so that every page has them at once. */
 const SMALL = 500
 const isSmall = computed(() => {
   const now = overview.value
   return now === undefined || objectsOf(now.layer7) + objectsOf(now.layer4) <= SMALL
 })
-/** What the daemon has refused to tell of apart, as that of which nothing runs yet is among it. */
+/** Ids that the daemon has refused to follow separately, because one of them is not running yet. */
 const refusedIds = signal('')
 effect(() => {
   if (changes.value >= 0) refusedIds.value = ''
@@ -286,10 +292,10 @@ const toFollow = computed((): string | undefined => {
   const ids = isSmall.value ? EVERYTHING : wanted.value
   return ids === refusedIds.value ? EVERYTHING : ids
 })
-/** False where the page shows no figures, as most pages of a large site do not. */
+/** False if the page shows no figures, as most pages of a large site. */
 export const isFollowing = computed(() => !mayBegin.value || toFollow.value !== undefined)
 
-/** A user who scrolls, or moves from page to page, needs only the streams of where they end up. */
+/** A user who scrolls or changes pages needs only the streams of where they end up. */
 const SETTLE_MS = 200
 const followed = signal<string | undefined>(undefined)
 effect(() => {
@@ -327,7 +333,7 @@ effect(() => {
   const look = spaced(EVENTS_MS, () => void refreshOverview())
   return followEvents(ownId.value, (kind) => {
     look()
-    // Some events are not kept any more, of whatever kind.
+    // Events of any kind may be lost.
     if (kind === 'reset') readAgain()
     else happened(kind)
   })
@@ -335,7 +341,7 @@ effect(() => {
 
 export const self = (): string => nodeId.value ?? ''
 
-/** Applies; answers what the API says, or throws. */
+/** Applies; resolves with the API's message, or throws. */
 export async function apply(body: Readonly<Record<string, unknown>>): Promise<string> {
   const { message } = await ask('PUT', '/services/apply', { body })
   await changed()

@@ -1,14 +1,14 @@
-/** What two people made of one record, put together field by field. */
+/** Merges two users' versions of one record, field by field. */
 
 export type Values = Readonly<Record<string, unknown>>
 
 export interface Merged {
   readonly value: Values
-  /** Fields that both have changed, to something else each. */
+  /** Fields that both have changed to different values. */
   readonly conflicts: readonly { readonly field: string; readonly mine: unknown; readonly theirs: unknown }[]
 }
 
-/** A value as a field shows it; '' for none. */
+/** Returns a value as a field shows it; '' if there is none. */
 export function shownValue(value: unknown): string {
   if (value === undefined || value === null) return ''
   return typeof value === 'string' ? value : JSON.stringify(value)
@@ -16,7 +16,7 @@ export function shownValue(value: unknown): string {
 
 export const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** `base` is what both began with. Where both changed a field, mine stays until somebody chooses. */
+/** `base` is the common origin. If both have changed a field, mine stays until the user chooses. */
 export function merge(base: Values, mine: Values, theirs: Values): Merged {
   const value: Record<string, unknown> = {}
   const conflicts: Merged['conflicts'][number][] = []
@@ -30,7 +30,7 @@ export function merge(base: Values, mine: Values, theirs: Values): Merged {
   return { value, conflicts }
 }
 
-/** The fields of `after` that are others than in `before`, and those that every change has to name. */
+/** Returns the fields of `after` that differ from `before`, and those that every change must name. */
 export function changedFields(before: Values, after: Values, required: readonly string[] = []): Values {
   const isSent = ([field, value]: [string, unknown]) => required.includes(field) || !isSame(value, before[field])
   return Object.fromEntries(Object.entries(after).filter(isSent))

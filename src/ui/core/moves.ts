@@ -1,8 +1,8 @@
 import { type Signal, signal } from '@preact/signals'
 
-/** Lists move although nobody edits them: what is told of that has them read again. */
+/** Some lists change without an edit: the events below make the page read them again. */
 
-/** Kinds of events, and `look`: each look at the overview, for what no event tells of. */
+/** Kinds of events by list; `look` stands for each read of the overview, for changes that no event reports. */
 const MOVED_BY: Readonly<Record<string, readonly string[]>> = {
   '/alerts': ['look'],
   '/alerts/silences': ['look'],
@@ -11,12 +11,12 @@ const MOVED_BY: Readonly<Record<string, readonly string[]>> = {
   '/ipvsDirector/rips': ['realServer'],
   '/jobs': ['job', 'look'],
 }
-/** A server that comes and goes each second does not have thousands of them read each second. */
+/** Limits how often a list of thousands is read when a server goes up and down every second. */
 const SPACE_MS = 5_000
 
 type Later = (act: () => void, wait_ms: number) => unknown
 
-/** Does it at once, and then not again for so long: what is asked for meanwhile is done once, at the end. */
+/** Calls `act` at once and then at most once per `wait_ms`: calls within that time are combined into one at its end. */
 export function spaced(wait_ms: number, act: () => void, later: Later = setTimeout): () => void {
   let isWaiting = false
   let isAsked = false
@@ -55,6 +55,6 @@ const movers = new Map(
 
 export const happened = (kind: string): void => movers.get(kind)?.move()
 
-/** Rises with whatever moves the list: an effect that reads it runs again. */
+/** Counts what changes the list: an effect that reads this runs again. */
 export const movesOf = (path: string): number =>
   (MOVED_BY[path] ?? []).reduce((sum, kind) => sum + (movers.get(kind)?.count.value ?? 0), 0)

@@ -1,14 +1,14 @@
-/** One record as a document (docs/document.md), which the API makes a plan of. */
+/** One record as a document (docs/document.md), from which the API makes a plan. */
 
-/** Sections of a document whose records have a form of their own here, by the resources of operations. */
+/** Sections whose records have a form in the page, by the resources of operations. */
 const SECTIONS: ReadonlySet<string> = new Set(['realServers', 'l7Backends', 'l7Frontends', 'l4Backends', 'l4Frontends'])
-/** `l7Frontends.update` changes a record of `l7Frontends`. */
+/** Returns the section of an operation: `l7Frontends.update` changes a record of `l7Frontends`. */
 export const sectionOf = (operation: string): string | undefined => {
   const section = operation.slice(0, operation.indexOf('.'))
   return SECTIONS.has(section) ? section : undefined
 }
 
-/** What records refer to. */
+/** Sections that records refer to. */
 export const REFERRED = [
   'realServers',
   'l7Backends',
@@ -18,7 +18,7 @@ export const REFERRED = [
   'cipherLists',
 ] as const
 
-/** Ids are unique over all sections, so that whatever is the id of a record stands for its name. */
+/** Replaces ids by names. Ids are unique over all sections, so any text that is an id can be replaced. */
 function withNames(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return names.get(value) ?? value
   if (Array.isArray(value)) return value.map((one) => withNames(one, names))
@@ -28,14 +28,14 @@ function withNames(value: unknown, names: ReadonlyMap<string, string>): unknown 
 
 interface Wanted {
   readonly section: string
-  /** What it is called so far; undefined for a new one. */
+  /** The present name; undefined for a new record. */
   readonly before: string | undefined
   readonly value: Readonly<Record<string, unknown>>
   readonly names: ReadonlyMap<string, string>
 }
 
 export function documentOfRecord({ section, before, value, names }: Wanted) {
-  // What is read beside the rest, and is in no document.
+  // Fields of an answer that a document does not have.
   const { id: _, health: __, name, owner, ...fields } = value
   const called = String(name)
   const isRenamed = before !== undefined && before !== called

@@ -6,15 +6,15 @@ import { movesOf } from './moves.ts'
 import { isSeen } from './seen.ts'
 import { whenForgotten } from './session.ts'
 
-/** Lists of the API, kept while somebody shows them and read again after each change. */
+/** Lists of the API, kept while a component shows them and read again after each change. */
 
 export interface Listed<T> {
-  /** Undefined until they came. */
+  /** Undefined until they arrive. */
   readonly records: readonly T[] | undefined
-  /** The first of them, which come sooner if there are thousands: for components that show no more. */
+  /** The first records, which arrive sooner if there are thousands: for components that show no more. */
   readonly first: readonly T[] | undefined
   readonly problem: string | undefined
-  /** Not for this user. */
+  /** Whether this user may not see it. */
   readonly isHidden?: boolean
 }
 
@@ -25,26 +25,26 @@ export interface RecordLike {
 
 interface Kept {
   readonly listed: Signal<Listed<unknown>>
-  /** How often it was read, and the number of the reading that is shown. */
+  /** Number of the latest read, and of the read that is shown. */
   asked: number
   told: number
   users: number
   stop: (() => void) | undefined
-  /** The next reading of what was refused for now. */
+  /** Timer for repeating a read that was refused for now. */
   again: ReturnType<typeof setTimeout> | undefined
 }
 
 const kept = new Map<string, Kept>()
 
-/** Size of the first page of a list that is not known yet; more than the first screen shows. */
+/** Size of the first page of a list that is not loaded yet; more than the first screen shows. */
 const FIRST = 100
 
-/** Not for this user, or not there. An overloaded daemon refuses as well, temporarily. */
+/** The user may not see it, or it does not exist. Other refusals, as by an overloaded daemon, are temporary. */
 const HIDDEN: ReadonlySet<number> = new Set([403, 404])
 const FOR_NOW: ReadonlySet<number> = new Set([429, 503])
 const AGAIN_MS = 5_000
 
-/** Asks again for what an overloaded daemon has refused; a user who comes back to the page reads everything anyway. */
+/** Repeats a read that an overloaded daemon has refused; a user who returns to the page reads everything anyway. */
 const soonAgain = (error: unknown, look: () => void): ReturnType<typeof setTimeout> | undefined =>
   error instanceof Refused && FOR_NOW.has(error.status)
     ? setTimeout(() => {
@@ -52,12 +52,12 @@ const soonAgain = (error: unknown, look: () => void): ReturnType<typeof setTimeo
       }, AGAIN_MS)
     : undefined
 
-/** Some lists stand in an object, under a name. */
+/** Returns the list in an answer, which may be in an object, under a name. */
 const listIn = (data: unknown): readonly unknown[] =>
   [data, ...Object.values(Object(data))].find((one): one is readonly unknown[] => Array.isArray(one)) ?? []
 
 const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
-/** What thousands of records take is not taken from the first screen. */
+/** Waits until the first screen is drawn, so that thousands of records do not delay it. */
 async function whenDrawn(): Promise<void> {
   while (underWay.peek() > 0) await frame()
   await frame()
@@ -67,14 +67,14 @@ async function load(path: string, one: Kept): Promise<void> {
   const { listed } = one
   const own = (one.asked += 1)
   clearTimeout(one.again)
-  /** Answers may overtake each other. */
+  /** Ignores an answer that a later one has overtaken. */
   function tell(now: Listed<unknown>): void {
     if (own < one.told) return
     one.told = own
     listed.value = now
   }
   try {
-    // An effect calls this, and is not to be called again for what comes.
+    // `peek`, because an effect calls this and must not run again when the list changes.
     const isNew = listed.peek().records === undefined
     const limit = isNew ? FIRST : PAGE
     const { data, next } = await ask<unknown>('GET', path, { query: { limit } })
@@ -87,11 +87,11 @@ async function load(path: string, one: Kept): Promise<void> {
     tell({ records, first: records, problem: undefined })
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
-    // What may be seen no longer is not shown; where nobody answers now, what was seen last is still there.
+    // What the user may no longer see is removed; if the daemon does not answer, the last state stays.
     if (error instanceof Refused && HIDDEN.has(error.status))
       tell({ records: undefined, first: undefined, problem, isHidden: true })
     else tell({ records: listed.value.records, first: listed.value.first, problem })
-    // Whatever was asked for since does it itself; what nobody shows any more may wait.
+    // A later read repeats by itself, and a list that nothing shows can wait.
     if (own !== one.asked || one.stop === undefined) return
     one.again = soonAgain(error, () => void load(path, one))
   }
@@ -114,7 +114,7 @@ function keptOf(path: string): Kept {
 
 function begin(path: string, one: Kept): void {
   one.stop ??= effect(() => {
-    // An effect that reads these runs at each change.
+    // Reading these makes the effect run at each change.
     if (changes.value + movesOf(path) >= 0) void load(path, one)
   })
 }
@@ -130,7 +130,7 @@ whenForgotten(() => {
   kept.clear()
 })
 
-/** For a list that will be shown in a moment. */
+/** Begins to load a list that will be shown soon. */
 export const foresee = (path: string): void => begin(path, keptOf(path))
 
 /** `path` '' shows nothing. */
@@ -148,7 +148,7 @@ export function useRecords<T = RecordLike>(path: string): Listed<T> {
   return one.listed.value as Listed<T>
 }
 
-/** Several lists as one: those that are hidden from this user are left out, unless all of them are. */
+/** Treats several lists as one: hidden ones are left out, unless all are hidden. */
 export function together(lists: readonly Listed<unknown>[]): {
   readonly isKnown: boolean
   readonly problem: string | undefined
@@ -161,7 +161,7 @@ export function together(lists: readonly Listed<unknown>[]): {
   }
 }
 
-/** One answer, asked for when it is shown and again after each change. */
+/** Reads one answer when it is shown and again after each change. */
 export function useRead<T>(
   path: string,
   query: Query = {},
@@ -192,7 +192,7 @@ export function useRead<T>(
   return { data: data.value, problem: problem.value }
 }
 
-/** Where the records of a section are, for fields that refer to one. */
+/** Paths of the records of a section, for fields that refer to one. */
 const PLACES: Readonly<Record<string, string>> = {
   realServers: '/ipvsDirector/rips',
   l7Frontends: '/layer7proxy/frontends',
@@ -219,6 +219,7 @@ const PLACES: Readonly<Record<string, string>> = {
 export const placeOf = (section: string): string => here(PLACES[section] ?? '')
 
 /**
- * `/{applianceId}/sips` of the node that served the page. Elsewhere in a path a node id is what the request is about.
+ * Fills the node that served the page into `/{applianceId}/sips`. Elsewhere in a path, a node id is the subject of the
+ * request.
  */
 export const here = (path: string): string => path.replace(/^\/\{applianceI[dD]\}\//, () => `/${self()}/`)

@@ -1,4 +1,4 @@
-/** What somebody has looked at goes live, and nothing that came since. */
+/** Exactly the changes that the user has reviewed go live, and none that arrived since. */
 
 interface Waiting {
   readonly id: string
@@ -6,23 +6,23 @@ interface Waiting {
   readonly alsoBy: readonly string[]
 }
 
-/** Nobody else has had a hand in it. */
+/** Whether nobody else has edited the change. */
 export const isOnlyOf = ({ by, alsoBy }: Omit<Waiting, 'id'>, email: string | undefined): boolean =>
   by === email && alsoBy.length === 0
 
-/** The API takes no more ids. So many changes nobody has looked at one by one. */
+/** The API accepts at most this many ids. Nobody reviews more changes one by one. */
 const IDS_MAX = 10_000
 
 interface Terms {
-  /** Only pending changes that nobody else has touched. */
+  /** Whether only pending changes that nobody else has touched are applied. */
   readonly isMine: boolean
-  /** Seconds; 0: it stays without a confirmation. */
+  /** Seconds; 0 keeps it without a confirmation. */
   readonly confirmWithin: number
   readonly comment: string
   readonly isAccepted: boolean
 }
 
-/** The body of an apply of these changes. */
+/** Returns the body of an apply of these changes. */
 export function applyBody(
   shown: readonly Pick<Waiting, 'id'>[],
   { isMine, confirmWithin, comment, isAccepted }: Terms,
@@ -35,7 +35,7 @@ export function applyBody(
   }
 }
 
-/** The same for the same warnings: what was meant with some holds for no others. */
+/** Identifies a set of warnings: accepting one set does not accept another. */
 export const toldBy = (warnings: readonly { readonly code: string; readonly message: string }[]): string =>
   warnings
     .map(({ code, message }) => `${code} ${message}`)

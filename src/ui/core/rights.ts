@@ -2,9 +2,9 @@ import { effect, signal } from '@preact/signals'
 import { changes, refused } from './api.ts'
 import { account, reloadAccount, state } from './session.ts'
 
-/** What the user may do, according to the daemon; it is asked again when that may have changed. */
+/** The rights of the user, according to the daemon; requested again when they may have changed. */
 
-/** `PUT /services/apply`: method and path of an endpoint, as `GET /rbac/endpoints` lists them. */
+/** Method and path of an endpoint, as `GET /rbac/endpoints` lists them, for example `PUT /services/apply`. */
 export type Right = `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`
 
 /** Ids of endpoints are name-based (RFC 9562, version 5) in this namespace. */
@@ -24,10 +24,10 @@ export async function endpointIdOf(right: Right): Promise<string> {
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
-/** Undefined while an id is being worked out, which takes less than a frame. */
+/** Undefined while an id is being computed, which takes less than a frame. */
 const ids = new Map<string, string | undefined>()
 let waiting = 0
-/** Rises when all requested rights are there, so that components are drawn once more and not with each of them. */
+/** Rises when all requested ids are computed, so that components are redrawn once and not for each id. */
 const worked = signal(0)
 
 function idOf(right: Right): string | undefined {
@@ -45,13 +45,13 @@ function idOf(right: Right): string | undefined {
 
 const granted = signal<ReadonlySet<string>>(new Set())
 
-/** One of these is enough. A right to some records only counts: the API says of which. */
+/** Whether one of the rights is granted. A right to some records counts too: the API decides which. */
 export const may = (...rights: readonly Right[]): boolean =>
   rights.some((right) => granted.value.has(idOf(right) ?? ''))
 /** Whether an operation is granted, by its id in the document of the API. */
 export const mayById = (id: string): boolean => granted.value.has(id)
 
-/** Told of when they change while the page is open. */
+/** Counts changes of the rights while the page is open. */
 export const rightsChanged = signal(0)
 
 let before: string | undefined
@@ -72,7 +72,7 @@ effect(() => {
 let asked = 0
 effect(() => {
   if (state.value !== 'in') return undefined
-  // Rights go with an apply, which is a change; or with a group, of which a refused request tells.
+  // Rights change with an apply, which counts as a change, or with a group, which shows in a refused request.
   const now = changes.value + refused.value
   const look = () => void reloadAccount().catch(() => undefined)
   if (now !== asked) look()

@@ -2,15 +2,15 @@ import { computed, signal } from '@preact/signals'
 import type { SsoEnd } from './session.ts'
 import { mayLeave } from './unsaved.ts'
 
-/** Where the page is: `#/servers/ID?state=down`. The daemon knows of `/` only. */
+/** The place within the page: `#/servers/ID?state=down`. The daemon knows only `/`. */
 const PLACE = 'place'
 
-/** Before a login elsewhere, which comes back to the beginning of the page. A browser may refuse to keep anything. */
+/** Called before a login elsewhere, which returns to the start of the page. A browser may refuse to store anything. */
 export function rememberPlace(): void {
   try {
     sessionStorage.setItem(PLACE, location.hash)
   } catch {
-    // The first page is where it goes on.
+    // Without a stored place, the page continues at its start.
   }
 }
 function rememberedPlace(): string {
@@ -22,8 +22,8 @@ function rememberedPlace(): string {
 }
 
 /**
- * `#sso=CODE&via=oidc`, or `#refused=WORD&by=oidc.callback`: at once, it is neither in the address nor in the history
- * any more.
+ * Reads `#sso=CODE&via=oidc` or `#refused=WORD&by=oidc.callback`, and removes it from the address and the history at
+ * once.
  */
 function takeSsoEnd(): SsoEnd | undefined {
   const said = new URLSearchParams(location.hash.slice(1))
@@ -38,7 +38,7 @@ function ssoEndIn(said: (name: string) => string): SsoEnd | undefined {
   return refusal === '' ? undefined : { by: said('by'), code: refusal }
 }
 
-/** What a login at an identity provider has sent this browser here with. */
+/** The result with which an identity provider's login has returned to the page. */
 export const ssoEnd = takeSsoEnd()
 
 const hash = signal(location.hash)
@@ -54,7 +54,7 @@ export interface Route {
   readonly query: URLSearchParams
 }
 
-/** An address is whatever somebody types or follows: what is no encoding stands for itself. */
+/** Decodes a part of an address, which users may type: text with broken encoding stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -76,7 +76,7 @@ export function goTo(href: string): void {
   location.hash = href
 }
 
-/** Changes what stands behind the question mark, without a new entry in the history. */
+/** Changes the query without adding an entry to the history. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { page, rest, query } = route.value
   for (const [name, value] of Object.entries(changes)) {

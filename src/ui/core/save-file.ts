@@ -1,4 +1,4 @@
-/** Lets a person keep what is at the address. */
+/** Lets the user save the file at this address. */
 export function saveFile(name: string, href: string): void {
   const link = document.createElement('a')
   link.href = href

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { read } from './api.ts'
 
-/** The API as its own document describes it: what forms are made of. */
+/** The API's description of itself, from which forms are made. */
 
 export interface Schema {
   readonly $ref?: string
@@ -66,7 +66,7 @@ export interface Operation {
   readonly description: string
   readonly tag: string
   readonly effect: string
-  /** The right that it takes, where it takes one. */
+  /** The right that it needs, if any. */
   readonly right: string | undefined
   readonly inPath: readonly Parameter[]
   readonly inQuery: readonly Parameter[]
@@ -76,7 +76,7 @@ export interface Operation {
 
 export interface Api {
   readonly operations: ReadonlyMap<string, Operation>
-  /** The schema that a reference stands for, with what is said beside it. */
+  /** Returns the schema behind a reference, merged with the keywords beside it. */
   readonly whole: (schema: Schema) => Schema
 }
 
@@ -85,7 +85,7 @@ const METHODS = ['get', 'post', 'put', 'delete'] as const
 export const api = signal<Api | undefined>(undefined)
 let asked: Promise<void> | undefined
 
-/** Asked for by the first form, and kept. */
+/** Loads the document for the first form, and keeps it. */
 export function loadApi(): Promise<void> {
   asked ??= read<Document>('/openapi.json').then(
     (document) => {
@@ -133,11 +133,11 @@ function apiOf({ paths, components }: Document): Api {
   return { operations, whole }
 }
 
-/** Fields that its body is never without. */
+/** Returns the required fields of the body. */
 export const requiredOf = ({ body }: Operation): readonly string[] =>
   (body === undefined ? undefined : api.value?.whole(body).required) ?? []
 
-/** How a value is asked for. */
+/** The control for a value. */
 export type Kind =
   | { readonly kind: 'text' | 'long' | 'secret' | 'number' | 'switch' | 'json' | 'fixed' }
   | { readonly kind: 'choice'; readonly values: readonly unknown[] }
@@ -159,7 +159,7 @@ const isNull = ({ type, ...more }: Schema) =>
   type === 'null' && Object.keys(more).every((name) => name === 'description')
 const typeOf = ({ type }: Schema): string => (typeof type === 'string' ? type : (type?.[0] ?? ''))
 
-/** What is asked for, of the whole schema behind references and null. */
+/** Returns the control for a field, by its schema behind references and null. */
 export function askedOf(raw: Schema, name: string, { whole }: Api): Asked {
   const outer = whole(raw)
   const forms = (outer.anyOf ?? []).map(whole).flatMap((form) => textAndNumber(form) ?? [form])
@@ -171,11 +171,11 @@ export function askedOf(raw: Schema, name: string, { whole }: Api): Asked {
   return { schema, how: kindOf(schema, name, some), isNullable }
 }
 
-/** What may be left out stands around what may be either. */
+/** Unwraps a text or number that is nested in an optional field. */
 const textAndNumber = ({ anyOf }: Schema): readonly Schema[] | undefined =>
   anyOf?.every(({ type }) => type === 'string' || type === 'integer') === true ? anyOf : undefined
 
-/** A record may be named by `{name}` in place of its id; the page knows ids. */
+/** The API accepts `{name}` in place of a record's id; the page uses ids. */
 const isByName = ({ properties, required }: Schema) =>
   properties !== undefined && Object.keys(properties).join() === 'name' && required?.join() === 'name'
 
@@ -184,7 +184,7 @@ function kindOf(schema: Schema, name: string, forms: readonly Schema[]): Kind {
   if (sections !== undefined) return { kind: 'record', sections }
   if (schema.const !== undefined) return { kind: 'fixed' }
   if (schema.enum !== undefined) return { kind: 'choice', values: schema.enum }
-  // An address of either family is one text all the same.
+  // An address of either family is entered as one text.
   if (forms.length > 1 && typeOf(schema) !== 'string') return ofForms(forms)
   return OF_TYPE[typeOf(schema)]?.(schema, name) ?? { kind: 'json' }
 }
@@ -198,7 +198,10 @@ const OF_TYPE: Readonly<Record<string, (schema: Schema, name: string) => Kind>> 
   object: ({ properties }) => ({ kind: properties === undefined ? 'json' : 'fields' }),
 }
 
-/** A port that may be left empty is a number, and `15m` or 900 a text; objects of several shapes are chosen from. */
+/**
+ * Returns the control for alternatives: a number for a port that may be empty, a text for `15m` or 900, a choice for
+ * objects of several shapes.
+ */
 function ofForms(forms: readonly Schema[]): Kind {
   if (forms.every(({ properties }) => properties !== undefined)) return { kind: 'forms', forms }
   const types = new Set(forms.map(typeOf))
@@ -209,7 +212,7 @@ function ofForms(forms: readonly Schema[]): Kind {
   return { kind: 'json' }
 }
 
-/** Spaces that were pasted with a word are not meant; around whatever else a field takes they may be. */
+/** Trims spaces pasted around a word; in other texts they may be intended. */
 export function asMeant({ pattern }: Schema, text: string): string {
   const word = text.trim()
   if (pattern === undefined) return /\s/.test(word) ? text : word
@@ -217,7 +220,7 @@ export function asMeant({ pattern }: Schema, text: string): string {
   return !taken.test(text) && taken.test(word) ? word : text
 }
 
-/** What tells the shapes of an object apart, such as `type`. */
+/** Returns the field that tells the shapes of an object apart, such as `type`. */
 export function markOf(forms: readonly Schema[]): string | undefined {
   const [first] = forms
   return Object.keys(first?.properties ?? {}).find((name) =>

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 
-/** A user who looks at another tab for a moment finds everything as it would be, including the last minute's lines. */
+/** After a short look at another tab, a user finds the page up to date, including the last minute's lines. */
 const UNSEEN_MS = 60_000
 
-/** False for a page that nobody has looked at for a while: it requests nothing that only a viewer needs. */
+/** False for a page that was not visible for a while: it requests nothing that only a viewer needs. */
 export const isSeen = signal(!document.hidden)
 
 const windows = new BroadcastChannel('fulcrum-seen')
@@ -19,7 +19,7 @@ function look(): void {
 }
 
 document.addEventListener('visibilitychange', look)
-// Another page of this browser needs the connections: a browser opens six to a daemon, and keeps one for each stream.
+// Another page of this browser needs the connections: a browser opens six per daemon, and each stream occupies one.
 windows.addEventListener('message', () => {
   if (document.hidden) isSeen.value = false
 })

@@ -1,4 +1,4 @@
-/** Figures over time, in steps of the same length. */
+/** Figures over time, in steps of equal length. */
 
 export interface Steps {
   /** Seconds. */
@@ -10,8 +10,8 @@ export const timesOf = ({ start, resolution }: Steps, count: number): readonly n
   Array.from({ length: count }, (_, at) => start + at * resolution)
 
 /**
- * What was `before_s` before each of these times. Of long ago longer steps are kept, so places in the two rows do not
- * stand for the same times.
+ * Returns the values `before_s` before each of these times. Older figures are stored in longer steps, so equal indexes
+ * in the two series are not equal times.
  */
 export const valuesBefore = (
   times: readonly number[],
@@ -22,7 +22,7 @@ export const valuesBefore = (
 
 export type Series = Readonly<Record<string, readonly (number | null)[]>>
 
-/** The sum of series that are kept per backend: a moment is known if one of them knows it. */
+/** Returns the sum of series that are stored per backend: a point is known if one of them knows it. */
 export function sumOfSeries([first = {}, ...others]: readonly Series[]): Series {
   const plus = (a: number | null, b: number | null | undefined) => (a === null ? (b ?? null) : a + (b ?? 0))
   return others.reduce(

@@ -1,4 +1,4 @@
-/** What a service is made of, as a person types it. */
+/** The input for a service, as the user types it. */
 export interface Wanted {
   readonly name: string
   readonly address: string
@@ -8,7 +8,7 @@ export interface Wanted {
   readonly sticks: boolean
 }
 
-/** `192.0.2.10:80`, `[2001:db8::1]:443`, `web.example.org`: where, and at which port. */
+/** Parses `192.0.2.10:80`, `[2001:db8::1]:443` or `web.example.org` into host and port. */
 export function placeIn(text: string, usual: number): { readonly ip: string; readonly port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? []
   return { ip: bracketed ?? plain ?? text.trim(), port: port === undefined ? usual : Number(port) }
@@ -20,7 +20,9 @@ export interface KnownServer {
   readonly port: number | null
 }
 
-/** The service as a document, in which records go by their names. A server that is there already is taken as it is. */
+/**
+ * Returns the service as a document, in which records are referred to by name. An existing server is reused as it is.
+ */
 export function documentOf({ address, servers, certificate, sticks, ...typed }: Wanted, known: readonly KnownServer[]) {
   const [name, checkPath] = [typed.name.trim(), typed.checkPath.trim()]
   const realServers: Record<string, object> = {}

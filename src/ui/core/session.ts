@@ -1,7 +1,7 @@
 import { effect, signal, untracked } from '@preact/signals'
 import { ask, isLocked, read, Refused, openSession, textOf, token } from './api.ts'
 
-/** Who is logged in, and how that begins and ends. */
+/** The logged-in user, and the beginning and end of the session. */
 
 export interface Account {
   readonly id: string
@@ -15,9 +15,9 @@ export interface Account {
     readonly recoveryCodesLeft: number
   }
   readonly mustEnrol: boolean
-  /** Id of the daemon that answers the page. */
+  /** Id of the daemon that served the page. */
   readonly nodeId: string
-  /** Ids of what the own roles grant. */
+  /** Ids of the endpoints that the user's roles grant. */
   readonly endpoints: readonly string[]
 }
 
@@ -29,16 +29,18 @@ export interface LoginOptions {
   readonly oidcEnforced: boolean
 }
 
-/** `asking`: whether this browser still has a session is being found out. */
+/** `asking`: the page is finding out whether this browser still has a session. */
 export const state = signal<'asking' | 'out' | 'in'>('asking')
 export const account = signal<Account | undefined>(undefined)
-/** There is a session, and whose it is is being asked: what the first screen shows can be asked for meanwhile. */
+/**
+ * Whether there is a session whose user is still being requested: data for the first screen can be requested meanwhile.
+ */
 export const isEntering = signal(false)
 
-/** Rises when a user logs out, or another one comes: what one person saw and typed is not for the next. */
+/** Counts logouts and changes of the user: what one user saw and typed must not reach the next. */
 export const forgotten = signal(0)
 
-/** Runs `clear` each time. */
+/** Runs `clear` at each logout or change of the user. */
 export function whenForgotten(clear: () => void): void {
   effect(() => {
     if (forgotten.value > 0) untracked(clear)
@@ -50,15 +52,18 @@ export interface SsoRefusal {
   readonly by: string
   readonly code: string
 }
-/** What a login at an identity provider ends with: a code that opens a session, or a refusal. */
+/** The result of a login at an identity provider: a code that opens a session, or a refusal. */
 export type SsoEnd = { readonly via: 'saml' | 'oidc'; readonly code: string } | SsoRefusal
 
-/** What is told before somebody logs in: why another login has opened no session, or what ended the last one. */
+/** The notice above the login form: why another login has failed, or why the last session ended. */
 export const loginNotice = signal<{ readonly tone: 'good' | 'bad'; readonly text: string | SsoRefusal } | undefined>(
   undefined,
 )
 
-/** When the page opens: after a login at an identity provider, or where the cookie of this browser is of a session. */
+/**
+ * Called when the page opens: finishes a login at an identity provider, or resumes the session of this browser's
+ * cookie.
+ */
 export async function begin(sso: SsoEnd | undefined): Promise<void> {
   if (sso !== undefined && 'by' in sso) loginNotice.value = { tone: 'bad', text: sso }
   try {
@@ -70,7 +75,7 @@ export async function begin(sso: SsoEnd | undefined): Promise<void> {
   if (state.value === 'asking') state.value = 'out'
 }
 
-/** A session that another tab has opened is one of this tab as well. */
+/** Joins a session that another tab has opened. */
 export async function resume(): Promise<void> {
   const { data } = await ask<{ readonly token: string | null }>('POST', '/token/resume', { body: {} })
   if (data.token === null) return
@@ -84,10 +89,10 @@ async function redeem(via: 'saml' | 'oidc', code: string): Promise<void> {
   await Promise.all([keepSession(), enter()])
 }
 
-/** Apps show codes in groups, with a space between them. */
+/** Removes spaces: authenticator apps show codes in groups. */
 export const digitsOf = (code: string): string => code.replaceAll(/\s/g, '')
 
-/** Answers `code` where a second factor is asked for; throws what else is wrong. */
+/** Resolves with `code` if a second factor is required; throws other refusals. */
 export async function logIn(email: string, password: string, code: string): Promise<'in' | 'code'> {
   try {
     const digits = digitsOf(code)
@@ -100,7 +105,7 @@ export async function logIn(email: string, password: string, code: string): Prom
   return 'in'
 }
 
-/** Renewing a token sets the cookie that a reload of the page comes back with. */
+/** Renews the token, which sets the cookie for a reload of the page. */
 async function keepSession(): Promise<void> {
   token.hold((await read<{ readonly token: string }>('/token')).token, true)
 }
@@ -110,7 +115,7 @@ async function enter(): Promise<void> {
   isEntering.value = true
   try {
     const next = await me
-    // Another person may log in where the page waits for somebody's password.
+    // Another user may have logged in where the page asked for the first user's password.
     if (account.peek() !== undefined && account.peek()?.email !== next.email) forgotten.value += 1
     account.value = next
     isLocked.value = false
@@ -125,7 +130,7 @@ export async function reloadAccount(): Promise<void> {
   account.value = await read<Account>('/localUsers/me')
 }
 
-/** At once: a request that is refused meanwhile would ask for the password of a session that nobody wants back. */
+/** Forgets the session at once: a request that is refused meanwhile would ask for the password again. */
 export async function logOut(): Promise<void> {
   const ended = ask('DELETE', '/token', { body: {} })
   forget()

@@ -1,13 +1,13 @@
 import { effect, signal } from '@preact/signals'
 
-/** What a person chose for this browser. */
+/** Settings that the user chose for this browser. */
 
 export type Theme = 'system' | 'light' | 'dark'
 export type Language = 'en' | 'de'
 
 const THEMES: ReadonlySet<string> = new Set(['system', 'light', 'dark'])
 
-/** A browser may refuse to keep anything. */
+/** A browser may refuse to store anything. */
 function kept(name: string): string {
   try {
     return localStorage.getItem(name) ?? ''
@@ -19,7 +19,7 @@ function keep(name: string, value: string): void {
   try {
     localStorage.setItem(name, value)
   } catch {
-    // It is asked for again next time.
+    // The setting is lost when the page closes.
   }
 }
 

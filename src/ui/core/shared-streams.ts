@@ -1,13 +1,13 @@
 import { follow, type StreamState } from './api.ts'
 
 /**
- * A browser opens six connections to a daemon, for all its windows, and keeps one for each stream: what waits for a
- * seventh waits without end. So windows share what they follow, and some connections are left for requests.
+ * A browser opens six connections to a daemon, over all its windows, and each stream occupies one: a seventh request
+ * would wait for ever. So windows share streams, and some connections are left for requests.
  */
 
-/** Streams beside the one of events. */
+/** Locks for streams other than that of events. */
 const PLACES = ['fulcrum-place-1', 'fulcrum-place-2', 'fulcrum-place-3']
-/** A place that is free is had in less. */
+/** A free place is obtained in less than this. */
 const PLACE_MS = 1_000
 
 type End = () => void
@@ -16,13 +16,13 @@ interface Shared<T> {
   readonly name: string
   readonly open: (tell: (told: T) => void) => End
   readonly onTold: (told: T) => void
-  /** What it begins with is needed by each window, so it begins anew for one that comes. */
+  /** Whether each window needs the beginning of the stream, so that it is reopened when a window joins. */
   readonly hasBeginning?: boolean
 }
 
-/** One window opens it, and tells the others that follow what has the same name. */
+/** Shares a stream: one window opens it, and passes the data on to other windows that follow the same name. */
 function share<T>({ name, open, onTold, hasBeginning = false }: Shared<T>): End {
-  // Locks are for what came over TLS; without them each window would open it, and tell all others what they know.
+  // Locks need TLS; without them each window would open the stream, and pass everything on to all others.
   if (!isSecureContext) return open(onTold)
   const windows = new BroadcastChannel(name)
   const end = new AbortController()
@@ -56,7 +56,7 @@ function share<T>({ name, open, onTold, hasBeginning = false }: Shared<T>): End 
   }
 }
 
-/** Begins when one of a few places is free; `onCrowded` while there is none. */
+/** Begins when one of a few places is free; calls `onCrowded` while there is none. */
 export function inPlace(begin: () => End, onCrowded: () => void): End {
   if (!isSecureContext) return begin()
   const end = new AbortController()
@@ -82,7 +82,7 @@ export function inPlace(begin: () => End, onCrowded: () => void): End {
   }
 }
 
-/** Kinds of events as they happen, until what it answers is called. */
+/** Reports kinds of events as they happen, until the returned function is called. */
 export const followEvents = (whose: string, onEvent: (kind: string) => void): End =>
   share<string>({
     name: `fulcrum-events ${whose}`,
@@ -90,7 +90,7 @@ export const followEvents = (whose: string, onEvent: (kind: string) => void): En
     onTold: onEvent,
   })
 
-/** `crowded`: other windows have every place. */
+/** `crowded`: other windows occupy every place. */
 export type FiguresState = StreamState | 'crowded'
 
 interface Figures {

@@ -3,7 +3,7 @@ import { daemonNow_ms } from './clock.ts'
 import { elapsed, formatsOf } from './formats.ts'
 import { language } from './settings.ts'
 
-/** Texts in the language of the page. English texts are their own keys; the others are in a file of their language. */
+/** Texts in the language of the page. English texts are their own keys; each other language has its own file. */
 
 const catalogue = signal<Readonly<Record<string, string>>>({})
 
@@ -12,7 +12,7 @@ effect(() => {
   else
     void import('../text/de.ts').then(
       ({ german }) => (catalogue.value = german),
-      // English says the same.
+      // Without the file, the page stays in English.
       () => undefined,
     )
 })
@@ -20,7 +20,7 @@ effect(() => {
 const PLACE = /\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g
 type Values = Readonly<Record<string, string | number>>
 
-/** `{name}` in the text stands for a value, `{count:server|servers}` for a number of something. */
+/** `{name}` in the text stands for a value, `{count:server|servers}` for a number with its noun. */
 export function t(english: string, values: Values = {}): string {
   const text = catalogue.value[english] ?? english
   return text.replaceAll(PLACE, (whole, name: string, one?: string, many?: string) => {
@@ -31,7 +31,7 @@ export function t(english: string, values: Values = {}): string {
   })
 }
 
-/** Chromium takes `en-US@posix` from the surroundings of a kiosk, and throws where it is to write a date by it. */
+/** Chromium in a kiosk may take `en-US@posix` from the environment, and then throws when it formats a date. */
 function isLocale(name: string): boolean {
   try {
     return Intl.getCanonicalLocales(name).length === 1
@@ -40,13 +40,16 @@ function isLocale(name: string): boolean {
   }
 }
 
-/** British or American, Swiss or Austrian, as the browser says. */
+/** Returns the regional variant, such as British or American English, that the browser prefers. */
 const locale = (): string =>
   navigator.languages.find((one) => one.startsWith(language.value) && isLocale(one)) ?? language.value
 
 export const { number, short, bytes, moment, brief, day, clock, hour } = formatsOf(locale)
 
-/** "3 min ago", by the clock of the daemon. The browser's own words for it take thirty milliseconds to load. */
+/**
+ * Formats "3 min ago" by the clock of the daemon. The browser's own function for that takes thirty milliseconds to
+ * load.
+ */
 export function ago(iso: string): string {
   const { unit, count } = elapsed((daemonNow_ms() - Date.parse(iso)) / 1000)
   if (unit === 's') return count < 1 ? t('now') : t('{count} s ago', { count })

@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext, useLayoutEffect } from 'preact/hooks'
 import { t } from './text.ts'
 
-/** What a person has typed and not sent. Nobody loses it to a key, a link, the back button or a reload unasked. */
+/** Unsaved input. A key, a link, the back button or a reload must not discard it without a question. */
 
 interface Kept {
   readonly scope: object | undefined
@@ -10,13 +10,16 @@ interface Kept {
 }
 const forms = new Map<object, Kept>()
 
-/** The dialog that something is typed in: what is typed outside of it is not lost with it. */
+/** The dialog that contains the input: closing it does not discard input outside. */
 export const Scope = createContext<object | undefined>(undefined)
 
 const typed = () => t('Your changes are not saved. Discard them?')
 export const shownOnce = (): string => t('This is shown only once. Close it?')
 
-/** For as long as the calling component is shown; a key may come before the next frame. */
+/**
+ * Protects input while the calling component is shown. A layout effect, because a key may be pressed before the next
+ * frame.
+ */
 export function useUnsaved(isUnsaved: boolean, question = typed(), scope = useContext(Scope)): void {
   useLayoutEffect(() => {
     if (!isUnsaved) return undefined
@@ -26,13 +29,13 @@ export function useUnsaved(isUnsaved: boolean, question = typed(), scope = useCo
   }, [isUnsaved, question])
 }
 
-/** `scope`: what is left, where it is not everything. */
+/** `scope` is the dialog to leave; without it, everything. */
 export function mayLeave(scope?: object): boolean {
   const lost = [...forms.values()].find((one) => scope === undefined || one.scope === scope)
   return lost === undefined || confirm(lost.question)
 }
 
-// The browser asks in its own words.
+// The browser asks with its own text.
 addEventListener('beforeunload', (event) => {
   if (forms.size > 0) event.preventDefault()
 })

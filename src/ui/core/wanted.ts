@@ -1,16 +1,18 @@
 import { computed, signal } from '@preact/signals'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** Which objects the page shows figures of. A daemon with thousands of them need not look at the others each second. */
+/**
+ * The objects whose figures the page shows, so that a daemon with thousands need not evaluate the others each second.
+ */
 
-/** The API takes no more of them. */
+/** The API accepts at most this many ids. */
 export const IDS_MAX = 100
 export const EVERYTHING = ''
 
-/** By the component that shows them. */
+/** Ids by the component that shows them. */
 const shown = signal<ReadonlyMap<object, readonly string[]>>(new Map())
 
-/** Ids with commas between them, or `EVERYTHING`; undefined while nobody shows any figures. */
+/** Ids joined by commas, or `EVERYTHING`; undefined while no component shows figures. */
 export const wanted = computed((): string | undefined => {
   if (shown.value.size === 0) return undefined
   const ids = new Set([...shown.value.values()].flat())
@@ -24,11 +26,11 @@ function show(who: object, ids: readonly string[] | undefined): void {
   shown.value = next
 }
 
-/** While the calling component is shown, the figures of these are followed. */
+/** Follows the figures of these objects while the calling component is shown. */
 export function useFigures(ids: readonly string[]): void {
-  // More than can be told apart from everything need not be told apart from each other.
+  // Beyond the limit all figures are followed, whichever ids they are.
   const few = ids.slice(0, IDS_MAX + 1)
-  // Before anything is drawn: the figures that came are not those that it shows.
+  // A layout effect, so that it runs before drawing: figures that arrived earlier are not those of this component.
   useLayoutEffect(() => {
     const who = {}
     show(who, few)

@@ -14,7 +14,7 @@ import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { type Editing, RecordDialog } from '../parts/record-dialog.tsx'
 import { attempt, say } from '../parts/toast.tsx'
 
-/** The user's own account, and everybody else's. */
+/** The user's own account, and the accounts of all users. */
 export function AccountPage() {
   const own = account.value
   const editing = useSignal<Editing | undefined>(undefined)

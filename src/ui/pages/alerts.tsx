@@ -43,7 +43,7 @@ interface Silenced {
 
 const TONES: Readonly<Record<Alert['severity'], Tone>> = { critical: 'bad', warning: 'warn', info: 'info' }
 
-/** Alerts that fire, rules, and targets. */
+/** Current alerts, rules, and targets. */
 export function AlertsPage() {
   const alerts = useRecords<Alert>('/alerts')
   const rules = useRecords<Rule>('/alerts/rules')
@@ -166,7 +166,7 @@ export function AlertsPage() {
   )
 }
 
-/** Alerts that are not reported for a while; users with the right can end that. */
+/** Silences; users with the right can end them. */
 function Silences({ rules }: { readonly rules: readonly Rule[] }) {
   const { records, problem, isHidden } = useRecords<Silenced>('/alerts/silences')
   if (isHidden === true) return null

@@ -30,7 +30,7 @@ const DAY_MS = 86_400_000
 const daysLeft = (until: string): number => Math.floor((Date.parse(until) - daemonNow_ms()) / DAY_MS)
 const toneOf = (days: number): Tone => (days < 0 ? 'bad' : days <= 30 ? 'warn' : 'good')
 
-/** Certificates with their ends, and those that come by themselves. */
+/** Certificates with their ends, and ACME orders. */
 export function CertificatesPage() {
   const { records, problem } = useRecords<Certificate>('/certificates/certs')
   const orders = useRecords<Order>('/certificates/acme/orders')

@@ -149,11 +149,11 @@ interface Entry {
   readonly path: string
   readonly outcome: string
   readonly code?: string
-  /** There is none of a request that has begun. */
+  /** Absent for a request that has begun but not ended. */
   readonly status?: number
 }
 
-/** What all paths begin with is told nowhere else either. */
+/** Removes the common prefix of all paths. */
 const withoutBase = (path: string): string => (path.startsWith(`/${BASE}/`) ? path.slice(BASE.length + 1) : path)
 
 const AUDIT_COLUMNS = (): readonly Column<Entry>[] => [

@@ -18,7 +18,7 @@ import { OperationDialog } from '../parts/operation-dialog.tsx'
 import { RemoveNode } from '../parts/remove-node.tsx'
 import { attempt } from '../parts/toast.tsx'
 
-/** Nodes that are configured as one: how they are, how to let them in and remove them. */
+/** The nodes of the cluster: their state, and how to add and remove them. */
 export function ClusterPage() {
   const now = useCluster()
   const isLettingIn = useSignal(false)
@@ -130,7 +130,7 @@ function NodeCard({
   onOpen,
 }: {
   readonly node: ClusterNode
-  /** There are floating IPs, so it matters which nodes may take them. */
+  /** Whether there are floating IPs, so that it matters which nodes may take them. */
   readonly hasAddresses: boolean
   readonly onRemove: () => void
   readonly onOpen: (id: string, begin?: Readonly<Record<string, unknown>>) => void

@@ -8,8 +8,9 @@ import { OperationsPage } from './operations.tsx'
 import { TrafficPage } from './traffic.tsx'
 
 /**
- * Pages that are fetched when one of them is first opened. They are one file: what each of many files shared with the
- * first screen would be a file of its own, and a browser fetches six at a time, each over a connection of its own.
+ * Pages that are loaded when one of them is first opened. They are bundled into one file: separate files would need
+ * further files for the code they share with the first screen, and a browser fetches six at a time, each over its own
+ * connection.
  */
 export const LATER_PAGES = {
   account: AccountPage,

@@ -8,12 +8,12 @@ import { Button, PasswordField, Problem } from '../parts/basic.tsx'
 import { stayOpen } from '../parts/dialog.tsx'
 import { noAnswer, useDoing } from '../parts/doing.ts'
 
-/** Before everything else, dialogs included: the session has ended, and what was typed stays behind it. */
+/** Covers everything, dialogs included: the session has ended, and what was typed stays behind it. */
 export function Locked() {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     dialog.current?.showModal()
-    // A login in another tab comes back to this one.
+    // A login in another tab is valid for this one too.
     const look = () => void resume().catch(() => undefined)
     addEventListener('focus', look)
     return () => removeEventListener('focus', look)
@@ -31,7 +31,7 @@ export function Locked() {
   )
 }
 
-/** The first thing that is seen, and what stands before the page when the session has ended. */
+/** The login form, when the page opens and after the session has ended. */
 export function Login() {
   const email = useSignal(account.value?.email ?? '')
   const password = useSignal('')
@@ -123,7 +123,7 @@ export function Login() {
   )
 }
 
-/** The refusing side sends a word and not a text, because anybody can make up an address. */
+/** The refusing side sends a code and not a text, because anybody can forge an address. */
 function noticeOf(notice: string | SsoRefusal): string {
   if (typeof notice === 'string') return notice
   const { by, code } = notice
@@ -137,7 +137,7 @@ function noticeOf(notice: string | SsoRefusal): string {
   )
 }
 
-/** Where something was typed, the login goes on in another tab. */
+/** If something was typed, the login continues in another tab. */
 const SsoLink = ({ via, children }: { readonly via: 'saml' | 'oidc'; readonly children: string }) => (
   <a
     class="button plain"

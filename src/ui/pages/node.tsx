@@ -13,7 +13,7 @@ import { attempt } from '../parts/toast.tsx'
 
 type Asked = { readonly id: string; readonly begin?: Readonly<Record<string, unknown>> }
 
-/** This machine and those beside it: programs, network, updates, backups, power. */
+/** This machine and the other nodes: programs, network, updates, backups, power. */
 export function NodePage() {
   const asked = useSignal<Asked | undefined>(undefined)
   const now = overview.value
@@ -217,7 +217,7 @@ function Updates({ open }: Opening) {
   )
 }
 
-/** Key of a text, operation, and the right that it takes. */
+/** Key of a text, operation, and the right it needs. */
 const SETTINGS: readonly (readonly [string, string, Right])[] = [
   ['Clock', 'dateTime.ntp', 'PUT /{applianceId}/system/datetime/ntp'],
   ['Time zone', 'dateTime.timezone', 'PUT /{applianceId}/system/datetime/timezone'],

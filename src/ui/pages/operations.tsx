@@ -7,10 +7,10 @@ import { Badge, Card, Empty, Loading, PageHead } from '../parts/basic.tsx'
 import { Filter, filterText } from '../parts/filter.tsx'
 import { OperationDialog } from '../parts/operation-dialog.tsx'
 
-/** Streams have no end that a form could wait for. */
+/** Leaves out streams, because a form cannot wait for their end. */
 const isAsked = ({ id, right }: Operation) => !id.endsWith('.stream') && (right === undefined || mayById(right))
 
-/** Everything that the API can do for this person, each with a form of its own. */
+/** All operations that the user may use, each with a form. */
 export function OperationsPage() {
   const open = useSignal<string | undefined>(undefined)
   useEffect(() => void loadApi(), [])

@@ -22,7 +22,7 @@ const PAGES: Readonly<Record<string, string>> = {
   l4Backends: 'services',
 }
 
-/** The state of everything, and what needs a person. */
+/** The state of the whole system, and what needs attention. */
 export function OverviewPage() {
   const now = overview.value
   const { services, known, problem } = useServices(true)
@@ -102,7 +102,7 @@ export function OverviewPage() {
 
 const SERVICES = 15
 
-/** Services that need attention, and some others; all of them have a page. */
+/** Returns services that need attention, then others; the full list has its own page. */
 function firstOf(services: readonly Service[], attention: readonly Attention[]): readonly Service[] {
   if (services.length <= SERVICES) return services
   const troubled = new Set(attention.map(({ resourceId }) => resourceId))
@@ -138,7 +138,7 @@ const Needs = ({ attention, more }: { readonly attention: readonly Attention[]; 
   </section>
 )
 
-/** The way to what needs a person, where there is a page of it. */
+/** A link to the page for a matter that needs attention, if there is one. */
 function Shown({ kind, resource }: Pick<Attention, 'kind' | 'resource'>) {
   if (kind === 'pending' || kind === 'apply')
     return (

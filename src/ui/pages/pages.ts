@@ -7,7 +7,7 @@ export interface PageInfo {
   /** Key of a text. */
   readonly title: string
   readonly icon: IconName
-  /** One of these rights opens it; without any, everybody may open it. */
+  /** One of these rights is required; if empty, everybody may open it. */
   readonly needs: readonly Right[]
 }
 
@@ -43,5 +43,5 @@ export const isOpen = ({ page, needs }: PageInfo): boolean =>
   page === BEGINNING ? !isOverviewHidden.value : needs.length === 0 || may(...needs)
 
 const BEGINNING = 'overview'
-/** The first page of a user who may not see the overview. */
+/** Returns the first page of a user who may not see the overview. */
 export const beginning = (): string => PAGES.find(isOpen)?.page ?? BEGINNING

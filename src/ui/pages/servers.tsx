@@ -31,7 +31,7 @@ const fits: Readonly<Record<Wanted, (server: ServerRecord) => boolean>> = {
   halted: ({ state }) => state === 'halted',
 }
 
-/** Everything that requests are sent to. */
+/** All servers that requests are sent to. */
 export function ServersPage() {
   const { records, problem } = useRecords<ServerRecord>('/ipvsDirector/rips')
   const {
@@ -183,11 +183,11 @@ function OneServer({ server, onEdit }: { readonly server: ServerRecord; readonly
   )
 }
 
-/** Only the kernel balances it. */
+/** Whether only the kernel balances it. */
 const isOfLayer4 = (figures: readonly Figure[]): boolean =>
   figures.length > 0 && figures.every((one) => 'activeConnections' in one)
 
-/** HAProxy has words of its own; of Layer 4 only health is known. */
+/** HAProxy has its own words for the state; Layer 4 reports only health. */
 const Standing = ({ figure: { status, health } }: { readonly figure: Figure }) => (
   <Badge tone={status === 'UP' || health === 'up' ? 'good' : 'idle'}>{status ?? t(String(health))}</Badge>
 )
@@ -212,7 +212,7 @@ interface Job {
 
 const WAIT_S = 300
 
-/** A drain that waits until nobody is connected any more, and then takes the server out. */
+/** Starts a drain that waits until no client is connected, and then halts the server. */
 function Maintenance({ server: { id, state } }: { readonly server: ServerRecord }) {
   const job = useSignal<Job | undefined>(undefined)
   const followed = useRef<string | undefined>(undefined)

@@ -23,7 +23,7 @@ import {
 import { type ServerRecord, ServersTable } from '../parts/servers-table.tsx'
 import { attempt, removeRecord } from '../parts/toast.tsx'
 
-/** What is balanced: one list of both layers, and each service with what is behind it. */
+/** All services of both layers in one list, and each service with its backend. */
 export function ServicesPage() {
   const { services, known, problem } = useServices()
   const {
@@ -94,7 +94,7 @@ const editBackend = (layer: Service['layer'], { id, name }: BackendRecord): Edit
   first: ['name', 'reals'],
 })
 
-/** A user who looks for one of more can filter them. */
+/** Longer lists are cut; the filter finds the rest. */
 const SHOWN_MAX = 200
 
 function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
@@ -165,10 +165,10 @@ function Backends({ onEdit }: { readonly onEdit: (editing: Editing) => void }) {
   )
 }
 
-/** Figures that grow, among those of now. */
+/** Counters among the present figures. */
 const COUNTED: ReadonlySet<string> = new Set(['responses5xx', 'requestsDenied'])
 
-/** What each button of a service takes. */
+/** The right that each button of a service needs. */
 const RIGHTS = {
   layer7: {
     update: 'PUT /layer7proxy/frontends/{id}',
@@ -250,7 +250,7 @@ function OneService({ service, onEdit }: { readonly service: Service; readonly o
       </div>
       <History layer={layer} kind="frontends" id={id} name={name} />
       {backend === undefined ? (
-        // A backend that has not arrived yet, or is hidden, still has its place.
+        // A backend that has not arrived yet, or is hidden, keeps its place.
         <Card title={backendId === null ? t('No backend') : t('Backend')}>{null}</Card>
       ) : (
         <Card

@@ -12,7 +12,7 @@ import { History } from '../parts/chart-card.tsx'
 import { NoServices, useServices } from '../parts/services-table.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 
-/** What comes and goes: charts of a service, and its requests one by one. */
+/** The traffic of a service: charts, and single requests. */
 export function TrafficPage() {
   const { services, known, problem } = useServices()
   const chosen = useSignal('')
@@ -61,7 +61,7 @@ interface LogLine {
 }
 
 const KEPT = 500
-/** HAProxy has -1 where no answer was sent. */
+/** HAProxy logs -1 if no answer was sent. */
 const wasAnswered = (status: number | null): status is number => status !== null && status > 0
 const toneOf = (status: number | null): Tone =>
   !wasAnswered(status) ? 'idle' : status >= 500 ? 'bad' : status >= 400 ? 'warn' : 'good'
@@ -104,10 +104,10 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
   const next = useSignal<string | undefined>(undefined)
   const isLive = useSignal(false)
   const isCrowded = useSignal(false)
-  /** Rises with each search: what is live follows what was searched for last. */
+  /** Counts searches: the live stream follows the last search. */
   const searches = useSignal(0)
   const problem = useSignal<string | undefined>(undefined)
-  /** What was searched for last, whatever is typed since: more of it is more of the same. */
+  /** The last search, regardless of later typing: "more" continues this search. */
   const asked = useRef<Query>({})
   const node = self()
   const query = (): Query => ({
@@ -125,7 +125,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
       const answer = await ask<readonly LogLine[]>('GET', `/${node}/layer7proxy/logs`, {
         query: { ...own, limit: 100, after },
       })
-      // Answers may overtake each other.
+      // A later answer may have overtaken this one.
       if (own !== asked.current) return
       lines.value = after === undefined ? answer.data : [...(lines.value ?? []), ...answer.data]
       next.value = answer.next
@@ -148,7 +148,7 @@ function Requests({ frontendId }: { readonly frontendId: string | undefined }) {
             ...(lines.value ?? []),
           ].slice(0, KEPT)
         },
-        // The search says why.
+        // The search itself shows the reason.
         onRefused: () => (isLive.value = false),
       })
     }

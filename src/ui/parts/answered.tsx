@@ -6,7 +6,10 @@ interface AnsweredProps<T> {
   readonly problem: string | undefined
 }
 
-/** What an answer holds. Until it comes, and where it is refused, nobody says that there is nothing. */
+/**
+ * Shows the contents of an answer. Until it arrives, or if it is refused, the component must not claim that there is
+ * nothing.
+ */
 export const Answered = <T,>({
   of,
   problem,
@@ -18,7 +21,7 @@ export const Answered = <T,>({
   </>
 )
 
-/** A list of a few, or what is said where there is none. */
+/** Shows a short list, or `empty`. */
 export const Rows = <T extends { readonly id: string }>({
   empty = null,
   children,

@@ -20,16 +20,16 @@ interface Backups {
 
 const MIB = 1024 * 1024
 const MIB_MAX = 64
-/** There may be many, of which the last ones are wanted. */
+/** There may be many, and usually one of the latest is wanted. */
 const AUTOMATIC_SHOWN = 5
 
-/** Files with the configuration: made, handed in, and brought back. */
+/** Backup files: creating, uploading and restoring them. */
 export function BackupsCard() {
   const restored = useSignal<Backup | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
   const upload = (file: File) =>
     run(async () => {
-      // More than this is not read here only to be refused there.
+      // Larger files would be read only to be refused.
       if (file.size > MIB_MAX * MIB) throw new Error(t('A backup can have at most {size} MiB.', { size: MIB_MAX }))
       if (file.size === 0) throw new Error(t('The file is empty.'))
       const { message } = await ask('POST', '/backup/upload', { body: { backup: await file.text() } })
@@ -57,7 +57,7 @@ export function BackupsCard() {
   )
 }
 
-/** The file as the API answers it, private keys included. */
+/** Saves the file as the API sends it, including private keys. */
 async function saveBackup(): Promise<string> {
   const backup = await read<unknown>('/backup')
   const url = URL.createObjectURL(new Blob([JSON.stringify(backup)], { type: 'application/json' }))
@@ -87,7 +87,7 @@ function Picker({ isBusy, onPick }: { readonly isBusy: boolean; readonly onPick:
         onChange={({ currentTarget }) => {
           const [file] = currentTarget.files ?? []
           if (file !== undefined) onPick(file)
-          // The same file may be picked again.
+          // So that the same file can be picked again.
           currentTarget.value = ''
         }}
       />

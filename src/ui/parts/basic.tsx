@@ -5,16 +5,16 @@ import { may, type Right } from '../core/rights.ts'
 import { brief, moment, t } from '../core/text.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** The small pieces that every screen is made of. */
+/** Small components that every screen uses. */
 
 export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
 
-/** A state in a word, with a sign beside the colour. */
+/** A state as a word, with a sign in addition to the colour. */
 export const Badge = ({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) => (
   <span class={`badge ${tone}`}>{children}</span>
 )
 
-/** A moment in a table: on a narrow screen without the year and the seconds. */
+/** A time in a table; on a narrow screen without year and seconds. */
 export const When = ({ at }: { readonly at: string }) => (
   <time dateTime={at}>
     <span class="minor">{moment(at)}</span>
@@ -31,7 +31,7 @@ interface ButtonProps extends Given {
   readonly kind?: 'main' | 'plain' | 'danger' | 'quiet'
   readonly icon?: IconName
   readonly isBusy?: boolean
-  /** The rights for its operation: the button is there for users who have one of them. */
+  /** The button is shown to users with one of these rights. */
   readonly needs?: Right | readonly Right[]
 }
 
@@ -104,7 +104,7 @@ export const Card = ({
   </section>
 )
 
-/** A figure with its name, and what it means below. */
+/** A figure with its name, and its meaning below. */
 export const Tile = ({
   title,
   value,

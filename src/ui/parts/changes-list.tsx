@@ -22,7 +22,7 @@ export interface FileDiff {
 }
 
 const SIGNS = { create: '+', update: '~', delete: '−' } as const
-/** What people call the records that most changes are of. */
+/** Display names of the kinds of records that change most often. */
 const KINDS: Readonly<Record<string, string>> = {
   realServers: 'server',
   l7Frontends: 'Layer 7 frontend',
@@ -43,7 +43,7 @@ const shown = (value: unknown): string => {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }
 
-/** Records with what they were and what they are going to be. */
+/** Records with their old and new values. */
 export const ChangesList = ({
   changes,
   action,
@@ -91,7 +91,7 @@ export const ChangesList = ({
 const classOf = (line: string) =>
   line.startsWith('+') ? 'added' : line.startsWith('-') ? 'removed' : line.startsWith('@') ? 'place' : undefined
 
-/** What becomes of generated files, line by line. */
+/** Differences of generated files, line by line. */
 export const Diffs = ({ files }: { readonly files: readonly FileDiff[] }) => (
   <>
     {files.map(({ path, diff }) => (

@@ -46,7 +46,7 @@ const CHARTS: Readonly<Record<LayerName, readonly Shown[]>> = {
     { title: 'Bytes', metrics: ['bytesIn', 'bytesOut'] },
   ],
 }
-/** For servers, only HAProxy's figures of servers are kept. */
+/** For servers, the archive has only HAProxy's figures of servers. */
 const SERVERS: readonly Shown[] = CHARTS.layer7.slice(1, 3)
 
 const NAMES: Readonly<Record<string, string>> = {
@@ -68,7 +68,7 @@ interface Answered extends Steps {
 
 async function figuresOf(path: string, query: Readonly<Record<string, string | number>>): Promise<Figures> {
   const data = await read<Answered | readonly Answered[]>(path, query)
-  // A server has one answer for each backend, all of the same window.
+  // A server has one answer per backend, all of the same window.
   const all = Array.isArray(data) ? (data as readonly Answered[]) : [data as Answered]
   const { start = 0, resolution = 1 } = all[0] ?? {}
   const series = sumOfSeries(all.map((one) => one.series ?? {}))
@@ -76,7 +76,7 @@ async function figuresOf(path: string, query: Readonly<Record<string, string | n
   return { start, resolution, times: timesOf({ start, resolution }, first.length), series }
 }
 
-/** What an object did over an hour to two years, with what was applied meanwhile. */
+/** The figures of an object over an hour to two years, with the applies in that time. */
 export function History({
   layer,
   kind,
@@ -111,7 +111,7 @@ export function History({
     )
   }, [])
   useEffect(() => {
-    // Answers may overtake each other: one for what was chosen before is nobody's.
+    // An answer for an earlier choice may arrive late, and is dropped.
     let isOver = false
     const load = async () => {
       const end = Math.floor(daemonNow_ms() / 1000)
@@ -208,7 +208,7 @@ export function History({
   )
 }
 
-/** Spreadsheets take a cell that begins with one of these for a formula. */
+/** Spreadsheets treat a cell that begins with one of these characters as a formula. */
 const cell = (text: string): string => (/^[=+\-@]/.test(text) ? `'${text}` : text)
 
 function saveCsv(name: string, figures: Figures | undefined): void {

@@ -11,17 +11,17 @@ export interface Line {
 }
 
 export interface ChartProps {
-  /** Seconds since the epoch, one for each value. */
+  /** Seconds since the epoch, one per value. */
   readonly times: readonly number[]
   readonly lines: readonly Line[]
-  /** Vertical lines: when something was applied. */
+  /** Times of applies, drawn as vertical lines. */
   readonly marks: readonly number[]
   readonly onReady?: (canvas: HTMLCanvasElement) => void
 }
 
 const HEIGHT = 240
 
-/** A colour of the page as a canvas takes it: what depends on the theme has been decided. */
+/** Returns a colour of the page for a canvas, resolved for the present theme. */
 function styleOf(name: string): string {
   const probe = document.createElement('span')
   probe.style.color = `var(${name})`
@@ -32,13 +32,13 @@ function styleOf(name: string): string {
 }
 
 const DAY_S = 86_400
-/** The hour within two days, the day beyond them. */
+/** Labels with the hour up to two days, with the day beyond. */
 const timesOf = (_plot: uPlot, places: number[]): string[] => {
   const isLong = (places.at(-1) ?? 0) - (places[0] ?? 0) > 2 * DAY_S
   return places.map((place) => (isLong ? day(place * 1000) : hour(place * 1000)))
 }
 
-/** Where nothing is known the ground is hatched: a gap is no zero. */
+/** Hatches the background where values are unknown: a gap is not a zero. */
 function hatchGaps(plot: uPlot, lines: readonly Line[]): void {
   const { ctx, data, bbox } = plot
   const times = data[0]

@@ -15,7 +15,7 @@ interface Troubles {
   readonly onOpen: (id: string, begin?: Readonly<Record<string, unknown>>) => void
 }
 
-/** What is not as it should be: what still works meanwhile, and what a person can do. */
+/** Problems of the cluster: what still works, and what the user can do. */
 export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
   const gone = membersOf(cluster).filter(({ state }) => state === 'unreachable')
   const self = cluster.nodes.find(({ isSelf }) => isSelf)
@@ -80,7 +80,7 @@ export function ClusterTroubles({ cluster, onRemove, onOpen }: Troubles) {
   )
 }
 
-/** On the page of a node that is in a cluster: what only this node has to do with. */
+/** Problems that concern only this node of a cluster. */
 export function OwnTroubles() {
   const cluster = useCluster()
   const isLeaving = useSignal(false)

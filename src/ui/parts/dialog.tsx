@@ -5,7 +5,7 @@ import { mayLeave, Scope, useUnsaved } from '../core/unsaved.ts'
 import { Button } from './basic.tsx'
 import { ToastsOfDialog } from './toast.tsx'
 
-/** A browser lets nobody hold up a second Escape. */
+/** A browser does not let a page prevent a second Escape. */
 export function stayOpen({ currentTarget }: { readonly currentTarget: HTMLDialogElement }): void {
   if (currentTarget.isConnected) currentTarget.showModal()
 }
@@ -13,16 +13,16 @@ export function stayOpen({ currentTarget }: { readonly currentTarget: HTMLDialog
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
-  /** Something is typed in it that would be lost: it is asked about first. */
+  /** Whether it contains unsaved input, so that closing asks first. */
   readonly isUnsaved?: boolean
   readonly isWide?: boolean
-  /** For two columns. */
+  /** Wide enough for two columns. */
   readonly isWidest?: boolean
   readonly children: ComponentChildren
   readonly foot?: ComponentChildren
 }
 
-/** Escape and the cross close it; the focus goes back to where it was. */
+/** Escape and the cross close it; the focus returns to where it was. */
 export function Dialog({
   title,
   onClose,

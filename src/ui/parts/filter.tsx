@@ -1,7 +1,7 @@
 import { route, setQuery } from '../core/route.ts'
 import { t } from '../core/text.ts'
 
-/** What is looked for stands in the address of the page, as `q`. */
+/** The filter text is in the page's address, as `q`. */
 export const filterText = (): string => (route.value.query.get('q') ?? '').toLowerCase()
 
 export const Filter = ({ hint = t('Filter') }: { readonly hint?: string }) => (

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import type { FieldError } from '../core/api.ts'
 
-/** What no field of the form is about. */
+/** Problems that concern no field of the form. */
 export function FormProblems({
   error,
   errors,

@@ -9,14 +9,16 @@ import { JsonField } from './json-field.tsx'
 import { NumberInput } from './number-input.tsx'
 import { RecordChoice } from './record-choice.tsx'
 
-/** A form made of a schema of the API: every field knows its type, range, default, and the records it may name. */
+/**
+ * A form made from a schema of the API: every field knows its type, range, default, and the records it may refer to.
+ */
 
 type Values = Readonly<Record<string, unknown>>
 
 interface FieldProps {
   readonly name: string
   readonly schema: Schema
-  /** As the API names it in a refusal: `reals.0.ripId`. */
+  /** The path as the API names it in a refusal: `reals.0.ripId`. */
   readonly path: string
   readonly value: unknown
   readonly isRequired: boolean
@@ -30,13 +32,13 @@ interface FieldsProps {
   readonly value: Values
   readonly errors: readonly FieldError[]
   readonly onChange: (value: Values) => void
-  /** Shown first; the others are behind a click unless they say something. */
+  /** Fields to show first; the others are behind a click unless they have a value. */
   readonly first?: readonly string[]
 }
 
 const within = (path: string, name: string) => (path === '' ? name : `${path}.${name}`)
 
-/** Words that are written in capitals. */
+/** Words written in capitals. */
 const CAPITALS = /\b(ip|ips|tls|url|http|http3|hsts|alpn|dns|ca|sni|snmp|ntp)\b/g
 
 /** `defaultBackendId` → "Default backend". */
@@ -50,8 +52,8 @@ export function labelOf(name: string): string {
 }
 
 /**
- * What is early is decided once: a field that moved because somebody begins to type into it would lose the focus. Only
- * what is refused comes forward later, and stays.
+ * Which fields are early is decided once: a field that moved when the user begins to type into it would lose the focus.
+ * Only refused fields come forward later, and stay.
  */
 export function Fields({ schema, path = '', value, errors, onChange, first = [] }: FieldsProps) {
   const begun = useRef<{ early: ReadonlySet<string>; readonly isOpen: boolean } | undefined>(undefined)
@@ -92,7 +94,7 @@ export function Fields({ schema, path = '', value, errors, onChange, first = [] 
   )
 }
 
-/** What holds up a form has to be seen. */
+/** An invalid field must be visible. */
 const opened = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }) => {
   currentTarget.open = true
 }
@@ -151,7 +153,7 @@ function Field(props: FieldProps) {
 }
 
 function hintOf({ schema: { description = '' } }: Asked): string {
-  // What an empty field means in JSON.
+  // Describes an empty field in JSON only.
   return description === 'Record id.' ? '' : description.replace(/ ?null: as if never chosen\.$/, '')
 }
 
@@ -174,7 +176,8 @@ function Input(props: InputProps) {
   const began = useRef(value)
   const usual = shownValue(schema.default)
   const nothing = isNullable ? null : undefined
-  // What was never there is left out; what is emptied is sent empty, and the API says whether it may be.
+  // A field that never had a value is left out; one that is emptied is sent empty, and the API decides whether it may
+  // be.
   const emptied = began.current === undefined || isNullable ? nothing : ''
   const typed = ({ currentTarget: { value: text } }: { readonly currentTarget: { readonly value: string } }) =>
     onChange(text === '' ? emptied : text)
@@ -271,7 +274,7 @@ function Input(props: InputProps) {
 const movedUp = <T,>(list: readonly T[], at: number): readonly T[] =>
   list.toSpliced(at - 1, 2, ...list.slice(at - 1, at + 1).toReversed())
 
-/** A button that goes or moves with its entry takes the focus away: keyboard users must be able to go on. */
+/** A button that disappears or moves with its entry loses the focus, which keyboard users need: this restores it. */
 function useKeptFocus() {
   const list = useRef<HTMLDivElement>(null)
   const pressed = useRef<Element | null>(null)
@@ -289,7 +292,7 @@ function useKeptFocus() {
 
 function List({ name, path, value, errors, onChange, items, known }: InputProps & { readonly items: Schema }) {
   const list = Array.isArray(value) ? (value as readonly unknown[]) : []
-  // An entry stays the same one wherever it moves, with what is typed in it.
+  // An entry keeps its key, and so its unsaved input, wherever it moves.
   const keys = useRef<readonly number[]>([])
   const last = useRef(0)
   const focus = useKeptFocus()

@@ -1,4 +1,4 @@
-/** Line drawings of 24 × 24, drawn for this page. */
+/** Line drawings of 24 × 24, made for this page. */
 const PATHS = {
   overview: 'M4 13h6V4H4zM14 20h6V4h-6zM4 20h6v-4H4z',
   services: 'M12 3v5M5 21v-4a2 2 0 0 1 2-2h10a2 2 0 0 1 2 2v4M12 8v7M5 21h.01M12 21v-6M19 21h.01',

@@ -14,7 +14,7 @@ import { FormProblems } from './form-problems.tsx'
 import { labelOf } from './form.tsx'
 import { say } from './toast.tsx'
 
-/** A node that is in no cluster begins one, or joins another. */
+/** Forms a cluster with a node that is in none, or joins one. */
 export function JoinCluster() {
   const name = overview.value?.nodes.find(({ isSelf }) => isSelf)?.name ?? ''
   const isAllowed = may('POST /cluster', 'POST /cluster/join')
@@ -39,7 +39,10 @@ export function JoinCluster() {
   )
 }
 
-/** HOST of this page is where others most likely reach the node; a trial listens here only. Its port is the next one. */
+/**
+ * The address at which others most likely reach the node: the host of this page, and its port plus one. A trial listens
+ * on this machine only.
+ */
 const ownAddress = (): string => `${location.hostname}:${Number(location.port || 9443) + 1}`
 
 function Begin({ node }: { readonly node: string }) {
@@ -79,7 +82,7 @@ interface Preview {
   readonly why?: string
 }
 
-/** Looks first: what would be joined, and what comes along. */
+/** Shows first which cluster would be joined, and which records the node brings. */
 function Join({ node }: { readonly node: string }) {
   const begun = { token: '', address: ownAddress(), nodeName: node }
   const values = useSignal<Values>(begun)
@@ -151,7 +154,7 @@ const Seen = ({ seen: { name, nodes, brings, reachable, why, version } }: { read
 
 type Values = Readonly<Record<string, string>>
 
-/** As they were pasted, with what stood around them. */
+/** Removes the spaces that were pasted along. */
 const withoutSpaces = (values: Values): Values =>
   Object.fromEntries(Object.entries(values).map(([name, text]) => [name, text.trim()]))
 

@@ -12,7 +12,9 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What no form is made for: JSON, which is read when the field is left. What cannot be read holds up the form. */
+/**
+ * An input for values without a form: JSON, which is parsed when the field is left. Invalid JSON prevents submission.
+ */
 export function JsonField({
   value,
   onChange,
@@ -28,7 +30,7 @@ export function JsonField({
   const written = value === undefined ? '' : JSON.stringify(value, null, 2)
   const typed = useSignal({ over: written, text: written })
   const isLeft = useSignal(false)
-  // A value that comes from elsewhere counts for more than what was typed over the one before.
+  // A new value from outside takes precedence over what was typed over the previous one.
   const text = typed.value.over === written ? typed.value.text : written
   useUnsaved(text !== written)
   const problem = isJson(text) ? '' : t('This is not valid JSON')

@@ -18,7 +18,7 @@ interface Issued {
 
 const HOUR_S = 3_600
 
-/** From the token that is made here, over what is pasted there, to the node that votes. */
+/** Guides from the token issued here, to be pasted on the other node, to the node that votes. */
 export function LetJoin({ onClose }: { readonly onClose: () => void }) {
   const role = useSignal<Role>('node')
   const hours = useSignal('1')

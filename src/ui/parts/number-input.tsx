@@ -3,7 +3,7 @@ import { shownValue } from '../core/merge.ts'
 
 const numberIn = (text: string): number | undefined => (text === '' ? undefined : Number(text))
 
-/** A number as it is typed: on the way to 0.5 are 0 and what is none, which are not written back over it. */
+/** Keeps the text that was typed: on the way to 0.5 it is 0, or no number, and must not be overwritten. */
 export function NumberInput({
   value,
   onChange,

@@ -18,12 +18,12 @@ type Values = Readonly<Record<string, unknown>>
 
 interface OperationDialogProps {
   readonly id: string
-  /** What the path, the query and the body begin with. */
+  /** Initial values of path, query and body. */
   readonly begin?: Values
   readonly onClose: () => void
 }
 
-/** Any operation of the API: its parameters and its body as one form each, and what it answered. */
+/** A form for any operation of the API: its parameters and its body, and the answer. */
 export function OperationDialog({ id, begin = {}, onClose }: OperationDialogProps) {
   useEffect(() => void loadApi(), [])
   const operation = api.value?.operations.get(id)
@@ -39,8 +39,8 @@ export function OperationDialog({ id, begin = {}, onClose }: OperationDialogProp
 const ofPath = ({ path, inPath }: Operation) => inPath.filter(({ name }) => here(path).includes(`{${name}}`))
 
 /**
- * With nothing or a dot in place of a parameter, the path is that of the whole collection: naming no backup would
- * delete every one.
+ * With an empty parameter or a dot, the path is that of the whole collection: without a name, all backups would be
+ * deleted.
  */
 const NOTHING = /^\s*\.{0,2}\s*$/
 function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
@@ -50,7 +50,7 @@ function refuseUnsaid(parameters: Operation['inPath'], values: Values): void {
   throw new Refused(UNPROCESSABLE, { code: 'INVALID_QUERY', message: t('Fill in the required fields first.'), errors })
 }
 
-/** What the API tells once, and keeps as a digest. */
+/** Fields that the API sends only once and stores as a digest. */
 const ONCE: ReadonlySet<string> = new Set(['token', 'recoveryCodes'])
 
 function Answer({ message, data }: { readonly message: string; readonly data: unknown }) {
@@ -77,14 +77,14 @@ function Asking({
 }) {
   const parameters = useSignal<Values>(begin)
   const body = useSignal<Values>({})
-  /** What was read, begun with or sent: to leave it loses nothing. */
+  /** Values that were read, preset or sent: leaving them loses nothing. */
   const kept = useSignal<readonly Values[]>([begin, {}])
   const answer = useSignal<{ readonly message: string; readonly data: unknown } | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing(operation.effect === 'read' ? noAnswer : undefined)
   const base = useSignal<Values | undefined>(undefined)
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
-    // Settings are changed, not typed anew.
+    // Settings are edited from their present values.
     const path = here(operation.path)
     const isSetting = operation.method === 'PUT' && operation.body !== undefined && !path.includes('{')
     const schema = operation.body === undefined ? undefined : api.value?.whole(operation.body)
@@ -111,7 +111,7 @@ function Asking({
     ),
   }
 
-  // Rights may go while the dialog is open.
+  // Rights may be lost while the dialog is open.
   const isAllowed = operation.right === undefined || mayById(operation.right)
 
   async function send() {
@@ -134,7 +134,7 @@ function Asking({
     const { message, data } = await ask(operation.method, path, { query: Object.fromEntries(inQuery), ...sent })
     answer.value = { message, data }
     kept.value = [parameters.value, values]
-    // From here on what was sent is what there is: to take it back is a change again.
+    // From now on the sent values are the present ones, and restoring the earlier ones is a change.
     if (base.value !== undefined) base.value = values
     if (operation.effect !== 'read') await changed()
   }
@@ -178,7 +178,7 @@ function Asking({
         )}
         {operation.body === undefined ? null : (
           <Fields
-            // What was read says which fields come first.
+            // The present values determine which fields come first.
             key={base.value === undefined ? 'new' : 'read'}
             schema={operation.body}
             value={body.value}

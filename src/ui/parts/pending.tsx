@@ -24,11 +24,14 @@ interface Pending {
   readonly files?: readonly FileDiff[]
 }
 
-/** Reloads and new addresses can cut somebody off: what they do is taken back unless it is confirmed. */
+/**
+ * Returns the usual time for the confirmation: reloads and new addresses can cut somebody off, so they are taken back
+ * unless confirmed.
+ */
 const usual_s = (all: readonly Change[]): number =>
   all.some(({ effect }) => effect === 'network' || effect === 'reload') ? 60 : 0
 
-/** What waits, by person and record, and how it goes live. */
+/** Pending changes by user and record, and how to apply them. */
 export function PendingDialog() {
   const pending = useSignal<Pending | undefined>(undefined)
   const problem = useSignal<string | undefined>(undefined)
@@ -48,7 +51,7 @@ export function PendingDialog() {
       (now) => take(now, undefined),
       (error: unknown) => take(undefined, problemIn(error)),
     )
-    // Answers may overtake each other: what is shown goes live.
+    // A later answer may have overtaken this one: the changes that are shown are those that go live.
     return () => {
       isOver = true
     }
@@ -64,7 +67,7 @@ export function PendingDialog() {
       </Dialog>
     )
   const mine = now.changes.filter((change) => isOnlyOf(change, account.value?.email))
-  // Where none is left there is nothing to choose.
+  // If no own change is left, there is nothing to choose.
   const isMine = whose.value === 'mine' && mine.length > 0
   const shown = isMine ? mine : now.changes
   const seconds = within.value ?? usual_s(shown)
@@ -78,7 +81,7 @@ export function PendingDialog() {
         isAccepted: accepting.isAccepted,
       }
       const said = await apply(applyBody(shown, terms)).catch((error: unknown) => {
-        // Something else waits by now, or warns: it is shown.
+        // Other changes or warnings exist by now: show them.
         void changed()
         throw isWarned(error) ? new Error(t('There are warnings: read them, and tick the box to apply anyway.')) : error
       })
@@ -171,7 +174,7 @@ export function PendingDialog() {
   )
 }
 
-/** On every screen of everybody, while an apply waits to be confirmed. */
+/** Shown on every screen to every user while an apply waits for confirmation. */
 export function ConfirmBar() {
   const now = overview.value?.apply
   const left = useSignal(0)
@@ -194,7 +197,7 @@ export function ConfirmBar() {
     )
   const act = (path: string) =>
     attempt(async () => {
-      // The request names none, and another one may wait since the page has looked.
+      // The request names no apply, and another one may wait since the page last looked.
       await refreshOverview()
       const waits = overview.value?.apply
       if (waits?.state === 'waiting' && waits.revision !== now.revision)

@@ -22,12 +22,15 @@ interface Plan {
   readonly files: readonly FileDiff[]
 }
 
-/** What goes live is taken back unless somebody who can still reach the page confirms it. */
+/** The apply is taken back unless a user who can still reach the page confirms it. */
 const CONFIRM_S = 60
 
 const NOTHING: Wanted = { name: '', address: '', servers: '', certificate: '', checkPath: '', sticks: false }
 
-/** An address and the servers behind it: planned, shown, and live with one more click. A plan leaves nothing behind. */
+/**
+ * Publishes a service from an address and its servers: planned, shown, and live with one more click. A plan that is not
+ * applied leaves nothing behind.
+ */
 export function PublishDialog() {
   const wanted = useSignal(NOTHING)
   const plan = useSignal<Plan | undefined>(undefined)

@@ -16,15 +16,18 @@ interface RecordChoiceProps {
   readonly onChange: (id: string) => void
 }
 
-/** A backend of a hundred servers has as many of these fields: of thousands of records they offer one until it is asked. */
+/**
+ * A backend of a hundred servers has as many of these fields: with thousands of records, each offers only its own until
+ * it is opened.
+ */
 const MANY = 100
 
-/** A record by its name. */
+/** A choice of a record by its name. */
 export function RecordChoice({ sections, value, onChange, isRequired, ...more }: RecordChoiceProps) {
   const lists = sections.map((one) => useRecords<Referred>(placeOf(one)))
   const records = lists.flatMap((one) => one.records ?? [])
   const { isKnown: isWhole, problem } = together(lists)
-  // A list that has not come, or is refused, is no empty one.
+  // A list that has not arrived, or is refused, must not look empty.
   const nothing = isWhole ? '–' : (problem ?? t('Loading …'))
   const now = shownValue(value)
   const isKnown = now === '' || records.some(({ id }) => id === now)

@@ -16,16 +16,16 @@ import { FormProblems } from './form-problems.tsx'
 import { RenderedLines } from './rendered-lines.tsx'
 import { say } from './toast.tsx'
 
-/** What a dialog makes or changes: the operations of the API by their ids. */
+/** The operations, by id, with which a dialog creates or changes a record. */
 export interface Editing {
   readonly title: string
   readonly create: string
   readonly update?: string
-  /** Id of the record that is changed; absent for a new one. */
+  /** Id of the record to change; absent for a new one. */
   readonly id?: string | undefined
-  /** What a new record begins with. */
+  /** Initial values of a new record. */
   readonly begin?: Values
-  /** Fields that are shown first. */
+  /** Fields to show first. */
   readonly first?: readonly string[]
 }
 
@@ -44,7 +44,7 @@ const linesOf = (section: string | undefined, id: string | undefined, { base }: 
 const pathOf = ({ path }: Operation, id: string | undefined) =>
   here(path).replace(/\{id\}/, encodeURIComponent(id ?? ''))
 
-/** Creates or changes a record: a form, the same as JSON, and its history. Saving stages it. */
+/** Creates or changes a record: with a form, its JSON, and its history. Saving stages the change. */
 export function RecordDialog({ editing, onClose }: { readonly editing: Editing; readonly onClose: () => void }) {
   const { title, create, update = '', id, begin = {}, first = [] } = editing
   const draft = useSignal<Draft | undefined>(
@@ -55,7 +55,7 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
   const tab = useSignal<View>('form')
   const seesLines = useSignal(false)
   const form = useRef<HTMLFormElement>(null)
-  /** Whatever cannot be sent as it stands is shown at its field. */
+  /** Shows invalid input at its field. */
   const isWhole = () => form.current?.reportValidity() !== false
   const operation = api.value?.operations.get(id === undefined ? create : update)
   useEffect(() => void loadApi(), [])
@@ -82,7 +82,7 @@ export function RecordDialog({ editing, onClose }: { readonly editing: Editing; 
     }
   }
 
-  /** Somebody else was quicker: what both changed is put together, and shown. */
+  /** Merges and shows both versions if another user has saved first. */
   async function meet(of: Operation, record: string, { base, value }: Draft) {
     const theirs = await load(of, record)
     const merged = merge(base, value, theirs.base)
@@ -218,7 +218,7 @@ const FormBesideLines = ({ form, schema, value, errors, first, lines, onChange, 
   </div>
 )
 
-/** The part of the record that the form may send back. */
+/** Loads the fields of the record that the form may send back. */
 async function load(operation: Operation, id: string): Promise<Draft> {
   const { data, etag } = await ask<Values>('GET', pathOf(operation, id))
   const known = operation.body === undefined ? {} : (api.value?.whole(operation.body).properties ?? {})

@@ -14,7 +14,7 @@ interface Removal {
   readonly onClose: () => void
 }
 
-/** Says what it means, and asks for the name before it does it. */
+/** Explains the consequences, and asks for the name before it removes the node. */
 export function RemoveNode({ cluster, member, onClose }: Removal) {
   const typed = useSignal('')
   const isForced = useSignal(false)

@@ -13,7 +13,7 @@ import { FormProblems } from './form-problems.tsx'
 
 interface Lines {
   readonly section: string
-  /** What the record is called so far; undefined for a new one. */
+  /** The present name of the record; undefined for a new one. */
   readonly before: string | undefined
   readonly value: Values
 }
@@ -25,7 +25,7 @@ interface Shown {
 }
 
 async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
-  // Where one may not look, there is nothing that one could refer to either.
+  // A list that the user may not see holds nothing that the user could refer to.
   const lists = await Promise.all(
     REFERRED.map((section) => readAll<RecordLike>(placeOf(section)).catch((): RecordLike[] => [])),
   )
@@ -33,8 +33,8 @@ async function namesOfAll(): Promise<ReadonlyMap<string, string>> {
 }
 
 /**
- * What becomes of generated files, beside the form that it is about. It is asked for, and not with each key: the daemon
- * keeps some plans only, and those of other people are among them.
+ * Shows the changes of generated files beside the form. Computed on request and not with each key: the daemon keeps
+ * only some plans, including those of other users.
  */
 export function RenderedLines({ section: ofSection, before, value }: Lines) {
   const shown = useSignal<Shown | undefined>(undefined)
@@ -48,7 +48,7 @@ export function RenderedLines({ section: ofSection, before, value }: Lines) {
   const section = useRef<HTMLElement>(null)
   useEffect(() => {
     void look()
-    // Where there is no room beside the form they stand below it.
+    // On a narrow screen they are below the form.
     section.current?.scrollIntoView({ block: 'nearest' })
   }, [])
   const now = refusal.value === undefined ? shown.value : undefined

@@ -14,7 +14,7 @@ import { Fields } from './form.tsx'
 import { isPendingOpen } from './pending.tsx'
 import { say } from './toast.tsx'
 
-/** As `GET /backup/list` shows it. */
+/** A backup in the list of `GET /backup/list`. */
 export interface Backup {
   readonly file: string
   readonly dateTime: string
@@ -35,22 +35,27 @@ interface RestoreProps {
   readonly onClose: () => void
 }
 
-/** What a header can hold: no passphrase of a backup has other characters. */
+/** The characters that a header can hold: no passphrase of a backup has others. */
 const PASSPHRASE = /^[ -~]*$/
 const LOOK_MS = 1_000
 
-/** What of a backup is wanted, and what that means. A restore is staged: what it changes is shown before it is live. */
+/**
+ * Chooses the parts of a backup to restore, and explains the effect. A restore is staged: its changes are shown before
+ * they are live.
+ */
 export function RestoreBackup({ backup, onClose }: RestoreProps) {
   const isWhole = useSignal(false)
   const sections = useSignal<ReadonlySet<string>>(new Set())
   const passphrase = useSignal('')
-  /** What else the body says. */
+  /** Further fields of the body. */
   const part = useSignal<Values>({})
   const whole = useSignal<Values>({})
-  /** Id of the job that checks a whole restore. */
+  /**
+   * Read while rendering: the id of a right is computed on first use, so in `restore` the answer would come too late.
+   */
   const job = useSignal<string | undefined>(undefined)
   const { isBusy, refusal, run } = useDoing()
-  // A right is known when it is asked for again.
+  // Asked for here, because an id is computed on first use and the answer comes later.
   const [mayFollow, maySeePending] = [may('GET /jobs/{id}'), may('GET /services/pending')]
   const showPending = () => {
     onClose()
@@ -204,7 +209,7 @@ function Tick({
   )
 }
 
-/** Where the machine is reached afterwards, whatever the backup says. */
+/** The address of the machine after the restore, whatever the backup says. */
 const ELSEWHERE = ['ip', 'mask', 'gateway', 'interface'] as const
 
 function Whole({
@@ -253,7 +258,7 @@ function Whole({
   )
 }
 
-/** How far the check is, and what it has found. */
+/** Progress of the check, and its findings. */
 function Checked({
   title,
   job,
@@ -274,7 +279,7 @@ function Checked({
       if (isOver) return
       if (now !== undefined) told.value = now
       if (now === undefined || now.state === 'running') timer = setTimeout(() => void look(), LOOK_MS)
-      // For a user who may not see the overview, nothing else reports it.
+      // For a user who may not see the overview, nothing else reports this change.
       else await changed()
     }
     void look()

@@ -6,16 +6,16 @@ import { removeRecord } from './toast.tsx'
 interface RowProps {
   readonly id: string
   readonly name: string
-  /** Path of one record: it is changed by PUT and removed by DELETE. */
+  /** Path of one record: PUT changes it, DELETE removes it. */
   readonly path: `/${string}/{id}`
   /** Usually "Edit NAME". */
   readonly label?: string
   readonly onEdit: () => void
-  /** Other buttons, before these. */
+  /** Further buttons, before these. */
   readonly children?: ComponentChildren
 }
 
-/** Buttons of a row: edit it, or delete it with the next apply. */
+/** Buttons of a row: edit the record, or delete it with the next apply. */
 export const RowButtons = ({ id, name, path, label, onEdit, children }: RowProps) => (
   <span class="row-actions">
     {children}

@@ -15,7 +15,7 @@ export const isSearchOpen = signal(false)
 addEventListener('keydown', (event) => {
   if (event.key !== 'k' || !(event.ctrlKey || event.metaKey)) return
   event.preventDefault()
-  // Behind a login there is nothing to be found.
+  // No search before a login.
   if (state.value !== 'in' || isLocked.value) return
   isSearchOpen.value = !isSearchOpen.value
 })
@@ -45,7 +45,7 @@ function found(text: string, services: readonly Service[], servers: readonly Ser
   return fitting
 }
 
-/** Ctrl-K: names, addresses, ids and pages. */
+/** Search with Ctrl-K: for names, addresses, ids and pages. */
 export function Search() {
   const text = useSignal('')
   const at = useSignal(0)

@@ -84,7 +84,7 @@ const columns = (): readonly Column<ServerRecord>[] => [
 ]
 
 const MOVES = ['online', 'drain', 'halt'] as const
-/** What the buttons say. */
+/** Labels of the buttons. */
 const DOES = { online: 'Bring online', drain: 'Drain', halt: 'Halt' } as const
 const RIGHTS = {
   online: 'PUT /ipvsDirector/rips/{id}/online',
@@ -92,7 +92,7 @@ const RIGHTS = {
   halt: 'PUT /ipvsDirector/rips/{id}/halt',
 } as const
 
-/** Servers with their figures; those that are ticked are moved together. */
+/** Servers with their figures; ticked ones are moved together. */
 export function ServersTable({ servers }: { readonly servers: readonly ServerRecord[] }) {
   const ticked = useSignal<ReadonlySet<string>>(new Set())
   const isBusy = useSignal(false)
@@ -103,7 +103,7 @@ export function ServersTable({ servers }: { readonly servers: readonly ServerRec
     try {
       for (const { id } of chosen) {
         await ask('PUT', `/ipvsDirector/rips/${id}/${to}`, { body: {} })
-        // How many are left is told while it goes on, and they stay ticked where it does not.
+        // Shows how many are left while it continues; those that failed stay ticked.
         const left = new Set(ticked.peek())
         left.delete(id)
         ticked.value = left

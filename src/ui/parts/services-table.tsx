@@ -13,7 +13,7 @@ import { isPendingOpen } from './pending.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { type Column, Table } from './table.tsx'
 
-/** A frontend of either layer, with the backend behind it. */
+/** A frontend of either layer, with its backend. */
 export interface Service {
   readonly layer: LayerName
   readonly id: string
@@ -68,11 +68,11 @@ effect(() => {
   if (isEntering.value && SHOWING.has(route.peek().page)) for (const path of Object.values(PATHS)) foresee(path)
 })
 
-/** `isSoon`: for components that show only some, the first ones as soon as they come. */
+/** `isSoon`: for components that show only some services, the first ones as soon as they arrive. */
 export function useServices(isSoon = false): {
-  /** The services of the lists that came so far. */
+  /** The services of the lists that have arrived so far. */
   readonly services: readonly Service[]
-  /** The same, when all came that one may see: without its backend a service would have no servers. */
+  /** The services once all visible lists have arrived: without its backend, a service would have no servers. */
   readonly known: readonly Service[] | undefined
   readonly problem: string | undefined
 } {
@@ -123,18 +123,18 @@ function ofLayer4(
   }))
 }
 
-/** What `standingOf`, and a row, need the figures of. */
+/** Ids of the objects whose figures `standingOf` and a row need. */
 export const idsOf = ({ id, backend }: Service): readonly string[] => (backend === undefined ? [id] : [id, backend.id])
 
 export interface Standing {
   readonly tone: Tone
   readonly word: string
-  /** Undefined while nobody knows. */
+  /** Undefined while unknown. */
   readonly up: number | undefined
   readonly total: number
 }
 
-/** What a service is doing, as its backend tells. */
+/** Returns the state of a service, mostly by its backend. */
 export function standingOf({ layer, id, enabled, isPaused, backend }: Service): Standing {
   const total = backend?.reals.length ?? 0
   const up = serversUp(figureOf(layer, 'backends', backend?.id ?? ''))
@@ -142,7 +142,7 @@ export function standingOf({ layer, id, enabled, isPaused, backend }: Service): 
   if (isPaused || backend?.maintenance?.enabled === true) return { tone: 'warn', word: t('paused'), up, total }
   if (figureOf(layer, 'frontends', id) === undefined)
     return { tone: 'idle', word: hasFigures.value ? t('not live') : '…', up, total }
-  // Rules may answer everything where there is no backend.
+  // Without a backend, rules may answer everything.
   if (backend !== undefined && up === undefined) return { tone: 'idle', word: t('unknown'), up, total }
   if (up === 0) return { tone: 'bad', word: t('down'), up, total }
   if ((up ?? 0) < total) return { tone: 'warn', word: t('degraded'), up, total }
@@ -193,7 +193,7 @@ const COLUMNS = (): readonly Column<Service>[] => [
 
 export function ServicesTable({ services }: { readonly services: readonly Service[] }) {
   useFigures(services.flatMap(idsOf))
-  // Figures come once a second.
+  // Figures arrive once a second.
   void tick.value
   return (
     <Table
@@ -206,11 +206,11 @@ export function ServicesTable({ services }: { readonly services: readonly Servic
   )
 }
 
-/** Lists are of what is to be: what runs until the next apply is in none of them. */
+/** Lists show the candidate: a service that runs only until the next apply is in none of them. */
 export function NoServices({ children }: { readonly children?: ComponentChildren }) {
   const running = overview.value === undefined ? 0 : frontendsOf(overview.value)
   if (running === 0) return <Empty title={t('No services yet.')}>{children}</Empty>
-  // A daemon that only observes knows of no configuration, and nothing waits that would end what runs.
+  // An observing daemon has no configuration, and no pending change that would end what runs.
   if (overview.value?.pending?.count === 0)
     return (
       <Empty title={t('No services are configured here.')}>

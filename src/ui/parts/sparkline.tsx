@@ -1,6 +1,6 @@
 const [WIDTH, HEIGHT] = [120, 28] as const
 
-/** A line of the last values; nothing but the line, as the figure stands beside it. */
+/** A line of the latest values, without axes or labels, as the figure is beside it. */
 export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
   const most = Math.max(...values, 1)
   const step = WIDTH / Math.max(values.length - 1, 1)

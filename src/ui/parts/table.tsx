@@ -9,16 +9,16 @@ export interface Column<T> {
   readonly id: string
   readonly title: string
   readonly cell: (row: T) => ComponentChildren
-  /** What it is sorted by; a column without one is not. */
+  /** Returns the sort key; a column without this cannot be sorted. */
   readonly by?: (row: T) => string | number
   readonly isNumber?: boolean
-  /** What a table begins with: the highest first. */
+  /** Initially sorts the highest first. */
   readonly isDescending?: boolean
-  /** In a long table: its texts are longer than those of other columns. */
+  /** In a long table, gets more room because its texts are longer. */
   readonly isWide?: boolean
   /** Left out on a narrow screen. */
   readonly isMinor?: boolean
-  /** Whether a row's text fits into a column of a wide screen: what need not be clipped is drawn sooner. */
+  /** Whether a row's text fits into a column of a wide screen: cells that need no clipping are drawn faster. */
   readonly isShort?: (row: T) => boolean
 }
 
@@ -32,13 +32,13 @@ const classOf = <T,>({ isNumber, isMinor, isWide, isShort }: Column<T>, row?: T)
   return names.length === 0 ? undefined : names.join(' ')
 }
 
-/** A browser takes a long table for none, as each of its rows is laid out by itself: it says what it is. */
+/** Roles for a long table, whose rows are laid out separately, so that browsers no longer treat it as a table. */
 const rolesOf =
   (isLong: boolean) =>
   <Role extends string>(role: Role): Role | undefined =>
     isLong ? role : undefined
 
-/** Place of the row that something stands in. */
+/** Returns the index of the row that contains the target. */
 const placeAround = (target: EventTarget | null): number =>
   Number(target instanceof Element ? target.closest('tr')?.ariaRowIndex : undefined) - 1 - HEADS
 
@@ -48,15 +48,15 @@ interface TableProps<T> {
   readonly columns: readonly Column<T>[]
   readonly keyOf: (row: T) => string
   readonly hrefOf?: (row: T) => string
-  /** Keys of the rows that are ticked, where rows may be. */
+  /** Keys of the ticked rows; undefined if rows cannot be ticked. */
   readonly ticked?: ReadonlySet<string>
   readonly onTick?: (keys: ReadonlySet<string>) => void
-  /** Keys are ids, and cells have figures: those of the rows that are drawn are followed. */
+  /** Whether keys are ids and cells have figures: those of the drawn rows are followed. */
   readonly hasFigures?: boolean
 }
 
 const ROW_PX = 40
-/** Rows of titles, which come before the others where rows are numbered. */
+/** Number of title rows, which count when rows are numbered. */
 const HEADS = 1
 /** Shorter tables are drawn whole. */
 const WHOLE = 120
@@ -65,7 +65,7 @@ const STEP = 8
 
 const windowRows = (): number => Math.ceil(innerHeight / ROW_PX) + 2 * AROUND
 
-/** Places of the rows in sight, and of the one with the focus with those beside it, where Tab goes. */
+/** Returns the indexes of the rows in sight, and of the focused row with its neighbours, where Tab goes. */
 function placesOf([from, to]: readonly [number, number], focused: number, count: number): readonly number[] {
   const beside = focused < 0 ? [] : [focused - 1, focused, focused + 1]
   const inSight = Array.from({ length: to - from }, (_, n) => from + n)
@@ -73,7 +73,7 @@ function placesOf([from, to]: readonly [number, number], focused: number, count:
   return all.filter((at) => at >= 0 && at < count).toSorted((a, b) => a - b)
 }
 
-/** A table that sorts, ticks, and draws of thousands of rows those that can be seen. */
+/** A table that sorts and ticks, and that draws only the visible ones of thousands of rows. */
 export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, hasFigures }: TableProps<T>) {
   const sort = useSignal<readonly [string, 1 | -1]>([columns[0]?.id ?? '', columns[0]?.isDescending === true ? -1 : 1])
   const place = useSignal<readonly [number, number]>([0, windowRows()])
@@ -88,7 +88,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
       const box = body.current
       if (box === null || sorted.length <= WHOLE) return
       const above = Math.max(0, -box.getBoundingClientRect().top)
-      // Rows are drawn anew when half of those around are used up, and not with each step.
+      // Rows are redrawn when half of the margin is used up, and not with each row scrolled.
       const first = Math.max(0, Math.floor(above / ROW_PX / STEP) * STEP - AROUND)
       const [before] = place.value
       if (first !== before) place.value = [first, first + windowRows()]
@@ -98,7 +98,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
     return () => removeEventListener('scroll', look)
   }, [sorted.length])
   const isLong = sorted.length > WHOLE
-  // A user who scrolls on finds the focus where it was, and the focused row goes on taking keys.
+  // A user who scrolls back finds the focus where it was, and the focused row still receives keys.
   const focused = useRef<T>(undefined)
   const held = focused.current === undefined ? undefined : keyOf(focused.current)
   const focusedAt = held === undefined ? -1 : sorted.findIndex((row) => keyOf(row) === held)
@@ -106,7 +106,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
   const shown = places.flatMap((at, n) =>
     sorted.slice(at, at + 1).map((row) => ({ row, at, key: keyOf(row), gap: at - (places[n - 1] ?? -1) - 1 })),
   )
-  // By the table itself: a component that shows the table would render all its rows anew with each of them that comes.
+  // Called in the table: in a component that shows the table, each new row would render all rows again.
   useFigures(hasFigures === true ? shown.map(({ key }) => key) : [])
   const tick = (keys: readonly string[], isOn: boolean) => {
     const next = new Set(ticked)
@@ -116,7 +116,7 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
     }
     onTick?.(next)
   }
-  // The rows keep the function that they were made with, so it looks at what is ticked when it is called.
+  // Rows keep the first callback they got, so it reads the ticked rows when it is called.
   const now = useRef(tick)
   now.current = tick
   const tickOne = useCallback((key: string, isOn: boolean) => now.current([key], isOn), [])
@@ -181,16 +181,16 @@ export function Table<T>({ label, rows, columns, keyOf, hrefOf, ticked, onTick, 
 interface RowProps<T> {
   readonly row: T
   readonly id: string
-  /** Its place in a long table; undefined in one that is drawn whole. */
+  /** Index in a long table; undefined in one that is drawn whole. */
   readonly at: number | undefined
   readonly columns: readonly Column<T>[]
   readonly href: string | undefined
-  /** Undefined where rows are not ticked. */
+  /** Undefined if rows cannot be ticked. */
   readonly isTicked: boolean | undefined
   readonly onTick: (key: string, isOn: boolean) => void
 }
 
-/** While somebody scrolls, only rows that come are made: the others have the columns that they had. */
+/** Skips rows that are unchanged, so that scrolling renders only new rows; `columns` counts as a change. */
 class Row<T> extends Component<RowProps<T>> {
   override shouldComponentUpdate(next: Readonly<RowProps<T>>): boolean {
     const { row, at, columns, isTicked } = this.props
@@ -271,7 +271,7 @@ function Head<T>({
 }
 
 /**
- * Where rows are that are not drawn. Places in a style of each row would say the same, but a browser works out the
- * styles of all that is in such a row by itself, which takes three times as long.
+ * The space of rows that are not drawn. Positioning each row by its own style would do the same, but a browser then
+ * computes the styles inside such a row separately, which takes three times as long.
  */
 const Gap = ({ rows }: { readonly rows: number }) => <tr aria-hidden="true" style={{ height: `${rows * ROW_PX}px` }} />

@@ -23,14 +23,17 @@ const remove = (id: number): void => {
   toasts.value = toasts.value.filter((one) => one.id !== id)
 }
 
-/** Tells what came of something; what went wrong stays until it is closed. */
+/** Shows an outcome; an error stays until it is closed. */
 export function say(text: string, tone: Toast['tone'] = 'good'): void {
   const id = next++
   toasts.value = [...toasts.value.slice(-3), { id, tone, text }]
   if (tone === 'good') setTimeout(() => fade(id), SHOWN_MS)
 }
 
-/** In a dialog everything below would move, under the pointer of a user who is about to press it. */
+/**
+ * Waits until no dialog is open: removing a message would move everything below it, under the pointer of a user who is
+ * about to click.
+ */
 function fade(id: number): void {
   if (dialogs.peek().length === 0) remove(id)
   else setTimeout(() => fade(id), AGAIN_MS)
@@ -44,7 +47,7 @@ effect(() => {
   if (rightsChanged.value > 0) untracked(() => say(t('Your permissions have changed.')))
 })
 
-/** Does it, and tells how it went. */
+/** Runs `work`, and shows its outcome. Resolves with whether it succeeded. */
 export async function attempt(work: () => Promise<string | undefined>): Promise<boolean> {
   try {
     const text = await work()
@@ -56,7 +59,7 @@ export async function attempt(work: () => Promise<string | undefined>): Promise<
   }
 }
 
-/** Asks first; what goes is staged as every change is. Answers whether it does. */
+/** Asks first, and then stages the deletion. Resolves with whether it is staged. */
 export async function removeRecord(path: string, name: string): Promise<boolean> {
   if (!confirm(t('Delete {name}? It is deleted by the next apply.', { name }))) return false
   const isDone = await attempt(async () => (await ask('DELETE', path, { body: {} })).message)
@@ -64,7 +67,7 @@ export async function removeRecord(path: string, name: string): Promise<boolean>
   return isDone
 }
 
-/** Dialogs that are open, the last one before the others: nobody reaches what is outside of it. */
+/** Open dialogs; only the last one can be reached. */
 const dialogs = signal<readonly object[]>([])
 
 const Shown = ({ isHere }: { readonly isHere: boolean }) => (
@@ -80,10 +83,10 @@ const Shown = ({ isHere }: { readonly isHere: boolean }) => (
   </div>
 )
 
-/** Messages on the page, while no dialog is in front of it. */
+/** Messages on the page, while no dialog is open. */
 export const Toasts = () => <Shown isHere={dialogs.value.length === 0} />
 
-/** Messages in the dialog that it is part of. */
+/** Messages in the dialog that contains it. */
 export function ToastsOfDialog() {
   const own = useRef({})
   useEffect(() => {

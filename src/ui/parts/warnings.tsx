@@ -8,7 +8,7 @@ export interface Accepting {
   readonly accept: (isMeant: boolean) => void
 }
 
-/** What is ticked is meant for the warnings that are there: others are looked at anew. */
+/** The tick counts only for the warnings that were shown: others must be accepted anew. */
 export function useAccepting(warnings: readonly Warning[]): Accepting {
   const accepted = useSignal<string | undefined>(undefined)
   const told = toldBy(warnings)
@@ -18,7 +18,7 @@ export function useAccepting(warnings: readonly Warning[]): Accepting {
   }
 }
 
-/** What an operator would want to be told; none of them holds up what is meant. */
+/** Warnings for the operator; after accepting them, the user can go on. */
 export function Warnings({
   warnings,
   accepting: { isAccepted, accept },

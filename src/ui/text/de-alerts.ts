@@ -1,4 +1,4 @@
-/** What the page says of alerts. */
+/** Texts about alerts. */
 export const germanOfAlerts: Readonly<Record<string, string>> = {
   Alerts: 'Alarme',
   'New rule': 'Neue Regel',

@@ -12,7 +12,7 @@ export const germanOfSections: Readonly<Record<string, string>> = {
   'Users, groups, roles and login methods': 'Benutzer, Gruppen, Rollen und Anmeldearten',
 }
 
-/** What the page says of backups. */
+/** Texts about backups. */
 export const germanOfBackups: Readonly<Record<string, string>> = {
   ...germanOfSections,
   'A backup can have at most {size} MiB.': 'Eine Sicherung hat höchstens {size} MiB.',

@@ -1,4 +1,4 @@
-/** What the page says of clusters. */
+/** Texts about clusters. */
 export const germanOfClusters: Readonly<Record<string, string>> = {
   'This node no longer follows the cluster.': 'Dieser Knoten folgt dem Cluster nicht mehr.',
   'This node was removed from the cluster, {when}.': 'Dieser Knoten wurde aus dem Cluster entfernt, {when}.',

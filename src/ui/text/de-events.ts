@@ -1,4 +1,4 @@
-/** What became of something, in the words of `GET /events`. */
+/** Outcomes, in the words of `GET /events`. */
 export const germanOfEvents: Readonly<Record<string, string>> = {
   applied: 'angewendet',
   'audit log full': 'Änderungsprotokoll voll',

@@ -1,4 +1,4 @@
-/** What the page asks before something is lost or interrupted. */
+/** Questions before something is lost or interrupted. */
 export const germanOfQuestions: Readonly<Record<string, string>> = {
   'Delete {name}? It is deleted by the next apply.': '{name} löschen? Es verschwindet beim nächsten Anwenden.',
   'Delete {name}? Programs that use it are refused immediately.':

@@ -1,4 +1,4 @@
-/** What the page says of clocks and of how long something takes. */
+/** Texts about clocks and durations. */
 export const germanOfTimes: Readonly<Record<string, string>> = {
   'Compare with last week': 'Mit der Vorwoche vergleichen',
   'one week earlier': 'eine Woche davor',

@@ -5,7 +5,7 @@ import { germanOfEvents } from './de-events.ts'
 import { germanOfQuestions } from './de-questions.ts'
 import { germanOfTimes } from './de-times.ts'
 
-/** German texts by their English ones. `test/src/ui/text/de.test.ts` holds them against what the page says. */
+/** German texts by their English ones. `test/src/ui/text/de.test.ts` compares them with the texts of the page. */
 export const german: Readonly<Record<string, string>> = {
   'Keep each client on one server (cookie)': 'Ein Client bleibt bei seinem Server (Cookie)',
   'API tokens': 'API-Tokens',
