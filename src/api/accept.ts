@@ -1,4 +1,7 @@
-/** RFC 9110 §12.4.2: what a header like `Accept` names, in lower case, with its weight from 0 (not wanted) to 1. */
+/**
+ * RFC 9110 §12.4.2: parses a header such as `Accept` into lower-case names with their weights, from 0 (not wanted) to
+ * 1.
+ */
 export function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>()
   for (const part of header.toLowerCase().split(',')) {
@@ -8,7 +11,7 @@ export function weightsOf(header: string): ReadonlyMap<string, number> {
   return weights
 }
 
-/** `q=0.5`; 1 when it is absent, and 0 when it cannot be read. */
+/** Parses `q=0.5`; returns 1 if it is absent, and 0 if it is invalid. */
 function weightOf(parameters: readonly string[]): number {
   const text = parameters.find((parameter) => /^q\s*=/.test(parameter))
   if (text === undefined) return 1
@@ -16,7 +19,7 @@ function weightOf(parameters: readonly string[]): number {
   return value === undefined ? 0 : Number(value)
 }
 
-/** Whether this form is wanted rather than JSON. A client that does not name it gets JSON. */
+/** Whether the client prefers this form to JSON. A client that does not name it gets JSON. */
 export function prefers(type: 'text/csv' | 'text/html', accept: string): boolean {
   if (accept === '' || accept === '*/*') return false
   const weights = weightsOf(accept)

@@ -13,7 +13,7 @@ export interface DefaultRole {
   grants(endpoint: Endpoint): boolean
 }
 
-/** Only auditors may see who did what. */
+/** Only auditors may see the audit log. */
 const reads = (endpoint: Endpoint) => endpoint.method === 'GET' && !endpoint.reveals && !under(endpoint, '/audit')
 const under = (endpoint: Endpoint, ...prefixes: readonly string[]) =>
   prefixes.some((prefix) => endpoint.path === prefix || endpoint.path.startsWith(`${prefix}/`))
@@ -26,9 +26,9 @@ function role(name: string, grants: (endpoint: Endpoint) => boolean): DefaultRol
 export const ADMINISTRATOR = role('Administrator', () => true)
 
 /**
- * A caller that may write here could grant rights to anybody, by restoring users and roles as they were or never were.
- * The same goes for a caller that installs its own package, takes the whole system back, or brings in the users of
- * another cluster or node.
+ * With one of these a caller could grant rights to anybody, by restoring users and roles that it chooses. The same is
+ * true of installing one's own package, restoring the whole system, or bringing in the users of another cluster or
+ * node.
  */
 const OVER_RIGHTS = [
   '/localUsers',
@@ -42,13 +42,13 @@ const OVER_RIGHTS = [
   '/login',
   '/cluster',
 ] as const
-/** Among other settings, what makes somebody master of the machine: raw lines may name programs. */
+/** The endpoints among the other settings that give control of the machine: raw lines may name programs. */
 const OVER_THE_SYSTEM = ['updates.upload', 'lvmSnapshots.restore', 'l7Raw.update'] as const
 
 /**
- * What makes one's own changes real, or takes them back: without it whatever these roles stage is without effect, and
- * stays. Each of them judges of every change whether the caller could make it as well: nobody else's goes live or
- * vanishes by it.
+ * Applies pending changes, or takes them back: without these rights, whatever the roles stage stays pending. Each of
+ * these endpoints checks for every change whether the caller could have made it: other users' changes neither go live
+ * nor vanish.
  */
 const GOING_LIVE = [
   'services.pending',
@@ -62,8 +62,8 @@ const GOING_LIVE = [
 ] as const
 
 /**
- * The roles every installation has. Their rights are rules over the endpoint table, so that endpoints of later versions
- * fall under them without an upgrade step.
+ * The roles of every installation. Their rights are rules over the endpoint table, so that endpoints of later versions
+ * are covered without an upgrade step.
  */
 export const DEFAULT_ROLES: readonly DefaultRole[] = [
   ADMINISTRATOR,
@@ -72,7 +72,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
     (endpoint) =>
       reads(endpoint) ||
       (!under(endpoint, ...OVER_RIGHTS) && !named(endpoint, ...OVER_THE_SYSTEM)) ||
-      // A revert takes the right to edit each record; maintenance does not change who belongs to the cluster.
+      // A revert also needs the right to edit each record; maintenance does not change the membership of the cluster.
       named(endpoint, 'revisions.revert', 'cluster.maintainNode'),
   ),
   role(
@@ -94,7 +94,7 @@ export const DEFAULT_ROLES: readonly DefaultRole[] = [
   role('Auditor', (endpoint) => reads(endpoint) || under(endpoint, '/audit')),
 ]
 
-/** The table as roles see it. */
+/** Returns the endpoint table as roles see it. */
 export function catalogOf(table: readonly Endpoint[]): Catalog {
   const entries = table.map((endpoint) => {
     const { name, method, path, summary } = endpoint
@@ -103,7 +103,7 @@ export function catalogOf(table: readonly Endpoint[]): Catalog {
   return { list: () => entries, grantedBy: (stored) => grantedEndpoints(stored, table) }
 }
 
-/** The ids of the endpoints a stored role grants; a default role follows the table. */
+/** Returns the ids of the endpoints that a stored role grants; a default role follows the table. */
 export function grantedEndpoints(
   stored: { readonly id: string; readonly builtin: boolean; readonly endpoints: readonly string[] },
   table: readonly Endpoint[],

@@ -8,8 +8,8 @@ import { BUILT_IN_CHECKS } from '../model/health-check.ts'
 import { SECTION_NAMES, SECTIONS, type SectionName } from '../model/sections.ts'
 
 /**
- * Wherever a body takes the id of a record, it takes `{"name": …}` as well. Handlers see ids: the schema says which
- * fields hold some, and names are looked up in the candidate when the change has its turn.
+ * Wherever a body has the id of a record, `{"name": …}` is accepted as well. Handlers see ids: the schema says which
+ * fields hold ids, and names are looked up in the candidate when the change has its turn.
  */
 
 export const Named = closed(
@@ -39,9 +39,9 @@ function holdsReference(schema: TSchema): boolean {
   return holds
 }
 
-/** The schema with other forms in the place of each reference. */
+/** Replaces each reference in the schema by other forms. */
 function replaced(schema: TSchema, by: (reference: TSchema) => readonly TSchema[]): TSchema {
-  // What holds none stays the very same: a copy would lose what is no data, such as a rule.
+  // A part without references is returned unchanged: a copy would lose what is not data, such as a rule.
   if (!holdsReference(schema)) return schema
   const made = replacedInside(schema, by)
   return Type.IsOptional(schema) ? Type.Optional(made) : made
@@ -61,10 +61,10 @@ function replacedInside(schema: TSchema, by: (reference: TSchema) => readonly TS
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
-/** The schema in which every reference may be a name. */
+/** Returns the schema with names allowed for every reference. */
 const withNames = (schema: TSchema): TSchema => replaced(schema, (reference) => [reference, Named])
 
-/** The schema in which every reference is a name, told as a text. */
+/** Returns the schema with a name, as a text, for every reference. */
 export const withPlainNames = (schema: TSchema): TSchema => replaced(schema, (reference) => [plainName(reference)])
 
 function plainName(reference: TSchema): TSchema {
@@ -79,14 +79,14 @@ function plainName(reference: TSchema): TSchema {
 
 const sectionsOf = (names: readonly string[]) => SECTION_NAMES.filter((section) => names.includes(section))
 
-/** What is made of the references in a value. */
+/** Replaces the references in a value. */
 interface Replacing {
   reference(value: unknown, sections: readonly string[], at: string): unknown
-  /** Told of each list, when its entries were replaced. */
+  /** Called for each list after its entries were replaced. */
   list?(schema: TSchema, entries: readonly unknown[], inside: (index: number) => string): void
 }
 
-/** The value with something else in the place of each reference. */
+/** Returns the value with each reference replaced. */
 export function mapReferences(schema: TSchema, value: unknown, by: Replacing, at = ''): unknown {
   if (!holdsReference(schema)) return value
   const sections = referredBy(schema)
@@ -109,19 +109,19 @@ export function mapReferences(schema: TSchema, value: unknown, by: Replacing, at
   return Object.fromEntries(entries)
 }
 
-/** What a name is looked up in. */
+/** The context in which names are looked up. */
 type Looking = Pick<ContextOf['read'], 'section'>
 
-/** Puts ids in the place of names, and gathers what is wrong with these. */
+/** Replaces names by ids, and collects the problems with names. */
 export class Lookup implements Replacing {
   readonly #ctx: Looking
   readonly #isPlain: boolean
   readonly #known = new Map<string, ReadonlyMap<string, readonly string[]>>()
   readonly errors: FieldError[] = []
-  /** The records that have a name of which there is more than one. */
+  /** The records that share a name that was looked up. */
   readonly candidates: { readonly field: string; readonly ids: readonly string[] }[] = []
 
-  /** `isPlain`: names are told as texts, and ids not at all. */
+  /** `isPlain`: names are given as texts, and ids are not accepted. */
   constructor(ctx: Looking, isPlain = false) {
     this.#ctx = ctx
     this.#isPlain = isPlain
@@ -198,7 +198,7 @@ function taking(endpoint: Endpoint, body: TSchema): Endpoint {
   }
 }
 
-/** The table in which every reference in a body may be a name. */
+/** Returns the table with names allowed for every reference in a body. */
 export const takingNames = (table: readonly Endpoint[]): readonly Endpoint[] =>
   table.map((endpoint) => {
     const { body } = endpoint

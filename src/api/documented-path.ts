@@ -1,5 +1,5 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** The specification spells the id of a node in two ways. The daemon takes any; clients are told one. */
+/** The specification spells the id of a node in two ways. The daemon accepts both; clients see one. */
 export const documentedPath = ({ path }: Pick<Endpoint, 'path'>): string =>
   path.replace('{applianceID}', '{applianceId}')

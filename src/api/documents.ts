@@ -7,7 +7,7 @@ import { openapiDocument } from './openapi.ts'
 import type { Rendered } from '../context/rendered.ts'
 import { ApiError } from '../base/errors.ts'
 
-/** The page may load nothing but what this daemon serves; the bundle styles its own elements. */
+/** The page may load only what this daemon serves; its bundle styles its own elements. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -62,8 +62,8 @@ const FILES: Readonly<Record<string, File>> = {
 }
 
 /**
- * The documents about the API, which anybody may ask for: made or read when first asked for, so that start-up and idle
- * memory do not pay, and kept from then on, so that asking again costs a look-up.
+ * The public documents about the API. Each is rendered or read on first use, so that start-up and idle memory do not
+ * pay for it, and then kept, so that the next request costs a look-up.
  */
 export class Documents {
   readonly #endpoints: readonly Endpoint[]
@@ -84,7 +84,7 @@ export class Documents {
     return this.#openapi
   }
 
-  /** One of a fixed set of files: no name from outside becomes a path. */
+  /** Returns one of a fixed set of files: no name from a request becomes a path. */
   page(name: string): Rendered {
     const known = this.#pages.get(name)
     if (known !== undefined) return known
@@ -97,7 +97,7 @@ export class Documents {
   }
 }
 
-/** A document that is kept, with a tag of its bytes. */
+/** Returns a document to keep, tagged by its bytes. */
 export function taggedDocument(text: string | Uint8Array, contentType: string): Rendered {
   const body = Buffer.from(text)
   const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`

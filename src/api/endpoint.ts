@@ -10,7 +10,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 export type AnsweredByAny = 'for members' | 'for any id' | 'in transactions'
 
-/** `granted`: a role of the user must grant it (the default). `authenticated`: any valid session. `public`: anyone. */
+/** `granted` (the default): a role of the user must grant it. `authenticated`: any valid session. `public`: anyone. */
 export type Access = 'public' | 'authenticated' | 'granted'
 
 export type ParamNames<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
@@ -21,21 +21,23 @@ export interface Request<P extends string, Q, B> {
   readonly params: Readonly<Record<ParamNames<P>, string>>
   readonly query: Q
   readonly body: B
-  /** Value of the Accept header; '' when absent, or when the endpoint produces one type only. */
+  /** Value of the Accept header; '' if it is absent, or if the endpoint produces a single type. */
   readonly accept: string
   /** The headers that the endpoint names; '' for an absent one. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** How what every node has becomes one answer: its entries in the order of a time, or its events as they come. */
+/**
+ * How the entries of all nodes become one answer: a list in the order of a time, or a stream of events as they come.
+ */
 export type OfNodes = ListOfNodes | 'stream'
 
 export interface ListOfNodes {
   /** Field of an entry, ISO 8601. */
   readonly time: string
-  /** As many entries as this parameter of the query says, at the most. */
+  /** The query parameter with the maximum number of entries. */
   readonly limit?: { readonly parameter: string; readonly usual: number }
-  /** Parameters about numbers that each node gives by itself: refused with `all`. */
+  /** Parameters with numbers that each node assigns itself: refused with `all`. */
   readonly ofOne?: readonly string[]
 }
 
@@ -47,7 +49,7 @@ export const nodeParameter = Type.Optional(
   }),
 )
 
-/** For endpoints about a single node. */
+/** The parameter of endpoints about a single node. */
 export const oneNodeParameter = Type.Optional(
   Type.String({
     minLength: 1,
@@ -56,16 +58,19 @@ export const oneNodeParameter = Type.Optional(
   }),
 )
 
-/** Limits of what may be worked on at once. */
+/** Limits of the requests in progress. */
 export interface AtOnce {
   /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
-  /** Per user. */
+  /** Limit per user. */
   readonly each_max: number
 }
 
-/** The whole truth of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from it. */
+/**
+ * The complete definition of one endpoint. Router, validation, OpenAPI, rights and the contract tests are derived from
+ * it.
+ */
 export interface EndpointSpec<
   E extends Effect,
   P extends string,
@@ -77,77 +82,84 @@ export interface EndpointSpec<
   /** `resource.verb`, unique; the OpenAPI operation id. */
   readonly name: string
   readonly method: Method
-  /** Relative to /api/v1. A path with {applianceId} is answered by that node. */
+  /** Relative to /api/v1. The node in {applianceId} answers. */
   readonly path: P
-  /** What really happens; selects what the handler is given. */
+  /** The actual effect; determines the handler's context. */
   readonly effect: Effect & E
-  /** The specification's marker, where it says something else than the effect: it marks some that act at once. */
+  /**
+   * The specification's marker, where it differs from the effect: some endpoints that act at once are marked as staged.
+   */
   readonly staged?: boolean
   readonly access?: Access
-  /** Not in the specification, added by decisions.md. */
+  /** Whether it is not in the specification, but added by decisions.md. */
   readonly extension?: true
-  /** The answer holds a secret, such as a private key: never part of a read-only role. */
+  /** Whether the answer holds a secret, such as a private key: then it is never part of a read-only role. */
   readonly reveals?: true
   /**
-   * Granted by role, and the answer is the same for every caller until figures, names of objects or somebody's rights
-   * change: it is answered from memory (record 160).
+   * Whether it is granted by role and answers the same to every caller, until figures, names of objects or rights
+   * change: then it is answered from memory (record 160).
    */
   readonly isSameForAll?: true
-  /** About what the caller came with, an API token included, which has no account otherwise. */
+  /** Whether it concerns the caller's own credential, which may be an API token without an account. */
   readonly ofAnyCaller?: true
-  /** Not served: roles grant it, and other endpoints ask for that right (`ctx.may`). */
+  /** Whether it is not served: roles grant it, and other endpoints check that right (`ctx.may`). */
   readonly permissionOnly?: true
   /**
-   * Concerns the pending changes of everybody, and is refused inside a transaction, whose edits are not among them. So
-   * is every apply.
+   * Whether it concerns everybody's pending changes, and is refused inside a transaction, whose edits are not among
+   * them. True for every apply.
    */
   readonly outsideTransactions?: true
-  /** Changes the machine or its configuration: refused by a daemon that only watches a HAProxy of somebody else. */
+  /** Whether it changes the machine or its configuration: refused by a daemon that only observes a HAProxy. */
   readonly managedOnly?: true
   /**
-   * The node that is asked answers, even if the path names another node, which may be away or removed.
-   * `in transactions`: only for requests with a transaction, whose node answers; see `nodeFacts` for what it asks the
-   * other one.
+   * Set if the node that receives the request answers even if the path names another node, which may be away or
+   * removed. `in transactions`: only for requests with a transaction, whose node answers; see `nodeFacts` for what it
+   * asks the named node.
    */
   readonly answeredByAny?: AnsweredByAny
-  /** About the open transaction itself: answered by the node that holds it. Says where the request names it. */
+  /**
+   * Set if it concerns the open transaction itself and is answered by the node that holds it; says where the request
+   * names the transaction.
+   */
   readonly transactionIn?: 'path' | 'body'
   /**
-   * Each node has its own: `?node=` names the node that answers, or `all`. Its query has that parameter, see
-   * `nodeParameter`. `one`: nothing that several have, see `oneNodeParameter`.
+   * Set if each node has its own records: `?node=` names the node that answers, or `all`. The query needs that
+   * parameter, see `nodeParameter`. `one`: several nodes cannot be combined, see `oneNodeParameter`.
    */
   readonly ofNodes?: OfNodes | 'one'
   /**
-   * If-Match is compared with the record that it changes, which a read answers with an ETag. What stages changes of a
-   * record does so without saying it; every other request with an If-Match is refused.
+   * Whether If-Match is compared with the record that it changes, whose ETag a read returns. The default for endpoints
+   * that stage changes of a record; every other request with an If-Match is refused.
    */
   readonly comparesRevision?: boolean
-  /** 201 for a POST that creates a record, 202 for a job that goes on, 303 where the answer is elsewhere. */
+  /** 201 for a POST that creates a record, 202 for a job that continues, 303 if the answer is elsewhere. */
   readonly status?: 200 | 201 | 202 | 303
-  /** Answers 202 instead where a job goes on. */
+  /** Whether it answers 202 instead if a job continues. */
   readonly mayGoOn?: true
-  /** Answers 303 instead where a browser goes on to the admin page. */
+  /** Whether it answers 303 instead to send a browser on to the admin page. */
   readonly maySendOn?: true
-  /** A browser that is refused is sent to the admin page, which says why. Programs get the refusal itself. */
+  /**
+   * Whether a refused browser is redirected to the admin page, which shows the reason. Programs get the refusal itself.
+   */
   readonly refusedAtPage?: true
-  /** Takes the body of an HTML form as well: what a browser posts on its way from elsewhere. */
+  /** Whether it also accepts an HTML form, which a browser posts on its way from elsewhere. */
   readonly isForm?: true
-  /** Limit of the body, if more than 1 MiB is needed. Such a body is parsed in a worker. */
+  /** Limit of the body, if it may exceed 1 MiB. Such a body is parsed in a worker. */
   readonly bodyBytes_max?: number
-  /** For what is dear: how many of such requests are worked on at once. More are refused with TOO_MANY_AT_ONCE. */
+  /** For expensive requests: how many may be in progress. More are refused with TOO_MANY_AT_ONCE. */
   readonly atOnce?: AtOnce
-  /** The answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
+  /** Content types, if the answer is not the JSON envelope: a file, a page, or CSV beside JSON. */
   readonly produces?: readonly string[]
-  /** The answer carries a tag of its bytes: a request that names it in If-None-Match gets 304. */
+  /** Whether the answer has an ETag of its bytes, and If-None-Match is answered with 304. */
   readonly isTagged?: true
-  /** Headers of the answer beside those that follow from the rest. */
+  /** Further headers of the answer that do not follow from the other fields. */
   readonly sends?: readonly string[]
-  /** What it refuses with, beside the codes that follow from the rest (refusal-codes.ts). */
+  /** Codes of its refusals that do not follow from the other fields (refusal-codes.ts). */
   readonly refuses?: readonly ErrorCode[]
   readonly summary: string
-  /** What it does on the machine, where the summary does not say it: a sentence without its full stop. */
+  /** The effect on the machine, if the summary does not say it: a sentence without its full stop. */
   readonly about?: string
-  /** Answered in the envelope; {placeholders} are parameters or data fields. */
+  /** Message of the envelope; {placeholders} are parameters or data fields. */
   readonly message: string
   /** Lower-case names of the request headers that its handler reads. */
   readonly headers?: readonly string[]
@@ -156,37 +168,35 @@ export interface EndpointSpec<
   /** At least one field of each group is required. A schema would refuse without naming the fields. */
   readonly needsOneOf?: readonly (readonly (keyof Static<NoInfer<B>> & string)[])[]
   /**
-   * Rules about single fields that no schema can say. When the body does not fit its schema, they are asked about the
-   * fields that do, so that every problem is answered at once; a body that fits is the handler's to judge. `unfit` has
-   * the names of the others: those were sent, and are not missing.
+   * Rules about single fields that no schema can express. If the body does not match its schema, they are applied to
+   * the fields that do, so that every problem is reported at once; a valid body is judged by the handler. `unfit` names
+   * the other fields: those were sent, and are not missing.
    */
   readonly rules?: (body: Partial<Static<NoInfer<B>>>, unfit: ReadonlySet<string>) => readonly FieldProblem[]
-  /**
-   * The optional fields that null clears, each with what it is then: what a record has that was made without the field.
-   */
+  /** The optional fields that null clears, each with the value it gets: that of a record created without the field. */
   readonly whenNull?: { readonly [K in keyof Static<NoInfer<B>>]?: Static<NoInfer<B>>[K] }
   /**
-   * Fields that are taken by another name as well, which stands first: its handler sees the second one. Both are
-   * refused when they say different things.
+   * Fields with a second accepted name: the key is the alternative, the value the name that the handler sees. Both are
+   * refused if their values differ.
    */
   readonly spellings?: {
     readonly [K in keyof Static<NoInfer<B>>]?: keyof Static<NoInfer<B>> & string
   }
   /**
-   * The name of the endpoint that reads what this one changes, where it is at no path of which that follows: what it
-   * answers may be sent back.
+   * Name of the endpoint that reads what this one changes, if that does not follow from its path: its answer may be
+   * sent back.
    */
   readonly readBy?: string
-  /** Fields of a reading that go on by themselves: sent back, they are taken as they are. */
+  /** Fields of that answer that change without an edit: they are accepted with any value. */
   readonly moving?: readonly string[]
   readonly data?: R
-  /** Instead of the envelope: the schema of a JSON answer that has none. */
+  /** The schema of a JSON answer without the envelope. */
   readonly whole?: TSchema
   /** Fields of the envelope beside `data`, such as a count. */
   readonly beside?: TObject
-  /** Its data is a list of records, of which it answers some: the query has `name`, `q`, `limit` and `after`. */
+  /** Set if its data is a list of records, of which the query selects some with `name`, `q`, `limit` and `after`. */
   readonly list?: ListRules
-  /** What takes its time, such as reading a file: before the turn to edit, for which everybody else would wait. */
+  /** Slow preparation, such as reading a file: done before the turn to edit, for which all other editors would wait. */
   readonly prepare?: (ctx: ContextOf['read'], request: Request<P, Static<Q>, Static<B>>) => Promise<S>
   readonly handle: (
     ctx: ContextOf[E],
@@ -195,7 +205,7 @@ export interface EndpointSpec<
   ) => Static<R> | Reply<Static<R>> | Promise<Static<R> | Reply<Static<R>>>
 }
 
-/** An endpoint with its types erased, as the table holds it. */
+/** An endpoint with erased types, as the table holds it. */
 export interface Endpoint {
   readonly name: string
   readonly method: Method
@@ -245,7 +255,7 @@ export interface Endpoint {
   readonly handle: (ctx: never, request: never, prepared: never) => unknown
 }
 
-/** `data` of the many answers that carry an empty array. */
+/** `data` of the many answers with an empty array. */
 export const NoData = Type.Array(Type.Never(), { maxItems: 0, description: 'Always empty.' })
 
 /** `data` of a creation. */
@@ -309,7 +319,7 @@ export function endpoint<
   )
 }
 
-/** The endpoint that answers of its list what the query asks for. */
+/** Returns the endpoint with an answer that contains only the part of its list that the query selects. */
 function listing(made: Endpoint): Endpoint {
   const { list, name, message, query, beside, handle } = made
   if (list === undefined) return made
@@ -326,7 +336,7 @@ function listing(made: Endpoint): Endpoint {
   }
 }
 
-/** The endpoint with a handler that sees one spelling of each field. */
+/** Returns the endpoint with a handler that sees one spelling of each field. */
 function spelled(made: Endpoint): Endpoint {
   const { spellings, rules, prepare, handle } = made
   if (Object.keys(spellings).length === 0) return made
@@ -348,7 +358,7 @@ function spelled(made: Endpoint): Endpoint {
 
 type Sent = Readonly<Record<string, unknown>>
 
-/** The endpoint with a body in which null clears fields; its handler sees what null stands for. */
+/** Returns the endpoint with a body in which null clears fields; its handler sees the values that null stands for. */
 function clearing(made: Endpoint): Endpoint {
   const { body, whenNull, rules, prepare, handle } = made
   if (body === undefined || Object.keys(whenNull).length === 0) return made

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Whether a request that names a transaction is answered by the node that holds it, whichever was asked: it is about
- * what is edited there, and not about the machine of a node.
+ * Whether a request in a transaction is answered by the node that holds the transaction, whichever node receives it: it
+ * concerns the transaction's edits, and not a node's machine.
  */
 export const followsTransaction = (endpoint: Endpoint): boolean => {
   const { access, outsideTransactions, effect, path, answeredByAny } = endpoint

@@ -4,21 +4,22 @@ import { nameKey } from '../base/name-key.ts'
 import { type Each, fillMessage, Reply } from './reply.ts'
 
 /**
- * Lists of records, one at a time, by name, by a part of a text, or in pages. What begins the next page is the place
- * behind the last record of this one: whatever comes and goes meanwhile, no record that stays is missed or told twice.
+ * Lists of records: a single one by name, those that contain a text, or in pages. The next page begins after the last
+ * record of this one: whatever is created or deleted meanwhile, no other record is missed or repeated.
  */
 
-/** What a list endpoint says of its records. */
+/** The rules of a list endpoint. */
 export interface ListRules {
-  /**
-   * Where `q` looks beside the id: dotted paths, also through lists. The first is what `name` is compared with.
-   */
+  /** Fields that `q` searches beside the id: dotted paths, also through lists. `name` is compared with the first. */
   readonly searched: readonly string[]
-  /** How many are answered without a limit; undefined: all. */
+  /** Number of records without a `limit`; undefined for all. */
   readonly usual?: number
-  /** Text that a record has its place by; undefined: its id. */
+  /** Returns the text by which records are ordered; undefined for the id. */
   readonly key?: (record: never) => string
-  /** It is short, and in another order than that of its keys: a page goes on behind the record with a key. */
+  /**
+   * Whether the list is short and in another order than that of its keys: the next page begins after the record with
+   * the key.
+   */
   readonly hasOwnOrder?: true
 }
 
@@ -32,7 +33,7 @@ interface ListAsked {
   readonly after?: string
 }
 
-/** The parameters of whatever is answered in pages; `usual` of them without a limit. */
+/** Returns the parameters of endpoints with pages; `usual` records without a limit. */
 export const pageParameters = (usual: number | undefined) => ({
   limit: Type.Optional(
     Type.Integer({
@@ -51,7 +52,7 @@ export const pageParameters = (usual: number | undefined) => ({
   ),
 })
 
-/** The parameters of the query, beside those that the endpoint has of its own. */
+/** Returns the query's schema: the list parameters and the endpoint's own. */
 export function listQuery(rules: ListRules, own: TObject | undefined): TObject {
   const { searched } = rules
   const [named = 'id', ...others] = searched
@@ -72,7 +73,7 @@ export function listQuery(rules: ListRules, own: TObject | undefined): TObject {
   return Type.Object(properties, { additionalProperties: false })
 }
 
-/** Beside the data of a list. */
+/** Returns the schema of the fields beside the data of a list. */
 export const listBeside = (own: TObject | undefined): TObject =>
   Type.Object({
     ...own?.properties,
@@ -81,7 +82,7 @@ export const listBeside = (own: TObject | undefined): TObject =>
     ),
   })
 
-/** A list as its handler answers it: plain, told one by one, or the only field of its data. */
+/** A list as a handler returns it: plain, with a function for each record, or as the only field of its data. */
 interface Whole {
   readonly each: Each
   /** Name of that field. */
@@ -107,7 +108,7 @@ interface Listing {
   readonly list: ListRules
 }
 
-/** What the endpoint answers of the list that its handler has made. */
+/** Returns the answer for the part of a handler's list that the query selects. */
 export function answerList(
   listing: Listing,
   result: unknown,
@@ -117,7 +118,7 @@ export function answerList(
   const { list } = listing
   const limit = asked.limit ?? list.usual
   const isWhole = limit === undefined && (asked.after ?? asked.name ?? asked.q) === undefined
-  // Nearly everybody asks for all of it.
+  // Nearly all callers request the whole list.
   if (isWhole && !(result instanceof Reply && result.each !== undefined)) return result
   const { each, within, beside } = wholeOf(result)
   const { page, next } = pageOf(listing, each.records, { ...asked, limit })
@@ -155,12 +156,12 @@ function recordsBehind(records: readonly unknown[], isLast: (record: unknown) =>
 
 const idOf = (record: unknown): string => String(Reflect.get(Object(record), 'id'))
 
-/** Looks at tens of thousands of records in one turn, so nothing is made for each. */
+/** Examines tens of thousands of records in one turn, so it allocates nothing per record. */
 function wantedBy({ searched }: ListRules, { name, q }: ListAsked): (record: unknown) => boolean {
   const [named = [], ...others] = searched.map((path) => path.split('.'))
   const looked = [['id'], named, ...others]
   const wanted = name === undefined ? undefined : nameKey(name)
-  // Without a copy of each text in lower case: a fifth of the time.
+  // Takes a fifth of the time of lower-casing each text.
   const part = q === undefined ? undefined : new RegExp(q.replaceAll(/[\^$\\.*+?()[\]{}|/]/g, String.raw`\$&`), 'iu')
   const isNamed = (text: string) => nameKey(text) === wanted
   const holdsPart = (text: string) => part?.test(text) === true
@@ -177,7 +178,7 @@ function someText(value: unknown, path: readonly string[], at: number, fits: (te
   return someText(Reflect.get(value, name), path, at + 1, fits)
 }
 
-/** A place holds the name of its list: one of another list is none of this one. */
+/** A position contains the name of its list, so that positions of other lists are refused. */
 const placeBehind = (list: string, key: string) => Buffer.from(`${list} ${key}`).toString('base64url')
 
 function readPlace(list: string, after: string): string {
@@ -193,12 +194,12 @@ function refusePlace(): never {
   })
 }
 
-/** Records that are told in one turn of the event loop: about a millisecond. */
+/** Records rendered in one turn of the event loop: about a millisecond. */
 const SLICE = 200
 
 /**
- * A list as it is answered: at once while it is short, else a little at a time, so that others are answered in between.
- * The records are those of this moment; what is told of each is looked up when its turn comes.
+ * Answers a short list at once, and a long one in slices, so that other requests are served in between. The records are
+ * those of this moment; each is rendered when its turn comes.
  */
 function inSlices(message: string, each: Each, beside: Reply<unknown>['beside']): Reply<unknown> {
   if (each.records.length <= SLICE) return Reply.with(each.records.map(each.told), { beside })

@@ -1,11 +1,11 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 
-/** What null stands for in the optional fields of a body. */
+/** The values that null stands for in the optional fields of a body. */
 export type WhenNull = Readonly<Record<string, unknown>>
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Whether the schema takes null of itself; one that says nothing takes everything. */
+/** Whether the schema itself accepts null; one without keywords accepts everything. */
 function takesNull(schema: TSchema): boolean {
   const { anyOf, type, enum: values } = schema as { anyOf?: TSchema[]; type?: unknown; enum?: unknown }
   return anyOf?.some(takesNull) ?? (type === 'null' || (type === undefined && values === undefined))
@@ -17,7 +17,7 @@ const orNull = (schema: TSchema): TSchema => {
   return Type.Optional(Type.Union([schema, Type.Null()], { description: `${description} null: as if never chosen.` }))
 }
 
-/** The schema of a body of which these fields may be null. */
+/** Returns the schema of a body with null allowed in these fields. */
 export function withNulls(body: TObject, whenNull: WhenNull): TObject {
   const properties = Object.entries(body.properties).map(([name, schema]) => [
     name,
@@ -26,11 +26,11 @@ export function withNulls(body: TObject, whenNull: WhenNull): TObject {
   return { ...body, properties: Object.fromEntries(properties) }
 }
 
-/** The body with what null stands for in its place. */
+/** Returns the body with null replaced by the value it stands for. */
 export function withoutNulls(body: Body, whenNull: WhenNull): Body {
   const isNull = (name: string) => body[name] === null && Object.hasOwn(whenNull, name)
   if (!Object.keys(body).some(isNull)) return body
-  // A copy each: what is stored may be changed, what is said here never.
+  // Copied, because a stored value may be changed and these constants must not.
   const entries = Object.entries(body).map(([name, value]) => [
     name,
     isNull(name) ? structuredClone(whenNull[name]) : value,
@@ -38,15 +38,15 @@ export function withoutNulls(body: Body, whenNull: WhenNull): Body {
   return Object.fromEntries(entries)
 }
 
-/** The schema, or the forms of which it takes one. */
+/** Returns the schema, or the forms of a union. */
 const formsOf = (schema: TSchema): readonly TSchema[] => {
   const forms: unknown = Reflect.get(schema, 'anyOf')
   return Array.isArray(forms) ? forms.flatMap((form: TSchema) => formsOf(form)) : [schema]
 }
 
 /**
- * The body without optional members that are null although their schema takes none: programs send them for what nobody
- * has set. Of a change, those of the record itself stay: null means something there (record 93).
+ * Returns the body without optional members that are null although their schema does not allow it: programs send those
+ * for unset fields. In a change, members of the record itself stay, because null has a meaning there (record 93).
  */
 export const withoutUnset = (body: TSchema, value: unknown, isChange: boolean): unknown =>
   pruned([body], value, isChange)

@@ -2,8 +2,8 @@ import type { Endpoint } from './endpoint.ts'
 import type { Json } from './openapi-responses.ts'
 
 /**
- * What a record has that was made without a field: what null makes of it in a change, which `whenNull` says of the
- * endpoint that makes the record, or of the one that changes it.
+ * Returns the values of a record created without optional fields: those that null stands for, by `whenNull` of the
+ * endpoints that create and change it.
  */
 export function defaultsOf({ name, whenNull }: Endpoint, table: readonly Endpoint[]): Json {
   const [resource, verb] = name.split('.')
@@ -12,7 +12,7 @@ export function defaultsOf({ name, whenNull }: Endpoint, table: readonly Endpoin
   return { ...change?.whenNull, ...whenNull }
 }
 
-/** The schema of a body with these defaults beside its optional fields. */
+/** Returns the schema of a body with these defaults in its optional fields. */
 export function withDefaults(schema: Json, defaults: Json): Json {
   const { properties, required = [] } = schema as { readonly properties?: Json; readonly required?: readonly string[] }
   if (properties === undefined || Object.keys(defaults).length === 0) return schema

@@ -3,8 +3,8 @@ import type { Endpoint } from './endpoint.ts'
 import { refusalCodes } from './refusal-codes.ts'
 
 /**
- * The description of an operation, to be read after its summary: what its literal adds (`about`), what it takes and
- * when it takes effect, and which refusals are specific to it.
+ * Returns the description of an operation, which follows its summary: the additional text of its definition (`about`),
+ * what it accepts and when it takes effect, and the refusals specific to it.
  */
 
 const BY_HAPROXY = 'HAProxy takes it at runtime where it can, else by a reload that drops no connection'
@@ -14,7 +14,7 @@ const BY_DAEMON = 'the daemon goes by it without touching a program'
 const BY_KERNEL = 'the addresses and routes of the kernel follow'
 const BY_SNMPD = 'snmpd is restarted with it'
 
-/** What an apply does with what was staged by an endpoint of this resource. */
+/** What an apply does with changes staged by endpoints of this resource. */
 const AT_APPLY: Readonly<Record<string, string>> = {
   loginPolicy: BY_DAEMON,
   saml: BY_DAEMON,
@@ -50,7 +50,7 @@ const AT_APPLY: Readonly<Record<string, string>> = {
   snmpUsers: BY_SNMPD,
 }
 
-/** What is refused everywhere, or of every body that is wrong: it tells nothing of one operation. */
+/** Refusals that are possible everywhere, or for every invalid body, and so say nothing about one operation. */
 const EVERYWHERE: ReadonlySet<ErrorCode> = new Set([
   'MALFORMED_REQUEST',
   'UNAUTHENTICATED',

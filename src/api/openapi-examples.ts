@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs'
 import type { Endpoint } from './endpoint.ts'
 import type { Json } from './openapi-responses.ts'
 
-/** What tests sent and were answered: test/contract/examples.test.ts writes the file and holds it against them. */
+/** A request and its answer from the tests: test/contract/examples.test.ts writes the file and compares it. */
 export interface Example {
   readonly request?: unknown
   readonly answer?: unknown
 }
 
-/** Examples by the name of the endpoint. Read anew each time, because the document is rendered only once. */
+/** Returns the examples by the name of the endpoint. Not cached, because the document is rendered only once. */
 export const readExamples = (): Readonly<Record<string, Example>> =>
   JSON.parse(readFileSync(new URL('examples.json', import.meta.url), 'utf8'))
 
-/** The operation with an example beside the schema of its body and of its answer. */
+/** Returns the operation with an example beside the schemas of its body and answer. */
 export function withExample(operation: Json, { status }: Endpoint, example: Example | undefined): Json {
   if (example === undefined) return operation
   const { request, answer } = example

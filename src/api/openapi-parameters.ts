@@ -10,7 +10,7 @@ const optional = (name: string, description: string): Json => ({
   description,
 })
 
-/** Request headers that many endpoints take. */
+/** Request headers that many endpoints accept. */
 export const PARAMETERS: Readonly<Record<string, Json>> = {
   IfMatch: optional('If-Match', 'ETag of the record as it was read: 412 when it has changed since.'),
   IfNoneMatch: optional('If-None-Match', 'ETag of an answer that the client has: 304 when it would be the same.'),
@@ -20,7 +20,7 @@ export const PARAMETERS: Readonly<Record<string, Json>> = {
 
 const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
-/** What a request to the endpoint says beside its body. */
+/** Returns the parameters of a request to the endpoint. */
 export function parametersOf(endpoint: Endpoint): readonly Json[] {
   const { method, access, isTagged, outsideTransactions, comparesRevision } = endpoint
   return [
@@ -71,12 +71,12 @@ function queryParameters(endpoint: Endpoint): readonly Json[] {
   })
 }
 
-/** How many operations have to share a parameter before it becomes a component. */
+/** Number of operations that must share a parameter before it becomes a component. */
 const SHARED_MIN = 3
 
 /**
- * Parameters that several operations have, by the name that they get: that of the parameter, and where it means
- * different things, of the first operation as well.
+ * Parameters that several operations share. The name of a component is that of the parameter; if parameters of that
+ * name differ, the first operation's name is added.
  */
 export class SharedParameters {
   readonly shared: Record<string, Json> = { ...PARAMETERS }
@@ -111,5 +111,5 @@ export class SharedParameters {
   }
 }
 
-/** `x-backup_file` is XBackupFile. */
+/** `x-backup_file` becomes XBackupFile. */
 const pascal = (name: string): string => name.replace(/(?:^|[-_])(\w)/g, (_, letter: string) => letter.toUpperCase())

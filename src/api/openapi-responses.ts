@@ -8,7 +8,7 @@ export type Json = Readonly<Record<string, unknown>>
 
 const known = new WeakMap<TSchema, Json>()
 
-/** TypeBox schemas are JSON Schema already; this drops what is not data, and says more of what there is. */
+/** TypeBox schemas are JSON Schema already; this removes what is not data, and completes the rest. */
 export function plain(schema: TSchema): Json {
   let json = known.get(schema)
   if (json === undefined) {
@@ -19,7 +19,7 @@ export function plain(schema: TSchema): Json {
   return json
 }
 
-/** Generators of clients take an enumeration without a type for anything, and know no extension for formats. */
+/** Client generators treat an enumeration without a type as any value, and do not know the extension for formats. */
 function sayMore(node: object): void {
   for (const value of Object.values(node)) if (typeof value === 'object' && value !== null) sayMore(value)
   const formats: readonly string[] | undefined = Reflect.get(node, FORMATS)
@@ -39,7 +39,7 @@ const header = (description: string, required: boolean, more: Json = {}): Json =
   schema: { type: 'string', ...more },
 })
 
-/** Every header that an answer of this API has beside those of HTTP itself. */
+/** The headers of answers, other than those of HTTP itself. */
 export const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': header('Names the request in the log of the daemon and in its audit log.', true),
   'X-Fulcrum-Sequence': header(
@@ -67,7 +67,7 @@ export const HEADERS: Readonly<Record<string, Json>> = {
 /** Headers of every answer. */
 const OF_ALL = ['X-Request-Id', 'X-Fulcrum-Sequence', 'X-Cluster'] as const
 
-/** Headers that a single endpoint sends, and names in `sends`. */
+/** Headers of single endpoints, which name them in `sends`. */
 const OWN_HEADERS: Readonly<Record<string, Json>> = {
   Tag: header('Tag of these bytes, for If-None-Match.', true),
   Elsewhere: header('Where the browser goes on.', true),
@@ -88,7 +88,7 @@ const headersOf = (names: readonly string[]): Json =>
     names.map((name) => [name, HEADERS[name] === undefined ? OWN_HEADERS[name] : ref('headers', name)]),
   )
 
-/** Answers of endpoints. Refusals that are the same for several stand once, in `shared`. */
+/** The answers of endpoints. Refusals that several share are stored once, in `shared`. */
 export class Responses {
   readonly shared: Record<string, Json> = {}
 
@@ -180,7 +180,7 @@ function ofSuccess({ effect, method, isTagged, whole, produces, sends }: Endpoin
 
 const JOB: Json = { type: 'string', description: 'Id of the job that goes on, see GET /jobs/{id}.' }
 
-/** The name of an envelope without anything of its own. */
+/** Returns the name of an envelope that has no fields of its own. */
 function plainEnvelope(data: TSchema | undefined, status: number): string | undefined {
   const name = status === 202 ? 'Begun' : 'Done'
   if (data === undefined) return name

@@ -2,38 +2,38 @@ import type { Endpoint } from './endpoint.ts'
 import type { Json } from './openapi-responses.ts'
 
 /**
- * Names for the shapes of the document, which generators make types of. What an endpoint takes and answers is named
- * after the endpoint, a shape within after its `title`, and one without a title, when it stands at several places,
- * after the first of them. Equal shapes have one name, different shapes never the same: descriptions of a whole shape
- * stand beside its reference.
+ * Names of the shapes in the document, from which generators make types. Bodies and answers are named after the
+ * endpoint, a shape within them after its `title`, and one without a title that occurs in several places after the
+ * first of them. Equal shapes have one name, different shapes never the same: the description of a whole shape is
+ * beside its reference.
  */
 
 interface Shape {
-  /** As it was met first, with its description. */
+  /** Its first occurrence, with its description. */
   readonly node: Json
   readonly title: string | undefined
-  /** Places that it stands at, in shapes that differ. */
+  /** Number of places where it occurs, within different shapes. */
   places: number
   name: string | undefined
 }
 
-/** A body or an answer, and what is called how in it when it has no title. */
+/** A body or an answer, with the names for shapes without a title in it. */
 interface Root {
   readonly schema: Json
   readonly isRequest: boolean
-  /** The lower one chooses its names first. */
+  /** The lower rank chooses its names first. */
   readonly rank: number
   readonly name: string
-  /** Begins the names of what is in it. */
+  /** Prefix of the names of shapes in it. */
   readonly of: string
-  /** What has a name although it stands nowhere else. */
+  /** Shapes that are named although they occur nowhere else. */
   readonly parts: readonly Part[]
 }
 
 interface Part {
   readonly schema: Json
   readonly name: string
-  /** When the name is that of another shape. */
+  /** The name to use if `name` is that of another shape. */
   readonly otherwise: string
 }
 
@@ -41,13 +41,13 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 
 const pascal = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** `l7Backends` is of one L7Backend. */
+/** `l7Backends` becomes L7Backend. */
 function singular(name: string): string {
   if (/(ss|us|is|stats)$/i.test(name)) return pascal(name)
   return pascal(name.replace(/ies$/, 'y').replace(/([^y])s$/, '$1'))
 }
 
-/** Most telling first: what a read answers has the plain name, whatever else is of that resource. */
+/** In order of preference: the answer of a read gets the plain name of the resource. */
 const RANKS = ['get', 'list', 'show', 'create', 'update']
 const rankOf = (verb: string): number => (RANKS.includes(verb) ? RANKS.indexOf(verb) : RANKS.length)
 const isReading = (verb: string): boolean => ['get', 'list', 'show'].includes(verb)
@@ -70,7 +70,7 @@ function bodyName(endpoint: Endpoint): string {
   return verb === 'update' ? `${one}Change` : `${one}${pascal(verb)}Input`
 }
 
-/** The records of what is answered, without the list or the choice that they stand in. */
+/** Returns the schemas of the records in an answer, without the list or union around them. */
 function recordsIn(schema: unknown): readonly Json[] {
   if (!isObject(schema)) return []
   if (isNameable(schema)) return [schema]
@@ -78,7 +78,7 @@ function recordsIn(schema: unknown): readonly Json[] {
   return [schema['items'], ...forms].flatMap(recordsIn)
 }
 
-/** A read may answer its record in an object of one field. */
+/** Unwraps a record that a read answers within an object of one field. */
 function unwrapped(record: Json): readonly Json[] {
   const fields = isObject(record['properties']) ? Object.values(record['properties']) : []
   const inside = fields.length === 1 && titleOf(record) === undefined ? recordsIn(fields[0]) : []
@@ -91,7 +91,7 @@ const isNameable = (node: Json): boolean =>
 
 const titleOf = ({ title }: Json): string | undefined => (typeof title === 'string' ? title : undefined)
 
-/** The JSON schema of each body and answer of an operation. */
+/** Returns the JSON schemas of each body and answer of an operation. */
 function rootsOf(endpoint: Endpoint, operation: Json): readonly Root[] {
   const schemaIn = (holder: unknown): Json | undefined => {
     const content = isObject(holder) ? holder['content'] : undefined
@@ -124,16 +124,16 @@ function rootsOf(endpoint: Endpoint, operation: Json): readonly Root[] {
   return roots
 }
 
-/** Finds equal shapes, names them, and puts references in their places. */
+/** Finds equal shapes, names them, and replaces them by references. */
 export class Shapes {
   readonly #shapes = new Map<string, Shape>()
-  /** The text by which each node is compared. */
+  /** The comparison key of each node. */
   readonly #keys = new WeakMap<object, string>()
   readonly #numbers = new Map<string, number>()
   readonly #taken = new Map<string, Shape>()
   readonly #replaced = new WeakMap<object, unknown>()
 
-  /** Names what the operations take and answer; then `replace` knows the names. */
+  /** Names the bodies and answers of the operations; `replace` then uses the names. */
   constructor(operations: readonly (readonly [Endpoint, Json])[]) {
     const roots = operations.flatMap(([endpoint, operation]) => rootsOf(endpoint, operation))
     const ranked = roots.toSorted((a, b) => a.rank - b.rank)
@@ -146,13 +146,13 @@ export class Shapes {
     for (const { schema, name } of ranked) this.#claimPlaces(schema, name, met)
   }
 
-  /** The named shapes, in the order of their names. */
+  /** Returns the named shapes, sorted by name. */
   components(): Readonly<Record<string, Json>> {
     const entries = [...this.#taken].toSorted(([a], [b]) => (a < b ? -1 : 1))
     return Object.fromEntries(entries.map(([name, { node }]) => [name, this.#inside(withoutTitle(node)) as Json]))
   }
 
-  /** The same JSON with a reference in the place of each shape that has a name. */
+  /** Returns the JSON with a reference for each named shape. */
   replace(node: unknown): unknown {
     if (Array.isArray(node)) return node.map((one) => this.replace(one))
     if (!isObject(node) || '$ref' in node) return node
@@ -178,7 +178,7 @@ export class Shapes {
     return shape
   }
 
-  /** What it is compared by: without its own description, with those of its fields. */
+  /** Returns the comparison key: without the node's own description, with those of its fields. */
   #keyOf(node: Json): string {
     let key = this.#keys.get(node)
     if (key === undefined) {
@@ -204,7 +204,10 @@ export class Shapes {
     return `${this.#keyOf(value)}${own}${usual}`
   }
 
-  /** Shapes inside of equal ones are counted once: they are named by what they are in. */
+  /**
+   * Counts the places of each shape. Shapes inside equal ones count once, because they are named by the shape around
+   * them.
+   */
   #count(roots: readonly Root[]): void {
     const met = new Set<string>()
     const visit = (node: unknown): void => {
@@ -221,7 +224,10 @@ export class Shapes {
     for (const { schema } of roots) visit(schema)
   }
 
-  /** A title is the name; what requests take in the place of it, or documents, has a name of its own. */
+  /**
+   * Names shapes by their title; a different shape with the same title gets a longer name, as the form that requests
+   * have.
+   */
   #claimTitles(roots: readonly Root[]): void {
     const met = new Set<string>()
     const visit = (node: unknown, of: string, suffix: string): void => {
@@ -238,7 +244,7 @@ export class Shapes {
     for (const { schema, of, isRequest } of roots) visit(schema, of, isRequest ? 'Input' : '')
   }
 
-  /** Names what has none and stands at several places after the first of them. */
+  /** Names shapes without a title that occur in several places after the first of them. */
   #claimPlaces(node: unknown, at: string, met: Set<string>): void {
     if (Array.isArray(node)) for (const one of node) this.#claimPlaces(one, at, met)
     if (!isObject(node)) return
@@ -251,7 +257,7 @@ export class Shapes {
     for (const [part, name] of partsOf(node, shape?.name ?? at)) this.#claimPlaces(part, name, met)
   }
 
-  /** The first name that is free; a number only where the caller has no other name left. */
+  /** Assigns the first free name; a number is added only if all are taken. */
   #claim(shape: Shape, ...names: readonly string[]): void {
     if (shape.name !== undefined) return
     const last = names.at(-1) ?? ''
@@ -264,7 +270,7 @@ export class Shapes {
   }
 }
 
-/** What is in a node, with what it is called by its place. */
+/** Returns the parts of a node, with the names that follow from their place. */
 function partsOf(node: Json, here: string): readonly (readonly [unknown, string])[] {
   return Object.entries(node).flatMap(([key, value]): readonly (readonly [unknown, string])[] => {
     if (key !== 'properties' || !isObject(value)) return [[value, key === 'items' ? singular(here) : here]]
@@ -272,11 +278,11 @@ function partsOf(node: Json, here: string): readonly (readonly [unknown, string]
   })
 }
 
-/** What stands beside a reference, and tells no shapes apart. */
+/** Whether a keyword is beside a reference, and so irrelevant to the comparison. */
 const isBeside = (key: string, value: unknown, isSchema: boolean): boolean =>
   key === 'default' ? isSchema : (key === 'description' || key === 'title') && typeof value === 'string'
 
-/** The component itself, which has its description only. */
+/** Returns the component itself, with its description only. */
 const withoutTitle = (node: Json): Json =>
   Object.fromEntries(
     Object.entries(node).filter(([key, value]) => key === 'description' || !isBeside(key, value, isNameable(node))),

@@ -1,6 +1,6 @@
 import type { Json } from './openapi-responses.ts'
 
-/** The tags of the document, which are the resources, in groups for its readers. */
+/** The tags of the document, which are the resources, grouped for its readers. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Logging in': {
     auth: 'Logging in and out, and whether the API answers at all.',
@@ -86,7 +86,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 }
 const OTHERS = 'Everything else'
 
-/** Descriptions of these tags, and their groups; a tag that stands in none is in the last one. */
+/** Returns the descriptions of these tags, and their groups; a tag without a group is in the last one. */
 export function describedTags(names: readonly string[]): {
   readonly tags: readonly Json[]
   readonly 'x-tagGroups': readonly Json[]

@@ -36,7 +36,7 @@ const ERROR: Json = {
   },
 }
 
-/** The OpenAPI 3.1 document of an endpoint table. */
+/** Returns the OpenAPI 3.1 document of an endpoint table. */
 export function openapiDocument(table: readonly Endpoint[], version: string): Json {
   const endpoints = table.filter((endpoint) => !endpoint.permissionOnly)
   const responses = new Responses()

@@ -7,8 +7,8 @@ import { confinable } from '../model/confined.ts'
 import { Reply } from './reply.ts'
 
 /**
- * What was read may be sent back. The body of a change takes, beside the fields that it changes, those that its record
- * only shows: they are compared with what a read answers now, and go no further.
+ * An answer may be sent back as a change. The body of a change accepts, beside its own fields, the read-only fields of
+ * the record: they are compared with a fresh read, and then dropped.
  */
 
 type Json = Readonly<Record<string, unknown>>
@@ -19,7 +19,7 @@ interface Request {
   readonly accept: string
   readonly headers: Json
 }
-/** What every context offers. */
+/** The part that every context has. */
 interface Context {
   may(endpoint: string, touched?: Touched): boolean
 }
@@ -29,7 +29,8 @@ const propertiesOf = (schema: unknown): Readonly<Record<string, TSchema>> | unde
   typeof schema === 'object' && schema !== null ? Reflect.get(schema, 'properties') : undefined
 
 /**
- * Where the record is in what a read answers: the answer itself, its only item, or its only field that is an object.
+ * Returns where the record is in the answer of a read: the answer itself, its only item, or its only field that is an
+ * object.
  */
 export function shapeOf(schema: TSchema | undefined) {
   const own = propertiesOf(schema) ?? propertiesOf(Reflect.get(schema ?? {}, 'items')) ?? {}
@@ -39,8 +40,8 @@ export function shapeOf(schema: TSchema | undefined) {
 }
 
 /**
- * The endpoint that reads what the other one changes: the one that it names, the one at the same path, or the list that
- * its record is in.
+ * Returns the endpoint that reads what the other one changes: the one that it names, the one with the same path, or the
+ * list with its record.
  */
 export function readingOf(change: Endpoint, table: readonly Endpoint[]): Endpoint | undefined {
   if (change.readBy !== undefined) return table.find(({ name }) => name === change.readBy)
@@ -50,7 +51,7 @@ export function readingOf(change: Endpoint, table: readonly Endpoint[]): Endpoin
 
 const fieldOf = (record: unknown, name: string): unknown => Reflect.get(Object(record), name)
 
-/** The record as a read answers it, in the words of JSON. */
+/** Returns the record as a read answers it, as JSON values. */
 async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Promise<Json> {
   const result = await (reading.handle as Handler)(ctx, { ...request, query: {}, body: {} })
   const data: unknown = JSON.parse(JSON.stringify((result instanceof Reply ? result.data : result) ?? null))
@@ -61,7 +62,7 @@ async function recordRead(reading: Endpoint, ctx: unknown, request: Request): Pr
   return Object(within === undefined ? record : fieldOf(record, within))
 }
 
-/** The stored record, for callers that may read it; undefined for others. */
+/** Returns the stored record; undefined for callers that may not read it. */
 export async function recordIfSeen(reading: Endpoint, ctx: Context, request: Request): Promise<Json | undefined> {
   if (ctx.may(reading.name)) return await recordRead(reading, ctx, request)
   const section = confinable(reading.name)
@@ -71,7 +72,7 @@ export async function recordIfSeen(reading: Endpoint, ctx: Context, request: Req
 }
 
 async function refuseOthers(reading: Endpoint, ctx: Context, request: Request, sent: Json): Promise<void> {
-  // A caller that may not read it could otherwise find it out by guessing.
+  // Otherwise a caller that may not read the record could find it out by guessing.
   const stored = (await recordIfSeen(reading, ctx, request)) ?? {}
   const still = Object.keys(sent).filter((name) => !reading.moving.includes(name))
   const other = still.filter((name) => !isDeepStrictEqual(sent[name], stored[name]))
@@ -79,7 +80,7 @@ async function refuseOthers(reading: Endpoint, ctx: Context, request: Request, s
   refuseFields(other.map((field): FieldProblem => ({ field, code: 'READ_ONLY', message })))
 }
 
-/** Takes the fields out of a body that the record only shows. */
+/** Separates the read-only fields of the record from a body. */
 function apart(body: Json, shown: ReadonlySet<string>): { readonly own: Json; readonly sent: Json | undefined } {
   const entries = Object.entries(body)
   const sent = entries.filter(([name]) => shown.has(name))
@@ -87,11 +88,11 @@ function apart(body: Json, shown: ReadonlySet<string>): { readonly own: Json; re
   return { own: Object.fromEntries(entries.filter(([name]) => !shown.has(name))), sent: Object.fromEntries(sent) }
 }
 
-/** The change, which takes what a read shows beside its own fields. */
+/** Returns the change with the read-only fields of the record accepted in its body. */
 function taking(change: Endpoint, body: TObject, reading: Endpoint): Endpoint {
   const { fields } = shapeOf(reading.data)
   const read = Object.entries(fields).filter(([name]) => !(name in body.properties))
-  // A body without a field in common changes something else, such as the machine.
+  // A body without a common field changes something else, such as the machine.
   if (read.length === 0 || read.length === Object.keys(fields).length) return change
   const shown = new Set(read.map(([name]) => name))
   const properties = read.map(([name, schema]) => [
@@ -114,7 +115,7 @@ function taking(change: Endpoint, body: TObject, reading: Endpoint): Endpoint {
   }
 }
 
-/** The table in which every change of a record takes back what a read of it shows. */
+/** Returns the table in which every change of a record accepts the answer of its read. */
 export const takingWhatIsRead = (table: readonly Endpoint[]): readonly Endpoint[] =>
   table.map((change) => {
     const { body } = change

@@ -25,7 +25,7 @@ const KNOWN: readonly ErrorCode[] = [
   'NOT_FOUND',
   'TOO_MANY_AT_ONCE',
 ]
-/** If-Match is compared, or refused where nothing could be compared with it. */
+/** For requests with a body. If-Match is compared, or refused if nothing can be compared with it. */
 const SENT: readonly ErrorCode[] = ['REVISION_MISMATCH', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'INVALID_BODY']
 
 const STAGED: readonly ErrorCode[] = ['NOT_SUPPORTED', 'APPLY_IN_PROGRESS']
@@ -37,7 +37,7 @@ const OF_EFFECT: Readonly<Record<Effect, readonly ErrorCode[]>> = {
   apply: ['APPLY_IN_PROGRESS', 'CONFIG_INVALID', 'APPLY_PARTIAL', 'NOT_SUPPORTED'],
 }
 const OF_RECORDS: ReadonlySet<Effect> = new Set(['read', 'stage', 'stage-and-act'])
-/** What editing a record refuses. */
+/** Refusals of editing a record. */
 const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
   GET: [],
   POST: ['NAME_NOT_UNIQUE', 'ID_NOT_UNIQUE'],
@@ -46,8 +46,8 @@ const OF_EDIT: Readonly<Record<Endpoint['method'], readonly ErrorCode[]>> = {
 }
 
 /**
- * Every code that a request to the endpoint can be refused with: what follows from its literal, and what it names
- * itself.
+ * Returns every code that a request to the endpoint can be refused with: those that follow from its definition, and
+ * those it names.
  */
 export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
   const { method, path, access, effect, body } = endpoint
@@ -68,7 +68,7 @@ export function refusalCodes(endpoint: Endpoint): readonly ErrorCode[] {
   return Object.keys(ERRORS).filter((code): code is ErrorCode => codes.has(code as ErrorCode))
 }
 
-/** What belongs to one node, in a transaction of another. */
+/** Returns the refusal for records of one node inside a transaction that another node holds. */
 function ofOtherNodes(endpoint: Endpoint): readonly ErrorCode[] {
   const { path, access, effect, answeredByAny, transactionIn } = endpoint
   if (transactionIn !== undefined || followsTransaction(endpoint)) return []

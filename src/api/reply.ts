@@ -2,32 +2,32 @@ import type { Started } from '../context/machine-care.ts'
 import type { Rendered } from '../context/rendered.ts'
 
 export interface ReplyOptions {
-  /** Instead of the endpoint's. */
+  /** Overrides the endpoint's status. */
   readonly status?: 200 | 202 | undefined
   readonly message?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly beside?: Readonly<Record<string, unknown>>
-  /** Id of the record that was made, where the data does not begin with it. */
+  /** Id of the created record, if the data does not begin with it. */
   readonly created?: string | undefined
 }
 
-/** Records of a long list, and what is told of each when its turn comes. */
+/** The records of a long list, and the function that renders each when its turn comes. */
 export interface Each {
   readonly records: readonly unknown[]
   readonly told: (record: unknown) => unknown
 }
 
-/** What a handler answers when plain data is not enough. */
+/** A handler's result where plain data is not enough. */
 export class Reply<T> {
   readonly data: T | undefined
   readonly rendered: Rendered | undefined
-  /** For an endpoint with a `list`, instead of data. */
+  /** For an endpoint with a `list`, in place of data. */
   readonly each: Each | undefined
-  /** Replaces the endpoint's message. */
+  /** Overrides the endpoint's message. */
   readonly message: string | undefined
   readonly status: 200 | 202 | undefined
   readonly headers: Readonly<Record<string, string>>
-  /** Fields of the envelope beside `data`, which the endpoint declares. */
+  /** Declared fields of the envelope beside `data`. */
   readonly beside: Readonly<Record<string, unknown>>
   readonly created: string | undefined
   private constructor(
@@ -45,7 +45,7 @@ export class Reply<T> {
     this.beside = beside ?? {}
     this.created = created
   }
-  /** An answer that was rendered beforehand and is sent as it is. */
+  /** Returns an answer that was rendered beforehand and is sent unchanged. */
   static bytes(rendered: Rendered): Reply<never> {
     return new Reply<never>(undefined, rendered, undefined, {})
   }
@@ -57,29 +57,27 @@ export class Reply<T> {
   }
 }
 
-/** An answer that says, in a header as well, that the profile keeps hands off the machine. */
+/** Returns an answer that says, in a header as well, that the profile does not touch the machine. */
 export function dryRun<T>(data: T, message: string): Reply<T> {
   return Reply.with(data, { message, headers: { 'X-Dry-Run': 'true' } })
 }
 
 export const JOBS_PATH = '/api/v1/jobs/'
 
-/** 202: the work goes on as a job, which is named beside `data`; that is what the table of the specification says. */
+/** Returns 202 for work that continues as a job, which is named beside `data` as in the specification's table. */
 export function accept<T>(job: string, data: T, options: Omit<ReplyOptions, 'status' | 'beside'> = {}): Reply<T> {
   const headers = { ...options.headers, Location: `${JOBS_PATH}${job}` }
   return Reply.with(data, { ...options, status: 202, headers, beside: { job } })
 }
 
-/**
- * 202 for work on the machine, of which the trial profile only records what it would be, and says so with `recorded`.
- */
+/** Returns 202 for work on the machine, which the trial profile only records and reports as `recorded`. */
 export function begun<T>({ job, isDryRun }: Started, data: T, recorded: string): Reply<T> {
   return accept(job, data, isDryRun ? { message: recorded, headers: { 'X-Dry-Run': 'true' } } : {})
 }
 
 const PLACEHOLDER = /\{(\w+)\}/g
 
-/** The names of the {placeholders} in a message. */
+/** Returns the names of the {placeholders} in a message. */
 export function placeholders(message: string): readonly string[] {
   return [...message.matchAll(PLACEHOLDER)].map((match) => match[1] ?? '')
 }

@@ -6,7 +6,7 @@ import { confinable } from '../model/confined.ts'
 import { recordIfSeen, shapeOf } from './read-fields.ts'
 import { Reply } from './reply.ts'
 
-/** A caller that creates a record may ask for the record itself in the answer, as a read would answer it. */
+/** A caller that creates a record may request the record itself in the answer, as a read would answer it. */
 
 const WantedReturn = Type.Optional(
   Type.Enum(['record'], { description: 'Answers the whole record, as reading it would; without it, its id.' }),
@@ -24,7 +24,7 @@ interface Context {
   may(endpoint: string, touched?: Touched): boolean
 }
 
-/** What reads the record, but for secrets: those are read on purpose only. */
+/** Returns the endpoint that reads the record, unless it reveals secrets: those are read only on purpose. */
 function readingOf({ path }: Endpoint, table: readonly Endpoint[]): Endpoint | undefined {
   const at = (wanted: string) => table.find((other) => other.method === 'GET' && other.path === wanted)
   const one = at(`${path}/{id}`)
@@ -43,7 +43,7 @@ function returning(create: Endpoint, reading: Endpoint): Endpoint {
   const refuse = (): never => {
     throw new ApiError('PERMISSION_DENIED', `return=record needs the right to ${reading.method} ${reading.path}`)
   }
-  // Whether a right that is confined counts for the record shows when it is made.
+  // Whether a confined right covers the record is known only once it is created.
   const assertMay = (ctx: Context) => {
     if (!ctx.may(reading.name) && confinable(reading.name) === undefined) refuse()
   }
@@ -72,7 +72,7 @@ function returning(create: Endpoint, reading: Endpoint): Endpoint {
   }
 }
 
-/** The table in which every creation of a record may answer it. */
+/** Returns the table in which every creation of a record can answer with the record. */
 export const returningWhatIsMade = (table: readonly Endpoint[]): readonly Endpoint[] =>
   table.map((create) => {
     if (create.method !== 'POST' || create.effect !== 'stage' || create.status !== 201) return create

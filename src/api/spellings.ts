@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldProblem } from '../base/errors.ts'
 
-/** Other names that fields of a body are taken by, each with the name that handlers know. */
+/** Alternative names of fields in a body, each with the name that handlers know. */
 export type Spellings = Readonly<Record<string, string>>
 
 type Body = Readonly<Record<string, unknown>>
 
-/** A field in both of its spellings is taken when they say the same. */
+/** Returns problems for fields that are present under both names with different values. */
 export function contradictions(body: Body, spellings: Spellings): readonly FieldProblem[] {
   return Object.entries(spellings).flatMap(([other, name]): FieldProblem[] => {
     if (body[other] === undefined || body[name] === undefined) return []
@@ -16,7 +16,7 @@ export function contradictions(body: Body, spellings: Spellings): readonly Field
   })
 }
 
-/** The body with every field under the name that handlers know. */
+/** Returns the body with every field under the name that handlers know. */
 export function inOneSpelling(body: Body, spellings: Spellings): Body {
   if (!Object.keys(spellings).some((other) => other in body)) return body
   const own = Object.entries(body).filter(([name]) => !(name in spellings))

@@ -36,13 +36,10 @@ export interface AccessParts {
   readonly amend: Amend
 }
 
-/** Compiled rights of tokens that are remembered; a little more than a kilobyte each. */
+/** Tokens whose compiled rights are cached; a little more than a kilobyte each. */
 const NARROWED_MAX = 2000
 
-/**
- * A caller that another node of the cluster vouches for: that node has checked the session, or the token and its
- * limits.
- */
+/** A caller that another node vouches for: that node has checked the session, or the token and its limits. */
 type Vouched = Pick<Actor, 'userId' | 'sessionId'> & { readonly endpoints?: readonly string[] }
 
 type Caller = Pick<Actor, 'userId' | 'sessionId'>
@@ -52,27 +49,30 @@ interface Admitted {
   readonly sessionId: string
 }
 
-/** Authentication and authorization: the parts of access control, put together. */
+/** Authentication and authorisation: combines the parts of access control. */
 export class AccessControl {
   readonly passwords: Passwords
-  /** For passwords that administrators set: a flood of logins must not keep them waiting. */
+  /** A separate queue for passwords that administrators set, so that a flood of logins does not delay them. */
   readonly hashing = new Passwords()
   readonly sessions: Sessions
   readonly tokens: Tokens
   readonly login: Login
   readonly account: Account
-  /** Set when this start made the first administrator. */
+  /** Set if this start created the first administrator. */
   readonly firstAdministrator: FirstAdministrator | undefined
   readonly #apiTokens: ApiTokens
   readonly #factors: SecondFactors
   readonly #permissions: Permissions
   readonly #principals: Principals
   readonly #running: ConfigView
-  /** Rights by the id that stands for a token's session: what the token may do while its user may do `of`. */
+  /** By the session id of a token: the rights `of` its user, and those narrowed to the token. */
   readonly #narrowed = new Map<string, { readonly of: Rights; readonly rights: Rights }>()
-  /** Place of each endpoint in the table. */
+  /** Index of each endpoint in the table. */
   readonly #places: ReadonlyMap<string, number>
-  /** The newest revision as this start has found it, until what it ends has ended: a crash may have come first. */
+  /**
+   * The newest revision at this start, until the sessions that it should have ended are ended: a crash may have
+   * prevented that.
+   */
   #found: Revision | undefined
 
   private constructor(parts: AccessParts, passwords: Passwords, first: FirstAdministrator | undefined) {
@@ -112,21 +112,21 @@ export class AccessControl {
   }
 
   /**
-   * Ends what a crash kept an apply from ending. Not before the node orders its entries with its cluster: what it wrote
-   * alone the others would not have.
+   * Ends the sessions that an apply should have ended before a crash. Called once the node orders its entries with its
+   * cluster: the others would not get what it wrote alone.
    */
   async endNobodys(): Promise<void> {
     const changes = this.#found === undefined ? [] : recordChanges(this.#found)
     const at_ms = Date.parse(this.#found?.at ?? '')
     const ended = new Set(changes.filter(endsSessions).map(({ id }) => id))
-    // Sessions that began since then began with the new password.
+    // Sessions created since then used the new password.
     const isOlder = ({ userId, createdAt_ms }: Session) => ended.has(userId) && createdAt_ms < at_ms
     await this.sessions.end((session) => this.#isNobody(session) || isOlder(session))
     await this.#revokeOf(changes)
     this.#found = undefined
   }
 
-  /** What has ended, or was used, on this node without a quorum: the others are told. */
+  /** Tells the other nodes what has ended, or was used, on this node without a quorum. */
   async payOwed(): Promise<void> {
     await this.sessions.end(() => false)
     await this.#apiTokens.payOwed()
@@ -146,13 +146,13 @@ export class AccessControl {
     const rights = this.#permissions.of(session.userId)
     if (rights === undefined) return nobodyAnyMore()
     const sessionId = session.id
-    // Until the second factor is there, only what belongs to the own account.
+    // Until the second factor is set up, only the user's own account is accessible.
     return session.isLimited === true
       ? { rights: { ...rights, granted: new Uint8Array(rights.granted.length), mustEnrol: true }, sessionId }
       : { rights, sessionId }
   }
 
-  /** Unix time in ms; 0 when it counts no more, or is none of a person or program. */
+  /** Unix time in ms; 0 if the proof is no longer valid, or is not a user's or program's token. */
   expiryOf(proof: string | Vouched): number {
     if (typeof proof !== 'string') return 0
     return ApiTokens.isOne(proof) ? this.#apiTokens.expiryOf(proof) : this.sessions.expiryOf(proof)
@@ -167,7 +167,7 @@ export class AccessControl {
     return this.#withToken(of, `${TOKEN_SESSION}${known.id}`, known.endpoints)
   }
 
-  /** What the user may do is judged here. */
+  /** The rights of the user are determined on this node. */
   #vouchedFor({ userId, sessionId, endpoints }: Vouched): Admitted | ApiError {
     const of = this.#permissions.of(userId)
     if (of === undefined) return nobodyAnyMore()
@@ -178,15 +178,15 @@ export class AccessControl {
     const cached = this.#narrowed.get(sessionId)
     if (cached?.of === of && isSameList(cached.rights.endpoints, endpoints)) return { rights: cached.rights, sessionId }
     const rights = this.#permissions.narrowed(of, endpoints)
-    // Entries of revoked tokens are forgotten with the others.
+    // This also drops entries of revoked tokens.
     if (this.#narrowed.size >= NARROWED_MAX) this.#narrowed.clear()
     this.#narrowed.set(sessionId, { of, rights })
     return { rights, sessionId }
   }
 
   /**
-   * Whether the caller may use the endpoint with this name; a token allows no more than it was made for. A confined
-   * right counts only for `touched`, and without that for nothing.
+   * Whether the caller may use the named endpoint; a token allows no more than it was made for. A confined right counts
+   * only together with `touched`.
    */
   may(asking: Caller, endpoint: string, touched?: Touched): boolean {
     const place = this.#placeOf(endpoint)
@@ -197,8 +197,8 @@ export class AccessControl {
   }
 
   /**
-   * The records that the right to use the endpoint is confined to; undefined when it is not. Those are none where it
-   * was taken away since the request was admitted.
+   * Returns the area to which the right for the endpoint is confined; undefined if it is not confined. The area is
+   * empty if the right was taken away since the request was admitted.
    */
   areaOf(asking: Caller, endpoint: string): Area | undefined {
     const place = this.#placeOf(endpoint)
@@ -208,7 +208,9 @@ export class AccessControl {
     return rights?.areas?.get(place) ?? new Area(section, [])
   }
 
-  /** Whether any right of the caller is confined. A caller without rights is held to no record at all. */
+  /**
+   * Whether any right of the caller is confined. True for a caller without rights, so that all of its edits are judged.
+   */
   isConfined(asking: Caller): boolean {
     const rights = this.#rightsOf(asking)
     return rights === undefined || rights.areas !== undefined
@@ -220,7 +222,7 @@ export class AccessControl {
     return place
   }
 
-  /** As they are now: a request may wait while they change. */
+  /** Returns the present rights: they may change while a request waits. */
   #rightsOf({ userId, sessionId }: Caller): Rights | undefined {
     const of = this.#permissions.of(userId)
     if (of === undefined || this.sessions.isLimited(sessionId)) return undefined
@@ -230,8 +232,8 @@ export class AccessControl {
   }
 
   /**
-   * Refuses what a caller asked for earlier and may not do any more because it is gone or disabled, or has lost a right
-   * or the token. `touched`: the records that the rights are used for.
+   * Refuses a request that a caller made earlier if the caller is gone or disabled, or has lost a right or the token
+   * since. `touched` is the record that the rights are used for.
    */
   assertStill({ userId, email, sessionId }: Actor, wanted: readonly string[], touched?: Touched): void {
     const of = this.#permissions.of(userId === '' ? (this.#idOf(email) ?? '') : userId)
@@ -249,13 +251,16 @@ export class AccessControl {
     if (lost.length > 0) refuse(`no role grants ${lost.join(' and ')}`)
   }
 
-  /** The id of the user with this login name. */
+  /** Returns the id of the user with this login name. */
   #idOf(name: string): string | undefined {
     const remote = [...this.#running.list('radiusUsers')].find(({ username }) => username === name)
     return (localUser(this.#running, name) ?? remote)?.id
   }
 
-  /** On any node: another one may have found that a user lost a group, which is no apply. */
+  /**
+   * Called on every node: users also change without an apply, for example when a login on another node finds that a
+   * user has lost a group.
+   */
   #onChanged(key: RecordKey | undefined): void {
     if (key !== undefined && OF_USERS.has(key.section)) this.#permissions.forget(key.key)
     else if (key === undefined || OF_RIGHTS.has(key.section)) this.#permissions.invalidate()
@@ -265,13 +270,13 @@ export class AccessControl {
   }
 
   /**
-   * New rights count from the next request on; users who are gone, disabled or have another password are logged out.
+   * New rights take effect with the next request; users who are gone, disabled or have another password are logged out.
    */
   async onPromoted(changes: readonly RecordChange[]): Promise<void> {
-    // Compiling all roles takes milliseconds, which the next poller would wait: most applies are about servers.
+    // Compiling all roles takes milliseconds, for which the next poller would wait, and most applies concern servers.
     if (changes.some(({ section }) => OF_RIGHTS.has(section))) {
       this.#permissions.invalidate()
-      // Not to come back when a later apply puts back what this one has taken away.
+      // Ended now, so that they do not become valid again when a later apply restores the rights.
       await this.sessions.end((session) => session.introduction !== undefined && this.#isNobody(session))
     }
     const ended = new Set(changes.filter(endsSessions).map((change) => change.id))
@@ -281,7 +286,7 @@ export class AccessControl {
     await this.#revokeOf(changes)
   }
 
-  /** A user who comes back with a restore does not get old tokens back. */
+  /** Revokes the API tokens of deleted users, so that a restored user does not get old tokens back. */
   async #revokeOf(changes: readonly RecordChange[]): Promise<void> {
     const gone = changes
       .filter(({ section, after }) => OF_USERS.has(section) && after === undefined)
@@ -296,7 +301,7 @@ function isSameList(a: readonly string[] | undefined, b: readonly string[] | und
 
 const nobodyAnyMore = () => new ApiError('UNAUTHENTICATED', 'The user of this token is gone or disabled')
 
-/** The sections that rights are made of. */
+/** The sections from which rights are compiled. */
 const OF_RIGHTS: ReadonlySet<string> = new Set([...OF_USERS, 'radiusConfigs', 'oidcConfigs', 'groups', 'roles'])
 
 function endsSessions(change: RecordChange): boolean {

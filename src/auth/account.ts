@@ -23,7 +23,7 @@ import type { Session, Sessions } from './sessions.ts'
 import { newSecret, otpauthUri, stepOfCode } from './totp.ts'
 
 const ISSUER = 'Fulcrum'
-/** How long somebody may take to set up a device. */
+/** How long a user may take to set up a device. */
 const ENROLMENT_MS = 10 * 60_000
 const ENROLMENTS_MAX = 10_000
 const DAY_MS = 86_400_000
@@ -43,13 +43,13 @@ interface Enrolment {
   readonly until_ms: number
 }
 
-/** What people do to their own account, at once; and what administrators do for people who no longer can. */
+/** Changes that users make to their own account, at once, and that administrators make for users who no longer can. */
 export class Account implements Accounts {
   readonly #parts: AccountParts
   readonly #proof: Proof
   /** Enrolments by user. */
   readonly #enrolments = new Map<string, Enrolment>()
-  /** Sessions that stay although the password of their user changes. */
+  /** Sessions that survive the change of their user's password. */
   readonly #spared = new Set<string>()
 
   constructor(parts: AccountParts) {
@@ -75,7 +75,7 @@ export class Account implements Accounts {
     if ((await this.#parts.sessions.end(isIt)) === 0) throw new ApiError('NOT_FOUND', `There is no session ${id}`)
   }
 
-  /** What the caller came with: an API token may end itself, and nothing else. */
+  /** Ends the caller's own session or token: an API token may end itself, and nothing else. */
   async endOwn({ sessionId, userId }: Actor): Promise<void> {
     if (isOfToken(sessionId)) return this.revokeToken(sessionId.slice(TOKEN_SESSION.length), userId)
     return this.endSession(sessionId)
@@ -88,7 +88,7 @@ export class Account implements Accounts {
 
   async resetSecondFactor({ actor }: Asking, userId: string): Promise<void> {
     this.#proof.local(userId)
-    // A session or a token that somebody has stolen must not do without what the owner would be asked for.
+    // With a stolen session or token one must not get around the questions that the owner would be asked.
     if (userId === actor.userId) {
       throw new ApiError('PERMISSION_DENIED', 'Your own is switched off with DELETE /localUsers/me/2fa')
     }
@@ -148,12 +148,13 @@ export class Account implements Accounts {
     const problems = policyProblems(next, user)
     refuseFields(problems.map((message) => ({ field: 'newPassword', code: 'PASSWORD_POLICY', message })))
     const passwordHash = await this.#parts.passwords.hash(next)
-    // Before, so that a crash in between leaves no session of the old password; those that come meanwhile end with it.
+    // Done before the change, so that a crash in between leaves no session of the old password; sessions opened
+    // meanwhile end with the change.
     await this.#parts.sessions.end((session) => session.userId === user.id && session.id !== actor.sessionId)
     try {
       await this.#parts.amend('users', user.id, (now) => {
         assertUnchanged(user, now)
-        // Only now, and not while this waits for an apply that may be about this very user.
+        // Only now, and not while waiting for an apply that may concern this very user.
         this.#spared.add(actor.sessionId)
         return { passwordHash }
       })
@@ -168,9 +169,9 @@ export class Account implements Accounts {
     { name, endpoints, expiresInDays }: WantedToken,
   ): Promise<{ readonly id: string; readonly token: string }> {
     const { tokens, sessions, clock } = this.#parts
-    // A token would be a way around the second factor that is missing.
+    // A token would circumvent the missing second factor.
     if (sessions.isLimited(sessionId)) throw new ApiError('PERMISSION_DENIED', 'Set up a second factor first')
-    // Nobody would tell when the server has let its user go.
+    // Nothing would tell the daemon when such a server no longer admits the user.
     const why = 'API tokens are for local users: a RADIUS server or an identity provider is asked at logins only'
     this.#proof.local(userId, why)
     const others = tokens.list(userId)
@@ -185,7 +186,8 @@ export class Account implements Accounts {
     }
     const expiresAt_ms = expiresInDays === null ? undefined : clock.now_ms() + expiresInDays * DAY_MS
     const made = await tokens.create(userId, { name, endpoints, expiresAt_ms })
-    // Ended, gone, or disabled, while the disk was waited for: what ends the tokens of a user has not seen this one.
+    // The session may have ended, or the user be gone or disabled, during the write: whatever ended the user's tokens
+    // did not see this one.
     const isLive = sessions.list(userId).some(({ id }) => id === sessionId)
     const user = this.#parts.principals.of(userId)
     if (isLive && user !== undefined && !user.disabled) return made
@@ -210,8 +212,8 @@ export class Account implements Accounts {
     if (enrolment === undefined || enrolment.until_ms < clock.monotonic_ms()) {
       throw new ApiError('NOT_FOUND', 'No second factor is being set up; begin with POST /localUsers/me/2fa')
     }
-    // The secret was answered to a session that knew the password: another session must not guess its way to the
-    // recovery codes.
+    // The secret was returned to a session that knew the password: another session must not obtain the recovery codes
+    // by guessing.
     const isRight = await this.#proof.counted(
       user.id,
       'second factor',
@@ -227,7 +229,7 @@ export class Account implements Accounts {
     const { secret } = enrolment
     const secondFactor = { secret, recoveryCodes: recoveryCodes.map(recoveryHash), since: isoOf(clock.now_ms()) }
     this.#enrolments.delete(user.id)
-    // Not to be used again for a login.
+    // So that the code cannot be used again for a login.
     await factors.accepts(secondFactor, code)
     await amend('users', user.id, (now) => {
       assertUnchanged(user, now)

@@ -6,36 +6,38 @@ import { sameText } from '../base/same-text.ts'
 import { validity } from '../base/validity.ts'
 import { endedHere, isNoQuorum, Owed } from './owed.ts'
 
-/** Tells a token of a program from a session's JWT, and lets scanners of leaked secrets find it. */
+/** Distinguishes a program's token from a session's JWT, and lets scanners find leaked tokens. */
 const PREFIX = 'fulcrum_'
 const SECRET_BYTES = 32
-/** Prefix of the session id of a caller with an API token, before the id of the token. */
+/** Prefix of the session id of a caller with an API token, followed by the token's id. */
 export const TOKEN_SESSION = 'token '
 export const isOfToken = (sessionId: string) => sessionId.startsWith(TOKEN_SESSION)
 export const TOKENS_PER_USER_MAX = 50
 
-/** A token as stored: what it may do at most, and only the hash of its secret. */
+/** A stored token: its maximum rights, and only the hash of its secret. */
 export interface ApiToken {
   readonly id: string
   readonly userId: string
   readonly name: string
-  /** Ids of endpoints; of these its user must have the right as well. undefined: everything that the user may do. */
+  /**
+   * Ids of endpoints, for which its user must have the right as well; undefined for everything that the user may do.
+   */
   readonly endpoints: readonly string[] | undefined
   readonly createdAt_ms: number
-  /** undefined: until it is revoked. */
+  /** Undefined if it is valid until it is revoked. */
   readonly expiresAt_ms: number | undefined
-  /** SHA-256, hexadecimal. The secret is random, so a slow hash would protect nothing. */
+  /** SHA-256, hexadecimal. The secret is random, so a slow hash would add no protection. */
   readonly hash: string
 }
 
 export type NewToken = Pick<ApiToken, 'name' | 'endpoints' | 'expiresAt_ms'>
 
-/** Tokens that programs use instead of logging in. Kept beside the configuration: a backup brings none back to life. */
+/** Tokens that programs use instead of logging in. Stored outside the configuration, so that a backup revives none. */
 export class ApiTokens {
   readonly #table: SharedTable
   readonly #clock: Clock
   readonly #live = new Map<string, ApiToken>()
-  /** Tokens that were revoked here, and are still valid on other nodes. */
+  /** Tokens that were revoked here and are still valid on other nodes. */
   readonly #owed: Owed<null>
 
   constructor(table: SharedTable, owed: SideTable, clock: Clock) {
@@ -63,12 +65,12 @@ export class ApiTokens {
     return userId === undefined ? all : all.filter((token) => token.userId === userId)
   }
 
-  /** Durable when it resolves. `token` is shown this once. */
+  /** Durable when it resolves. `token` is shown only this once. */
   async create(userId: string, wanted: NewToken): Promise<{ readonly id: string; readonly token: string }> {
     const id = newId()
     const secret = randomBytes(SECRET_BYTES).toString('base64url')
     const stored = { id, userId, ...wanted, createdAt_ms: this.#clock.now_ms(), hash: hashOf(secret) }
-    // Its name and its place are taken before the disk is waited for; nobody knows the secret yet.
+    // Reserves the name and the place before the write; nobody knows the secret yet.
     this.#live.set(id, stored)
     try {
       await this.#table.put(id, stored)
@@ -79,12 +81,12 @@ export class ApiTokens {
     return { id, token: `${PREFIX}${id}_${secret}` }
   }
 
-  /** Ends those that fit; answers how many. */
+  /** Revokes the matching tokens and resolves with their number. */
   async revoke(gone: (token: ApiToken) => boolean): Promise<number> {
     const ids = this.list()
       .filter(gone)
       .map(({ id }) => id)
-    // From now on nobody comes in, whatever the disk does.
+    // From now on they are invalid here, even if the write fails.
     this.#forget(ids)
     for (const id of ids) this.#owed.note(id, null)
     await this.payOwed().catch((error: unknown) => {
@@ -103,13 +105,13 @@ export class ApiTokens {
     if (ids.length > 0) validity.endRights()
   }
 
-  /** 0: it is not one that counts. */
+  /** Returns 0 for an invalid token. */
   expiryOf(token: string): number {
     const known = this.authenticate(token)
     return known === undefined ? 0 : (known.expiresAt_ms ?? Number.MAX_SAFE_INTEGER)
   }
 
-  /** undefined: it is not one of ours, was revoked or has expired. */
+  /** Undefined if the token is unknown, revoked or expired. */
   authenticate(token: string): ApiToken | undefined {
     const rest = token.slice(PREFIX.length)
     const end = rest.indexOf('_')
@@ -117,7 +119,7 @@ export class ApiTokens {
     return known !== undefined && sameText(hashOf(rest.slice(end + 1)), known.hash) ? known : undefined
   }
 
-  /** A token that is valid now. */
+  /** Returns a valid token by its id. */
   find(id: string): ApiToken | undefined {
     const known = this.#live.get(id)
     const isOver = known?.expiresAt_ms !== undefined && known.expiresAt_ms <= this.#clock.now_ms()

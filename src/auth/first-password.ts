@@ -2,8 +2,8 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * The made-up password of the first administrator as a file that only root can read, where a terminal is not what the
- * daemon writes to: a log is kept, copied and read by others. It is there until somebody logs in.
+ * Stores the generated password of the first administrator in a file that only root can read, if the daemon's output is
+ * not a terminal: logs are kept, copied and read by others. The file stays until the first login with a password.
  */
 export class FirstPassword {
   readonly path: string
@@ -12,7 +12,7 @@ export class FirstPassword {
     this.path = join(stateFolder, 'first-password')
   }
 
-  /** On disk when it resolves: afterwards nothing else knows the password. */
+  /** On disk when it resolves; no other copy of the password remains. */
   async keep(password: string): Promise<void> {
     await this.forget()
     const file = await open(this.path, 'wx', 0o600)

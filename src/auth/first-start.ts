@@ -8,21 +8,20 @@ import type { User } from '../model/access.ts'
 import { configView } from '../config/views.ts'
 import type { Passwords } from './password.ts'
 
-/** Names the administrator whose password has not been shown yet, because no start has got that far. */
+/** Key of the administrator whose password has not been shown yet, because no start has got that far. */
 const UNSEEN_KEY = 'unseenAdministrator'
 
 export interface FirstAdministrator {
   readonly id: string
   readonly email: string
-  /** Set when it was made up and must be shown once. */
+  /** Set if it was generated and must be shown once. */
   readonly oneTimePassword: string | undefined
 }
 
 /**
- * Writes what an empty installation needs straight into running: the default roles (also after an upgrade that brings
- * new ones) and, when there is no user at all, the first administrator. After a start that failed, as on a port that is
- * taken, the next one is the first again, with the password that it is given, or a new one that is made up. Call
- * `passwordWasShown` afterwards.
+ * Writes what a new installation needs straight into running: the default roles (also after an upgrade that adds some)
+ * and, if there are no users, the first administrator. If a start fails, for example because a port is taken, the next
+ * start is the first again, with the given password or a new generated one. Call `passwordWasShown` afterwards.
  */
 export async function prepareAccess(
   store: ConfigStore,
@@ -60,7 +59,7 @@ export async function prepareAccess(
 }
 
 export async function passwordWasShown(store: ConfigStore): Promise<void> {
-  // A start that changes nothing writes nothing: it has to succeed on a full disk.
+  // An unchanged start writes nothing, because it must succeed on a full disk.
   if (typeof store.getMeta(UNSEEN_KEY) === 'string') await store.putMeta(UNSEEN_KEY, null)
 }
 

@@ -6,34 +6,34 @@ import { comparedName } from './login-name.ts'
 import { localUser, type Principal, principalOf } from './principal.ts'
 
 /**
- * What an identity provider says about a person who is not a user here. The person's sessions keep it, and the running
- * configuration judges it at each request: rights are never kept.
+ * The claims of an identity provider about a user without a record here. The user's sessions store them, and the
+ * running configuration judges them at each request: rights are never stored.
  */
 export interface Introduction {
   readonly email: string
-  /** The provider that said it, and the claim in which it was; see `sourceOf`. */
+  /** The provider, and the claim with the groups; see `sourceOf`. */
   readonly source: string
-  /** The mapped ones at the login, out of the thousands that a token may name. */
+  /** The mapped groups at the time of the login, out of the thousands that a token may name. */
   readonly groups: readonly string[]
 }
 
-/** Why somebody is not let in, as far as the caller has to know. */
+/** Why a user is not admitted, as far as the caller has to know. */
 type NotLetIn = 'off' | 'unmapped' | 'disabled' | 'taken'
 
-/** What the word of the provider rests on. Where it changes, whatever was said before says nothing any more. */
+/** The settings on which the claims depend. If they change, earlier claims are void. */
 const sourceOf = ({ issuer, clientId, emailClaim, groupsClaim }: OidcConfig) =>
   JSON.stringify([issuer, clientId, emailClaim, groupsClaim])
 
-/** The same person has the same id at every node and login: names are unique, and stand in the audit log. */
+/** A user has the same id on every node and at every login: names are unique, and the audit log contains them. */
 const idOf = (email: string) => nameBasedId(`OpenID Connect user ${comparedName(email)}`)
 
 /**
- * Plain addresses only (RFC 5322, atoms): a name that looks like somebody else's in a log, through letters of other
- * scripts, is not let in without a record here.
+ * Plain addresses only (RFC 5322, atoms): a name that resembles another one in a log, through letters of other scripts,
+ * is not admitted without a record here.
  */
 const PLAIN_EMAIL = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,189}$/
 
-/** Made of the claims of a token that is believed; undefined where only local users are let in. */
+/** Extracts the introduction from the claims of a verified token; undefined if only local users are admitted. */
 export function introductionIn(
   claims: Readonly<Record<string, unknown>>,
   email: string,
@@ -42,7 +42,7 @@ export function introductionIn(
   const { groupsClaim = null, groupMappings = [] } = config
   if (groupsClaim === null || !PLAIN_EMAIL.test(email)) return undefined
   const said: unknown = Object.hasOwn(claims, groupsClaim) ? claims[groupsClaim] : undefined
-  // Some providers write the only group as a text. It is one name, whatever is in it.
+  // Some providers send a single group as a text, which is one name whatever it contains.
   const named = new Set<unknown>(Array.isArray(said) ? said : [said])
   const groups = groupMappings.map(({ group }) => group).filter((group) => named.has(group))
   return { email, source: sourceOf(config), groups }
@@ -52,7 +52,7 @@ export function isSameIntroduction(a: Introduction | undefined, b: Introduction 
   return a?.email === b?.email && a?.source === b?.source && a?.groups.join('\n') === b?.groups.join('\n')
 }
 
-/** The principal for a person that the provider described, by the running configuration. */
+/** Returns the principal for a user that the provider has introduced, by the running configuration. */
 export function introduced(view: ConfigView, { email, source, groups }: Introduction): Principal | NotLetIn {
   const config = view.get('oidcConfigs', SHARED)
   if (config?.enabled !== true || (config.groupsClaim ?? null) === null || sourceOf(config) !== source) return 'off'
@@ -65,7 +65,7 @@ export function introduced(view: ConfigView, { email, source, groups }: Introduc
   return { id: idOf(email), name: email, disabled: false, groups: [], roles }
 }
 
-/** Two people must not share one name in the audit log, and a disabled user stays out. */
+/** Whether the name is taken: two users must not share one name in the audit log, and a disabled user stays out. */
 function takenBy(view: ConfigView, email: string): 'disabled' | 'taken' | undefined {
   const local = localUser(view, email)
   if (local !== undefined) return local.disabled ? 'disabled' : 'taken'

@@ -7,15 +7,18 @@ import { placeOf, siteOf } from './place.ts'
 
 export const FAILURES_MAX = 5
 export const WINDOW_MS = 15 * 60_000
-/** Names with failures, or under way: some 30 megabytes. */
+/** Names with failures or attempts under way: some 30 MB. */
 export const NAMES_MAX = 100_000
-/** Names per address, or per IPv6 network of 64 bits; and per site, which has many such networks. */
+/** Names per address, or per IPv6 /64; and per site, which has many such networks. */
 export const NAMES_PER_PLACE_MAX = 200
 export const NAMES_PER_SITE_MAX = 2_000
 
 interface Failure {
   readonly at_ms: number
-  /** The name as it was typed: a user who knows one password clears nothing of another name that only looks like it. */
+  /**
+   * Hash of the name as typed: a user who knows one password does not clear failures of another name that only looks
+   * similar.
+   */
   readonly typed: string
 }
 interface Attempts {
@@ -25,15 +28,15 @@ interface Attempts {
 }
 
 /**
- * Five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain nothing.
- * All spellings that a server may take for one account count as one. A locked name stays locked, however many other
- * names are tried.
+ * Allows five failures per account and address in fifteen minutes; attempts under way count, so parallel guesses gain
+ * nothing. All spellings that a server may take for one account count as one. A locked name stays locked, however many
+ * other names are tried.
  */
 export class Lockout {
   readonly #clock: Clock
   readonly #names_max: number
   readonly #attempts = new Map<string, Attempts>()
-  /** Keys of `#attempts` by where they come from. */
+  /** Keys of `#attempts` by their origin. */
   readonly #byPlace = new Map<string, Set<string>>()
 
   constructor(clock: Clock, names_max = NAMES_MAX) {
@@ -41,14 +44,14 @@ export class Lockout {
     this.#names_max = names_max
   }
 
-  /** Names that are remembered. */
+  /** Number of stored names. */
   get size(): number {
     return this.#attempts.size
   }
 
   /**
    * Refuses with RATE_LIMITED, whether or not the account exists; otherwise counts the attempt until it is settled
-   * (undefined: neither).
+   * (undefined: neither success nor failure).
    */
   begin(name: string, address: string): (succeeded: boolean | undefined) => void {
     const key = hashOf(`${bareName(name)}\0${placeOf(address)}`)
@@ -81,7 +84,7 @@ export class Lockout {
     return attempts
   }
 
-  /** Refuses more names from one place, unless some have grown old. */
+  /** Refuses further names from one place, unless some have expired. */
   #makeRoom(place: string, max: number): void {
     const keys = this.#byPlace.get(place) ?? new Set()
     if (keys.size < max) return
@@ -96,7 +99,7 @@ export class Lockout {
     if (keys.size >= max) throw refusal('Logins of too many names failed from this address', left_s)
   }
 
-  /** The oldest that guards nobody. */
+  /** Forgets the oldest name that is neither locked nor under way. */
   #forgetOne(): void {
     for (const [key, attempts] of this.#attempts) {
       this.#forgetOld(attempts)
@@ -131,7 +134,7 @@ export class Lockout {
   }
 }
 
-/** Names may be long, and a hundred thousand of them are kept. */
+/** Names may be long, and up to a hundred thousand are stored. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
 function refusal(why: string, seconds: number): ApiError {

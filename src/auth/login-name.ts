@@ -1,13 +1,13 @@
 /**
- * The form in which login names are compared: ASCII letters without case, and everything else as it was typed. More
- * folding or normalisation would merge different names: U+212A, the Kelvin sign, becomes a k, and belongs to somebody
- * else.
+ * Returns the form in which login names are compared: ASCII letters in lower case, everything else as typed. More
+ * folding or normalisation would merge different names: U+212A, the Kelvin sign, would become a k of another user's
+ * name.
  */
 export function comparedName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
-/** Letters as a directory may compare them: without case, accents, blanks, and characters that nobody sees. */
+/** Folds letters as a directory may: without case, accents, blanks and invisible characters. */
 const folded = (name: string) =>
   name
     .normalize('NFKD')
@@ -17,9 +17,9 @@ const folded = (name: string) =>
     .replaceAll(/[\p{M}\p{C}\p{Z}]/gu, '')
 
 /**
- * The name that a server, or a directory behind it, may take for one account, whatever realm is written before or after
+ * Returns the name that a server, or a directory behind it, may take for one account, whatever realm is before or after
  * it: CORP\\alice, corp/alice, corp!alice, alice@corp.example, alice%corp and Álice may all be alice. It may merge two
- * different names, so it only counts failures and finds disabled users; it never identifies anybody.
+ * different names, so it only counts failures and finds disabled users; it never identifies a user.
  */
 export function bareName(name: string): string {
   const whole = folded(name)
@@ -27,8 +27,8 @@ export function bareName(name: string): string {
   return last.split(/[@%]/).find((part) => part !== '') ?? last
 }
 
-/** Names that revisions and the audit log use for the daemon, and for callers on its own socket; folded. */
+/** Folded names by which revisions and the audit log call the daemon, and callers on its own socket. */
 const OF_THE_DAEMON: ReadonlySet<string> = new Set(['fulcrum', 'system', 'demo', 'localroot'])
 
-/** Nobody may be taken for the daemon. */
+/** Whether a user with this name could be taken for the daemon. */
 export const isReservedName = (name: string): boolean => OF_THE_DAEMON.has(folded(name))

@@ -40,7 +40,7 @@ export interface LoginParts {
   readonly log: Log
 }
 
-/** Whose password it was. */
+/** The owner of the password. */
 type Identified =
   | { readonly kind: 'local'; readonly user: LocalUser }
   | { readonly kind: 'radius'; readonly user: RadiusUser }
@@ -49,17 +49,17 @@ type Identified =
 
 const userDisabled = () => new ApiError('USER_DISABLED', 'This user is disabled; ask an administrator')
 
-/** The answer for a person whom the identity provider knows and this configuration does not. */
+/** The refusals for users whom the identity provider knows and this configuration does not. */
 const WHY_NOT = {
   off: 'The set-up of logins was changed meanwhile; log in again',
   unmapped: 'There is no user here with this e-mail, and none of your groups is mapped to a role',
   taken: 'Somebody else here has this name',
 } as const
 
-/** Logs people in. Unknown name and wrong password are the same answer after the same work. */
+/** Logs users in. An unknown name and a wrong password get the same answer after the same work. */
 export class Login implements LoginActor {
   readonly #parts: LoginParts
-  /** Users that are being made or changed: two first logins at once make one. */
+  /** Serialises the creation and change of users: two simultaneous first logins create one user. */
   #provisioning: Promise<unknown> = Promise.resolve()
 
   constructor(parts: LoginParts) {
@@ -68,7 +68,7 @@ export class Login implements LoginActor {
 
   async login({ email, password, code }: Credentials, address: string): Promise<SessionData> {
     const settle = this.#parts.lockout.begin(email, address)
-    // An attempt that could not be judged, because too many were under way, is nobody's failure.
+    // An attempt that could not be judged, because too many were under way, does not count as a failure.
     let outcome: boolean | undefined
     try {
       const who = await this.#identify(email, password, siteOf(address))
@@ -77,7 +77,7 @@ export class Login implements LoginActor {
         this.#parts.log.warn('login refused', { account: email, address })
         throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
       }
-      // Only a user who knows the password is told more than that.
+      // Only a user who knows the password gets a more specific answer.
       if (who.user.disabled) throw userDisabled()
       this.#refuseWhereEnforced(who.user.id)
       if (who.kind === 'local') {
@@ -94,8 +94,8 @@ export class Login implements LoginActor {
   }
 
   /**
-   * A login that an identity provider vouches for. A local user has the rights configured here, whatever the provider
-   * says; `introduction` is for everybody else.
+   * Admits a user whom an identity provider vouches for. A local user has the rights configured here, whatever the
+   * provider says; `introduction` is for all others.
    */
   async admitted(
     email: string,
@@ -124,7 +124,7 @@ export class Login implements LoginActor {
 
   async #admit(user: LocalUser, via: Via, address: string): Promise<SessionData> {
     const policy = this.#parts.running.get('loginPolicies', SHARED)
-    // The identity provider has factors of its own.
+    // The identity provider has its own second factors.
     const isLimited = via === 'password' && policy?.twoFactorRequired === true && user.secondFactor === undefined
     const name = `${user.firstName} ${user.lastName}`.trim()
     const data = await this.#open(user.id, user.email, name, { via, address, isLimited }, () => {
@@ -149,7 +149,7 @@ export class Login implements LoginActor {
   ): Promise<SessionData> {
     const passwordHash = this.#parts.running.get('users', id)?.passwordHash
     const { session, token, ended } = await this.#parts.sessions.create(id, how, passwordHash)
-    // What ends the sessions of a user has not seen one that was being written.
+    // Whatever ended the user's sessions during the write did not see this one.
     if (!isStillRight()) {
       await this.#parts.sessions.end((other) => other.id === session.id)
       throw new ApiError('INVALID_CREDENTIALS', 'The e-mail or the password is wrong')
@@ -163,7 +163,7 @@ export class Login implements LoginActor {
     if (known !== undefined) return this.#judged(known, password, place)
     const [verdict] = await Promise.all([
       external.authenticate(email, password, place),
-      // The same work as for a local user.
+      // Takes as long as for a local user.
       passwords.verify(undefined, password, place),
     ])
     if (verdict.outcome === 'accepted') {
@@ -183,7 +183,7 @@ export class Login implements LoginActor {
     return { kind: 'unjudged' }
   }
 
-  /** The name belongs to a local user, or to a user who was disabled under another spelling. */
+  /** Whether the name belongs to a local user, or to a disabled user under another spelling. */
   #isTaken(name: string): boolean {
     const { running } = this.#parts
     if (localUser(running, name) !== undefined) return true
@@ -192,19 +192,21 @@ export class Login implements LoginActor {
 
   async #judged(known: LocalUser, password: string, place: string): Promise<Identified> {
     const isRight = await this.#parts.passwords.verify(known.passwordHash, password, place)
-    // Read again: what was applied while the hash was computed counts.
+    // Read again, to include what was applied while the hash was computed.
     const user = this.#parts.running.get('users', known.id)
     if (!isRight || user === undefined || user.passwordHash !== known.passwordHash) return { kind: 'refused' }
     return { kind: 'local', user }
   }
 
-  /** Resolves to whether the code is right; refuses when there is none, or after too many wrong ones from anywhere. */
+  /**
+   * Resolves with whether the code is right; refuses if it is missing, or after too many wrong ones from any address.
+   */
   async #hasSecondFactor(user: LocalUser, code: string | undefined): Promise<boolean> {
     if (user.secondFactor === undefined) return true
     if (code === undefined || code === '') {
       throw new ApiError('TWO_FACTOR_REQUIRED', 'Send the code of the second factor, or a recovery code, as code')
     }
-    // Somebody who knows the password could guess from many addresses, and there are only a million codes.
+    // A person who knows the password could guess from many addresses, and there are only a million codes.
     const settle = this.#parts.lockout.begin(user.id, 'second factor')
     let outcome: boolean | undefined
     try {
@@ -225,9 +227,7 @@ export class Login implements LoginActor {
     )
   }
 
-  /**
-   * A user who is known with the same groups waits for nobody; only what has to be written goes one after the other.
-   */
+  /** Returns the RADIUS user. A known user with unchanged groups waits for nobody; only writes are serialised. */
   #provisioned(name: string, groups: readonly string[]): Promise<RadiusUser> {
     const sorted = groups.toSorted()
     const known = this.#known(name)
@@ -238,8 +238,8 @@ export class Login implements LoginActor {
   }
 
   /**
-   * A disabled one under any of the names that a server may take for one account: with a domain before it, a realm
-   * behind.
+   * Finds the user by name, and first a disabled one under any name that a server may take for the same account, with a
+   * domain before it or a realm after it.
    */
   #known(name: string): RadiusUser | undefined {
     const all = [...this.#parts.running.list('radiusUsers')]
@@ -252,7 +252,7 @@ export class Login implements LoginActor {
     const known = this.#known(username)
     if (known === undefined) {
       const createdAt = new Date(clock.now_ms()).toISOString()
-      // A deleted user who comes back gets the same id: names are unique, and earlier revisions may contain this one.
+      // A deleted user who returns gets the same id: names are unique, and earlier revisions may contain this one.
       const id = nameBasedId(`RADIUS user ${comparedName(username)}`)
       const user = { id, username, disabled: false, groups: [...groups], createdAt }
       await amend('radiusUsers', user.id, () => user)

@@ -4,13 +4,13 @@ import { ApiError } from '../base/errors.ts'
 export const isNoQuorum = (error: unknown) => error instanceof ApiError && error.code === 'NO_QUORUM'
 
 /**
- * What counts on this node and could not be told to the others, for lack of a quorum: what has ended must not count
- * again because the daemon ends before they are told. By key of the shared table `of`.
+ * Rows that have taken effect on this node and could not be shared with the others, for lack of a quorum: what has
+ * ended must not become valid again if the daemon ends before they are shared. Keys are those of the shared table `of`.
  */
 export class Owed<V> {
   readonly #table: SideTable
   readonly #prefix: string
-  /** Nobody comes in with it any more, so a start may forget it. */
+  /** Whether a row has expired anyway, so that a start may drop it. */
   readonly #isOver: (value: V) => boolean
   readonly #rows = new Map<string, V>()
   /** The rows that are on the disk. */
@@ -40,7 +40,7 @@ export class Owed<V> {
     this.#rows.set(key, value)
   }
 
-  /** What `tell` could not tell for lack of a quorum is durable here before this rejects. */
+  /** Shares the rows with `tell`. If there is no quorum, they are durable here before this rejects. */
   async pay(tell: (keys: readonly string[]) => Promise<unknown>): Promise<void> {
     const paid = this.entries()
     if (paid.length === 0) return
@@ -50,12 +50,12 @@ export class Owed<V> {
       if (isNoQuorum(error)) await this.keep()
       throw error
     }
-    // What was used again meanwhile is owed again.
+    // A row that was noted again meanwhile stays owed.
     for (const [key, value] of paid) if (this.#rows.get(key) === value) this.#rows.delete(key)
     if (this.#kept.size > 0) await this.keep()
   }
 
-  /** Durable when it resolves: what is noted, and nothing else. */
+  /** When it resolves, exactly the noted rows are durable. */
   async keep(): Promise<void> {
     const wanted = new Map([...this.#rows].filter(([, value]) => !this.#isOver(value)))
     const puts = [...wanted].filter(([key, value]) => this.#kept.get(key) !== value)

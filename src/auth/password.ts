@@ -3,8 +3,8 @@ import { availableParallelism } from 'node:os'
 import { FairTurns } from '../base/fair-turns.ts'
 
 /**
- * Hashes run beside the event loop in libuv's threads. One processor stays for the loop, whatever is tried; more than
- * two at once would starve everything else in those threads.
+ * Hashes that may run at a time in libuv's threads. One processor is left for the event loop, and more than two would
+ * starve all other work of those threads.
  */
 export const CONCURRENT = Math.min(2, Math.max(1, availableParallelism() - 1))
 const WAITING_EACH_MAX = 32
@@ -26,20 +26,20 @@ export class Passwords {
   }
 
   /**
-   * Takes the same time when there is no hash to compare with: an unknown user cannot be told by the clock. `place` is
-   * where the attempt comes from.
+   * Takes the same time without a hash, so that timing does not reveal unknown users. `place` is the origin of the
+   * attempt.
    */
   async verify(hash: string | undefined, password: string, place = ''): Promise<boolean> {
     const decoy = await this.prepare()
     return this.#turns.run(place, async () => {
       const { verify } = await import('@node-rs/argon2')
-      // A hash that cannot be read, as from a damaged backup, matches no password.
+      // An unreadable hash, as from a damaged backup, matches no password.
       const matches = await verify(hash ?? decoy, password).catch(() => false)
       return matches && hash !== undefined
     })
   }
 
-  /** Loads the library and makes the decoy, so that the first login is not slower than the others. */
+  /** Loads the library and creates the decoy, so that the first login is not slower than others. */
   prepare(): Promise<string> {
     this.#decoy ??= this.hash(randomBytes(24).toString('base64url'))
     return this.#decoy

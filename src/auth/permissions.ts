@@ -11,34 +11,34 @@ import type { Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
 import type { Principals } from './principals.ts'
 
-/** Value of a flag: the endpoint may be used, for every record. */
+/** Value of a flag: the endpoint is granted for every record. */
 export const WHOLLY = 1
-/** For the records of an area only. A caller that asks for `WHOLLY`, and does not consider areas, refuses this. */
+/** Granted for the records of an area only. A caller that compares with `WHOLLY`, and ignores areas, refuses this. */
 export const IN_PART = 2
 
-/** What one user may do: `granted[i]` for the endpoint at place i of the table. */
+/** The rights of one user: `granted[i]` is for the endpoint at index i of the table. */
 export interface Rights {
   readonly userId: string
-  /** Login name: an e-mail, but for users of RADIUS. */
+  /** Login name: an e-mail address, except for RADIUS users. */
   readonly email: string
   readonly granted: Uint8Array
-  /** Areas of the endpoints that are granted in part, by position; undefined: none is. */
+  /** Areas of the partly granted endpoints, by index; undefined if there are none. */
   readonly areas?: ReadonlyMap<number, Area> | undefined
-  /** Has no account here, and may not do what belongs to one: a program with a token, or local root. */
+  /** Whether it has no account here, and so no access to account endpoints: a program with a token, or local root. */
   readonly isProgram?: true
-  /** Nothing is granted until a second factor is set up. */
+  /** Whether nothing is granted until a second factor is set up. */
   readonly mustEnrol?: true
-  /** Ids of the endpoints that its token is limited to. */
+  /** Ids of the endpoints to which its token is limited. */
   readonly endpoints?: readonly string[] | undefined
 }
 
 interface Compiled {
   readonly flags: Uint8Array
-  /** Conditions by position. */
+  /** Conditions by index. */
   readonly wheres: ReadonlyMap<number, readonly Where[]>
 }
 
-/** A role may have thousands: lists grow in place. */
+/** Lists grow in place, because a role may have thousands of conditions. */
 function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void {
   const known = wheres.get(place)
   if (known === undefined) wheres.set(place, [where])
@@ -46,15 +46,15 @@ function addTo(wheres: Map<number, Where[]>, place: number, where: Where): void 
 }
 
 /**
- * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` when users, groups or roles have
- * changed.
+ * Compiles the roles of running into one flag per user and endpoint. Call `invalidate` after a change of users, groups
+ * or roles.
  */
 export class Permissions {
   readonly #table: readonly Endpoint[]
   readonly #running: ConfigView
   readonly #principals: Principals
   readonly #rights = new Map<string, Rights>()
-  /** Rights of people without a record, for as long as a session keeps what the provider said. */
+  /** Rights of introduced users, for as long as a session holds the introduction. */
   #ofIntroduced = new WeakMap<Introduction, Rights>()
   #roles: ReadonlyMap<string, Compiled> | undefined
   /** Ids of the endpoints, in the order of the table. */
@@ -73,14 +73,14 @@ export class Permissions {
     validity.endRights()
   }
 
-  /** Forgets one user; roles stay compiled. A person without a record may have had the same name. */
+  /** Forgets one user; roles stay compiled. An introduced user may have had the same name. */
   forget(userId: string): void {
     this.#rights.delete(userId)
     this.#ofIntroduced = new WeakMap()
     validity.endRights()
   }
 
-  /** undefined: the user is not in running, or disabled, and no session says that a provider has introduced him. */
+  /** Undefined if the user is neither in running nor introduced by a live session, or is disabled. */
   of(userId: string): Rights | undefined {
     const known = this.#rights.get(userId)
     if (known !== undefined) return known
@@ -93,7 +93,7 @@ export class Permissions {
     return rights
   }
 
-  /** Granted by no role: nobody can take it away, or be given it. */
+  /** Not granted by a role, so it can be neither given nor taken away. */
   #ofLocalRoot(): Rights {
     const { userId, email } = LOCAL_ROOT
     const rights = { userId, email, granted: new Uint8Array(this.#table.length).fill(WHOLLY), isProgram: true } as const
@@ -116,7 +116,7 @@ export class Permissions {
     return { userId: user.id, email: user.name, ...this.#union(user) }
   }
 
-  /** No more than the user may, and of that only these endpoints. */
+  /** Limits the rights to these endpoints. */
   narrowed(rights: Rights, endpoints: readonly string[] | undefined): Rights {
     const wanted = endpoints === undefined ? undefined : new Set(endpoints)
     this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
@@ -125,7 +125,7 @@ export class Permissions {
     return { ...rights, granted, isProgram: true, endpoints }
   }
 
-  /** The rights as ids of endpoints. */
+  /** Returns the rights as ids of endpoints. */
   told(rights: Rights | undefined): Pick<OwnAccount, 'endpoints' | 'confined'> {
     this.#ids ??= this.#table.map((endpoint) => endpointId(endpoint))
     const ids = this.#ids
@@ -157,7 +157,7 @@ export class Permissions {
     return areas.size === 0 ? { granted } : { granted, areas }
   }
 
-  /** What another role grants wholly is no less for a role that grants it in part. */
+  /** Returns the areas. A right that one role grants wholly is not reduced by another role that grants it partly. */
   #areas(granted: Uint8Array, wheres: ReadonlyMap<number, readonly Where[]>): ReadonlyMap<number, Area> {
     const areas = new Map<number, Area>()
     for (const [place, all] of wheres) {

@@ -1,8 +1,8 @@
 import { networkOf, networkText, parseIp } from '../base/ip-network.ts'
 
 /**
- * Where an attempt comes from. An IPv6 network has eighteen trillion addresses: they count as one. IPv4 inside IPv6 is
- * one address.
+ * Returns the origin of an attempt. An IPv6 /64 has eighteen quintillion addresses, which count as one. An IPv4-mapped
+ * IPv6 address counts as a single address.
  */
 export function placeOf(address: string, prefix = 64): string {
   const ip = parseIp(address)
@@ -10,5 +10,5 @@ export function placeOf(address: string, prefix = 64): string {
   return networkText(networkOf({ ...ip, prefix }))
 }
 
-/** Everybody who shares a queue: a whole site, which gets networks of 64 bits for free (RFC 6177 gives it 48). */
+/** Returns the place that shares a queue: a whole site, which can use many /64 networks (RFC 6177 gives it a /48). */
 export const siteOf = (address: string): string => placeOf(address, 48)

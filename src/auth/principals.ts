@@ -3,12 +3,12 @@ import { introduced, type Introduction } from './introduction.ts'
 import { type Principal, principalOf } from './principal.ts'
 
 /**
- * Everybody who can hold a session, by id: users with a record in running, and people introduced by an identity
+ * All users who can hold a session, by id: users with a record in running, and users introduced by an identity
  * provider.
  */
 export class Principals {
   readonly #running: ConfigView
-  /** What live sessions keep of this user. */
+  /** Returns the introduction that a live session holds for this user. */
   readonly introductionOf: (userId: string) => Introduction | undefined
 
   constructor(running: ConfigView, introductionOf: (userId: string) => Introduction | undefined) {
@@ -16,7 +16,7 @@ export class Principals {
     this.introductionOf = introductionOf
   }
 
-  /** `introduction` where it is at hand: that of a session. */
+  /** `introduction` is that of a session, if the caller has it. */
   of(userId: string, introduction?: Introduction): Principal | undefined {
     const recorded = principalOf(this.#running, userId)
     if (recorded !== undefined) return recorded

@@ -24,13 +24,13 @@ export class Proof {
     this.#parts = parts
   }
 
-  /** The user, whose password this is. */
+  /** Returns the user if the password is right. */
   async password(actor: Actor, address: string, password: string): Promise<User> {
     const user = this.local(actor.userId)
     const isRight = await this.counted(user.email, address, () =>
       this.#parts.passwords.verify(user.passwordHash, password, siteOf(address)),
     )
-    // Read again: what was applied while the hash was computed counts.
+    // Read again, to include what was applied while the hash was computed.
     const now = this.local(actor.userId)
     if (isRight && now.passwordHash === user.passwordHash) return now
     throw new ApiError('INVALID_CREDENTIALS', 'The password is wrong')
@@ -58,9 +58,7 @@ export class Proof {
   }
 }
 
-/**
- * What was proven was proven of this password and this second factor: an apply may have changed, or taken away, either.
- */
+/** Refuses if an apply has changed, or removed, the password or the second factor that was proven. */
 export function assertUnchanged(proven: User, now: User | undefined): void {
   const isSame =
     now !== undefined &&

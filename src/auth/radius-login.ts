@@ -8,7 +8,7 @@ import { credentialProblem } from '../radius/credentials.ts'
 import { type Attribute, TYPE, valuesOf } from '../radius/packet.ts'
 import { groupValues, mappedGroups } from '../radius/group-attribute.ts'
 
-/** Each holds a socket, for as long as servers are silent. */
+/** Each holds a socket while servers are silent. */
 export const LOGINS_MAX = 64
 export const WAITING_EACH_MAX = 16
 const WAITING_MAX = 256
@@ -18,8 +18,8 @@ export interface RadiusLoginParts extends ClientParts {
 }
 
 /**
- * The RADIUS servers of running, as a source of users. Refuses more at once than it can take with RATE_LIMITED: anybody
- * may ask, and servers that are slow, or take their time to refuse, must not be kept busy from one place.
+ * The RADIUS servers of running as a source of users. Excess attempts are refused with RATE_LIMITED: anybody can cause
+ * them, and one place must not occupy servers that are slow or slow to refuse.
  */
 export function radiusLogin(parts: RadiusLoginParts): ExternalLogin {
   const client = new RadiusClient(parts)
@@ -44,7 +44,7 @@ async function judged(
   if (config === undefined) return { outcome: 'off' }
   const result = await client.ask(config, name, password)
   if (result.outcome !== 'accepted') return { outcome: result.outcome }
-  // Read again: what was applied while servers were asked counts.
+  // Read again, to include what was applied while the servers were queried.
   const now = switchedOn(running)
   if (now === undefined) return { outcome: 'off' }
   const groups = mappedGroups(now, groupValues(now.groupAttribute, result.attributes))
@@ -58,7 +58,7 @@ function switchedOn(running: ConfigView): RadiusConfig | undefined {
   return config?.enabled === true && config.hosts.length > 0 ? config : undefined
 }
 
-/** RFC 2865, section 5.1: an acceptance may say the name to be used for the session. */
+/** RFC 2865, section 5.1: an acceptance may contain the name to use for the session. */
 export function nameIn(attributes: readonly Attribute[]): string | undefined {
   const [value] = valuesOf(attributes, TYPE.userName)
   const name = value === undefined ? '' : Buffer.from(value).toString()

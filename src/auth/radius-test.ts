@@ -7,7 +7,7 @@ import { groupValues, mappedGroups } from '../radius/group-attribute.ts'
 import { bareName } from './login-name.ts'
 import { nameIn } from './radius-login.ts'
 
-/** At once: each may wait for many silent servers. */
+/** Tests at a time: each may wait for many silent servers. */
 export const TESTS_MAX = 4
 
 const WHAT_HAPPENED: Readonly<Record<Attempt['outcome'], string>> = {
@@ -43,7 +43,7 @@ function tested(config: RadiusConfig, result: Result, isDisabled: boolean): Radi
   return { ...seen, ok: false, message: `No mapping puts this user into a group; ${config.groupAttribute}: ${said}` }
 }
 
-/** Asks servers with settings that need not be stored. Nothing is changed, and nothing kept for the next time. */
+/** Queries servers with settings that need not be stored. Changes and keeps nothing. */
 export function radiusProbe({ running, ...parts }: ClientParts & { readonly running: ConfigView }): RadiusProbe {
   let underWay = 0
   return {

@@ -7,20 +7,20 @@ import { isNoQuorum, Owed } from './owed.ts'
 import { recoveryHash } from './recovery-codes.ts'
 import { looksLikeCode, stepOfCode } from './totp.ts'
 
-/** What of one enrolment is used up. */
+/** The used codes of one enrolment. */
 interface Used {
   /** Time step of the last code that was accepted. */
   readonly step: number
-  /** Hashes of recovery codes. */
+  /** Hashes of the used recovery codes. */
   readonly codes: readonly string[]
 }
 
 const NOTHING: Used = { step: 0, codes: [] }
 
 /**
- * Judges codes. What was accepted once is on the disk before it counts, so that nothing is accepted twice, not even
- * over a crash. It is kept by enrolment and for ever: a user, or a second factor, that comes back with a restore brings
- * no used code back.
+ * Judges codes. An accepted code is on the disk before it counts, so that none is accepted twice, even across a crash.
+ * Used codes are stored by enrolment and for ever: restoring a user, or a second factor, makes no used code valid
+ * again.
  */
 export class SecondFactors {
   readonly #table: SharedTable
@@ -34,7 +34,7 @@ export class SecondFactors {
     const learn = ({ key, value }: Put) => {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `accepts` and `payOwed` only
       const told = value as Used
-      // Nothing is used less than before: another node does not know what was used here without a quorum.
+      // Merged, so that a used code stays used: another node does not know which codes were used here without a quorum.
       const { step, codes } = this.#used.get(key) ?? NOTHING
       this.#used.set(key, { step: Math.max(told.step, step), codes: [...new Set([...told.codes, ...codes])] })
     }
@@ -44,7 +44,7 @@ export class SecondFactors {
     table.follow(({ puts }) => puts.forEach(learn))
   }
 
-  /** A code of the device, or a recovery code. */
+  /** Accepts a code of the device, or a recovery code. */
   async accepts(factor: SecondFactor, code: string): Promise<boolean> {
     const key = keyOf(factor)
     const spend = () => {
@@ -55,7 +55,7 @@ export class SecondFactors {
       return await this.#table.update(spend)
     } catch (error) {
       if (!isNoQuorum(error)) throw error
-      // People get in without a quorum as well.
+      // Users can log in without a quorum as well.
       const [row] = spend()?.puts ?? []
       if (row === undefined) return false
       this.#used.set(row.key, row.value)
@@ -65,13 +65,13 @@ export class SecondFactors {
     }
   }
 
-  /** The other nodes learn what was used here without a quorum. */
+  /** Tells the other nodes which codes were used here without a quorum. */
   payOwed(): Promise<void> {
     const rowOf = (key: string) => ({ key, value: this.#used.get(key) ?? NOTHING })
     return this.#owed.pay((keys) => this.#table.update(() => ({ puts: keys.map(rowOf), removed: [] })))
   }
 
-  /** What is used up with this code; undefined when it is not accepted. */
+  /** Returns the used codes including this one; undefined if it is not accepted. */
   #spent(factor: SecondFactor, code: string, used: Used): Used | undefined {
     if (looksLikeCode(code)) {
       const step = stepOfCode(factor.secret, code, this.#clock.now_ms(), used.step)
@@ -88,5 +88,5 @@ export class SecondFactors {
   }
 }
 
-/** Nothing that the secret could be found by. */
+/** Returns a key from which the secret cannot be found. */
 const keyOf = ({ secret }: SecondFactor) => createHash('sha256').update(`enrolment ${secret}`).digest('base64url')

@@ -8,10 +8,13 @@ import { TOKEN_LIFE_MS, type TokenFault, type Tokens } from './token.ts'
 
 export const SESSION_LIFE_MS = 12 * 3_600_000
 const CACHED_TOKENS_MAX = 10_000
-/** Per user: nobody fills the table, and a program that logs in for each request ends only sessions of its own. */
+/**
+ * Per user, so that one user cannot fill the table, and a program that logs in for each request ends only its own
+ * sessions.
+ */
 export const SESSIONS_PER_USER_MAX = 50
 
-/** How somebody came in. */
+/** How the user logged in. */
 export type Via = 'password' | 'radius' | 'saml' | 'oidc'
 
 export interface Session {
@@ -22,11 +25,9 @@ export interface Session {
   readonly address: string
   /** Absent in sessions of earlier versions. */
   readonly via?: Via
-  /** May do nothing but set up the second factor. */
+  /** Whether it may only set up the second factor. */
   readonly isLimited?: boolean
-  /**
-   * For people without a record here. Earlier versions do not know this field, find no user with this id, and refuse.
-   */
+  /** For introduced users. Earlier versions do not know this field, find no user with the id, and refuse. */
   readonly introduction?: Introduction
 }
 
@@ -39,7 +40,7 @@ interface KnownToken {
 
 /**
  * The table of live sessions, durable beside the configuration. A token is only as good as its session: removing the
- * session revokes every token of it at once. Verified tokens are remembered, so that a poller costs one map look-up.
+ * session revokes all its tokens at once. Verified tokens are cached, so that a poller costs one map look-up.
  */
 export class Sessions {
   readonly #table: SharedTable
@@ -47,17 +48,17 @@ export class Sessions {
   readonly #clock: Clock
   /** Oldest first. */
   readonly #live = new Map<string, Session>()
-  /** The newest session of each person without a record, by user id. */
+  /** The newest session of each introduced user, by user id. */
   readonly #introduced = new Map<string, Session>()
   readonly #known = new Map<string, KnownToken>()
   /**
-   * Ids of sessions that were opened without a quorum, so no store has them, with the password hash that was valid
-   * then; '' for people who have none here.
+   * Ids of sessions opened without a quorum, which no store has, with the password hash valid at that time; '' for
+   * users without a local password.
    */
   readonly #unkept = new Map<string, string>()
   /**
-   * Sessions that have ended here and could not be removed: the store, and other nodes, still have them. Value: until
-   * when.
+   * Sessions that have ended here but could not be removed from the store and the other nodes. The value is their
+   * expiry.
    */
   readonly #owed: Owed<number>
 
@@ -73,8 +74,8 @@ export class Sessions {
   }
 
   /**
-   * `ended` are the oldest of the user, where there are as many as there may be, and those that were opened when the
-   * identity provider said something else of the same person. `passwordHash` is the one of now, of local users.
+   * Opens a session. `ended` are the user's oldest sessions beyond the limit, and those opened when the identity
+   * provider introduced the user differently. `passwordHash` is the present one of local users.
    */
   async create(
     userId: string,
@@ -86,7 +87,7 @@ export class Sessions {
     const expiresAt_ms = now_ms + SESSION_LIFE_MS
     const session: Session = { id: randomUUID(), userId, createdAt_ms: now_ms, expiresAt_ms, ...how }
     await this.#keep(session, passwordHash)
-    // Right away: a new login may end this session as soon as anything is awaited.
+    // Signed before any wait: a new login may end this session as soon as this awaits.
     const token = this.token(session.id)
     const all = this.list(userId)
     const surplus = new Set(all.slice(0, -SESSIONS_PER_USER_MAX))
@@ -98,14 +99,14 @@ export class Sessions {
     return { session, token, ended: ended.map(({ id }) => id) }
   }
 
-  /** Live ones of one user, or of all, oldest first. */
+  /** Returns the live sessions of one user, or of all, oldest first. */
   list(userId?: string): readonly Session[] {
     const now_ms = this.#clock.now_ms()
     const isWanted = (session: Session) => userId === undefined || session.userId === userId
     return [...this.#live.values()].filter((session) => session.expiresAt_ms > now_ms && isWanted(session))
   }
 
-  /** What a live session keeps of somebody without a record; the last login counts. */
+  /** Returns the introduction of a user from a live session; the last login counts. */
   introductionOf(userId: string): Introduction | undefined {
     const session = this.#introduced.get(userId)
     return session !== undefined && session.expiresAt_ms > this.#clock.now_ms() ? session.introduction : undefined
@@ -115,11 +116,11 @@ export class Sessions {
     return this.#live.get(id)?.isLimited === true
   }
 
-  /** The second factor is there: the session may do what its user may. */
+  /** Removes the limit of a session once the second factor is set up. */
   async lift(id: string): Promise<void> {
     const lifted = (): RowChanges | undefined => {
       const session = this.#live.get(id)
-      // A session that has ended meanwhile, on any node, must not come back.
+      // A session that has ended meanwhile, on any node, must not return.
       if (session?.isLimited !== true) return undefined
       return { puts: [{ key: id, value: { ...session, isLimited: false } }], removed: [] }
     }
@@ -134,7 +135,7 @@ export class Sessions {
     }
   }
 
-  /** A fresh token of a live session; it never outlives the session. */
+  /** Returns a fresh token of a live session; it never outlives the session. */
   token(sessionId: string): string {
     const session = this.#live.get(sessionId)
     if (session === undefined) throw new Error('a token was asked for a session that has ended')
@@ -142,7 +143,7 @@ export class Sessions {
     return this.#tokens.sign({ sub: session.userId, sid: session.id, exp: Math.floor(until_ms / 1000) }, randomUUID())
   }
 
-  /** For `resume`, until the session ends. */
+  /** Returns a ticket for `resume`, valid until the session ends. */
   ticket(sessionId: string): string {
     const session = this.#live.get(sessionId)
     if (session === undefined) throw new Error('a ticket was asked for a session that has ended')
@@ -150,7 +151,7 @@ export class Sessions {
     return this.#tokens.signTicket({ sub: session.userId, sid: session.id, exp }, randomUUID())
   }
 
-  /** A fresh token for a caller with the ticket of a live session; undefined otherwise. */
+  /** Returns a fresh token for the ticket of a live session; undefined otherwise. */
   resume(ticket: string): string | undefined {
     const claims = this.#tokens.verifyTicket(ticket)
     const session = typeof claims === 'string' ? undefined : this.#live.get(claims.sid)
@@ -169,18 +170,18 @@ export class Sessions {
     return known.session
   }
 
-  /** When an authenticated token expires; 0 for any other. */
+  /** Returns when an authenticated token expires; 0 for any other. */
   expiryOf(token: string): number {
     return this.#known.get(token)?.expiresAt_ms ?? 0
   }
 
-  /** Other keys count for tokens than before: each is verified again. */
+  /** Verifies every token again, because the trusted keys or the sessions have changed. */
   verifyAnew(): void {
     this.#known.clear()
     validity.endRights()
   }
 
-  /** Answers how many have ended; those that could not be removed at an earlier call are removed with them. */
+  /** Ends sessions and resolves with their number; also removes those that earlier calls could not remove. */
   async end(gone: (session: Session) => boolean): Promise<number> {
     const ended = [...this.#live.values()].filter(gone)
     const isOfOthers = ended.some(({ id }) => !this.#unkept.has(id))
@@ -194,7 +195,7 @@ export class Sessions {
     return ended.length
   }
 
-  /** Where somebody logs in, what has to end for it keeps nobody out. */
+  /** Ends sessions for a login, which a missing quorum does not prevent. */
   async #endToOpen(ended: readonly Session[]): Promise<void> {
     if (ended.length === 0) return
     const gone = new Set(ended)
@@ -203,7 +204,10 @@ export class Sessions {
     })
   }
 
-  /** People get in without a quorum as well: the session is then one of this node and this run of its daemon. */
+  /**
+   * Stores the session. Users can log in without a quorum as well: the session then exists on this node only, until its
+   * daemon restarts.
+   */
   async #keep(session: Session, passwordHash: string): Promise<void> {
     try {
       await this.#table.put(session.id, session)
@@ -216,7 +220,7 @@ export class Sessions {
   }
 
   /**
-   * Stores the sessions that were opened without a quorum: now that this node needs none, their users stay logged in.
+   * Stores the sessions that were opened without a quorum, now that this node needs none: their users stay logged in.
    */
   async keepAll(): Promise<void> {
     for (const [id, passwordHash] of this.#unkept) {
@@ -226,8 +230,8 @@ export class Sessions {
   }
 
   /**
-   * Ends unstored sessions that were opened with another password than `hashOf` answers: a user who changed the
-   * password at another node, and ended all sessions there, has not seen these.
+   * Ends unstored sessions whose password differs from what `hashOf` returns: when a user changed the password on
+   * another node and ended all sessions there, these were not visible.
    */
   endOutdated(hashOf: (userId: string) => string | undefined, isSpared: (id: string) => boolean): void {
     for (const [id, before] of this.#unkept) {
@@ -248,7 +252,7 @@ export class Sessions {
   }
 
   #take({ puts, removed }: RowChanges): void {
-    // Tokens that were verified hold the session as it was.
+    // Verified tokens refer to the previous session object.
     if (puts.some(({ key }) => this.#live.has(key))) this.verifyAnew()
     for (const { key, value } of puts) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `#keep` and `lift` only
@@ -264,7 +268,7 @@ export class Sessions {
     if (introduction === undefined || !isNewest) return
     const before = this.#introduced.get(userId)?.introduction
     this.#introduced.set(userId, session)
-    // The last login counts for the sessions before as well.
+    // The last login counts for earlier sessions as well.
     if (before !== undefined && !isSameIntroduction(before, introduction)) validity.endRights()
   }
 

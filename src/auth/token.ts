@@ -9,22 +9,22 @@ export interface Claims {
   readonly sid: string
   /** Seconds since the epoch. */
   readonly exp: number
-  /** Absent in tokens. */
+  /** Absent in tokens; see `RESUMES`. */
   readonly use?: string
 }
 
 export type TokenFault = 'expired' | 'invalid'
 
-/** What a ticket has that a token has not: it is good for `POST /token/resume`, and opens nothing else. */
+/** The `use` of a ticket, which is valid for `POST /token/resume` only. */
 const RESUMES = 'resume'
 
 /** Signs and verifies the daemon's tokens (EdDSA). A token names a user and a session and carries no rights. */
 export class Tokens {
   readonly #sign: (claims: Record<string, unknown>) => string
   readonly #verify: Verify
-  /** Keys of other nodes of the cluster, by id. */
+  /** Public keys of the cluster's other nodes, by key id. */
   #others: ReadonlyMap<string, Verify> = new Map()
-  /** PEM: what the other nodes verify tokens of this one with. */
+  /** PEM: the key with which other nodes verify this node's tokens. */
   readonly publicKey: string
 
   constructor(keyFile: string) {
@@ -34,7 +34,7 @@ export class Tokens {
     this.#verify = verifierOf(this.publicKey)
   }
 
-  /** From now on tokens of these keys count as well, and no others but its own. PEM. */
+  /** Trusts tokens of these keys (PEM) from now on, and no others except its own. */
   trust(publicKeys: readonly string[]): void {
     this.#others = new Map(publicKeys.map((key) => [idOf(key), verifierOf(key)]))
   }
@@ -43,7 +43,7 @@ export class Tokens {
     return this.#sign({ ...claims, jti })
   }
 
-  /** Kept by a browser in place of a token. */
+  /** Signs a ticket, which a browser keeps in place of a token. */
   signTicket(claims: Claims, jti: string): string {
     return this.#sign({ ...claims, jti, use: RESUMES })
   }
@@ -75,7 +75,7 @@ export class Tokens {
 type Verify = (token: string) => Claims
 
 const verifierOf = (key: string): Verify => createVerifier({ algorithms: ['EdDSA'], key, cache: false })
-/** Throws a TokenError where there is nothing to decode. */
+/** Throws a TokenError if there is nothing to decode. */
 const decode: (token: string) => { readonly header: { readonly kid?: string } } = createDecoder({ complete: true })
 const idOf = (publicKey: string) => createHash('sha256').update(publicKey).digest('base64url').slice(0, 16)
 
@@ -87,7 +87,7 @@ function publicKeyOf(pem: string, keyFile: string): string {
   }
 }
 
-/** Written and flushed under another name first: a crash leaves a whole key or none. */
+/** Written and flushed under another name first, so that a crash leaves either a whole key or none. */
 function createKey(file: string): string {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const descriptor = openSync(`${file}.new`, 'w', 0o600)

@@ -1,21 +1,21 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { sameText } from '../base/same-text.ts'
 
-/** RFC 6238 with what every authenticator app knows: SHA-1, six digits, thirty seconds. */
+/** RFC 6238 with the parameters that every authenticator app supports: SHA-1, six digits, thirty seconds. */
 const STEP_S = 30
 const DIGITS = 6
-/** Steps before and after now whose code counts: clocks of phones differ, and people are slow (RFC 6238 §5.2). */
+/** Steps before and after now whose codes are accepted: phone clocks differ, and people are slow (RFC 6238 §5.2). */
 const DRIFT_STEPS = 1
 /** RFC 4226 §4 asks for 128 bits and recommends 160. */
 const SECRET_BYTES = 20
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** A new secret, base32. */
+/** Returns a new secret in base32. */
 export function newSecret(): string {
   return base32(randomBytes(SECRET_BYTES))
 }
 
-/** For a QR code or a tap; the form every authenticator app reads. */
+/** Returns the URI for a QR code or a link, in the form that every authenticator app reads. */
 export function otpauthUri(secret: string, account: string, issuer: string): string {
   const label = `${encodeURIComponent(issuer)}:${encodeURIComponent(account)}`
   return `otpauth://totp/${label}?secret=${secret}&issuer=${encodeURIComponent(issuer)}&algorithm=SHA1&digits=${DIGITS}&period=${STEP_S}`
@@ -24,13 +24,13 @@ export function otpauthUri(secret: string, account: string, issuer: string): str
 export const looksLikeCode = (text: string): boolean => /^\d{6}$/.test(text)
 
 /**
- * The step whose code this is, or undefined. A step up to `lastStep` was used before: a code that somebody has seen
- * being typed is worth nothing any more.
+ * Returns the step of this code, or undefined. Steps up to `lastStep` are refused, because their codes may have been
+ * used: a code that somebody saw being typed is worthless.
  */
 export function stepOfCode(secret: string, code: string, now_ms: number, lastStep: number): number | undefined {
   const now = Math.floor(now_ms / 1000 / STEP_S)
   let found: number | undefined
-  // All are compared, so that the time taken does not tell which.
+  // All are compared, so that the time does not reveal which one matched.
   for (let step = now - DRIFT_STEPS; step <= now + DRIFT_STEPS; step += 1) {
     if (sameText(hotp(secret, step), code) && step > lastStep) found ??= step
   }

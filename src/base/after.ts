@@ -1,6 +1,6 @@
 /**
- * Does it later, unless what it answers is called before. A loop that stood still for a while has not read yet what
- * came in time: it does so first.
+ * Runs `work` after a delay, unless the returned function is called before. After a blocked event loop, input that
+ * arrived in time is read first.
  */
 export function after(delay_ms: number, work: () => void): () => void {
   let isWanted = true

@@ -1,4 +1,4 @@
-/** A JSON value in the one form that checksums are made of: keys sorted, no spaces. */
+/** Returns a JSON value in the canonical form for checksums: keys sorted, no spaces. */
 export function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
@@ -6,8 +6,8 @@ export function canonical(value: unknown): string {
 }
 
 /**
- * The same in portions: what is nested less deeply than `depth` is told piece by piece, so that no text is as long as
- * the whole.
+ * Does the same in portions: values down to `depth` are passed on piece by piece, so that no text is as long as the
+ * whole.
  */
 export function canonicalParts(value: unknown, depth: number, tell: (part: string) => void): void {
   if (depth === 0 || typeof value !== 'object' || value === null) {
@@ -31,7 +31,7 @@ export function canonicalParts(value: unknown, depth: number, tell: (part: strin
   tell('}')
 }
 
-/** Without undefined ones, which JSON does not have. */
+/** Leaves out undefined values, which JSON does not have. */
 function fieldsOf(value: object): readonly (readonly [string, unknown])[] {
   const fields = Object.entries(value).filter(([, field]) => field !== undefined)
   return fields.sort(([a], [b]) => (a < b ? -1 : Number(a > b)))

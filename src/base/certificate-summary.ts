@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 
-/** What tells people one certificate from another. */
+/** The fields by which people tell certificates apart. */
 export interface CertificateSummary {
   readonly subject: string
   /** ISO 8601. */
@@ -11,7 +11,7 @@ export interface CertificateSummary {
 
 const BLOCK = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** Each certificate of a text in PEM, in its order. */
+/** Summarises the certificates of a PEM text, in order. */
 export const certificateSummaries = (pem: string): readonly CertificateSummary[] =>
   (pem.match(BLOCK) ?? []).map(summary)
 
@@ -19,7 +19,7 @@ function summary(pem: string): CertificateSummary {
   try {
     const { subject, validTo, fingerprint256 } = new X509Certificate(pem)
     return {
-      // One attribute per line.
+      // Node returns one attribute per line.
       subject: subject.replaceAll('\n', ', '),
       validTo: new Date(validTo).toISOString(),
       sha256: fingerprint256,

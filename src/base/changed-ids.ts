@@ -7,7 +7,10 @@ type All = readonly Identified[]
 /** With many records, this is called for each of them with the same two lists. */
 let last: { readonly before: All; readonly after: All; readonly ids: readonly string[] } | undefined
 
-/** Ids of what is not the same object in both lists. Most is, at the same place, so it is only passed by. */
+/**
+ * Returns the ids of items that are not the same object in both lists. Equal items at both ends of the lists are
+ * skipped.
+ */
 export function changedIds(before: All, after: All): readonly string[] {
   if (before === after) return []
   if (last?.before !== before || last.after !== after) last = { before, after, ids: compared(before, after) }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 
-/** Time as a dependency, so that tests can own it. */
+/** Time as a dependency, so that tests can control it. */
 export interface Clock {
   /** Wall clock, milliseconds since the Unix epoch. */
   now_ms(): number
@@ -9,10 +9,10 @@ export interface Clock {
   monotonic_ms(): number
 }
 
-/** Time since the machine was started: it goes on over restarts of the daemon, and no setting of the clock moves it. */
+/** Time since boot: it continues across restarts of the daemon, and setting the clock does not change it. */
 export interface MachineClock extends Clock {
   uptime_ms(): number
-  /** Another one after each start of the machine. */
+  /** Differs after each boot. */
   readonly bootId: string
 }
 

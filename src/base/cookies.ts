@@ -1,4 +1,4 @@
-/** The value of one cookie in a header `Cookie`; '' where it is not sent. */
+/** Returns the value of one cookie in a `Cookie` header; '' if it is absent. */
 export function cookieValue(header: string, wanted: string): string {
   for (const part of header.split(';')) {
     const [name, value = ''] = part.trim().split('=', 2)

@@ -1,4 +1,4 @@
-/** A promise and what settles it, for code that waits for something that happens elsewhere. */
+/** A promise and the functions that settle it, for code that waits for something that happens elsewhere. */
 export interface Deferred<T = void> {
   readonly promise: Promise<T>
   readonly resolve: (value: T) => void

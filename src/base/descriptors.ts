@@ -1,17 +1,18 @@
 import { readFileSync } from 'node:fs'
 
-/** Fewer do not carry the daemon: threads, stores and programs have some 80 open before anybody connects. */
+/** The minimum for the daemon: threads, stores and programs have some 80 open before any client connects. */
 const DESCRIPTORS_MIN = 256
 
 /**
- * Files and sockets that this process may have open. Node has raised the soft limit to the hard one when it started.
+ * Returns how many files and sockets this process may have open. Node raises the soft limit to the hard one at its
+ * start.
  */
 export function descriptorsMax(limits = readFileSync('/proc/self/limits', 'utf8')): number {
   const [, soft] = /^Max open files\s+(\S+)/m.exec(limits) ?? []
   return soft === undefined || soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft)
 }
 
-/** Throws when the daemon could not keep what it needs. */
+/** Throws if there are too few for the daemon. */
 export function assertDescriptors(descriptors = descriptorsMax()): void {
   if (descriptors >= DESCRIPTORS_MIN) return
   throw new Error(

@@ -2,8 +2,8 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 
 const DURATION = /^(\d{1,15})([smhdw]?)$/
 
 /**
- * Seconds of a duration such as 900, 15m or 2h: whole seconds, or a whole number with exactly one unit; undefined for
- * anything else.
+ * Parses a duration such as 900, 15m or 2h into seconds: whole seconds, or a whole number with exactly one unit;
+ * undefined for anything else.
  */
 export function secondsOf(text: string): number | undefined {
   const [, digits, unit = ''] = DURATION.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * Every error the API can answer, once. Equal to the error table of the contract by a test.
- * `status` is the HTTP status; `meaning` is the sentence shown in the generated documentation.
+ * Every error of the API, defined once. A test compares it with the error table of the contract. `status` is the HTTP
+ * status; `meaning` is the sentence in the generated documentation.
  */
 export const ERRORS = {
   MALFORMED_REQUEST: { status: 400, meaning: 'The body is not JSON or not an object, or the request is ambiguous.' },
@@ -114,7 +114,7 @@ export interface ErrorDetails {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An expected refusal. Thrown by resources, config and auth; turned into an answer by the HTTP pipeline only. */
+/** An expected refusal. Thrown by resources, config and auth; only the HTTP pipeline turns it into an answer. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -130,34 +130,34 @@ export class ApiError extends Error {
 }
 
 /**
- * A problem that a rule of the specification finds with one field; `code` is of the error table, or says more about
+ * A problem with one field that a rule of the specification finds; `code` is one of the error table, or specifies
  * INVALID_BODY.
  */
 export interface FieldProblem extends FieldError {
   readonly code: ErrorCode
 }
 
-/** A problem of which no other code of the table says more. */
+/** Returns a problem for which the table has no more specific code. */
 export function problemIn(field: string, message: string): FieldProblem {
   return { field, code: 'INVALID_BODY', message }
 }
 
-/** How many problems there are, and what the first ones are. */
+/** Returns the number of problems, and the first ones. */
 export function problemsText(problems: readonly FieldError[], told = problems.length): string {
   const list = problems.slice(0, told).map(({ field, message }) => `${field} ${message}`)
   return `${problems.length === 1 ? '1 problem' : `${problems.length} problems`}: ${list.join('; ')}`
 }
 
-/** Problems that a message names, where `errors` has all. */
+/** Problems that a message lists; `errors` has all. */
 export const PROBLEMS_TOLD = 5
 
-/** Refuses a body for all its problems at once, whatever their codes; does nothing without any. */
+/** Refuses a body with all its problems, whatever their codes; does nothing if there are none. */
 export function refuseBody(errors: readonly FieldError[]): void {
   if (errors.length === 0) return
   throw new ApiError('INVALID_BODY', `The body has ${problemsText(errors, PROBLEMS_TOLD)}`, { errors })
 }
 
-/** Refuses a body for all its problems at once, under the code of the first; does nothing without any. */
+/** Refuses a body with all its problems, under the code of the first; does nothing if there are none. */
 export function refuseFields(problems: readonly FieldProblem[]): void {
   const [first] = problems
   if (first === undefined) return

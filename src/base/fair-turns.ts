@@ -1,7 +1,7 @@
 import { ApiError } from './errors.ts'
 
 export interface FairTurnsOptions {
-  /** Works that may be under way at once. */
+  /** Tasks that may run at a time. */
   readonly concurrent: number
   /** Requests of one source that may wait. */
   readonly waitingEach_max: number
@@ -17,12 +17,12 @@ interface Waiting {
 }
 
 /**
- * Work that is expensive and that anybody may request. Sources of requests take turns, so that a flood from one source
- * delays nobody from another; when too many wait, the newest of the source with the most is refused.
+ * Runs work that is expensive and that anybody may request. Sources take turns, so that a flood from one source does
+ * not delay the others; if too many wait, the newest request of the source with the most is refused.
  */
 export class FairTurns {
   readonly #options: FairTurnsOptions
-  /** Waiting requests by source, in the order in which sources have their turn; never empty lists. */
+  /** Waiting requests by source, in the order of the sources' turns; no list is empty. */
   readonly #waiting = new Map<string, Waiting[]>()
   #waitingCount = 0
   #running = 0
@@ -61,7 +61,7 @@ export class FairTurns {
     if (most !== undefined) this.#taken(most[0], most[1].pop(), most[1])?.refuse(this.#refusal())
   }
 
-  /** The first of the place whose turn it is; that place is last then. */
+  /** Takes the first request of the source whose turn it is; that source is last then. */
   #next(): Waiting | undefined {
     for (const [place, queue] of this.#waiting) {
       this.#waiting.delete(place)

@@ -1,4 +1,4 @@
-/** Headers that say where a message ends, or how it is passed on: another value would let requests be smuggled. */
+/** Headers that determine where a message ends, or how it is forwarded: other values would allow smuggling requests. */
 export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',

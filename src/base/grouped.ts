@@ -1,4 +1,4 @@
-/** The items by a key, in the order of their first ones. */
+/** Groups the items by a key, in the order of their first occurrence. */
 export function grouped<T>(items: Iterable<T>, keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {

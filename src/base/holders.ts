@@ -1,4 +1,4 @@
-/** Readers that are still reading something; each lets go once. */
+/** Counts readers that are still reading; each releases once. */
 export class Holders {
   #count = 0
 
@@ -6,7 +6,7 @@ export class Holders {
     return this.#count > 0
   }
 
-  /** `free`: what to do when nobody holds it any more. */
+  /** `free` is called when the last holder has released. */
   hold(free: () => void = () => undefined): () => void {
     this.#count += 1
     let isHeld = true

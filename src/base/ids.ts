@@ -7,8 +7,8 @@ let last_ms = 0
 let sequence = 0
 
 /**
- * A new record id: an RFC 9562 version 7 UUID with a counter behind its milliseconds (§6.2, method 1), so that ids of
- * one process sort by creation even within a millisecond and across a clock that steps back.
+ * Returns a new record id: an RFC 9562 version 7 UUID with a counter after its milliseconds (§6.2, method 1), so that
+ * ids of one process sort by creation even within a millisecond and across a clock that steps back.
  */
 export function newId(): string {
   const now_ms = Date.now()
@@ -24,13 +24,13 @@ export function newId(): string {
   return hyphenated(bytes, 0x70)
 }
 
-/** RFC 9562 version 5 UUID of `name` in the project's namespace: the same everywhere and for ever. */
+/** Returns the RFC 9562 version 5 UUID of `name` in the project's namespace: the same everywhere and for ever. */
 export function nameBasedId(name: string): string {
   return hyphenated(createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16), 0x50)
 }
 
 const ID = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-/** Every id in a text. */
+/** Matches every id in a text. */
 export const IDS = new RegExp(ID, 'g')
 const WHOLE = new RegExp(`^${ID}$`)
 

@@ -7,7 +7,7 @@ const LOOPBACK: readonly Network[] = [
   ['127.0.0.0', 8],
   ['::1', 128],
 ]
-/** This network, link-local ones, multicast, and where clouds tell machines their secrets. */
+/** Networks that are never reached: "this" network, link-local, multicast, and the metadata addresses of clouds. */
 const NEVER: readonly Network[] = [
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
@@ -34,7 +34,10 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 4 ? 'ipv4' : 'ipv6'
 }
 
-/** Whether what people name must not be reached there: it would be this machine, or what only machines should ask. */
+/**
+ * Whether connections to user-supplied names must not go to this address: it is this machine, or a service for machines
+ * only.
+ */
 export function isInward(address: string, allowsLoopback: boolean): boolean {
   const family = familyOf(address)
   return never().check(address, family) || (!allowsLoopback && loopback().check(address, family))

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-/** Arithmetic of addresses and networks of both families. Texts are compared in one form only, the shortest. */
+/** Arithmetic of addresses and networks of both families. Texts are compared in their shortest form only. */
 export interface Network {
   readonly family: 4 | 6
   /** The address as one number, host part included. */
@@ -11,7 +11,7 @@ export interface Network {
 const BITS = { 4: 32, 6: 128 } as const
 const GROUPS = 8
 
-/** An address, or an address and its prefix length after a slash; undefined for anything else. */
+/** Parses an address, optionally with a prefix length after a slash; undefined for anything else. */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', length, ...rest] = text.split('/')
   const family = isIP(address)
@@ -22,7 +22,7 @@ export function parseNetwork(text: string): Network | undefined {
   return { family, value: family === 4 ? valueOf4(address) : valueOf6(address), prefix }
 }
 
-/** An address without a prefix length; undefined for anything else. */
+/** Parses an address without a prefix length; undefined for anything else. */
 export function parseIp(text: string): Network | undefined {
   return text.includes('/') ? undefined : parseNetwork(text)
 }
@@ -50,7 +50,7 @@ function ipText({ family, value }: Pick<Network, 'family' | 'value'>): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.')
   const groups = Array.from({ length: GROUPS }, (_, index) => (value >> BigInt(112 - 16 * index)) & 0xffffn)
   const text = groups.map((group) => group.toString(16)).join(':')
-  // The longest run of zero groups, the first among equals, when it has two or more.
+  // The longest run of two or more zero groups, the first of equally long ones.
   const runs = [...text.matchAll(/(?<![^:])0(?::0)+(?![^:])/g)]
   const longest = runs.reduce((best, [run]) => (run.length > best.length ? run : best), '')
   if (longest === '') return text
@@ -58,13 +58,13 @@ function ipText({ family, value }: Pick<Network, 'family' | 'value'>): string {
   return `${text.slice(0, at).replace(/:$/, '')}::${text.slice(at + longest.length).replace(/^:/, '')}`
 }
 
-/** The network that an address lies in: its host part is zero. */
+/** Returns the network of an address: its host part is zero. */
 export function networkOf({ family, value, prefix }: Network): Network {
   const host = BigInt(BITS[family] - prefix)
   return { family, value: (value >> host) << host, prefix }
 }
 
-/** The shortest form of an address; a text that is none is answered as it is. */
+/** Returns the shortest form of an address; any other text is returned unchanged. */
 export function canonicalIp(text: string): string {
   const ip = parseIp(text)
   return ip === undefined ? text : ipText(ip)
@@ -72,10 +72,12 @@ export function canonicalIp(text: string): string {
 
 const MAPPED = /^(?:::ffff:|0000:0000:0000:0000:0000:ffff:)(?=\d+\.)/i
 
-/** A client's address as its own side knows it: a socket of both families shows IPv4 inside IPv6. */
+/** Returns a client's address as the client knows it: a dual-stack socket shows IPv4 addresses as IPv6. */
 export const clientIp = (text: string): string => canonicalIp(text.replace(MAPPED, ''))
 
-/** Network and prefix length in the shortest form, such as 10.0.0.0/8; one address gets its full length. */
+/**
+ * Returns network and prefix length in the shortest form, such as 10.0.0.0/8; a single address gets its full length.
+ */
 export function canonicalNetwork(text: string): string {
   const network = parseNetwork(text)
   return network === undefined ? text : networkText(networkOf(network))
@@ -85,13 +87,13 @@ export function networkText(network: Network): string {
   return `${ipText(network)}/${network.prefix}`
 }
 
-/** Whether the whole of `inner` lies in `outer`. */
+/** Whether `inner` lies completely in `outer`. */
 export function contains(outer: Network, inner: Network): boolean {
   if (outer.family !== inner.family || outer.prefix > inner.prefix) return false
   return networkOf(outer).value === networkOf({ ...inner, prefix: outer.prefix }).value
 }
 
-/** The one of these addresses in whose network, the narrowest if several, `hop` is. */
+/** Returns the address whose network contains `hop`, the narrowest network if several do. */
 export function nearestTo<T extends { readonly ip: string; readonly prefix: number }>(
   hop: Network,
   addresses: readonly T[],
@@ -105,7 +107,7 @@ export function nearestTo<T extends { readonly ip: string; readonly prefix: numb
   return nearest
 }
 
-/** What an address of this network cannot be; point-to-point networks and IPv6 have no such addresses. */
+/** Returns which reserved address of the network it is, if any; point-to-point networks and IPv6 have none. */
 export function reservedAddress(network: Network, ip: Network): 'network' | 'broadcast' | undefined {
   if (network.family === 6 || network.prefix >= 31) return undefined
   const { value } = networkOf(network)

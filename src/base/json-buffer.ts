@@ -6,10 +6,10 @@ const SHORT_TEXT = 32
 const SMALLEST = 64 * 1_024
 const BILLION = 1_000_000_000
 const MICRO = 1_000_000
-/** Above this a value times a million is no exact integer any more. */
+/** Above this, a value times a million is no longer an exact integer. */
 const FIXED_MAX = Number.MAX_SAFE_INTEGER / MICRO
 
-/** A number has no more, as written here. */
+/** Maximum length of a number in this notation. */
 const NUMBER_BYTES = 32
 const COMMA = 0x2c
 /** "00" to "99". */
@@ -22,13 +22,13 @@ const encoder = new TextEncoder()
 
 const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes)
 
-/** Growing byte output for answers. One is reused for many; `take` copies what was written. */
+/** A growing buffer for JSON answers, reused for many; `take` copies its contents. */
 export class JsonBuffer {
   readonly #allocate: (bytes: number) => Buffer
   #bytes: Buffer
   #length = 0
 
-  /** Uses memory that is this thread's alone, unless told otherwise. */
+  /** `allocate` provides the memory; by default it belongs to this thread alone. */
   constructor(allocate: (bytes: number) => Buffer = ownMemory) {
     this.#allocate = allocate
     this.#bytes = allocate(SMALLEST)
@@ -42,32 +42,32 @@ export class JsonBuffer {
     this.#length = 0
   }
 
-  /** A copy of what was written, to keep. */
+  /** Returns a copy of the contents, to keep. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.#length)
     this.#bytes.copy(taken, 0, 0, this.#length)
     return taken
   }
 
-  /** What was written, to keep, without a copy: what is written next has bytes of its own. */
+  /** Returns the contents, to keep, without a copy: later writes go to new memory. */
   give(): Buffer {
     const given = this.view()
     this.use(this.#allocate(SMALLEST))
     return given
   }
 
-  /** What is written next stands in these bytes, for as long as they suffice. */
+  /** Writes into these bytes from now on, while they suffice. */
   use(bytes: Buffer): void {
     this.#bytes = bytes
     this.#length = 0
   }
 
-  /** What was written, without a copy: overwritten by whatever is written next. */
+  /** Returns the contents without a copy: later writes overwrite them. */
   view(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Whether these bytes were written. */
+  /** Whether the contents equal these bytes. */
   equals(bytes: Uint8Array): boolean {
     return bytes.length === this.#length && this.#bytes.compare(bytes, 0, bytes.length, 0, this.#length) === 0
   }
@@ -92,14 +92,14 @@ export class JsonBuffer {
     this.#length += bytes.length
   }
 
-  /** Any text, as it is. */
+  /** Writes any text unchanged. */
   text(text: string): void {
     this.reserve(text.length * 3)
     if (text.length <= SHORT_TEXT && this.#ascii(text)) return
     this.#length += this.#bytes.write(text, this.#length, 'utf8')
   }
 
-  /** A loop beats the call for the length of a word. */
+  /** For the length of a word, a loop is faster than a call. */
   #ascii(text: string): boolean {
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
@@ -110,43 +110,43 @@ export class JsonBuffer {
     return true
   }
 
-  /** Many bytes of another buffer. */
+  /** Copies many bytes from another buffer. */
   append(source: Buffer, from: number, to: number): void {
     this.reserve(to - from)
     this.#length += source.copy(this.#bytes, this.#length, from, to)
   }
 
-  /** A few bytes of another buffer: a loop beats the call of a copy for the length of a number. */
+  /** Copies a few bytes from another buffer: for the length of a number, a loop is faster than the call of a copy. */
   copy(source: Uint8Array, from: number, to: number): void {
     this.reserve(to - from)
     for (let i = from; i < to; i++) this.#bytes[this.#length++] = source[i] ?? 0
   }
 
-  /** Leaves room for so many bytes, which are written later. */
+  /** Leaves room for `bytes` to be written later. */
   skip(bytes: number): void {
     this.reserve(bytes)
     this.#length += bytes
   }
 
-  /** Writes over what was written before. */
+  /** Overwrites earlier contents. */
   over(at: number, source: Uint8Array, from: number, to: number): void {
     let place = at
     for (let i = from; i < to; i++) this.#bytes[place++] = source[i] ?? 0
   }
 
-  /** Leaves only so many bytes. */
+  /** Truncates to this length. */
   cut(length: number): void {
     this.#length = length
   }
 
-  /** Undoes the last byte, for a comma too many. */
+  /** Removes the last byte, for a comma too many. */
   back(): void {
     this.#length--
   }
 
   /**
-   * Finite and not negative. Integers in full; fractions with up to six decimals, enough to get a bucket's sum back
-   * from its average.
+   * Writes a finite, non-negative number: integers in full, fractions with up to six decimals, which suffice to recover
+   * a bucket's sum from its average.
    */
   number(value: number): void {
     this.reserve(NUMBER_BYTES)
@@ -154,8 +154,8 @@ export class JsonBuffer {
   }
 
   /**
-   * The values from place `from` on, each with a comma behind it and NaN as null. Where each begins is left in `marks`
-   * from place `mark` on, and behind them where the last one ends.
+   * Writes the values from index `from` on, each followed by a comma and NaN as null. Stores where each begins in
+   * `marks` from index `mark` on, followed by where the last one ends.
    */
   list(values: Float64Array, from: number, count: number, marks: Uint16Array, mark: number): void {
     this.reserve(count * (NUMBER_BYTES + 1))
@@ -178,7 +178,7 @@ export class JsonBuffer {
   }
 }
 
-/** Answers the place behind the number. */
+/** Returns the position after the number. */
 function putNumber(bytes: Buffer, at: number, value: number): number {
   if (value < BILLION) {
     const whole = value | 0
@@ -189,12 +189,12 @@ function putNumber(bytes: Buffer, at: number, value: number): number {
   const scaled = Math.round(value * MICRO)
   const whole = Math.floor(scaled / MICRO)
   const micro = scaled - whole * MICRO
-  // As 32-bit integers both stay in registers.
+  // As 32-bit integers, both stay in registers.
   const next = whole < BILLION ? putInteger(bytes, at, whole | 0) : putLarge(bytes, at, whole)
   return micro === 0 ? next : putFraction(bytes, next, micro | 0)
 }
 
-/** Below a billion. Two digits at a time: a division is what costs. */
+/** For values below a billion. Two digits at a time, because divisions are the cost. */
 function putInteger(bytes: Buffer, at: number, value: number): number {
   if (value < 10) {
     bytes[at] = DIGIT_ZERO + value
@@ -225,7 +225,7 @@ function putLarge(bytes: Buffer, at: number, value: number): number {
   if (value < BILLION) return putInteger(bytes, at, value | 0)
   const high = Math.floor(value / BILLION)
   const next = putLarge(bytes, at, high)
-  // Nine digits, the zeros before them included.
+  // Nine digits, including leading zeros.
   let rest = (value - high * BILLION) | 0
   for (let place = next + 7; place > next; place -= 2) {
     const higher = (rest / 100) | 0
@@ -236,7 +236,7 @@ function putLarge(bytes: Buffer, at: number, value: number): number {
   return next + 9
 }
 
-/** Six decimals without the zeros at their end. */
+/** Six decimals without trailing zeros. */
 function putFraction(bytes: Buffer, at: number, micro: number): number {
   const thousands = (micro / 10_000) | 0
   const rest = micro - thousands * 10_000
@@ -255,12 +255,12 @@ function putPair(bytes: Buffer, at: number, value: number): void {
   bytes[at + 1] = PAIRS[(value << 1) + 1] ?? 0
 }
 
-/** Bytes of a constant, made once. */
+/** Returns the bytes of a constant, encoded once. */
 export function ascii(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
-/** An integer as JSON has it: what is not one is quoted, whatever the other side sends. */
+/** Whether the bytes are an integer in JSON: anything else is quoted, whatever the other side sends. */
 export function isJsonInteger(bytes: Uint8Array, from: number, to: number): boolean {
   const first = bytes[from] === MINUS ? from + 1 : from
   if (first === to || (bytes[first] === DIGIT_ZERO && first + 1 < to)) return false

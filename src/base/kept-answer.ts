@@ -7,21 +7,21 @@ export interface KeptAnswerParts<Answer> {
 }
 
 /**
- * However many callers ask, one question is under way at a time, and it is asked again when its answer is older than
- * `kept_ms`. A failure is not an answer: the next caller asks again.
+ * Caches the answer to a question: however many callers ask, at most one question is under way, and it is asked again
+ * once its answer is older than `kept_ms`. A failure is not cached: the next caller asks again.
  */
 export class KeptAnswer<Answer> {
   readonly #parts: KeptAnswerParts<Answer>
   #answer: Promise<Answer> | undefined
   #about = ''
-  /** When the answer was there; infinite until then. */
+  /** When the answer arrived; infinite until then. */
   #since_ms = Number.POSITIVE_INFINITY
 
   constructor(parts: KeptAnswerParts<Answer>) {
     this.#parts = parts
   }
 
-  /** What was asked about something else is asked anew as well. */
+  /** Also asks again if `about` differs from the last question. */
   get(about = ''): Promise<Answer> {
     const { clock, kept_ms } = this.#parts
     const isOld = clock.monotonic_ms() - this.#since_ms >= kept_ms

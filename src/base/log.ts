@@ -2,14 +2,17 @@ import { type Clock, systemClock } from './clock.ts'
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-/** One JSON object a line. Callers never pass secrets or request bodies. */
+/** One JSON object per line. Callers never pass secrets or request bodies. */
 export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
 }
 
-/** Limit of a field, in characters: text from outside may be of any length. A defect is logged in full. */
+/**
+ * Limit of a field, in characters: text from outside may be of any length. Errors have a higher limit, so that the
+ * stack of a defect fits.
+ */
 const FIELD_MAX = 512
 const ERROR_FIELD_MAX = 16_384
 
@@ -31,13 +34,12 @@ const shortened = (text: string, max: number): string =>
 
 export const silentLog: Log = createLog(() => undefined)
 
-/** Lines of strangers that are written when none came for a while; then one in each interval. */
+/** Lines of strangers that are written at once after a quiet time; then one per interval. */
 const AT_ONCE = 100
 const ONE_EVERY_MS = 1_000
 
 /**
- * For lines that anybody can cause, as often as somebody likes: of too many only the number is kept, and told by the
- * next.
+ * For lines that anybody can cause in any number: excess lines are only counted, and the next line has their number.
  */
 export function strangersLog(log: Log, clock: Pick<Clock, 'monotonic_ms'> = systemClock): Log {
   let left = AT_ONCE
@@ -60,11 +62,11 @@ export function strangersLog(log: Log, clock: Pick<Clock, 'monotonic_ms'> = syst
   return { info: limited('info'), warn: limited('warn'), error: limited('error') }
 }
 
-/** Where a defect of the daemon comes from, for its log only. */
+/** Logs the origin of a defect of the daemon; for its log only. */
 export function logDefect(log: Pick<Log, 'error'>, error: unknown, fields: LogFields): void {
   log.error('defect', { ...fields, detail: detailOf(error) })
 }
 
-/** Where it comes from, if it says so. */
+/** Returns the stack of an error, if it has one. */
 export const detailOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)

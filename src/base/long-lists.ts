@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox'
 import type { FieldError } from './errors.ts'
 
-/** Shorter ones are left to the library, which says all that is wrong with a body at once. */
+/** Shorter lists are left to the library, which reports all problems of a body at once. */
 const LONG = 200
 
 const partOf = (schema: TSchema, name: string): unknown => Reflect.get(schema, name)
 const isSchema = (value: unknown): value is TSchema => typeof value === 'object' && value !== null
 
-/** Whether a value of this schema may hold lists or records. */
+/** Whether a value of this schema may contain lists or records. */
 export function holdsLists(schema: TSchema): boolean {
   const { type, anyOf, properties, patternProperties } = schema as Readonly<Record<string, unknown>>
   const inner = [anyOf, properties, patternProperties].flatMap((parts) => Object.values(Object(parts) as object))
@@ -16,8 +16,8 @@ export function holdsLists(schema: TSchema): boolean {
 }
 
 /**
- * What is wrong with long lists. The library compares equal entries in quadratic time, and does so before it says that
- * a list is too long: one body could hold up everybody for minutes.
+ * Returns the problems of long lists. The library compares equal entries in quadratic time, before it reports that a
+ * list is too long: one body could block everybody for minutes.
  */
 export function longListProblems(schema: TSchema, value: unknown, at = ''): readonly FieldError[] {
   const forms = partOf(schema, 'anyOf')
@@ -34,7 +34,7 @@ export function longListProblems(schema: TSchema, value: unknown, at = ''): read
   if (typeof limit === 'number' && Object.keys(value).length > Math.max(limit, LONG))
     return [{ field: at, code: 'OUT_OF_RANGE', message: `must not have more than ${limit} entries` }]
   const properties = Object(partOf(schema, 'properties')) as Readonly<Record<string, unknown>>
-  // A record has one schema for whatever it does not name.
+  // A record has one schema for all members that it does not name.
   const [others] = Object.values(Object(partOf(schema, 'patternProperties')) as object) as readonly unknown[]
   return Object.entries(value).flatMap(([name, inside]) => {
     const property = Object.hasOwn(properties, name) ? properties[name] : others

@@ -5,9 +5,9 @@ import { networkText, parseNetwork } from './ip-network.ts'
 
 export interface OutwardRules {
   readonly allowsLoopback: boolean
-  /** Addresses and networks that may be reached although they are inward. */
+  /** Internal addresses and networks that may be reached all the same. */
   readonly allowed: readonly string[]
-  /** What may not be at an inward address, in the words of the refusal. */
+  /** What must not be at an internal address, in the words of the refusal. */
   readonly refusal: string
 }
 
@@ -15,12 +15,12 @@ export interface Found {
   /** The first of the addresses. */
   readonly address: string
   readonly family: 4 | 6
-  /** Answers what was found, whenever it is asked. */
+  /** Always returns the addresses that were found. */
   readonly lookup: LookupFunction
 }
 
 /**
- * The current addresses of a host that somebody has named. Connections go to exactly these addresses, so a later change
+ * Returns the present addresses of a user-supplied host. Connections go to exactly these addresses, so a later change
  * of the name has no effect. A user who may name a host must not reach what only this machine can reach.
  */
 export async function outwardPlace(host: string, { allowsLoopback, allowed, refusal }: OutwardRules): Promise<Found> {

@@ -14,21 +14,21 @@ export type Packing = 'gzip' | 'br'
 export const GZIP: ZlibOptions = { level: 1 }
 export const BROTLI: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
-/** Compresses on the thread that calls. */
+/** Compresses on the calling thread. */
 export function packHere(packing: Packing, body: Uint8Array): Uint8Array {
   return packing === 'gzip' ? gzipSync(body, GZIP) : brotliCompressSync(body, BROTLI)
 }
 
 const PART_BYTES = 256 * 1_024
-/** RFC 1952: deflate, no name, no time, the fastest level, no matter which system. */
+/** RFC 1952: deflate, no name, no time, the fastest level, unknown system. */
 const GZIP_HEAD = Uint8Array.of(0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff)
-/** RFC 1951: an empty block that is the last one. */
+/** RFC 1951: an empty final block. */
 const LAST_BLOCK = Uint8Array.of(3, 0)
 const TRAILER_BYTES = 8
 
 /**
- * The same as gzip, with a call of `pause` behind each half of a millisecond: one stream of blocks that end at a byte.
- * It takes a fifth more time, and a twentieth more room.
+ * Compresses like gzip, with a call of `pause` after each half of a millisecond: one stream of blocks that end at a
+ * byte. Takes a fifth more time, and a twentieth more space.
  */
 export function gzipInParts(body: Uint8Array, pause: () => void): Uint8Array {
   const parts: Uint8Array[] = [GZIP_HEAD]

@@ -4,12 +4,12 @@ export interface PlacesOptions {
   /** Plural noun for the refusal. */
   readonly what: string
   readonly all_max: number
-  /** Per user: less than all, or one could keep everybody out. */
+  /** Per user: less than `all_max`, so that one user cannot occupy all places. */
   readonly each_max: number
   readonly retryAfter_s: number
 }
 
-/** Places for what lasts, or is dear: so many in all, and so many of one user. */
+/** Limits long or expensive tasks, in total and per user. */
 export class Places {
   readonly #options: PlacesOptions
   readonly #taken = new Map<string, number>()
@@ -23,7 +23,7 @@ export class Places {
     return this.#open
   }
 
-  /** Answers what gives the place back. Refuses with TOO_MANY_AT_ONCE. */
+  /** Takes a place; returns the function that frees it. Refuses with TOO_MANY_AT_ONCE. */
   take(holder: string): () => void {
     const { all_max, each_max } = this.#options
     const own = this.#taken.get(holder) ?? 0
@@ -55,7 +55,7 @@ export class Places {
   }
 }
 
-/** Does it while the holder has a place. */
+/** Runs `work` while the holder has a place. */
 export function runInPlace(places: Places, holder: string, work: () => unknown): unknown {
   const free = places.take(holder)
   try {

@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs'
 /** Index in /proc/PID/stat, counted after the name of the program, which may contain spaces and brackets. */
 const START_FIELD = 19
 
-/** This start of the machine, as this process sees it: another one may see another text, in a container. */
+/** Returns the boot id as this process sees it: in a container, another process may see a different one. */
 export function bootIdHere(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-/** `bootId` as the later reader will see it. */
+/** `bootId` is the one that the later reader will see. */
 export function ownMark(bootId: string): ProcessMark {
   return { pid: process.pid, startedAt: startOf(process.pid) ?? '', bootId }
 }
 
-/** This run of the machine: another one, of a container as well, has another first process. */
+/** Identifies this boot of the machine or container by its first process. */
 export function machineMark(): ProcessMark {
   return { pid: 1, startedAt: startOf(1) ?? '', bootId: bootIdHere() }
 }
@@ -22,7 +22,7 @@ export function isAlive({ pid, startedAt, bootId }: ProcessMark): boolean {
   return startOf(pid) === startedAt && bootIdHere() === bootId
 }
 
-/** undefined when there is no such process, or nothing but its entry is left. */
+/** Undefined if there is no such process, or only its zombie is left. */
 function startOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -36,8 +36,8 @@ function startOf(pid: number): string | undefined {
 /** Identifies a process, even if its number is reused or the machine restarts. */
 export interface ProcessMark {
   readonly pid: number
-  /** Ticks after the start of the machine. */
+  /** Ticks since boot. */
   readonly startedAt: string
-  /** Id of the start of the machine, as the daemon sees it. */
+  /** Boot id, as the daemon sees it. */
   readonly bootId: string
 }

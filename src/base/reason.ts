@@ -1,2 +1,2 @@
-/** What an error says; what else was thrown, as text. */
+/** Returns the message of an error, or any other thrown value as text. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

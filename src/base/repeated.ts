@@ -1,18 +1,18 @@
 import type { Log } from './log.ts'
 
-/** A disk that is full fails every look of every part, some of them each second. */
+/** On a full disk every task of every part fails, some of them each second. */
 const TELL_AGAIN_MS = 60_000
 
 interface Told {
   readonly reason: string
   readonly at_ms: number
-  /** Looks that have failed for the same reason since. */
+  /** Failures for the same reason since the last report. */
   untold: number
 }
 
 /**
- * Something that is looked at again and again. What a look throws is in the log, and the next look comes all the same.
- * What goes on failing for one reason is told once a minute, with how often it was.
+ * Runs a task repeatedly. A failure is logged, and the next run comes all the same. A failure that persists for one
+ * reason is logged once a minute, with its count.
  */
 export class Repeated {
   readonly #what: string
@@ -23,7 +23,7 @@ export class Repeated {
   #timer: NodeJS.Timeout | undefined
   #told: Told | undefined
 
-  /** `what` says in the log which look failed. */
+  /** `what` names the task in the log. */
   constructor(
     what: string,
     look: () => Promise<void> | void,
@@ -46,7 +46,7 @@ export class Repeated {
     clearInterval(this.#timer)
   }
 
-  /** Looks at once. */
+  /** Runs the task at once. */
   async now(): Promise<void> {
     try {
       await this.#look()

@@ -1,11 +1,11 @@
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** A file for its owner only unless `mode` says more, there as a whole or as before, also after a power cut. */
+/** Writes a file atomically, also across a power cut; readable by its owner only, unless `mode` allows more. */
 export async function replaceFile(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const draft = await open(`${path}.new`, 'w', 0o600)
   try {
-    // A umask takes away what `open` is asked for.
+    // The umask may have removed bits from the mode given to `open`.
     await draft.chmod(mode)
     await draft.writeFile(content)
     await draft.sync()

@@ -2,10 +2,10 @@ import type { Clock } from './clock.ts'
 
 const FIRST_MS = 250
 const LAST_MS = 30_000
-/** What ran for so long starts again at the shortest pause. */
+/** After running for this long, the next start has the shortest pause. */
 const STEADY_MS = 60_000
 
-/** Pauses between starts of something that ends by itself: each is twice the one before, up to a longest one. */
+/** Pauses between restarts of something that ends unexpectedly: each is twice the previous one, up to a maximum. */
 export class RestartPauses {
   readonly #clock: Pick<Clock, 'monotonic_ms'>
   #started_ms: number
@@ -20,7 +20,7 @@ export class RestartPauses {
     this.#started_ms = this.#clock.monotonic_ms()
   }
 
-  /** It ended: how long to wait before the next start. */
+  /** Returns how long to wait before the next start. */
   next_ms(): number {
     if (this.#clock.monotonic_ms() - this.#started_ms > STEADY_MS) this.#pause_ms = FIRST_MS
     const pause_ms = this.#pause_ms

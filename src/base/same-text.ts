@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether two texts are the same, in a time that says nothing of where they differ: for secrets and what is made of
- * them.
+ * Whether two texts are equal, in a time that does not depend on where they differ: for secrets and their derivatives.
  */
 export function sameText(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]

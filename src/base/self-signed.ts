@@ -10,21 +10,21 @@ interface SubjectName {
   readonly value: string
 }
 
-/** A part of a certificate beside its names; software that does not know it has to refuse the certificate. */
+/** A critical extension; software that does not know it must refuse the certificate. */
 interface CriticalExtension {
   readonly oid: string
   /** DER. */
   readonly value: Uint8Array<ArrayBuffer>
 }
 
-/** A certificate that nobody vouches for, EC P-256: something to show until there is a better one. */
+/** Creates a self-signed certificate, EC P-256: something to present until there is a better one. */
 export async function selfSigned(
   subject: string,
   names: readonly SubjectName[],
   years: number,
   critical: readonly CriticalExtension[] = [],
 ): Promise<SelfSigned> {
-  // The library's dependency injection wants this polyfill first.
+  // The library's dependency injection needs this polyfill first.
   await import('reflect-metadata')
   const { Extension, PemConverter, SubjectAlternativeNameExtension, X509CertificateGenerator } =
     await import('@peculiar/x509')

@@ -1,15 +1,15 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
-/** A command socket of a HAProxy, as `node:net` connects to it. */
+/** The address of a HAProxy command socket, in the form of `node:net`. */
 export type SocketAddress = { readonly path: string } | { readonly host: string; readonly port: number }
 
-/** The name of a Unix socket is part of a structure of this size in Linux, with a zero at its end. */
+/** Linux stores the name of a Unix socket in a structure of this size, plus a terminating zero. */
 export const SOCKET_PATH_BYTES_MAX = 107
 
 /**
- * Reads an address as HAProxy writes it: a path, `unix@PATH`, `ADDRESS:PORT`, `ipv4@ADDRESS:PORT` or
- * `ipv6@ADDRESS:PORT`. A path is taken from the working folder. Answers why it cannot be used otherwise.
+ * Parses an address in HAProxy's notation: a path, `unix@PATH`, `ADDRESS:PORT`, `ipv4@ADDRESS:PORT` or
+ * `ipv6@ADDRESS:PORT`. A path is relative to the working folder. Returns the problem, as a text, if it cannot be used.
  */
 export function parseSocketAddress(text: string): SocketAddress | string {
   const at = /^([a-z0-9+]+)@(.*)$/.exec(text)
@@ -41,7 +41,7 @@ function tcpAddress(kind: string, text: string): SocketAddress | string {
   return 'must be the path of a socket or ADDRESS:PORT, such as /run/haproxy/admin.sock or ipv4@127.0.0.1:9999'
 }
 
-/** The address as messages show it. */
+/** Returns the address as messages show it. */
 export function addressText(address: SocketAddress): string {
   if ('path' in address) return address.path
   return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`

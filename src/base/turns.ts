@@ -1,14 +1,14 @@
-/** Pollers wait for as long as the loop does not turn. */
+/** Pollers wait while the event loop does not turn. */
 const SLICE_MS = 1
 
-/** Resolves when the event loop has answered what came in meanwhile. */
+/** Resolves after the event loop has processed what arrived meanwhile. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)
   })
 }
 
-/** Takes portion after portion; the loop turns after each millisecond of work. */
+/** Uses portion after portion, and takes a turn after each millisecond of work. */
 export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => void = () => undefined): Promise<void> {
   const pause = pace()
   for (const portion of portions) {
@@ -18,7 +18,7 @@ export async function inTurns<T>(portions: Iterable<T>, use: (portion: T) => voi
   }
 }
 
-/** To be awaited between portions of work: the loop turns there after each millisecond of it. */
+/** Returns a function to await between portions of work, which takes a turn after each millisecond of work. */
 export function pace(): () => Promise<void> | undefined {
   let began_ms = performance.now()
   return () => {

@@ -1,10 +1,10 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 
-// A daemon has hundreds of schemas, and most of them are not asked for on most days.
+// Compiled on demand: a daemon has hundreds of schemas, most of which are unused on most days.
 const validators = new WeakMap<TSchema, Validator>()
 
-/** The validator of a schema, compiled when it is asked for the first time, which takes 1 to 3 ms. */
+/** Returns the validator of a schema, compiled on first use, which takes 1 to 3 ms. */
 export function validatorOf<T extends TSchema>(schema: T): Validator<{}, T> {
   const known = validators.get(schema)
   // Sound: it was compiled from this very schema.
@@ -14,7 +14,7 @@ export function validatorOf<T extends TSchema>(schema: T): Validator<{}, T> {
   return validator
 }
 
-/** Reads a value from elsewhere: as the schema describes it, or undefined. */
+/** Returns a function that checks a foreign value: it returns the value if it matches the schema, else undefined. */
 export const reader =
   <T extends TSchema>(schema: T) =>
   (value: unknown): Static<T> | undefined =>

@@ -1,11 +1,11 @@
 const [ANSWERS, RIGHTS] = [0, 1] as const
 
 /**
- * Tells other threads how long their cached answers, and rights to get them, are valid: for as long as these numbers
- * are the same as when the request was answered.
+ * Tells other threads how long their cached answers, and callers' rights to them, are valid: while these numbers are
+ * the same as when the request was answered.
  */
 export class Validity {
-  /** For other threads. */
+  /** Passed to other threads. */
   readonly shared: SharedArrayBuffer
   readonly #numbers: Int32Array
 
@@ -21,16 +21,19 @@ export class Validity {
     return Atomics.load(this.#numbers, RIGHTS)
   }
 
-  /** Figures, or the names of objects, are others than before. */
+  /** Invalidates answers after a change of figures or of names. */
   endAnswers(): void {
     Atomics.add(this.#numbers, ANSWERS, 1)
   }
 
-  /** Somebody may do less than before, or everybody is to be told something else. Called in the turn that it begins. */
+  /**
+   * Invalidates rights after somebody has lost one, or if everybody must get another answer. Called in the turn in
+   * which that takes effect.
+   */
   endRights(): void {
     Atomics.add(this.#numbers, RIGHTS, 1)
   }
 }
 
-/** The one of this process. */
+/** The instance of this process. */
 export const validity = new Validity()

@@ -1,12 +1,12 @@
-/** Wall times of time zones, as text: no zone and no clock of this process is part of them. */
+/** Wall times of time zones, as text: neither the zone nor the clock of this process matters. */
 
 const ISO = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?$/i
 /** Years that timedatectl and the archive accept. */
 const [YEAR_MIN, YEAR_MAX] = [1971, 2105]
 
 /**
- * The date and time of an ISO 8601 text without its offset, as YYYY-MM-DD HH:MM:SS; undefined when it is none, or not
- * of this calendar.
+ * Returns date and time of an ISO 8601 text without its offset, as YYYY-MM-DD HH:MM:SS; undefined if it is not one, or
+ * not a date of the calendar.
  */
 export function wallTimeOf(text: string): string | undefined {
   const parts = ISO.exec(text)
@@ -22,7 +22,7 @@ export function wallTimeOf(text: string): string | undefined {
   return whole === `${Y}-${M}-${D} ${h}:${m}:${s}` ? whole : undefined
 }
 
-/** A moment in the time of a zone, ISO 8601 with its offset. In UTC when the zone is not known here. */
+/** Returns a time in a time zone, as ISO 8601 with offset. In UTC if the zone is unknown here. */
 export function isoInZone(at_ms: number, zone: string): string {
   const whole_ms = Math.floor(at_ms / 1000) * 1000
   const offset_min = Math.round((localAsUtc(whole_ms, zone) - whole_ms) / 60_000)
@@ -39,6 +39,6 @@ function localAsUtc(at_ms: number, timeZone: string): number {
   } catch {
     return at_ms
   }
-  // Swedish writes dates as ISO does.
+  // Swedish writes dates as ISO 8601 does.
   return Date.parse(`${format.format(at_ms).replace(' ', 'T')}Z`)
 }
