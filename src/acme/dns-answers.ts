@@ -8,7 +8,7 @@ const LOOK_FOR_RECORDS_MS = 5_000
 
 export interface DnsAnswersParts {
   readonly records: Pick<DnsRecords, 'present'>
-  /** Why a CA might not see records of DNS; undefined when it does. */
+  /** Returns why a CA might not see the DNS records; undefined if it would. */
   readonly whyInvisible: (
     answers: readonly AcmeAnswer[],
     nameServers?: readonly string[],
@@ -16,14 +16,14 @@ export interface DnsAnswersParts {
   readonly clock: Pick<MachineClock, 'now_ms' | 'monotonic_ms'>
 }
 
-/** How far the records are: what the order is to remember, why it has failed, or that there is nothing to do yet. */
+/** The progress of the records: new fields for the order, the reason of a failure, or nothing to do yet. */
 export type Answered = Pick<AcmeProgress, 'presentedAt_ms' | 'isVisible'> | { readonly reason: string } | 'later'
 
-/** Makes the records of DNS that an order promises, and looks until a CA would see them. */
+/** Creates the DNS records that an order needs, and checks until a CA would see them. */
 export class DnsAnswers {
   readonly #parts: DnsAnswersParts
   readonly #left: Pick<LeftRecords, 'note'>
-  /** When they are looked for again, on the monotonic clock. */
+  /** When they are checked again, on the monotonic clock. */
   readonly #waitsUntil_ms = new Map<string, number>()
 
   constructor(parts: DnsAnswersParts, left: Pick<LeftRecords, 'note'>) {

@@ -9,19 +9,19 @@ export const SCRIPT_S = 30
 const OUTPUT_SHOWN_MAX = 300
 const KILLED = 137
 const NO_SANDBOX = 125
-/** The turn of a node is longer than this and one call more. */
+/** A node's turn is longer than this and one more call. */
 const PRESENT_MS_MAX = 200_000
-/** A provider that is down is asked no more for now. */
+/** After this many failures a provider that is down is left alone for now. */
 const FAILURES_MAX = 3
 
 export interface DnsRecordsParts {
-  /** What all nodes run. */
+  /** The configuration that all nodes run. */
   readonly agreed: Pick<ConfigView, 'get'>
   readonly run: (script: ScriptRun) => Promise<ScriptRan>
   readonly clock: Pick<MachineClock, 'monotonic_ms'>
 }
 
-/** The records of DNS that orders promise, as their scripts make and remove them. */
+/** The DNS records of orders, created and removed by scripts. */
 export class DnsRecords {
   readonly #parts: DnsRecordsParts
 
@@ -29,7 +29,10 @@ export class DnsRecords {
     this.#parts = parts
   }
 
-  /** Makes them; answers why it could not. A script may be called again with what it has made. */
+  /**
+   * Creates the records; resolves with the reason if that failed. A script may be called again for records that it has
+   * created.
+   */
   async present(order: AcmeOrder, answers: readonly AcmeAnswer[]): Promise<string | undefined> {
     const { clock } = this.#parts
     const until_ms = clock.monotonic_ms() + PRESENT_MS_MAX
@@ -42,7 +45,7 @@ export class DnsRecords {
     return undefined
   }
 
-  /** Removes them all, as far as that can be done; answers those that are left, and why. */
+  /** Removes the records as far as possible; resolves with those that are left, and the reason. */
   async remove(order: AcmeOrder, answers: readonly AcmeAnswer[]) {
     const left: AcmeAnswer[] = []
     let why: string | undefined
@@ -63,7 +66,7 @@ export class DnsRecords {
       script: script.script,
       words: [action, name, value, ...flagsOf(script, dns.parameters ?? {})],
       seconds: dns.timeout ?? SCRIPT_S,
-      // Not among the words, which every account of the machine can see.
+      // On standard input, because every account of the machine can see arguments.
       input: Object.entries(secrets)
         .map(([key, secret]) => `${key}=${secret}\n`)
         .join(''),
@@ -74,7 +77,7 @@ export class DnsRecords {
     return `The script ${script.name} ${how} at ${action} ${name}${said === '' ? '' : `: ${said}`}`
   }
 
-  /** A script that could not be started in time, because too many others wait, counts as not started. */
+  /** Runs a script. One that could not start in time, because too many others wait, counts as failed. */
   #ran(script: ScriptRun): Promise<Pick<ScriptRan, 'exitCode' | 'output'>> {
     return this.#parts.run(script).catch((error: unknown) => ({ exitCode: NO_SANDBOX, output: String(error) }))
   }

@@ -5,7 +5,7 @@ import type { ConfigView } from '../model/sections.ts'
 import { waitAfter_s } from '../rules/acme.ts'
 import type { DnsRecords } from './dns-records.ts'
 
-/** Half a day: then what an order that is deleted has left behind is told, and left there. */
+/** Half a day: after that, the records left behind by a deleted order are reported and given up. */
 const TRIES_OF_DELETED = 8
 
 export interface LeftRecordsParts {
@@ -15,19 +15,19 @@ export interface LeftRecordsParts {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Removes records of DNS that nobody needs any more. What a provider does not remove is tried later and later. */
+/** Removes DNS records that are no longer needed, with growing pauses if a provider does not remove them. */
 export class LeftRecords {
   readonly #parts: LeftRecordsParts
-  /** When what could not be removed is tried again, and after how many failures. */
+  /** When a failed removal is tried again, and after how many failures. */
   readonly #waits = new Map<string, { readonly failures: number; readonly at_ms: number }>()
-  /** What this node knows to be there: an order that is deleted cannot say any more what there is to remove. */
+  /** Records that exist as far as this node knows: a deleted order no longer says what to remove. */
   readonly #known = new Map<string, { readonly order: AcmeOrder; readonly answers: readonly AcmeAnswer[] }>()
 
   constructor(parts: LeftRecordsParts) {
     this.#parts = parts
   }
 
-  /** They may be there from now on. */
+  /** Notes records that may exist from now on. */
   note(order: AcmeOrder, answers: readonly AcmeAnswer[]): void {
     if (answers.length === 0) this.#known.delete(order.id)
     else this.#known.set(order.id, { order, answers })
@@ -37,12 +37,12 @@ export class LeftRecords {
     return this.#parts.clock.monotonic_ms() >= (this.#waits.get(id)?.at_ms ?? 0)
   }
 
-  /** What is left of this order is tried at once, whatever failed before. */
+  /** Tries the records of this order again at once, despite earlier failures. */
   hurry(id: string): void {
     this.#waits.delete(id)
   }
 
-  /** Answers what is left. */
+  /** Removes records and resolves with those that are left. */
   async removed(order: AcmeOrder, answers: readonly AcmeAnswer[]): Promise<readonly AcmeAnswer[]> {
     const { clock, log, records } = this.#parts
     const { left, why } = await records.remove(order, answers)
@@ -80,6 +80,6 @@ export class LeftRecords {
   }
 }
 
-/** Another node may have removed what this one made. */
+/** Whether another node may already have removed what this one created. */
 const owesNothing = ({ progress: { answers = [], leftovers = [] } = { of: '' } }: AcmeOrder): boolean =>
   answers.length + leftovers.length === 0

@@ -25,34 +25,40 @@ import { LeftRecords } from './left-records.ts'
 import { nextTry_ms, progressOf, waitAfter_s } from '../rules/acme.ts'
 
 const LOOK_EVERY_MS = 2_000
-/** A turn of the cluster is longer. */
+/** The cluster gives a node more time than this. */
 const AT_WORK_MS_MAX = 120_000
-/** Each of the other nodes looks once in that time. */
+/** Each of the other nodes looks once in this time. */
 const OTHERS_FIRST_MS = 3 * LOOK_EVERY_MS
 const WAIT_MS_MAX = 30_000
-/** After a defect, a full disk, a cluster without a majority: whatever could not be kept was asked for in vain. */
+/**
+ * Pause after a defect, on a full disk or without a majority: requests to the CA are in vain if their results cannot be
+ * stored.
+ */
 const REST_MS = 60_000
 const REASON_LENGTH_MAX = 2_000
 const APPLY_TRIES_MAX = 30
 const APPLY_AGAIN_MS = 1_000
 const LEFTOVERS_MAX = 1_000
-/** Half a day: a CA that does not say that it has lost an order, or decides nothing, is asked for another one. */
+/**
+ * Half a day: then another order replaces one about which the CA does not decide, or which it has lost without saying
+ * so.
+ */
 const TRIES_OF_AN_ORDER = 8
 
 export interface AcmeOrdersParts extends DnsAnswersParts {
   readonly store: Pick<ConfigStore, 'agreed'>
-  /** What all nodes run: an order that one runs alone is not worked on. */
+  /** The configuration that all nodes run: an order that only one node runs is not worked on. */
   readonly agreed: ConfigView
-  /** Changes how far an order is, durably; what `change` throws is the refusal. */
+  /** Changes the progress of an order, durably; what `change` throws is the refusal. */
   readonly amend: (id: string, change: (now: AcmeOrder | undefined) => Pick<AcmeOrder, 'progress'>) => Promise<void>
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
   readonly step: (step: AcmeStep) => Promise<AcmeStepped>
   readonly read: (pem: string) => Promise<CertificateRead>
   readonly whyUnanswered: (view: ConfigView, account: AcmeAccount, order: AcmeOrder) => string | undefined
   readonly records: Pick<DnsRecords, 'present' | 'remove'>
-  /** Runs the work where no other node does its; answers whether it was this node's turn. */
+  /** Runs the work if no other node is working; resolves with whether it was this node's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<boolean>
-  /** Whether there is a node that may reach what this one does not. */
+  /** Whether there are other nodes, which may reach what this one does not. */
   readonly hasOthers: () => boolean
   readonly allowsLoopback: boolean
   readonly events: Pick<Events, 'publish'>
@@ -68,12 +74,12 @@ interface Found {
   readonly progress: AcmeProgress
 }
 
-/** Somebody else has changed the order meanwhile: what was found counts no more. */
+/** Thrown if the order was changed meanwhile, so that the result is void. */
 class Superseded extends Error {}
 
 /**
- * Gets certificates and renews them. The progress of an order is on the disk of every node before the next step, so
- * after a crash, or on another node, work continues from there.
+ * Obtains and renews certificates. The progress of an order is on the disk of every node before the next step, so after
+ * a crash, or on another node, work continues from there.
  */
 export class AcmeOrders {
   readonly #parts: AcmeOrdersParts
@@ -82,7 +88,7 @@ export class AcmeOrders {
   readonly #closed = defer()
   #looking: Promise<void> | undefined
   #restsUntil_ms = Number.NEGATIVE_INFINITY
-  /** When this node itself has failed. */
+  /** When this node last failed, by order. */
   readonly #failedAt_ms = new Map<string, number>()
   readonly #leftRecords: LeftRecords
   readonly #dnsAnswers: DnsAnswers
@@ -95,7 +101,7 @@ export class AcmeOrders {
   }
 
   start(): void {
-    // What was made before a crash is this node's to remove, should the order be deleted.
+    // This node must remove the records it created before a crash, in case the order is deleted.
     for (const order of this.#parts.agreed.list('acmeOrders'))
       this.#leftRecords.note(order, leftoversOf(order, order.progress ?? { of: '' }).leftovers ?? [])
     this.#looks.start()
@@ -108,19 +114,19 @@ export class AcmeOrders {
     await this.#looking
   }
 
-  /** Works on what is due, one order after the other. */
+  /** Works on the orders that are due, one after the other. */
   look(): Promise<void> {
     this.#looking ??= this.#workAll().finally(() => (this.#looking = undefined))
     return this.#looking
   }
 
   async renew(id: string): Promise<void> {
-    // A step of the order may be kept in the same moment: what is asked for is asked of what there is behind it.
+    // A step of the order may be stored at the same moment: then the request is repeated with the progress after it.
     while (!(await this.#ask(this.#require(id))));
     void this.#looks.now()
   }
 
-  /** Answers whether it is kept. */
+  /** Stores the request; resolves with whether that succeeded. */
   async #ask({ order, progress }: Found): Promise<boolean> {
     try {
       await this.#keep(order, askedFor(progress))
@@ -171,7 +177,7 @@ export class AcmeOrders {
           await this.#worked(id)
           await this.#tidy(id)
         })
-        // There is one turn for all orders.
+        // All orders share one turn.
         if (!isOurs) break
       } catch (error) {
         if (error instanceof Superseded || this.#end.signal.aborted) continue
@@ -182,7 +188,7 @@ export class AcmeOrders {
     await this.#tidyDeleted()
   }
 
-  /** What goes wrong with one order is a failure of that one: others have their turn, and the CA its rest. */
+  /** Works on one order. An error is a failure of that order only: others have their turn, and the CA its pause. */
   async #worked(id: string): Promise<void> {
     try {
       await this.#work(id)
@@ -196,7 +202,8 @@ export class AcmeOrders {
   async #work(id: string): Promise<void> {
     const { clock, whyUnanswered, agreed, step, allowsLoopback } = this.#parts
     const until_ms = clock.monotonic_ms() + AT_WORK_MS_MAX
-    // What cannot be kept is not asked for. And a node that has yet to read what another one did learns of it by this.
+    // Stored first, so that nothing is requested whose result could not be stored. This also makes a node catch up with
+    // what another one did.
     const begun = this.#due(id)
     if (begun !== undefined) await this.#keep(begun.order, begun.progress)
     for (;;) {
@@ -217,12 +224,12 @@ export class AcmeOrders {
     }
   }
 
-  /** A CA that does not answer holds up no end: the next start takes the order up. */
+  /** A CA that does not answer must not delay the end: the next start resumes the order. */
   #unlessClosed<T>(stepped: Promise<T>): Promise<T | undefined> {
     return Promise.race([stepped, this.#closed.promise.then(() => undefined)])
   }
 
-  /** Answers whether nothing follows now. */
+  /** Stores the result of a step; resolves with whether the work on the order ends for now. */
   async #took(found: Found, stepped: AcmeStepped): Promise<boolean> {
     if (stepped.is === 'ordered') {
       const { orderUrl, accountUrl } = stepped
@@ -241,7 +248,7 @@ export class AcmeOrders {
     return stepped.is === 'issued' || stepped.is === 'failed'
   }
 
-  /** Keeps how far it is, unless somebody else was faster. */
+  /** Stores the progress, unless the order was changed meanwhile. */
   #keep(order: AcmeOrder, progress: AcmeProgress): Promise<void> {
     return this.#parts.amend(order.id, (now) => {
       if (now === undefined || !isDeepStrictEqual(now.progress, order.progress)) throw new Superseded()
@@ -249,7 +256,7 @@ export class AcmeOrders {
     })
   }
 
-  /** The same with the result of a step. A renewal that is requested meanwhile does not undo the step. */
+  /** Stores the result of a step. A renewal that is requested meanwhile does not undo the step. */
   #advance({ order, progress }: Found, came: Partial<AcmeProgress>): Promise<void> {
     return this.#parts.amend(order.id, (now) => {
       const asked = askedFor(progress)
@@ -259,7 +266,10 @@ export class AcmeOrders {
     })
   }
 
-  /** Answers whether the order goes on now: the records are made, are seen, or neither is waited for any more. */
+  /**
+   * Resolves with whether the order continues now: the records were created, are visible, or need not be waited for any
+   * longer.
+   */
   async #madeVisible(found: Found, answers: readonly AcmeAnswer[]): Promise<boolean> {
     const { order, progress } = found
     const answered = await this.#unlessClosed(this.#dnsAnswers.look(order, progress, answers))
@@ -274,7 +284,7 @@ export class AcmeOrders {
     return leftovers.length > 0 && this.#leftRecords.isDue(order.id)
   }
 
-  /** Removes the records of orders that are over, whatever became of them. */
+  /** Removes the records of orders that have ended, whatever their outcome. */
   async #tidy(id: string): Promise<void> {
     const found = this.#find(id)
     if (found === undefined || !this.#isTidyDue(found)) return
@@ -312,7 +322,7 @@ export class AcmeOrders {
     log.info('a certificate was renewed', { order: name, notAfter: validTo })
   }
 
-  /** Replaces the certificate and nothing else: what people have staged stays pending. Answers why it could not. */
+  /** Replaces only the certificate: staged changes of users stay pending. Resolves with the reason if that failed. */
   async #applied(order: AcmeOrder, certificate: Pick<Certificate, 'chain' | 'privateKey' | 'facts'>) {
     const { engine, store, wait } = this.#parts
     const options = { force: undefined, comment: `certificate of the order ${order.name}` }
@@ -357,13 +367,13 @@ export class AcmeOrders {
   }
 }
 
-/** Where somebody wants it now, whatever failed before. */
+/** Returns the progress with a requested renewal and without earlier failures. */
 function askedFor(progress: AcmeProgress): AcmeProgress {
   const { failures: _, failedAt_ms: __, wait_s: ___, lastError: ____, ...kept } = progress
   return { ...kept, asked: true }
 }
 
-/** What is known of an order whatever became of the try. */
+/** Returns the progress without the attempt. */
 function withoutTry({ of, issued, issuedAt_ms, asked }: AcmeProgress): AcmeProgress {
   return {
     of,
@@ -373,13 +383,13 @@ function withoutTry({ of, issued, issuedAt_ms, asked }: AcmeProgress): AcmeProgr
   }
 }
 
-/** What the records of DNS are that nobody needs when the order is over. */
+/** Returns the DNS records that are no longer needed once the order has ended. */
 function leftoversOf({ challenge }: AcmeOrder, { answers = [], leftovers = [] }: AcmeProgress) {
   const left = [...leftovers, ...(challenge === 'dns-01' ? answers : [])].slice(-LEFTOVERS_MAX)
   return left.length === 0 ? {} : { leftovers: left }
 }
 
-/** The same that is asked of one that people hand in, and that it is for the names that were ordered. */
+/** Checks it like an uploaded certificate, and whether it has all ordered names. */
 function whyUnusable(read: CertificateRead, { names }: AcmeOrder): string | undefined {
   if ('problems' in read) return `What came cannot be used: ${read.problems.map(({ message }) => message).join('; ')}`
   const missing = names.filter((name) => !read.certificate.facts.subjectAlt.includes(name))

@@ -4,12 +4,12 @@ import type { AcmeAnswer } from '../model/acme.ts'
 const ANSWER_MS = 2_000
 const SERVERS_MAX = 8
 
-/** The servers of suffixes of names; undefined of those that have none. */
+/** The name servers by suffix of a name; undefined for suffixes without any. */
 type Zones = Map<string, Promise<readonly string[] | undefined>>
 
 type Asker = Pick<Resolver, 'resolve4' | 'resolve6' | 'resolveNs' | 'resolveTxt'>
 
-/** Asks those servers, or those of the machine. */
+/** Returns a resolver for these servers, or for those of the machine. */
 export function askerOf(servers?: readonly string[]): Asker {
   const resolver = new Resolver({ timeout: ANSWER_MS, tries: 2 })
   if (servers !== undefined) resolver.setServers(servers)
@@ -17,7 +17,7 @@ export function askerOf(servers?: readonly string[]): Asker {
 }
 
 /**
- * Why a CA might not see these records; undefined when each server that it could ask shows each of them. Without
+ * Returns why a CA might not see these records; undefined if each server that it could query has each of them. Without
  * `nameServers`, those are the servers of the zone.
  */
 export async function whyInvisible(
@@ -42,8 +42,8 @@ async function shows(asker: Asker, name: string, value: string): Promise<boolean
 }
 
 /**
- * The name servers of the zone that the name is in: that of the longest suffix with name servers. `zones`: what is
- * known about suffixes, since most names of an order share theirs.
+ * Returns the name servers of the name's zone: those of the longest suffix that has any. `zones` caches suffixes, since
+ * most names of an order share them.
  */
 async function serversOf(name: string, asker: Asker, zones: Zones): Promise<readonly string[]> {
   const labels = name.split('.')
@@ -57,7 +57,7 @@ async function serversOf(name: string, asker: Asker, zones: Zones): Promise<read
   return []
 }
 
-/** Undefined of what has no name servers. */
+/** Undefined if the name has no name servers. */
 async function serversFor(zone: string, asker: Asker): Promise<readonly string[] | undefined> {
   const names = await asker.resolveNs(zone).catch(() => [])
   if (names.length === 0) return undefined

@@ -9,26 +9,26 @@ import type { ConfigView } from '../model/sections.ts'
 const PROTOCOL = 'acme-tls/1'
 /** id-pe-acmeIdentifier, in a certificate (RFC 8737, section 3). */
 const ACME_IDENTIFIER = '1.3.6.1.5.5.7.1.31'
-/** DER of an octet string of 32 bytes, without them. */
+/** DER header of an octet string of 32 bytes. */
 const OCTETS_32 = Buffer.from([0x04, 0x20])
 const HANDSHAKE_MS = 10_000
 const CONNECTIONS_MAX = 64
-/** The CA may ask a node that has yet to read what another one promised. */
+/** How long to wait for this node to learn of a challenge that another node accepted. */
 const BEHIND_MS = 3_000
 const LOOK_EVERY_MS = 100
 const KEPT_MAX = 200
 
 export interface ValidationServerParts {
-  /** Where HAProxy passes handshakes of CAs on. */
+  /** The socket to which HAProxy forwards handshakes of CAs. */
   readonly socket: string
-  /** What all nodes run. */
+  /** The configuration that all nodes run. */
   readonly agreed: Pick<ConfigView, 'list'>
   readonly log: Pick<Log, 'warn'>
 }
 
 /**
- * Answers handshakes of TLS-ALPN-01 (RFC 8737) with what the orders have promised. It keeps nothing: what is in the
- * store is answered on each node, and by the next start as well.
+ * Answers TLS-ALPN-01 handshakes (RFC 8737) from the stored orders. It keeps no state, so each node, and the next
+ * start, can answer.
  */
 export class ValidationServer {
   readonly #parts: ValidationServerParts
@@ -48,21 +48,21 @@ export class ValidationServer {
       (socket) => socket.end(),
     )
     this.#server.maxConnections = CONNECTIONS_MAX
-    // Clients that hang up, or ask for a name that nobody ordered.
+    // For clients that hang up, or request a name that was not ordered.
     this.#server.on('tlsClientError', (_, socket) => socket.destroy())
   }
 
   start(): Promise<void> {
     const { socket, log } = this.#parts
-    // Left by a daemon that was killed; there is only one for each state folder.
+    // Left by a daemon that was killed; each state folder has only one.
     rmSync(socket, { force: true })
     return new Promise((resolve) => {
-      // A daemon that cannot answer a CA still serves.
+      // A daemon that cannot answer CAs still serves.
       this.#server.once('error', (error) => {
         log.warn('nothing answers CAs by TLS-ALPN-01', { socket, reason: error.message })
         resolve()
       })
-      // HAProxy has another account; what is answered is no secret.
+      // HAProxy runs under another account; the answers are not secret.
       this.#server.listen({ path: socket, readableAll: true, writableAll: true }, resolve)
     })
   }
@@ -98,7 +98,7 @@ export class ValidationServer {
   }
 }
 
-/** A certificate that says what was promised, and nothing else. */
+/** Creates a certificate with the answer to the challenge and nothing else. */
 async function validationContext({ name, value }: AcmeAnswer): Promise<SecureContext> {
   const promised = { oid: ACME_IDENTIFIER, value: Buffer.concat([OCTETS_32, Buffer.from(value, 'base64url')]) }
   const { key, certificate } = await selfSigned(name, [{ type: 'dns', value: name }], 1, [promised])

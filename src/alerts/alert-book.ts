@@ -4,19 +4,22 @@ import { newId } from '../base/ids.ts'
 import type { AlertCondition, AlertRule, Phase, Severity } from '../model/alerts.ts'
 import type { AlertObject, Met } from './met.ts'
 
-/** At once; beyond it alerts are counted and told, but not listed. */
+/** Active alerts beyond this number are counted and reported, but not listed. */
 const LISTED_MAX = 2_000
-/** The most alerts that are active at once, reported or not. Made-up names in events must not fill the memory. */
+/**
+ * Maximum number of active alerts, reported or not. Names in events, which anybody may make up, must not fill the
+ * memory.
+ */
 const ACTIVE_MAX = 50_000
-/** The most ended alerts that are kept. */
+/** Maximum number of ended alerts that are kept. */
 const ENDED_MAX = 1_000
 const ENDED_AGE_MS = 7 * 86_400_000
-/** Messages that an alert remembers. */
+/** Maximum number of messages remembered per alert. */
 const MESSAGES_MAX = 20
-/** What is the cluster's is told by one node; when it goes away before it could, another one does. */
+/** One node reports for the whole cluster; if it fails to within this time, another node does. */
 const HANDED_OVER_MS = 60_000
 
-/** An alert as it is kept. */
+/** An alert as it is stored. */
 export interface Alert {
   readonly id: string
   readonly key: string
@@ -31,12 +34,12 @@ export interface Alert {
   readonly since: string
   readonly endedAt: string | null
   readonly count: number
-  /** When it was told last, in milliseconds since 1970; undefined: not yet. */
+  /** When it was reported last, in milliseconds since 1970; undefined if it was not. */
   readonly toldAt_ms?: number
   readonly messages: readonly string[]
 }
 
-/** Something that is so, whether it has been so for long enough or not. */
+/** A condition that holds, whether or not it has held for long enough. */
 interface Active {
   rule: AlertRule
   met: Met
@@ -48,11 +51,11 @@ interface Active {
   count: number
   clearSince_ms: number | undefined
   alert: Alert | undefined
-  /** Not kept: there are too many. */
+  /** Whether it is not stored, because there are too many. */
   readonly isUnlisted: boolean
 }
 
-/** Alerts of one rule that are told together. */
+/** Alerts of one rule that are reported together. */
 export interface ToTell {
   readonly rule: AlertRule
   readonly phase: Exclude<Phase, 'test'>
@@ -62,7 +65,7 @@ export interface ToTell {
 export interface BookParts {
   readonly clock: Clock
   readonly isSilenced: (alert: Pick<Alert, 'ruleId' | 'object'>) => boolean
-  /** Whether this node tells of it; another one of the cluster does otherwise. */
+  /** Whether this node reports it; otherwise another node of the cluster does. */
   readonly isOurs: (rule: AlertRule, met: Pick<Met, 'object' | 'key'>) => boolean
 }
 
@@ -75,13 +78,13 @@ function isUnknown({ rule: { id: ruleId }, key }: Pick<Active, 'rule' | 'key'>, 
 }
 const isEvent = ({ when }: AlertRule) => when.type === 'event'
 
-/** Which alerts there are, and what of them is to be told: decided once in each look. */
+/** The alerts, and which of them to report: decided once per look. */
 export class AlertBook {
   readonly #parts: BookParts
   readonly #active = new Map<string, Active>()
-  /** Ended alerts by id, in the order in which they ended. */
+  /** Ended alerts by id, in the order of their ends. */
   readonly #ended: Map<string, Alert>
-  /** Alerts of an earlier run, until their rules are looked at. */
+  /** Alerts of an earlier run, until their rules are evaluated. */
   #found: Map<string, Alert>
   #look = 0
   #left = 0
@@ -106,7 +109,7 @@ export class AlertBook {
     return [...this.#ended.values()]
   }
 
-  /** What was beyond the bound of all, since this was asked last. */
+  /** Returns the number of alerts beyond the maximum since the last call. */
   takeLeft(): number {
     const left = this.#left
     this.#left = 0
@@ -117,7 +120,7 @@ export class AlertBook {
     this.#look++
   }
 
-  /** Called for the same thing in every look in which it is so. */
+  /** Called for each condition in every look in which it holds. */
   readonly met = (met: Met): void => {
     const key = keyOf(met.rule, met.key)
     if (!this.#active.has(key) && this.#active.size >= ACTIVE_MAX) return void this.#left++
@@ -129,7 +132,7 @@ export class AlertBook {
     known.clearSince_ms = undefined
     const { alert } = known
     if (alert === undefined || (alert.value === met.value && alert.text === met.text)) return
-    // What is repeated says what is so now.
+    // A repeated message shows the present state.
     known.alert = { ...alert, object: met.object, value: met.value, text: met.text }
   }
 
@@ -154,7 +157,10 @@ export class AlertBook {
     return active
   }
 
-  /** `rules`: those that are applied and on. Of what is unknown (see `unknownKey`) everything stays as it is. */
+  /**
+   * Ends the look. `rules` are the applied and enabled ones. Alerts whose state is unknown (see `unknownKey`) stay as
+   * they are.
+   */
   end(rules: ReadonlyMap<string, AlertRule>, unknown: ReadonlySet<string>): void {
     this.#takeOver(rules)
     for (const [key, active] of this.#active) {
@@ -169,7 +175,7 @@ export class AlertBook {
     this.#trim()
   }
 
-  /** What fired when the daemon ended and has not been met since goes on from there. */
+  /** Continues the alerts that were firing when the daemon ended and whose condition has not been met since. */
   #takeOver(rules: ReadonlyMap<string, AlertRule>): void {
     for (const [key, alert] of this.#found) {
       const { object, value, text, key: own } = alert
@@ -209,7 +215,7 @@ export class AlertBook {
     const { clock, isSilenced, isOurs } = this.#parts
     const { rule, alert, met, firedAt_ms = 0 } = active
     const phase = alert && this.#phaseDue(rule, alert)
-    // Whether it is silenced is dear to tell, and asked for last.
+    // Checked last, because matching silences is expensive.
     if (alert === undefined || phase === undefined || isSilenced(alert)) return
     if (isOurs(rule, met)) this.#tell(active, phase)
     else if (phase === 'firing' && clock.monotonic_ms() - firedAt_ms > HANDED_OVER_MS)
@@ -219,7 +225,7 @@ export class AlertBook {
   #phaseDue(rule: AlertRule, { toldAt_ms }: Alert): 'firing' | 'repeated' | undefined {
     if (toldAt_ms === undefined) return 'firing'
     if (isEvent(rule) || rule.repeatEvery === 0) return undefined
-    // A clock that was set back must not hold it up.
+    // A clock that was set back must not delay the repetition.
     const since_ms = Math.abs(this.#parts.clock.now_ms() - toldAt_ms)
     return since_ms >= rule.repeatEvery * 1_000 ? 'repeated' : undefined
   }
@@ -285,7 +291,7 @@ export class AlertBook {
     }
   }
 
-  /** What this look has decided to tell. Alerts are given the ids of the messages about them by `noted`. */
+  /** Returns the alerts that this look decided to report. `noted` adds the ids of their messages. */
   takeToTell(): readonly ToTell[] {
     const told = [...this.#toTell.values()]
     this.#toTell = new Map()
@@ -304,7 +310,7 @@ export class AlertBook {
     }
   }
 
-  /** What is to be written since this was asked last. */
+  /** Returns the changes to write since the last call. */
   takeChanges(): { readonly puts: readonly Put[]; readonly removed: readonly string[] } {
     const puts = [...this.#changed].map((value) => ({ key: ALERT_PREFIX + value.id, value }))
     const removed = this.#removed

@@ -19,7 +19,7 @@ import { deliveriesShown, shownAlert } from './shown.ts'
 import { Silences } from './silences.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** Told one by one in one message. */
+/** Maximum number of alerts listed in one message. */
 const TOLD_MAX = 20
 const CLOSE_MS = 1_000
 
@@ -29,19 +29,19 @@ export interface AlertsParts {
   readonly layers: readonly LayerFigures[]
   readonly conditions: NodeConditions
   readonly events: Pick<Events, 'subscribe'>
-  /** Hands messages over to the thread that sends. */
+  /** Passes messages to the sending thread. */
   readonly send: (sending: Sending) => Promise<Sent>
   readonly allowsLoopback: boolean
-  /** Networks that targets may be in although they are inward. */
+  /** Internal networks in which targets may be all the same. */
   readonly allowed: readonly string[]
-  /** Whether this node tells what is the whole cluster's. */
+  /** Whether this node reports what concerns the whole cluster. */
   readonly isSpeaker: () => boolean
   readonly nodeId: string
   readonly clock: Clock
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** What of the running configuration is looked at. */
+/** The compiled rules of the running configuration. */
 interface Compiled {
   readonly version: number
   readonly rules: ReadonlyMap<string, AlertRule>
@@ -49,7 +49,7 @@ interface Compiled {
   readonly events: EventConditions
 }
 
-/** Looks once a second whether somebody has to hear of something, and has it told. */
+/** Evaluates the rules once a second, and sends messages about what fires. */
 export class Alerts implements AlertsActor {
   readonly #parts: AlertsParts
   readonly #book: AlertBook
@@ -59,9 +59,9 @@ export class Alerts implements AlertsActor {
   #compiled: Compiled
   readonly #stopEvents: () => void
   #looking: Promise<void> | undefined
-  /** What is to be written, by its keys: undefined removes. It stays here while the disk is full. */
+  /** Rows to be written, by key; undefined removes a row. They stay here while the disk is full. */
   readonly #unwritten = new Map<string, Put | undefined>()
-  /** Messages among it. */
+  /** The messages among them. */
   #made: Kept[] = []
 
   constructor(parts: AlertsParts) {
@@ -89,7 +89,7 @@ export class Alerts implements AlertsActor {
       log,
     })
     this.#compiled = this.#compile()
-    // At once: what a start takes back, or finds, happens before anything is looked at.
+    // Subscribed now, because a start publishes events before the first look.
     this.#stopEvents = parts.events.subscribe((event) => this.#compiled.events.take(event))
     this.#looks = new Repeated('alerts', () => this.look(), LOOK_EVERY_MS, log)
   }
@@ -102,13 +102,16 @@ export class Alerts implements AlertsActor {
   async close(): Promise<void> {
     this.#looks.stop()
     this.#stopEvents()
-    // The look itself reports a failure.
+    // A failed look is reported by the look itself.
     await this.#looking?.catch(() => undefined)
     await this.#lookAtLastEvents()
     await this.#outbox.close(new Promise((resolve) => setTimeout(resolve, CLOSE_MS).unref()))
   }
 
-  /** Events are heard of once. Everything else is so at the next start as well; by now much of this node has ended. */
+  /**
+   * Evaluates the last events, which would not be seen again. All other conditions still hold at the next start; by
+   * now, much of this node has ended.
+   */
   async #lookAtLastEvents(): Promise<void> {
     const { events, rules } = this.#compiled
     const others = [...rules.values()].filter(({ when }) => when.type !== 'event')
@@ -139,7 +142,7 @@ export class Alerts implements AlertsActor {
     await this.#write()
   }
 
-  /** `unlooked`: keys of what these conditions do not look at. */
+  /** `unlooked`: keys of rules that these conditions do not evaluate. */
   #decide(conditions: readonly Conditions[], unlooked: ReadonlySet<string> = new Set()): void {
     this.#book.begin()
     const unknown = conditions.flatMap((one) => one.look(this.#book.met))
@@ -174,15 +177,12 @@ export class Alerts implements AlertsActor {
     }
   }
 
-  /**
-   * Alerts and the messages about them are one write, so a recipient is never recorded without the alert, or the
-   * reverse.
-   */
+  /** Alerts and their messages are written together, so that neither is ever stored without the other. */
   async #write(): Promise<void> {
     if (this.#unwritten.size === 0) return
     const puts = [...this.#unwritten.values()].filter((put) => put !== undefined)
     const removed = [...this.#unwritten].flatMap(([key, put]) => (put === undefined ? [key] : []))
-    // Nothing comes in between: one look waits for the other.
+    // Nothing is added meanwhile: looks do not overlap.
     await this.#parts.store.alerts.write(puts, removed)
     this.#unwritten.clear()
     this.#outbox.added(this.#made)
@@ -254,7 +254,7 @@ export class Alerts implements AlertsActor {
     ]
     const { running } = this.#parts
     const shown: AlertShown[] = []
-    // Ids sort by their making too.
+    // Ids sort by creation too.
     for (const alert of all.toSorted((a, b) => (a.since + a.id < b.since + b.id ? 1 : -1))) {
       if (shown.length >= limit) break
       const one = shownAlert(alert, this.#silences.of(alert), this.#outbox, running)
@@ -279,7 +279,10 @@ export class Alerts implements AlertsActor {
   }
 }
 
-/** What every node sees, so that one of them tells. That this node has no majority only itself can tell. */
+/**
+ * Whether every node sees the condition, so that one of them reports it. Only a node itself can report that it has no
+ * majority.
+ */
 function isOfCluster({ when }: AlertRule, { object, key }: Pick<Met, 'object' | 'key'>): boolean {
   const { type } = when
   if (type === 'cluster') return object.type !== 'quorum'

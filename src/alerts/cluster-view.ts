@@ -15,8 +15,8 @@ export interface ClusterView {
 }
 
 /**
- * Whether this node reports what concerns the whole cluster: the node that joined first among those that can be reached
- * does. A node without a majority leaves it to the others.
+ * Whether this node reports what concerns the whole cluster: that is the node, of those that can be reached, that
+ * joined first. A node without a majority leaves it to the others.
  */
 export function isSpeaker(view: ClusterView | undefined): boolean {
   if (view === undefined) return true
@@ -25,7 +25,7 @@ export function isSpeaker(view: ClusterView | undefined): boolean {
   return inOrder.find(({ id }) => id === view.self || view.isReachable(id))?.id === view.self
 }
 
-/** What should be otherwise. */
+/** Returns what is wrong in the cluster. */
 export function troubleOf(view: ClusterView | undefined): readonly ClusterTrouble[] {
   if (view === undefined) return []
   const { self, nodes, witness, hasQuorum } = view

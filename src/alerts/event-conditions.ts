@@ -2,18 +2,18 @@ import type { Event } from '../events/events.ts'
 import type { AlertRule } from '../model/alerts.ts'
 import { type Conditions, type Met, NOTHING_UNKNOWN, type OnMet, type Unknown } from './met.ts'
 
-/** The most events of one look: the log is the place for more. */
+/** Maximum number of events per look: more belong in the log. */
 const WAITING_MAX = 1_000
 const TEXT_MAX = 500
 
-/** Events that rules want to hear of, since the last look. */
+/** Events that match rules, collected since the last look. */
 export class EventConditions implements Conditions {
-  /** Rules by kind of event: most kinds have none, and there may be thousands of events at once. */
+  /** Rules by kind of event: most kinds have none, and there may be thousands of events at a time. */
   readonly #rules = new Map<string, AlertRule[]>()
   #waiting: Met[]
   #left = 0
 
-  /** `before` has heard of some by rules that are replaced by these. */
+  /** `before` may hold events collected for the rules that these replace. */
   constructor(rules: readonly AlertRule[], before?: EventConditions) {
     this.#waiting = before === undefined ? [] : before.#waiting
     for (const rule of rules)
@@ -33,7 +33,7 @@ export class EventConditions implements Conditions {
     }
   }
 
-  /** Events that were not kept, since this was asked last. */
+  /** Returns the number of dropped events since the last call. */
   takeLeft(): number {
     const left = this.#left
     this.#left = 0
@@ -57,7 +57,7 @@ const firstIn = (data: object, ...fields: readonly string[]): string =>
   fields.map((field) => textIn(data, field)).find((text) => text !== '') ?? ''
 
 function metBy(rule: AlertRule, kind: string, state: string, data: object): Met {
-  // The node that tells of an address, and the certificate that an order has, come last.
+  // The fields that may name a node or a certificate beside the actual subject come last.
   const id = firstIn(data, 'id', 'floatingIpId', 'order', 'email', 'ip', 'nodeId', 'fingerprint')
   const backend = textIn(data, 'backendName')
   const name = firstIn(data, 'name', 'title', 'email', 'ip', 'id')
@@ -65,6 +65,6 @@ function metBy(rule: AlertRule, kind: string, state: string, data: object): Met 
   const where = backend === '' ? '' : ` in ${backend}`
   const reason = textIn(data, 'reason')
   const text = `${kind} ${name}${where}: ${state}${reason === '' ? '' : `: ${reason}`}`.slice(0, TEXT_MAX)
-  // What happens to the same thing again is the same alert.
+  // A repetition for the same object is the same alert.
   return { rule, key: `${kind}/${object.id}/${state}`, object, value: null, text }
 }

@@ -14,15 +14,15 @@ export interface LayerFigures {
   scan(watched: readonly Watched[], found: OnFound): boolean
 }
 
-/** What several rules want of one figure: a value between the bounds concerns none of them. */
+/** The rules for one figure, with common bounds: a value between them meets none of the rules. */
 interface Bundle {
   readonly watched: Watched
   readonly rules: readonly { readonly rule: AlertRule; readonly isChosen: Choice }[]
 }
 
 /**
- * Thresholds and real servers that are down. The figures are gone through once, whatever the number of rules: those of
- * one figure have common bounds, and only what is beyond them is looked at rule by rule.
+ * Thresholds and real servers that are down. The figures are scanned once, whatever the number of rules: rules for one
+ * figure share bounds, and only values beyond them are compared rule by rule.
  */
 export class LiveConditions implements Conditions {
   readonly #figures: LayerFigures
@@ -69,7 +69,7 @@ export class LiveConditions implements Conditions {
     }
   }
 
-  /** Made when something is found for the first time, and again when a name changed. */
+  /** Returns the object; the map is built on first use, and again after a change of names. */
   #object(kind: LiveKind, proxy: string, server: string): AlertObject | undefined {
     const { names } = this.#figures
     if (this.#of !== names.version) {
@@ -97,7 +97,7 @@ function bundleOf(bundled: readonly AlertRule[], layer: 4 | 7): Bundle {
   const metric = first?.when.metric ?? ''
   const bounds = (is: string) =>
     bundled.filter(({ when }) => (when.is ?? 'above') === is).map(({ when }) => when.value ?? 0)
-  // Layer 4 calls its figures as the API does.
+  // Layer 4 names its figures as the API does.
   const column = layer === 4 ? metric : (LIVE_FIELDS[kind].find(({ name }) => name === metric)?.column ?? '')
   const watched = { kind, column, above: Math.min(...bounds('above')), below: Math.max(...bounds('below')) }
   return { watched, rules }
@@ -106,10 +106,10 @@ function bundleOf(bundled: readonly AlertRule[], layer: 4 | 7): Bundle {
 const isBeyond = ({ when: { type, is, value = 0 } }: AlertRule, figure: number): boolean =>
   type === 'serverDown' || (is === 'below' ? figure < value : figure > value)
 
-/** Whether a rule is about an object. */
+/** Whether a rule concerns an object. */
 export type Choice = (object: AlertObject) => boolean
 
-/** Read once for all that is looked at. An object with an id of a real server is meant by that alone as well. */
+/** Compiled once per rule. An object whose id contains that of a real server also matches that id alone. */
 export function choiceOf({ when: { ids, names } }: AlertRule): Choice {
   if (ids !== undefined) {
     const chosen = new Set(ids)

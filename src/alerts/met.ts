@@ -1,37 +1,37 @@
 import type { AlertRule } from '../model/alerts.ts'
 
-/** What an alert is about. */
+/** The subject of an alert. */
 export interface AlertObject {
   readonly type: string
   readonly id: string
   readonly name: string
 }
 
-/** A condition that holds as a rule describes it. */
+/** A condition of a rule that holds. */
 export interface Met {
   readonly rule: AlertRule
-  /** With the rule, it tells one alert from another; of live figures it begins with the layer and a stroke. */
+  /** Identifies the alert together with the rule; for live figures it begins with the layer and a slash. */
   readonly key: string
   readonly object: AlertObject
   readonly value: number | null
-  /** A sentence without its end. */
+  /** A sentence without its full stop. */
   readonly text: string
 }
 
 export type OnMet = (met: Met) => void
 
-/** What one kind of rule looks at. */
+/** The conditions of one kind of rule. */
 export interface Conditions {
-  /** Tells what is met; answers what nobody can tell of now. */
+  /** Reports the conditions that hold; returns those whose state is unknown. */
   look(met: OnMet): readonly Unknown[]
 }
 
-/** All of a rule, or what of it is of one layer. */
+/** A whole rule, or its part for one layer. */
 export interface Unknown {
   readonly ruleId: string
   readonly layer?: 4 | 7
 }
 export const NOTHING_UNKNOWN: readonly Unknown[] = []
 
-/** As a set holds it. */
+/** Returns its key in a set. */
 export const unknownKey = ({ ruleId, layer }: Unknown): string => (layer === undefined ? ruleId : `${ruleId} ${layer}`)

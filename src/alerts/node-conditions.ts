@@ -11,16 +11,16 @@ const DISK_EVERY_MS = 10_000
 const DAYS_USUAL = 30
 const PERCENT_USUAL = 90
 
-/** A certificate that ends. */
+/** The end of a certificate. */
 export interface Ending {
   readonly id: string
   readonly name: string
   readonly notAfter: Date
-  /** An order renews it before. */
+  /** Until when its end is not reported, because an order renews it before. */
   readonly quietUntil_ms?: number | undefined
 }
 
-/** What one node sees of its cluster that should be otherwise. */
+/** A problem of the cluster, as one node sees it. */
 export interface ClusterTrouble {
   readonly object: AlertObject
   readonly text: string
@@ -35,14 +35,14 @@ export interface NodeConditionsParts {
   readonly clock: Clock
 }
 
-/** What is looked at beside live figures: the configuration, certificates, the disk, the cluster. */
+/** Conditions other than live figures: configuration, certificates, disk, cluster. */
 export class NodeConditions {
   readonly #parts: NodeConditionsParts
   #endings: readonly Ending[] = []
   #certificatesAt_ms = Number.NEGATIVE_INFINITY
   #diskAt_ms = Number.NEGATIVE_INFINITY
   #isReading = false
-  /** Percent in use; undefined before the first reading, and when it failed. */
+  /** Percent in use; undefined before the first reading, and after a failed one. */
   #used: number | undefined
 
   constructor(parts: NodeConditionsParts) {
@@ -97,7 +97,7 @@ export class NodeConditions {
       const object = { type: 'apply', id: 'confirmation', name: `revision ${revision}` }
       met(about(rule, object, null, `revision ${revision} by ${by} waits to be confirmed until ${confirmBy}`))
     }
-    // While an apply is under way, nobody has to hear about its changes.
+    // While an apply is under way, its changes are not reported.
     const count = waits === 'confirmation' || store.underWay() !== undefined ? 0 : store.changeCount
     if (count > 0) {
       const object = { type: 'apply', id: 'changes', name: 'pending changes' }
@@ -117,7 +117,7 @@ export class NodeConditions {
     return NOTHING_UNKNOWN
   }
 
-  /** As df counts: of what others than root may use. */
+  /** As df counts: the space that accounts other than root may use. */
   async #readDisk(): Promise<void> {
     this.#isReading = true
     try {

@@ -6,7 +6,7 @@ import type { OUTCOMES } from '../model/shown-alerts.ts'
 
 type Outcome = (typeof OUTCOMES)[number]
 
-/** What became of a message at one target. */
+/** The state of a message at one target. */
 export interface Delivery {
   readonly outcome: Outcome
   /** ISO 8601. */
@@ -14,19 +14,19 @@ export interface Delivery {
   readonly reason?: string
 }
 
-/** A message with what became of it, as it is kept. */
+/** A stored message with its state at each target. */
 export interface Kept {
   readonly number: number
   readonly message: AlertMessage
   readonly targets: Readonly<Record<string, Delivery>>
 }
 
-/** Messages of one target that wait. */
+/** Maximum number of messages that wait for one target. */
 const WAITING_MAX = 1_000
 const AGE_MS_MAX = 86_400_000
-/** Messages that are kept when nobody waits for them any more. */
+/** Maximum number of messages kept after they were sent or dropped. */
 const DONE_MAX = 1_000
-/** What is sent at once. */
+/** Maximum number of messages in one batch. */
 const BATCH_MAX = 20
 const WAIT_FIRST_MS = 1_000
 const WAIT_MS_MAX = 300_000
@@ -38,13 +38,13 @@ const keyOf = (number: number) => `${MESSAGE_PREFIX}${String(number).padStart(16
 
 export interface OutboxParts {
   readonly table: Pick<SideTable, 'write'>
-  /** Sends messages to a target, oldest first; undefined where there is no such target, or it is off. */
+  /** Sends messages to a target, oldest first; undefined if the target does not exist, or is off. */
   readonly send: (targetId: string, messages: readonly AlertMessage[]) => Promise<Sent | undefined>
   readonly clock: Clock
   readonly log: Pick<Log, 'warn' | 'info'>
 }
 
-/** How far one target is. */
+/** The messages of one target, and their progress. */
 export class Queue {
   readonly waiting: Kept[] = []
   delivered = 0
@@ -53,7 +53,7 @@ export class Queue {
   lastError: string | null = null
   lastDeliveredAt: string | null = null
   changedAt_ms: number
-  /** On the wall clock; undefined when nothing waits for a time. */
+  /** In wall-clock time; undefined if no retry is scheduled. */
   nextTry_ms: number | undefined
   isBusy = false
   timer: NodeJS.Timeout | undefined
@@ -65,8 +65,8 @@ export class Queue {
 }
 
 /**
- * Messages on their way: on the disk before anybody is told, each target in its own order and time. A message is sent
- * again when nobody knows whether it was taken, under the same id.
+ * Messages on their way: on the disk before anything is sent, each target in its own order and pace. If it is unknown
+ * whether a message was accepted, it is sent again with the same id.
  */
 export class Outbox {
   readonly #parts: OutboxParts
@@ -75,11 +75,11 @@ export class Outbox {
   readonly #underway = new Set<Promise<void>>()
   #next: number
   #settling: Promise<void> = Promise.resolve()
-  /** When each message began to wait, on the monotonic clock, so that setting the clock makes nothing older. */
+  /** When each message began to wait, on the monotonic clock, so that setting the clock makes no message older. */
   readonly #since_ms = new WeakMap<AlertMessage, number>()
-  /** Nothing is begun any more. */
+  /** Set when nothing new may begin. */
   #isClosed = false
-  /** Nothing is noted any more. */
+  /** Set when results are no longer stored. */
   #isOver = false
 
   constructor(kept: readonly Kept[], dropped: ReadonlyMap<string, number>, parts: OutboxParts) {
@@ -114,7 +114,7 @@ export class Outbox {
     return this.#kept.get(id)
   }
 
-  /** The rows of new messages, to be written with what they are about; `added` when that is done. */
+  /** Returns the rows of new messages, to be written with their alerts; call `added` afterwards. */
   rowsFor(messages: readonly { readonly message: AlertMessage; readonly targets: readonly string[] }[]) {
     const at = this.#at()
     const made = messages.map(({ message, targets }): Kept => {
@@ -125,13 +125,13 @@ export class Outbox {
     return { made, puts }
   }
 
-  /** They are on the disk. */
+  /** Call when the rows are on the disk. */
   added(made: readonly Kept[]): void {
     for (const kept of made) this.#take(kept)
     for (const targetId of new Set(made.flatMap(({ targets }) => Object.keys(targets)))) this.#pump(targetId)
   }
 
-  /** Drops targets that are gone and owe nothing. Answers the keys of their rows. */
+  /** Drops targets that are gone and have nothing left. Returns the keys of their rows. */
   forget(isTarget: (id: string) => boolean): readonly string[] {
     const isOver = ([id, { isBusy, waiting }]: readonly [string, Queue]) =>
       !isTarget(id) && !isBusy && waiting.length === 0
@@ -140,7 +140,7 @@ export class Outbox {
     return gone.map((id) => DROPPED_PREFIX + id)
   }
 
-  /** Begins with what is left of an earlier run, or of a target that was changed. */
+  /** Resumes sending after a start, or after a change of targets. */
   wake(): void {
     for (const [targetId, queue] of this.#queues) {
       if (queue.isBusy) continue
@@ -186,7 +186,7 @@ export class Outbox {
         log.warn('an alert target does not take messages', { target: targetId, reason: failure.reason })
       this.#rest(targetId, queue, failure.retryAfter_s)
     } catch (error) {
-      // What could not be noted is sent again.
+      // A message whose result could not be stored is sent again.
       if (this.#isClosed) return
       queue.lastError = String(error)
       queue.failures++
@@ -216,7 +216,7 @@ export class Outbox {
     queue.delivered += taken
   }
 
-  /** The oldest go first, because a recipient that comes back wants to know the current state. */
+  /** Drops the oldest messages first, because a recipient that returns needs the present state. */
   async #dropSurplus(targetId: string, queue: Queue): Promise<void> {
     const oldest_ms = this.#parts.clock.monotonic_ms() - AGE_MS_MAX
     const old = queue.waiting.findIndex(({ message }) => (this.#since_ms.get(message) ?? oldest_ms) >= oldest_ms)
@@ -234,7 +234,10 @@ export class Outbox {
     queue.dropped = dropped
   }
 
-  /** Notes what became of the first ones that wait. Targets of one message take turns: its row has to know of all. */
+  /**
+   * Stores the result of the first waiting messages. Serialised over all targets, because the row of a message has the
+   * results of all of them.
+   */
   #settle(targetId: string, queue: Queue, count: number, delivery: Delivery, more: readonly Put[] = []): Promise<void> {
     const done = this.#settling.then(() => this.#settleNow(targetId, queue, count, delivery, more))
     this.#settling = done.catch(() => undefined)
@@ -262,7 +265,7 @@ export class Outbox {
     queue.changedAt_ms = this.#parts.clock.now_ms()
   }
 
-  /** The oldest of those that nobody waits for. */
+  /** Returns the oldest messages that wait for no target. */
   #surplus(changed: ReadonlyMap<string, Kept>): readonly Kept[] {
     let left = this.#kept.size - DONE_MAX
     const surplus: Kept[] = []
@@ -278,7 +281,7 @@ export class Outbox {
 
   #at = (): string => new Date(this.#parts.clock.now_ms()).toISOString()
 
-  /** What is under way is sent again by the next start. */
+  /** The next start sends again what is under way. */
   async close(patience: Promise<unknown>): Promise<void> {
     this.#isClosed = true
     for (const queue of this.#queues.values()) clearTimeout(queue.timer)

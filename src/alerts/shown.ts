@@ -32,7 +32,7 @@ export function shownAlert(
 function deliveriesOf({ message, targets }: Kept, outbox: Pick<Outbox, 'queue'>, running: ConfigView) {
   return Object.entries(targets).map(([targetId, { outcome, at, reason = null }]) => {
     const queue = outcome === 'waiting' ? outbox.queue(targetId) : undefined
-    // Only the first one of those that wait was tried.
+    // Only the first waiting message was tried.
     const isFirst = queue?.waiting[0]?.message.id === message.id
     return {
       targetId,

@@ -13,7 +13,7 @@ interface Open {
   readonly fits: (name: string) => boolean
 }
 
-/** What all nodes of the cluster keep quiet, until when and why. */
+/** The silences of all nodes of the cluster. */
 export class Silences {
   readonly #table: SharedTable
   readonly #clock: Pick<Clock, 'now_ms'>
@@ -44,7 +44,7 @@ export class Silences {
     this.#endsFirst_ms = Math.min(...open.map(({ endsAt }) => Date.parse(endsAt)))
   }
 
-  /** Looked at again when one ends, and when the clock was set back. */
+  /** Recomputed when one ends, and when the clock was set back. */
   #now(): readonly Open[] {
     const now_ms = this.#clock.now_ms()
     if (now_ms >= this.#endsFirst_ms || now_ms < this.#sifted_ms) this.#sift()
@@ -64,7 +64,7 @@ export class Silences {
     )?.silence
   }
 
-  /** Ended ones are removed when the next one begins. */
+  /** Begins a silence and removes ended ones. */
   async begin(asked: Omit<Silence, 'id' | 'startedAt'>): Promise<string> {
     const startedAt = new Date(this.#clock.now_ms()).toISOString()
     const silence: Silence = { ...asked, id: newId(), startedAt }

@@ -7,26 +7,26 @@ export interface Server {
   readonly name: string
   readonly ip: string
   readonly port: number | null
-  /** A name that no resolvers are asked for is the system's to resolve, once. */
+  /** HAProxy resolves a name without `resolvers` once, at its start, through the system. */
   readonly resolve: { readonly resolve?: 'start' }
   readonly isHalted: boolean
   readonly isChecked: boolean
-  /** Where its health is asked for, in words of a server line; '' where it serves. */
+  /** The place to check its health, in words of a server line; '' for the place where it serves. */
   readonly checkedAt: string
   readonly member: Readonly<Record<string, unknown>>
 }
 
-/** Where the table does not say. */
+/** The default expiry of a stick table. */
 const STICK_S = 1800
 
-/** What the lines of one backend have come to so far. */
+/** The result of the lines of one backend so far. */
 export class BackendDraft {
   readonly fields: Record<string, unknown> = {}
   readonly timeouts: Record<string, number> = {}
   readonly check: Record<string, unknown> = {}
   readonly servers: Server[] = []
   readonly rules: Readonly<Record<string, unknown>>[] = []
-  /** What default-server says, which each server begins with. */
+  /** The options of default-server, with which each server begins. */
   defaults: ServerOptions = {
     verify: '',
     check: {},
@@ -42,22 +42,22 @@ export class BackendDraft {
   stickFor = STICK_S
   stickTable: Line | undefined
   sticks = false
-  /** What says how servers are checked. */
+  /** Lines about how servers are checked. */
   readonly checks: Line[] = []
-  /** What says that X-Forwarded-For is added. */
+  /** The line that adds X-Forwarded-For. */
   forwardFor: Line | undefined
-  /** What means something in mode http alone. */
+  /** Lines that have a meaning only in mode http. */
   readonly ofHttp: Line[] = []
 }
 
 type Take = (draft: BackendDraft, words: readonly string[], line: Line, reading: Reading) => void
 
 const BALANCES: ReadonlySet<string> = new Set(['roundrobin', 'leastconn', 'source', 'uri', 'random', 'first'])
-/** Fulcrum's cookies are HttpOnly, and Secure where TLS is spoken. */
+/** Fulcrum's cookies are always HttpOnly, and Secure on TLS. */
 const COOKIE: ReadonlySet<string> = new Set(['insert', 'indirect', 'nocache', 'httponly', 'secure'])
 const REUSES: ReadonlySet<string> = new Set(['never', 'safe', 'aggressive', 'always'])
 
-/** Keywords of backends, each with what it becomes; what throws is not understood. */
+/** Handlers for the keywords of backends; a line whose handler throws is not understood. */
 const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
   balance: (draft, [name = '', ...more]) => {
@@ -171,7 +171,7 @@ function httpCheck({ check }: BackendDraft, [verb = '', ...words]: readonly stri
   else refuse(`http-check ${verb} has no counterpart`)
 }
 
-/** Statuses of `status 200-399` and of `rstatus ^2` or `^[23]`. */
+/** Parses `status 200-399`, and `rstatus` with `^2` or `^[23]`. */
 function expectOf([kind = '', value = '', ...more]: readonly string[]): string {
   if (more.length > 0) refuse('it has no counterpart')
   if (kind === 'status') return value
@@ -181,7 +181,7 @@ function expectOf([kind = '', value = '', ...more]: readonly string[]): string {
   return kind === 'rstatus' && isRange ? `${from}00-${to}99` : refuse(`http-check expect ${kind} has no counterpart`)
 }
 
-/** What is asked for by `meth GET uri /x ver HTTP/1.1 hdr Host a`. */
+/** Parses the request of `meth GET uri /x ver HTTP/1.1 hdr Host a`. */
 function sentBy(words: readonly string[]): Readonly<Record<string, string>> {
   const text = words.join(' ')
   const [, uri, host] =
@@ -196,12 +196,12 @@ interface ServerOptions {
   readonly member: Record<string, unknown>
   isHalted: boolean
   isChecked: boolean
-  /** Its name is asked for again and again. */
+  /** Whether its name is resolved repeatedly. */
   isFollowed: boolean
 }
 
 interface ServerDraft extends ServerOptions {
-  /** Whole seconds of a time, and what is told of the line. */
+  /** Parses a time into whole seconds, and adds remarks to the line. */
   readonly seconds: (text: string) => number
   readonly remark: (why: string) => void
 }
@@ -211,7 +211,7 @@ const left =
   ({ remark }: ServerDraft, value: () => string): void =>
     remark(`${word} ${value()} has no counterpart`)
 
-/** Options of a server, each with what it becomes. */
+/** Handlers for the options of a server. */
 const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) => void>> = {
   check: (draft) => void (draft.isChecked = true),
   disabled: (draft) => void (draft.isHalted = true),
@@ -237,7 +237,7 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
     draft.isFollowed = true
     draft.remark(`resolvers ${value()} has no counterpart: name servers of the machine are asked`)
   },
-  // Servers get cookie values of their own.
+  // Fulcrum gives servers its own cookie values.
   cookie: (_draft, value) => void value(),
   ...Object.fromEntries(
     ['id', 'init-addr', 'resolve-prefer', 'on-marked-down', 'ca-file', 'alpn', 'observe', 'slowstart']
@@ -246,7 +246,7 @@ const SERVER: Readonly<Record<string, (draft: ServerDraft, value: () => string) 
   ),
 }
 
-/** The options of one line on top of earlier ones, which stay as they are. */
+/** Applies the options of one line to earlier ones, without changing those. */
 function serverOptions(before: ServerOptions, words: readonly string[], line: Line, reading: Reading): ServerOptions {
   const { check, checkedAt, member } = before
   const own = { ...before, check: { ...check }, checkedAt: { ...checkedAt }, member: { ...member } }
@@ -276,7 +276,7 @@ function serverOf({ check, defaults }: BackendDraft, words: readonly string[], l
   return { name, ...place, resolve, isHalted, isChecked, checkedAt: checkedAt.toSorted().join(' '), member }
 }
 
-/** No record says where else health is asked for: a raw line does. */
+/** Returns raw lines for checks at another place, for which records have no field. */
 export function checkedAtLines({ servers }: BackendDraft): readonly string[] {
   const at = servers.find(({ isChecked }) => isChecked)?.checkedAt ?? ''
   return at === '' ? [] : [`default-server ${at}`]
@@ -289,7 +289,7 @@ function addressOf(text: string): { readonly ip: string; readonly port: number |
   return { ip, port: port === undefined || port === '0' ? null : wholeNumber(port) }
 }
 
-/** The backend that it becomes, without its servers. */
+/** Returns the resulting backend, without its servers. */
 export function backendOf({
   mode,
   fields,

@@ -1,8 +1,8 @@
 import { entryOf, NotUnderstood, refuse } from './reading.ts'
 
-/** ACLs and what stands behind `if`, as conditions of rules. */
+/** Converts ACLs and the words after `if` into conditions of rules. */
 
-/** A condition of a rule, as the document has it. */
+/** A condition of a rule, in the form of a document. */
 export interface Condition {
   readonly type: string
   readonly match?: string
@@ -13,7 +13,7 @@ export interface Condition {
 
 type Fetch = readonly [type: string, match: string]
 
-/** Fetches and their suffixed forms (manual, 7.3), each with what it is in a rule. */
+/** Fetches and their suffixed forms (manual, 7.3), with their type and match in a rule. */
 const FETCHES: Readonly<Record<string, Fetch>> = {
   path: ['path', 'is'],
   path_beg: ['path', 'begins'],
@@ -54,7 +54,7 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   _found: 'there',
 }
 
-/** One line of an ACL: a fetch, its flags and the values. */
+/** Converts the words of an ACL: a fetch, its flags and the values. */
 export function conditionOf(words: readonly string[]): Condition {
   const [fetch = '', ...rest] = words
   const { type, name, match: ofFetch } = fetchOf(fetch)
@@ -80,7 +80,7 @@ interface Flags {
   readonly values: readonly string[]
 }
 
-/** What stands before the values: `-i`, `-m str`, `--`. */
+/** Parses the words before the values: `-i`, `-m str`, `--`. */
 function flagsOf(words: readonly string[]): Flags {
   let [match, isCaseless, at]: [string | undefined, boolean, number] = [undefined, false, 0]
   for (; at < words.length; at++) {
@@ -97,7 +97,7 @@ function flagsOf(words: readonly string[]): Flags {
   return { ...(match === undefined ? {} : { match }), isCaseless, values }
 }
 
-/** Rules compare these without regard to case, or there is none. */
+/** Types that rules compare without regard to case, or that have no case. */
 const CASELESS: ReadonlySet<string> = new Set(['host', 'sni', 'method', 'source'])
 
 type Anchors = Readonly<Record<string, readonly [string, string]>>
@@ -108,7 +108,7 @@ const ANCHORS: Anchors = {
   ends: ['', '$'],
   contains: ['', ''],
 }
-/** HAProxy looks at each value of a list (manual, req.hdr), and rules look at the whole header. */
+/** HAProxy compares each value of a list (manual, req.hdr), and rules compare the whole header. */
 const OF_LISTS: Anchors = {
   is: ['(?:^|,)\\s*', '\\s*(?:,|$)'],
   begins: ['(?:^|,)\\s*', ''],
@@ -138,7 +138,7 @@ const LISTS: ReadonlySet<string> = new Set([
 ])
 const isList = (name = ''): boolean => LISTS.has(name.toLowerCase())
 
-/** Rules compare with regard to case and as a whole, but for regular expressions that say otherwise. */
+/** Returns a regular expression. Other matches of rules compare with regard to case, and the header as a whole. */
 function patternOf(value: string, match: string, anchors: Anchors): string {
   const [before, after] = entryOf(anchors, match) ?? ['', '']
   return match === 'regex' ? value : `${before}${value.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')}${after}`
@@ -159,7 +159,10 @@ function fetchOf(fetch: string): { readonly type: string; readonly name?: string
   return { type, name, match }
 }
 
-/** A host of a rule has no port. What a regular expression asks for changes with its case: \S is not \s. */
+/**
+ * Removes ports from hosts, which rules compare without, and lower-cases them, except for regular expressions: \S is
+ * not \s.
+ */
 function tidy({ match, ...condition }: Condition & { readonly match: string }): Condition {
   const [isHost, isRegex] = [condition.type === 'host', match === 'regex']
   if (isHost && isRegex && condition.values.some((value) => /:\d+\$?$/.test(value)))
@@ -171,18 +174,20 @@ function tidy({ match, ...condition }: Condition & { readonly match: string }): 
 
 const HOST_FETCH = /^(?:req[._])?hdr(?:_\w+)?\(host(?:,1)?\)$/i
 
-/** Whether the line compares the host of a request with one that has a port. */
+/** Whether the line compares the host of a request with a text that has a port. */
 const asksForPort = (words: readonly string[]): boolean =>
   words.some((word) => HOST_FETCH.test(word)) && words.some((word) => /^[a-z0-9.-]+:\d+$/i.test(word))
 
-/** What rules look at in another form than HAProxy's fetches, which is so in all of a document. */
+/**
+ * Fetches whose values rules compare in another form, and the remarks about that, which apply to the whole document.
+ */
 const FORMS: readonly (readonly [fetch: RegExp, why: string])[] = [
   [/^path(?:_\w+)?$/, 'rules decode a path before they compare it, as servers do: //%61dmin is /admin'],
   [/^url(?:p|_param)(?:_\w+)?\(/, 'rules decode a parameter before they compare it: %61 is a'],
   [HOST_FETCH, 'rules compare hosts in any case, and without the port'],
 ]
 
-/** What rules of a line that was understood compare otherwise: of this line, and of all that are like it. */
+/** Returns remarks on how the resulting rules compare differently: for this line, and for all lines like it. */
 export function comparedOtherwise(
   words: readonly string[],
 ): Readonly<Record<'here' | 'everywhere', readonly string[]>> {
@@ -198,7 +203,7 @@ export function comparedOtherwise(
   }
 }
 
-/** The header that is compared as a whole although HAProxy takes it for a list, as it does every one. */
+/** Returns the header, if it is compared as a whole although HAProxy treats every header as a list. */
 function comparedWhole(word: string, behind: readonly string[]): string | undefined {
   const [, suffix = '', name = ''] = /^(?:req[._])?hdr(_beg|_end|_reg)?\(([^(),]+)(?:,1)?\)$/.exec(word) ?? []
   if (name === '' || name.toLowerCase() === 'host') return undefined
@@ -208,10 +213,10 @@ function comparedWhole(word: string, behind: readonly string[]): string | undefi
   return isAnchored || (entryOf(OF_LISTS, match) !== undefined && !isList(name)) ? name : undefined
 }
 
-/** Named ACLs: several lines of one name are told apart by `or`. */
+/** Named ACLs: several lines with one name are alternatives. */
 export type Acls = ReadonlyMap<string, readonly Condition[]>
 
-/** ACLs that HAProxy itself knows (manual, 7.4). */
+/** ACLs that HAProxy predefines (manual, 7.4). */
 const PREDEFINED: Readonly<Record<string, Condition>> = {
   METH_GET: { type: 'method', values: ['GET', 'HEAD'] },
   METH_POST: { type: 'method', values: ['POST'] },
@@ -223,15 +228,15 @@ const PREDEFINED: Readonly<Record<string, Condition>> = {
 const TERMS_MAX = 16
 
 /**
- * What stands behind `if` or `unless`, as lists of conditions of which one has to hold as a whole; an empty one, where
- * nothing stands there, always holds.
+ * Converts the words after `if` or `unless` into alternatives: lists of conditions, one of which must hold as a whole.
+ * An empty list, for no words, always holds.
  */
 export function alternativesOf(words: readonly string[], acls: Acls): readonly (readonly Condition[])[] {
   const [verb, ...terms] = words
   if (verb === undefined) return [[]]
   if (verb !== 'if' && verb !== 'unless') refuse(`${verb} is not understood there`)
   const conjunctions = splitAt(terms).map((conjunction) => conjunction.map((term) => termOf(term, acls)))
-  // Counted before they are made: their number is a product.
+  // Counted before they are built: their number is a product.
   const count = conjunctions.reduce((sum, all) => sum + all.reduce((times, { length }) => times * length, 1), 0)
   if (count > TERMS_MAX) refuse('it has too many alternatives')
   const found = conjunctions.flatMap(product)
@@ -248,11 +253,11 @@ const negated = (condition: Condition): Condition => {
 
 interface Term {
   readonly isNegated: boolean
-  /** The words of an anonymous ACL, or the name of one. */
+  /** The words of an anonymous ACL, or the name of an ACL. */
   readonly acl: readonly string[] | string
 }
 
-/** Terms between `or`s. */
+/** Splits the terms at each `or`. */
 function splitAt(words: readonly string[]): readonly (readonly Term[])[] {
   const groups: Term[][] = [[]]
   for (let at = 0; at < words.length; at++) {
@@ -278,11 +283,11 @@ function splitAt(words: readonly string[]): readonly (readonly Term[])[] {
   return groups.some((group) => group.length === 0) ? refuse('a condition is missing') : groups
 }
 
-/** The alternatives of one term. */
+/** Returns the alternatives of one term. */
 function termOf({ isNegated, acl }: Term, acls: Acls): readonly (readonly Condition[])[] {
   const lines = typeof acl === 'string' ? (acls.get(acl) ?? predefined(acl)) : [conditionOf(acl)]
   if (lines.length > TERMS_MAX) refuse('it has too many alternatives')
-  // Not one of several: none of them.
+  // The negation of several alternatives: none of them.
   return isNegated ? [lines.map(negated)] : lines.map((line) => [line])
 }
 
@@ -292,7 +297,7 @@ function predefined(name: string): readonly Condition[] {
   return [known]
 }
 
-/** Each choice of one alternative from every term. */
+/** Returns every choice of one alternative from each term. */
 function product(terms: readonly (readonly (readonly Condition[])[])[]): readonly (readonly Condition[])[] {
   return terms.reduce<readonly (readonly Condition[])[]>(
     (all, alternatives) => all.flatMap((one) => alternatives.map((more) => [...one, ...more])),

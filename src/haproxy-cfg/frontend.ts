@@ -23,32 +23,32 @@ interface Bind {
   readonly fields: Readonly<Record<string, unknown>>
   readonly certificates: readonly string[]
   readonly isTls: boolean
-  /** For `::`, which also takes IPv4 clients; irrelevant if another line is for them. */
+  /** Whether it is for the IPv4 clients of a line for `::`; dropped if another line is for them. */
   readonly isForOlder: boolean
 }
 
-/** What the lines of one frontend have come to so far. */
+/** The result of the lines of one frontend so far. */
 export class FrontendDraft {
   readonly fields: Record<string, unknown> = {}
   readonly timeouts: Record<string, number> = {}
   readonly binds: Bind[] = []
   /** ACLs of which every line was understood. */
   readonly acls = new Map<string, Condition[]>()
-  /** Lines that mean something in HTTP alone. */
+  /** Lines that have a meaning only in HTTP. */
   readonly ofHttp: Line[] = []
   /** Lines of ACLs that were understood. */
   readonly #aclLines: (readonly [name: string, line: Line])[] = []
   readonly #asked = new Set<string>()
-  /** Names of ACLs of which a line was not understood. */
+  /** Names of ACLs with a line that was not understood. */
   readonly broken = new Set<string>()
-  /** In the order in which HAProxy looks at them. */
+  /** In the order in which HAProxy evaluates them. */
   readonly rules: Record<'requests' | 'redirects' | 'backends', Rule[]> = { requests: [], redirects: [], backends: [] }
-  /** Paths of files with certificates, by the name that they are given. */
+  /** Paths of certificate files, by the names given to the certificates. */
   readonly certificates = new Map<string, string>()
   mode = 'tcp'
-  /** The line that a field is of. */
+  /** The line that sets a field. */
   readonly said = new Map<string, Line>()
-  /** The same of all frontends: two of them may have files of one name. */
+  /** The same for all frontends: two of them may have files of one name. */
   readonly known: Map<string, string>
 
   constructor(known: Map<string, string> = new Map()) {
@@ -60,7 +60,7 @@ export class FrontendDraft {
   }
 
   addAcl(name: string, condition: Condition, line: Line): void {
-    // HAProxy adds it to the rules that it has read already.
+    // HAProxy adds the condition to rules that it has already read.
     if (this.acls.has(name) && this.#asked.has(name))
       refuse('a rule before it asks for it: put it in front of that rule')
     this.#aclLines.push([name, line])
@@ -69,7 +69,7 @@ export class FrontendDraft {
     else if (!this.broken.has(name)) this.acls.set(name, [condition])
   }
 
-  /** What stands behind `if`, of a rule that was understood. */
+  /** Notes the words after `if` of a rule that was understood. */
   asks(words: readonly string[]): void {
     for (const word of words) this.#asked.add(word.replace(/^!+/, ''))
   }
@@ -77,7 +77,7 @@ export class FrontendDraft {
 
 type Take = (draft: FrontendDraft, words: readonly string[], line: Line, reading: Reading) => void
 
-/** Keywords of frontends, each with what it becomes; what throws is not understood. */
+/** Handlers for the keywords of frontends; a line whose handler throws is not understood. */
 const TAKEN: Readonly<Record<string, Take>> = {
   mode: (draft, [mode]) => void (draft.mode = modeOf(mode)),
   bind: (draft, words, line, reading) => void draft.binds.push(...bindsOf(draft, words, line, reading)),
@@ -120,7 +120,7 @@ const TAKEN: Readonly<Record<string, Take>> = {
   },
 }
 
-/** Fields that mean something in HTTP alone. */
+/** Fields that have a meaning only in HTTP. */
 const HTTP_FIELDS: ReadonlySet<string> = new Set(['forwardFor', 'compression', 'httpRedirectToHttps'])
 
 function ofHttp(draft: FrontendDraft, field: string, value: unknown, line: Line): void {
@@ -129,7 +129,7 @@ function ofHttp(draft: FrontendDraft, field: string, value: unknown, line: Line)
   draft.ofHttp.push(line)
 }
 
-/** What a field means otherwise, now that all of the frontend is known. */
+/** Returns remarks on fields whose meaning changes, once the whole frontend is known. */
 export function changedIn(
   { mode, binds, fields, rules, said }: FrontendDraft,
   count: number,
@@ -169,7 +169,7 @@ interface BindDraft {
   isNewerOnly: boolean
 }
 
-/** What Fulcrum's own lines say in any case, or is said by something else. */
+/** For options that Fulcrum's own lines always have, or that another option implies. */
 const nothing = (): void => undefined
 const skipped = ({ remark }: BindDraft, value: () => string): void => remark(`${value()} names nothing in Fulcrum`)
 const left =
@@ -178,7 +178,7 @@ const left =
     remark(`${option} has no counterpart`)
 const onFrontends = (): never => refuse('it has no counterpart on a frontend')
 
-/** Options of a bind line, each with what it becomes. */
+/** Handlers for the options of a bind line. */
 const BIND: Readonly<Record<string, (draft: BindDraft, value: () => string) => void>> = {
   ssl: (draft) => void (draft.isTls = true),
   'accept-proxy': ({ fields }) => void (fields['proxyProtocol'] = true),
@@ -212,18 +212,18 @@ function bindsOf(
   const empty: BindDraft = { fields: {}, crts: [], remark, isTls: false, isNewerOnly: false }
   const { fields, crts, isTls, isNewerOnly } = takeOptions<BindDraft>(BIND, options, empty)
   if (isTls && crts.length === 0) refuse('it names no certificate')
-  // HAProxy looks at no certificate where it does not speak TLS.
+  // Without TLS, HAProxy ignores certificates.
   const certificates = (isTls ? crts : []).map((path) => certificateName(draft, path))
   for (const path of isTls ? crts : [])
     if (!/\.(?!d$)\w+$/.test(path)) remark(`if ${path} is a folder, each file in it is a certificate: name all of them`)
   const bind = { ...listen, fields, certificates, isTls, isForOlder: false }
-  // Linux lets this address take both, and Fulcrum's frontends of it take IPv6 alone.
+  // On Linux this address accepts both families, but a frontend of Fulcrum with it accepts IPv6 only.
   if (listen.ip !== '::' || isNewerOnly) return [bind]
   remark('it takes IPv4 as well, which is a frontend of its own at 0.0.0.0')
   return [bind, { ...bind, ip: '0.0.0.0', isForOlder: true }]
 }
 
-/** Named after its file; files with equal names get the folder's name in front. */
+/** Names a certificate after its file; files with equal names are prefixed with the folder's name. */
 function certificateName({ known, certificates }: FrontendDraft, path: string): string {
   const parts = path.split('/').filter((part) => part !== '')
   for (let length = 1; length <= parts.length; length++) {
@@ -262,10 +262,10 @@ const splitAtCondition = (words: readonly string[]) => {
   return at < 0 ? ([words, []] as const) : ([words.slice(0, at), words.slice(at)] as const)
 }
 
-/** More are not taken by a frontend of Fulcrum. */
+/** The maximum number of rules of a frontend. */
 const RULES_MAX = 2_000
 
-/** One rule for each alternative: the first that matches acts, and the others would do the same. */
+/** Adds one rule per alternative: the first that matches acts, and the others would do the same. */
 function add(
   draft: FrontendDraft,
   list: keyof FrontendDraft['rules'],
@@ -282,7 +282,10 @@ function add(
   draft.asks(condition)
 }
 
-/** All requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or all that come to a port without TLS. */
+/**
+ * Whether it applies to all requests without TLS: `unless { ssl_fc }`, `if !{ ssl_fc }`, or every request of a port
+ * without TLS.
+ */
 const isWithoutTls = (condition: readonly string[]): boolean =>
   /^$|^if !\s?\{ ssl_fc \}$|^unless \{ ssl_fc \}$/.test(condition.join(' '))
 
@@ -319,7 +322,7 @@ function request(draft: FrontendDraft, words: readonly string[], line: Line, rea
   const [name = '', value = ''] = args
   const actions: Readonly<Record<string, () => Rule['do']>> = {
     deny: () => ({ type: 'deny', ...statusIn(args) }),
-    // HAProxy answers 500 unless it is told, and a rule of Fulcrum 403.
+    // HAProxy answers 500 by default, and a rule of Fulcrum 403.
     tarpit: () => ({ type: 'tarpit', status: 500, ...statusIn(args) }),
     'set-header': () => ({ type: 'setHeader', name: headerName(name), value: plainText(value) }),
     'add-header': () => ({ type: 'addHeader', name: headerName(name), value: plainText(value) }),
@@ -341,13 +344,13 @@ interface Group {
   readonly certificates: Set<string>
 }
 
-/** Ports that differ in nothing but their certificates; port 80 goes with those that it is redirected to. */
+/** Groups ports that differ in nothing but their certificates; port 80 joins the ports to which it is redirected. */
 function groupsOf({ binds: all, fields }: FrontendDraft): readonly Group[] {
   const taken = new Set(all.filter(({ isForOlder }) => !isForOlder).map(({ ip, ports }) => `${ip} ${ports}`))
   const binds = all.filter(({ isForOlder, ip, ports }) => !isForOlder || !taken.has(`${ip} ${ports}`))
   const groups = new Map<string, Group>()
   const redirects = fields['httpRedirectToHttps'] === true
-  // The first one of each address, which is the last that is put there.
+  // The first bind of each address, because later entries overwrite earlier ones.
   const encrypted = new Map(binds.toReversed().flatMap((bind) => (bind.isTls ? [[bind.ip, bind] as const] : [])))
   const isPlain = ({ ports, isTls, fields: own, certificates }: Bind) =>
     ports === '80' && !isTls && Object.keys(own).length + certificates.length === 0
@@ -363,11 +366,11 @@ function groupsOf({ binds: all, fields }: FrontendDraft): readonly Group[] {
   return [...groups.values()]
 }
 
-/** The frontends that it becomes: one for each address, and apart where ports differ in more than certificates. */
+/** Returns the resulting frontends: one per address, split if ports differ in more than certificates. */
 export function frontendsOf(draft: FrontendDraft): readonly Readonly<Record<string, unknown>>[] {
   const { mode, fields, timeouts, rules } = draft
   const all = [...rules.requests, ...rules.redirects, ...rules.backends]
-  // HAProxy looks at these where it reads requests, and takes them over from defaults everywhere.
+  // HAProxy uses these only for HTTP, but every proxy inherits them from defaults.
   const shown = Object.fromEntries(Object.entries(timeouts).filter(([name]) => mode === 'http' || !OF_HTTP.has(name)))
   return groupsOf(draft).map((group) => ({
     mode,

@@ -9,15 +9,15 @@ import { leave, rawOf, sidesOf } from './taken.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What a haproxy.cfg comes to. */
+/** The result of importing a haproxy.cfg. */
 export interface Imported {
   /** A document of the configuration. */
   readonly document: Json
-  /** Files with certificates that the document names, which are not part of it. */
+  /** Certificate files that the document refers to and does not contain. */
   readonly certificates: readonly { readonly name: string; readonly path: string }[]
   /** Lines of which nothing is in the document. */
   readonly notUnderstood: readonly Remark[]
-  /** Lines that mean something else from now on, or that Fulcrum has a word of its own for. */
+  /** Lines whose meaning changes, or that Fulcrum expresses differently. */
   readonly remarks: readonly Remark[]
 }
 
@@ -26,40 +26,40 @@ interface RawLines {
   readonly lines: string[]
 }
 
-/** Records that servers of one name in one backend have come to. */
+/** The records for servers with one name in one backend. */
 interface Named {
-  /** How many names were looked at: there is a record for each. */
+  /** Number of names tried: there is a record for each. */
   tried: number
   readonly byText: Map<string, string>
 }
 
-/** Characters of all frontends: each address has what the addresses of its section share. */
+/** Limit for the characters of all frontends: each address repeats everything that its section shares. */
 const FRONTENDS_MAX = 8_000_000
 
 const OF_HTTP = 'it means something in mode http alone'
 
-/** Puts together what was read. */
+/** Assembles the document. */
 class Importer {
   readonly #reading = new Reading()
   readonly #pause = pace()
-  /** Each with its text. */
+  /** The records with their JSON texts. */
   readonly #realServers = new Map<string, { readonly record: Json; readonly text: string }>()
   readonly #backends = new Map<string, Json>()
   readonly #frontends = new Map<string, Json>()
   readonly #certificates = new Map<string, string>()
   readonly #certificateNames = new Map<string, string>()
-  /** Folder of files that have none. */
+  /** The folder of certificate files given without one. */
   #crtBase = ''
   #frontendsSize = 0
-  /** Lines of proxies that add X-Forwarded-For themselves. */
+  /** The lines by which proxies add X-Forwarded-For themselves. */
   readonly #forwarding = new Map<unknown, Line>()
-  /** Lines of defaults that may stand as they are. */
+  /** Lines of defaults that can be raw lines. */
   readonly #rawDefaults = new Set<Line>()
-  /** Lines of defaults that stand in the defaults of all proxies. */
+  /** Lines of defaults that stay in the defaults of all proxies. */
   readonly #shared = new Set<Line>()
-  /** Lines of defaults that only proxies without HTTP take over. */
+  /** Lines of defaults that only proxies in mode tcp inherit. */
   readonly #ofHttp = new Set<Line>()
-  /** Lines that were taken by what is in the document, or told of. */
+  /** Lines that are in the document or in a remark. */
   readonly #used = new Set<Line>()
   /** Names of all proxies in the file. */
   readonly #names = new Set<string>()
@@ -74,14 +74,14 @@ class Importer {
     const { global, defaults, isOneDefault, proxies } = sectionsOf(text, this.#reading)
     for (const line of global) this.#global(line)
     for (const line of defaults) if (rawOf(line) !== undefined) this.#rawDefaults.add(line)
-    // Lines that are for all proxies alike stay where they are.
+    // Lines that apply to all proxies stay in the defaults.
     const shared = isOneDefault ? [...this.#rawDefaults].filter((line) => !isTaken(line)) : []
     for (const line of shared) this.#raw.defaults.push(rawOf(line) ?? '')
     for (const line of shared) this.#shared.add(line)
     for (const { name } of proxies) this.#names.add(name)
     for (const proxy of proxies) await this.#proxy(proxy)
     this.#forward()
-    // A line of defaults is used by the sections that it applies to; none has used these.
+    // The lines of defaults that no section has used.
     for (const line of defaults.filter((one) => !this.#used.has(one) && !this.#shared.has(one)))
       if (this.#ofHttp.has(line)) this.#reading.remark(line, OF_HTTP)
       else leave(line, 'no frontend and no backend takes it over', this.#reading)
@@ -93,7 +93,7 @@ class Importer {
     }
   }
 
-  /** It is frontends that add X-Forwarded-For: those do that lead to a backend which did. */
+  /** In Fulcrum, frontends add X-Forwarded-For: those that lead to a backend which did. */
   #forward(): void {
     const done = new Set<Line>()
     for (const [name, frontend] of this.#frontends) {
@@ -153,7 +153,7 @@ class Importer {
     const why = takenBy(this.#takersOf(line, made))
     if (why === undefined && made.isFront) this.#tellComparisons(line)
     const raw = why === undefined ? undefined : rawOf(line)
-    // What defaults say for the other kind of proxy is no matter here.
+    // Lines of defaults for the other kind of proxy are irrelevant here.
     if (why !== undefined && raw === undefined && !isOwn && isOfOther(line, made)) return
     if (raw !== undefined) addRaw(raw, made)
     if (why === undefined || raw !== undefined) made.taken.add(line)
@@ -193,7 +193,7 @@ class Importer {
 
   #takersOf(line: Line, { front, back, isFront, isBack, leadsOn }: Made) {
     const [word = '', ...words] = line.words
-    // What is done to all answers of a listen is done to those of other backends as well: its frontend does it.
+    // A listen's rules for responses also apply to responses of other backends, so they belong to its frontend.
     const isOfBack = isBack && !(leadsOn && word === 'http-response')
     const [forFront, forBack] = [isFront ? FRONTEND.get(word) : undefined, isOfBack ? BACKEND.get(word) : undefined]
     return [
@@ -209,7 +209,7 @@ class Importer {
     else this.#otherwise(line, this.#raw.global)
   }
 
-  /** A line that no kind of proxy has taken. */
+  /** Handles a line that no kind of proxy has taken. */
   #otherwise(line: Line, raw: string[]): void {
     const own = rawOf(line)
     if (own !== undefined) raw.push(own)
@@ -219,7 +219,7 @@ class Importer {
   #backend(name: string, draft: BackendDraft, raw: string[]): void {
     if (draft.stickTable !== undefined && !draft.sticks)
       leave(draft.stickTable, 'nothing sticks by this table', this.#reading)
-    // In a haproxy.cfg a server without a weight has 1.
+    // In a haproxy.cfg, the default weight of a server is 1.
     const weighed = draft.servers.some(({ member }) => 'weight' in member) ? { weight: 1 } : {}
     const named = new Map<string, Named>()
     const reals = draft.servers.map((server) => {
@@ -235,7 +235,9 @@ class Importer {
     if (lines.length > 0) this.#raw.backends.push({ id: name, lines })
   }
 
-  /** Servers of several backends are one record where they are at one place. */
+  /**
+   * Returns the name of the server's record. Servers of several backends share a record if they are at the same place.
+   */
   #real(backend: string, { name, ip, port, resolve, isHalted }: Server, places: Named): string {
     const record = { ip, port, ...resolve, ...(isHalted ? { state: 'halted' } : {}) }
     const text = JSON.stringify(record)
@@ -273,7 +275,7 @@ class Importer {
     return true
   }
 
-  /** What defaults say of HTTP is for others. */
+  /** Drops HTTP lines: own ones with a remark, inherited ones because they are meant for other proxies. */
   #leaveHttp(ofHttp: readonly Line[], own: ReadonlySet<Line>, taken: Set<Line>): void {
     for (const line of ofHttp) {
       if (own.has(line)) this.#reading.remark(line, OF_HTTP)
@@ -281,7 +283,7 @@ class Importer {
     }
   }
 
-  /** What is of its servers stays. */
+  /** Leaves the lines of the frontend out; those about servers stay. */
   #leaveFront(lines: readonly Line[], isBack: boolean, why: string): false {
     this.#leaveAll(isBack ? lines.filter(({ words: [word = ''] }) => !BACKEND.has(word)) : lines, why)
     return false
@@ -299,7 +301,7 @@ class Importer {
   }
 }
 
-/** Backends that a frontend leads to. */
+/** Returns the backends to which a frontend leads. */
 function namedBy(frontend: Json): readonly unknown[] {
   const rules = (frontend['rules'] ?? []) as readonly { readonly do: Json }[]
   return [frontend['defaultBackendId'], ...rules.map((rule) => rule.do['backendId'])]
@@ -309,21 +311,21 @@ const isOfStats = ({ words: [word] }: Line) => word === 'stats'
 
 const isOfWay = ({ words: [word = ''] }: Line) => word === 'use_backend' || word === 'default_backend'
 
-/** A section that shows statistics, or nothing. */
+/** Whether a section shows only statistics, or nothing. */
 const isIdle = ({ rules, fields }: FrontendDraft, { servers }: BackendDraft): boolean =>
   servers.length === 0 &&
   fields['defaultBackendId'] === undefined &&
   Object.values(rules).every((list) => list.length === 0)
 
-/** What one proxy comes to. */
+/** The result of one proxy. */
 interface Made extends Record<'isFront' | 'isBack', boolean> {
   readonly front: FrontendDraft
   readonly back: BackendDraft
   readonly rawFront: string[]
   readonly rawBack: string[]
-  /** It is a listen, and other backends answer some of its requests. */
+  /** Whether it is a listen some of whose requests other backends answer. */
   readonly leadsOn: boolean
-  /** Lines that are in it. */
+  /** Lines that are in the result. */
   readonly taken: Set<Line>
 }
 
@@ -333,7 +335,7 @@ function addRaw(raw: string, { isFront, isBack, rawFront, rawBack }: Made): void
   if (back) rawBack.push(raw)
 }
 
-/** Why none of them has taken the line; undefined when one has. */
+/** Returns why no handler has taken the line; undefined if one has. */
 function takenBy(takers: readonly (() => void)[]): string | undefined {
   let why = 'it has no counterpart'
   let isTaken = false
@@ -349,9 +351,9 @@ function takenBy(takers: readonly (() => void)[]): string | undefined {
   return isTaken ? undefined : why
 }
 
-/** The options that a proxy may take. */
+/** The options of a proxy that have a handler. */
 const OPTIONS: ReadonlySet<string> = new Set(['forwardfor', 'httpchk', 'tcp-check'])
-/** Whether some kind of proxy may take it. */
+/** Whether a handler of some kind of proxy exists for the line. */
 const isTaken = ({ words: [word = '', name = ''] }: Line): boolean =>
   word === 'option' ? OPTIONS.has(name) : FRONTEND.has(word) || BACKEND.has(word)
 
@@ -363,7 +365,7 @@ const FRONT_TIMEOUTS: ReadonlySet<string> = new Set([
   'tarpit',
 ])
 
-/** Whether a line of defaults is for the other kind of proxy only. */
+/** Whether a line of defaults is only for the other kind of proxy. */
 function isOfOther(
   { words: [word = '', name = ''] }: Line,
   { isFront, isBack }: Record<'isFront' | 'isBack', boolean>,
@@ -374,5 +376,5 @@ function isOfOther(
   return isFront ? BACKEND.has(word) && !FRONTEND.has(word) : FRONTEND.has(word) && !BACKEND.has(word)
 }
 
-/** Reads a haproxy.cfg. Every line is in the document, in its raw lines, or told of. */
+/** Imports a haproxy.cfg. Every line ends up in the document, in its raw lines, or in a remark. */
 export const importHaproxyCfg = (text: string): Promise<Imported> => new Importer().run(text)

@@ -1,21 +1,21 @@
 /** Lines of a haproxy.cfg, by HAProxy's own rules for words: quotes, backslashes and comments (manual, 2.2 and 2.3). */
 
 export interface Line {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly number: number
-  /** As it stands there. */
+  /** As in the file. */
   readonly text: string
   readonly words: readonly string[]
 }
 
-/** What HAProxy takes in one line (manual, 2.1; LINESIZE and MAX_LINE_ARGS in its sources). */
+/** Limits of HAProxy for a line (manual, 2.1; LINESIZE and MAX_LINE_ARGS in its sources). */
 const LINE_MAX = 2_048
 const WORDS_MAX = 64
 
-/** Why HAProxy would not take the line, or what it takes from where Fulcrum does not look. */
+/** Returns why HAProxy would refuse the line, or would read values from a place that Fulcrum cannot see. */
 export function faultOf({ text, words }: Line): string | undefined {
   if (text.length > LINE_MAX || words.length > WORDS_MAX) return 'HAProxy takes 2,048 characters and 64 words in a line'
-  // What was no UTF-8 came as this character.
+  // Invalid UTF-8 was decoded to this character.
   if (words.some((word) => word.includes('\ufffd'))) return 'it is not UTF-8'
   return /"[^"]*\$\{?[\w.][^"]*"/.test(text.replaceAll(/\\./g, ''))
     ? 'it takes something from the environment'
@@ -29,11 +29,11 @@ export function linesOf(text: string): readonly Line[] {
   })
 }
 
-/** What a backslash begins, a text in quotes, a comment, space, or a piece of a word. */
+/** An escape sequence, a quoted text, a comment, space, or a piece of a word. */
 const PIECE = /\\(x[\da-fA-F]{2}|.?)|"((?:\\.|[^"\\])*)"?|'([^']*)'?|(#.*)|(\s+)|([^\s"'\\#]+)/gs
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
-/** HAProxy leaves every other backslash as it is: regular expressions are full of them. */
+/** HAProxy keeps every other backslash: regular expressions are full of them. */
 function unescaped(after: string): string {
   const code = /^x(..)$/s.exec(after)?.[1]
   // A byte of a multi-byte character is no character, and zero ends a text.
@@ -63,7 +63,9 @@ function wordsOf(line: string): readonly string[] {
 
 const UNITS: Readonly<Record<string, number>> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Seconds of a time of HAProxy, which counts milliseconds where no unit stands (manual, 2.5); undefined for none. */
+/**
+ * Parses a time of HAProxy, in milliseconds if it has no unit (manual, 2.5), into seconds; undefined for anything else.
+ */
 export function secondsOf(text: string | undefined): number | undefined {
   const [, number, unit = 'ms'] = /^(\d+)(us|ms|s|m|h|d)?$/.exec(text ?? '') ?? []
   return number === undefined ? undefined : Number(number) * (UNITS[unit] ?? 1)

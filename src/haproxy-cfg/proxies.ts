@@ -2,26 +2,26 @@ import { faultOf, type Line, linesOf } from './lines.ts'
 import { entryOf, type Reading } from './reading.ts'
 import { leave } from './taken.ts'
 
-/** The sections of a file, with what they take over from `defaults`. */
+/** The sections of a file, with the lines they inherit from `defaults`. */
 
 export interface Proxy {
   readonly kind: 'frontend' | 'backend' | 'listen'
   readonly name: string
   readonly lines: readonly Line[]
-  /** Lines of `defaults` before it; what it says itself wins. */
+  /** Lines of the `defaults` before it; its own lines take precedence. */
   readonly defaults: readonly Line[]
 }
 
 export interface Sections {
   readonly global: readonly Line[]
   readonly defaults: readonly Line[]
-  /** Whether what `defaults` say is for all proxies. */
+  /** Whether the lines of `defaults` apply to all proxies. */
   readonly isOneDefault: boolean
   readonly proxies: readonly Proxy[]
 }
 
 const PROXIES: ReadonlySet<string> = new Set(['frontend', 'backend', 'listen'])
-/** Sections that Fulcrum has no counterpart for. */
+/** Sections without a counterpart in Fulcrum. */
 const OTHERS: ReadonlySet<string> = new Set([
   'peers',
   'resolvers',
@@ -40,7 +40,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   'namespace_list',
 ])
 
-/** Characters of defaults, each counted for every section that takes it over; a line costs something by itself. */
+/** Limit for the characters of defaults, counted for every section that inherits them, with a fixed cost per line. */
 const INHERITED_MAX = 32_000_000
 const LINE_COST = 16
 
@@ -49,7 +49,7 @@ interface Defaults {
   size: number
 }
 
-/** The sections `defaults`, and what they are taken over by. */
+/** The `defaults` sections, and who inherits them. */
 class Inheritance {
   readonly lines: Line[] = []
   count = 0
@@ -74,7 +74,7 @@ class Inheritance {
     }
   }
 
-  /** What a proxy takes over that says `more` behind its name. */
+  /** Returns the lines that a proxy inherits; `more` are the words after its name. */
   linesFor(more: readonly string[]): readonly Line[] {
     return this.#takenOver(this.#namedBy(more) ?? this.#last)
   }
@@ -122,7 +122,7 @@ export function sectionsOf(text: string, reading: Reading): Sections {
   return { global, defaults: [], isOneDefault: false, proxies: proxies.map((proxy) => ({ ...proxy, defaults: [] })) }
 }
 
-/** HAProxy up to 1.4 took an address behind the name, and files of that time are about still. */
+/** HAProxy up to 1.4 accepted an address after the name, and such files still exist. */
 function boundIn({ number, text, words: [kind, , address, ...more] }: Line): Line[] {
   const isBound = kind !== 'backend' && address?.includes(':') === true
   return isBound ? [{ number, text, words: ['bind', address, ...more] }] : []

@@ -1,13 +1,13 @@
 import type { Line } from './lines.ts'
 
-/** What became of a line that is not in the document as it stood in the file. */
+/** A remark on a line that is not in the document as it was in the file. */
 export interface Remark {
   readonly line: number
   readonly text: string
   readonly why: string
 }
 
-/** What one file comes to, line by line. */
+/** The remarks on a file, line by line. */
 export class Reading {
   readonly #left = new Map<string, Remark>()
   readonly #remarks = new Map<string, Remark>()
@@ -18,7 +18,7 @@ export class Reading {
     return inOrder(this.#left)
   }
 
-  /** Lines that Fulcrum has its own word for, or that mean something else in it. */
+  /** Lines that Fulcrum expresses differently, or whose meaning changes. */
   get remarks(): readonly Remark[] {
     return inOrder(this.#remarks)
   }
@@ -31,20 +31,20 @@ export class Reading {
     add(this.#remarks, line, why)
   }
 
-  /** What is so in all of the document is told of the first line that it is about. */
+  /** Reports a remark that applies to the whole document at the first line it concerns. */
   remarkOnce(line: Line, why: string): void {
     if (!this.#said.has(why)) this.remark(line, why)
     this.#said.add(why)
   }
 }
 
-/** Told once, although many sections take the line over. */
+/** Adds a remark once, although many sections may inherit the line. */
 const add = (all: Map<string, Remark>, { number, text }: Line, why: string) =>
   all.set(`${number} ${why}`, { line: number, text, why })
 
 const inOrder = (all: ReadonlyMap<string, Remark>) => [...all.values()].toSorted((a, b) => a.line - b.line)
 
-/** What a table says of a word of the file, whatever the word is. */
+/** Returns the entry of a table for a word of the file, which may be any text. */
 export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
   Object.hasOwn(table, word) ? table[word] : undefined
 

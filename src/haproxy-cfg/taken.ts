@@ -3,9 +3,9 @@ import { FRAMING_HEADERS } from '../base/framing-headers.ts'
 import { type Line, secondsOf } from './lines.ts'
 import { entryOf, type Reading, refuse } from './reading.ts'
 
-/** What lines of frontends and backends alike mean. */
+/** The meaning of lines that frontends and backends share. */
 
-/** Keywords that change nothing in what is balanced, or that Fulcrum sets by itself, each with why it is left out. */
+/** Keywords without effect on balancing, or that Fulcrum sets itself, with the reason for leaving them out. */
 const OWN: Readonly<Record<string, string>> = {
   log: 'access logs are a field of frontends (logs), and kept by Fulcrum',
   'option httplog': 'access logs are a field of frontends (logs)',
@@ -28,7 +28,7 @@ const OWN: Readonly<Record<string, string>> = {
   errorfile: 'its text goes into errorPages of a frontend or backend',
 }
 
-/** Lines that mean the same in a section of raw lines, of which nothing names another record. */
+/** Lines that mean the same among raw lines, and that refer to no other record. */
 const RAW: readonly RegExp[] = [
   /^option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|http-pretend-keepalive|tcp-smart-accept|tcp-smart-connect|clitcpka|srvtcpka|tcpka|nolinger|abortonclose|allbackups|prefer-last-server|persist|redispatch|contstats|splice-(auto|request|response)|h1-case-adjust-bogus-(client|server)|accept-invalid-http-(request|response)|disable-h2-upgrade|socket-stats|independent-streams)\b/,
   /^no option /,
@@ -36,30 +36,30 @@ const RAW: readonly RegExp[] = [
   /^(nbthread|cpu-map|tune\.[a-z0-9.-]+|ssl-default-(bind|server)-(options|ciphers|ciphersuites|curves)|ssl-dh-param-file|spread-checks|maxconnrate|maxsslconn|maxsslrate|hard-stop-after|h1-case-adjust) /,
 ]
 
-/** The line as it can stand in a section of raw lines; undefined: it cannot. */
+/** Returns the line as a raw line; undefined if it cannot be one. */
 export function rawOf({ words, text }: Line): string | undefined {
   const plain = words.join(' ')
   if (/[^\u0020-\u007e]/.test(plain)) return undefined
-  // Without the comment behind it, and with one space for many.
+  // Without the comment, and with single spaces.
   const hasQuotes = text.replace(/#.*/s, '').trim().split(/\s+/).join(' ') !== plain
   const isPlain = !hasQuotes && RAW.some((form) => form.test(plain)) && !/\b(if|unless)\b|%\[|[{}"'\\]/.test(plain)
   return isPlain ? plain : rawHeader(words)
 }
 
-/** Raw lines that HAProxy heeds in a backend only, and those that are for both of its sides. */
+/** Raw lines that HAProxy heeds only in a backend, and those that both sides need. */
 const OF_BACK =
   /^(no )?option (abortonclose|accept-invalid-http-response|allbackups|h1-case-adjust-bogus-server|http-pretend-keepalive|persist|prefer-last-server|redispatch|srvtcpka|tcp-smart-connect)\b|^(retries|retry-on|fullconn|hash-type|max-keep-alive-queue|tcp-response) /
 const OF_BOTH =
   /^(no )?option (http-server-close|http-keep-alive|httpclose|http-buffer-request|http-no-delay|independent-streams|nolinger|splice-\w+|tcpka)\b/
 
-/** Which halves of a section `listen` have to have a raw line, so that it means the same. */
+/** Returns which halves of a `listen` section need a raw line, so that it means the same. */
 export function sidesOf(raw: string): Readonly<Record<'front' | 'back', boolean>> {
   const isBoth = OF_BOTH.test(raw)
   const isBack = OF_BACK.test(raw)
   return { front: isBoth || !isBack, back: isBoth || isBack }
 }
 
-/** A header of all requests or answers of a proxy, with nothing computed in it. */
+/** Converts a header of all requests or answers of a proxy, without computed parts. */
 function rawHeader([of = '', verb = '', name = '', value, ...more]: readonly string[]): string | undefined {
   if (!/^http-(request|response)$/.test(of) || !/^[\w-]{1,100}$/.test(name) || more.length > 0) return undefined
   if (verb === 'del-header') return value === undefined ? `${of} ${verb} ${name}` : undefined
@@ -67,7 +67,7 @@ function rawHeader([of = '', verb = '', name = '', value, ...more]: readonly str
   return /^(set|add)-header$/.test(verb) && isPlain ? `${of} ${verb} ${name} "${value}"` : undefined
 }
 
-/** Tells why nothing of a line is in the document; what Fulcrum has already is worth a remark only. */
+/** Says why nothing of a line is in the document; what Fulcrum does anyway is only a remark. */
 export function leave(line: Line, why: string, reading: Reading): void {
   const [first = '', second = ''] = line.words
   const own = entryOf(OWN, `${first} ${second}`) ?? entryOf(OWN, first)
@@ -75,7 +75,7 @@ export function leave(line: Line, why: string, reading: Reading): void {
   else reading.remark(line, own)
 }
 
-/** Whole seconds of a time, with a remark where it is rounded. */
+/** Returns a time in whole seconds, with a remark if it is rounded. */
 export function wholeSeconds(line: Line, text: string | undefined, reading: Reading): number {
   const seconds = secondsOf(text) ?? refuse(`${text ?? 'nothing'} is no time`)
   if (seconds === 0) refuse('0, which is no limit, has no counterpart')
@@ -87,7 +87,7 @@ export function wholeSeconds(line: Line, text: string | undefined, reading: Read
 export const modeOf = (mode = ''): string =>
   mode === 'http' || mode === 'tcp' ? mode : refuse(`there is no mode ${mode}`)
 
-/** Takes the options of a bind or server line into `draft`, each with the words behind it that are its own. */
+/** Applies the options of a bind or server line to `draft`, each with the words that belong to it. */
 export function takeOptions<T>(
   table: Readonly<Record<string, (draft: T, value: () => string) => void>>,
   options: readonly string[],
@@ -105,7 +105,7 @@ export function wholeNumber(text: string | undefined): number {
   return /^\d{1,9}$/.test(text ?? '') ? Number(text) : refuse(`${text ?? 'nothing'} is no number`)
 }
 
-/** An address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
+/** Parses an address and ports: `*:80`, `192.0.2.1:80,443`, `[::]:443`, `:8000-8010`. */
 export function listenOf(text: string): { readonly ip: string; readonly ports: string } {
   const form = /^(ipv[46]@)?(\*|\[[\da-fA-F:.]+\]|[\d.]*|[\da-fA-F:]+):(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)$/
   const [, family, address = '', ports] = form.exec(text) ?? []
@@ -114,7 +114,7 @@ export function listenOf(text: string): { readonly ip: string; readonly ports: s
   return ports === undefined || isIP(ip) === 0 ? refuse('Fulcrum listens on one address and ports') : { ip, ports }
 }
 
-/** What `option forwardfor` says besides: sources that get no header, or another name for it. */
+/** Adds remarks on the options of `option forwardfor`: sources that get no header, or another header name. */
 export function forwardedFor(words: readonly string[], line: Line, reading: Reading): void {
   const [, except, header = 'X-Forwarded-For', ifNone] =
     /^(except \S+)?(?: ?header (\S+))?(?: ?(if-none))?$/.exec(words.join(' ')) ?? refuse('it has no counterpart')
@@ -123,13 +123,13 @@ export function forwardedFor(words: readonly string[], line: Line, reading: Read
     reading.remark(line, 'Fulcrum adds X-Forwarded-For to every request')
 }
 
-/** Names that rules take: files have some with a colon behind them, which HAProxy sends as they are. */
+/** Checks a header name for a rule: some files have a colon after it, which HAProxy would send. */
 export function headerName(name: string): string {
   if (FRAMING_HEADERS.has(name.toLowerCase())) refuse(`${name} is set by HAProxy itself, and by no rule`)
   return /^[A-Za-z0-9_-]{1,64}$/.test(name) ? name : refuse(`${name} is no name of a header`)
 }
 
-/** Header values with nothing computed in them. */
+/** Checks a header value, which must have no computed parts. */
 export function plainText(text: string): string {
   if (/\{[a-zA-Z]+(\.[\w-]{1,64})?\}/.test(text)) refuse('a word in braces is filled in by rules of Fulcrum')
   return /%\[|%[a-zA-Z{+]/.test(text)

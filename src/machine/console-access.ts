@@ -7,7 +7,7 @@ interface PlanRunner {
   run(steps: readonly Step[]): Promise<{ readonly isDryRun: boolean }>
 }
 
-/** Console access is changed at once, in turn with everything else that changes the machine. */
+/** Changes console access at once, in turn with everything else that changes the machine. */
 export function createConsole({ engine }: { readonly engine: PlanRunner }): ConsoleActor {
   return {
     change(change) {

@@ -32,47 +32,50 @@ import {
 } from '../threads/worker-pool.ts'
 import type { StartArchives } from '../stats/start-archives.ts'
 
-/** The machine behind the daemon: what is rendered for it and what executes. */
+/** The machine behind the daemon: its drivers, and the executors of their plans. */
 export interface Machine {
   /** See `createDrivers`. */
   drivers(nodeId: string, nodeIds: () => readonly string[], surroundings?: () => HaproxySurroundings): readonly Driver[]
-  /** The name servers of its C library, as HAProxy reads them. */
+  /** The name servers of its C library, in HAProxy's notation. */
   nameServers(): Promise<readonly string[]>
   readonly executor: FiguresExecutor
-  /** Master socket of the managed HAProxy; undefined when none is managed. */
+  /** Master socket of the managed HAProxy; undefined if none is managed. */
   readonly masterSocket: string | undefined
-  /** Where it passes on what CAs ask by TLS-ALPN-01. */
+  /** Socket to which HAProxy forwards TLS-ALPN-01 handshakes of CAs. */
   readonly challengeSocket: string | undefined
-  /** Socket of its workers. */
+  /** Statistics socket of its workers. */
   readonly statsSocket: string | undefined
   readonly touchesPackages: boolean
   readonly facts: MachineFacts
   readonly compute: ComputePool
-  /** What compresses at a lower priority. */
+  /** Compresses at a lower priority. */
   readonly exposition: ExpositionPool
-  /** What speaks with CAs. */
+  /** Talks to CAs. */
   readonly acme: AcmePool
-  /** What tells alert targets. */
+  /** Sends messages to alert targets. */
   readonly alerts: AlertPool
-  /** Starts what keeps the archives; a thread of its own unless it is given. */
+  /** Starts the archives; in a thread of their own if absent. */
   readonly startArchives?: StartArchives
-  /** Checks an uploaded .deb file, given as base64, and keeps it in the state folder. */
+  /** Checks an uploaded .deb file, given as base64, and stores it in the state folder. */
   keepPackage(text: string): Promise<UploadedPackage | { readonly problem: string }>
-  /** Ends what the daemon supervises itself (nothing on an appliance). Answers why that did not end. */
+  /**
+   * Ends the programs that the daemon supervises itself (none on an appliance). Resolves with the reason if they did
+   * not end.
+   */
   stopSupervised(): Promise<string | undefined>
   close(): Promise<void>
 }
 
-/** `capture` reads what was counted before a step takes it away. It never rejects. */
+/** `capture` reads counters before a step resets them. It never rejects. */
 export interface FiguresExecutor extends PlanExecutor {
   execute(steps: readonly Step[], capture?: () => Promise<void>): ReturnType<PlanExecutor['execute']>
 }
 
 const STOP_TIMEOUT_MS = 10_000
 
-/** For an observing daemon: nothing is rendered, so there is nothing to execute. */
+/** For an observing daemon: nothing is rendered, so nothing is executed. */
 function untouchedMachine({ profile, state }: Settings): Machine {
-  // Reads do not need HAProxy.
+  // Readings do not need HAProxy.
   const layer7proxy = { mode: 'systemd', masterSocket: '' } as const
   const host: HostSettings = { profile, stateFolder: state, layer7proxy }
   const probes = probePool(host)
@@ -106,7 +109,7 @@ function untouchedMachine({ profile, state }: Settings): Machine {
   }
 }
 
-/** Throws when the files of a trial's HAProxy cannot be in that state folder. */
+/** Throws if the files of a trial's HAProxy cannot be in that state folder. */
 export function assertTrialFolder(state: string): void {
   const { masterSocket } = supervisedPaths(haproxyFolder(state))
   if (!/^[\w./@+=~-]+$/.test(state)) {
@@ -121,8 +124,8 @@ export function assertTrialFolder(state: string): void {
 const haproxyFolder = (state: string): string => join(state, 'haproxy')
 
 /**
- * The machine of each profile: Debian's own service on an appliance, a supervised HAProxy under the state folder in
- * trial.
+ * Creates the machine of a profile: Debian's own services on an appliance, a supervised HAProxy below the state folder
+ * in trial.
  */
 export function createMachine(settings: Settings): Machine {
   if (settings.observe !== undefined) return untouchedMachine(settings)

@@ -3,7 +3,7 @@ import { nameServersOf } from '../drivers/haproxy/host-names.ts'
 
 const RESOLV_CONF = '/etc/resolv.conf'
 
-/** The name servers of this machine, as the C library reads them. */
+/** Returns the name servers of this machine, read as the C library reads them. */
 export async function readNameServers(): Promise<readonly string[]> {
   try {
     return nameServersOf(await readFile(RESOLV_CONF, 'utf8'))

@@ -18,30 +18,30 @@ import { reasonOf } from '../base/reason.ts'
 export type PowerChange = 'halt' | 'reboot'
 
 const VERBS = { halt: 'poweroff', reboot: 'reboot' } as const
-/** Until the answer of the request that asked for it has reached its client. */
+/** Time for the answer of the request to reach its client. */
 const ANSWER_MS = 500
 const LOOK_EVERY_MS = 250
 const TIMEOUT_MS = 30_000
-/** Where it is kept that the machine is going down. */
+/** Key under which a shutdown in progress is stored. */
 const BEGUN_KEY = 'power'
-/** The machine goes down within this time, or it does not. */
+/** If the machine is not down after this time, the shutdown has failed. */
 const GONE_MS = 120_000
 
-/** What was begun, for a daemon that is started before the machine went down. */
+/** A shutdown in progress, for a daemon that starts before the machine is down. */
 interface Begun {
   readonly change: PowerChange
   readonly by: string
   readonly author?: Actor | undefined
   readonly machine: ProcessMark
-  /** In the time since the machine was started: connections have until then. */
+  /** The deadline of open connections, in time since boot. */
   readonly deadline_ms: number
 }
 
-/** What the cluster does first, so that the other nodes go on without a gap. */
+/** Hands over to the cluster first, so that the other nodes continue without a gap. */
 export interface Departing {
-  /** Refuses with IN_USE, unless it is forced. */
+  /** Refuses with IN_USE, unless forced. */
   refuse(isForced: boolean): Promise<void>
-  /** Resolves when others have taken over; fails with IN_USE where they do not, unless it is forced. */
+  /** Resolves when others have taken over; unless forced, fails with IN_USE if they do not. */
   begin(reason: string, isForced: boolean): Promise<void>
 }
 
@@ -53,10 +53,10 @@ export interface PowerParts {
     readonly executor: Pick<PlanExecutor, 'execute'>
     readonly facts: Pick<MachineFacts, 'sessions'>
   }
-  /** Connections of these frontends in the last second, those that old workers of HAProxy still serve included. */
+  /** Connections of these frontends in the last second, including those of draining HAProxy workers. */
   readonly layer7: { frontendSessions(frontends: readonly string[]): number }
   readonly running: ConfigView
-  /** Refuses a caller that may not use these endpoints any more. */
+  /** Refuses a caller that may no longer use these endpoints. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
   readonly departure: Departing
   readonly events: Pick<Events, 'publish'>
@@ -67,11 +67,11 @@ export interface PowerRequest {
   readonly drain_s: number
   readonly isForced: boolean
   readonly by: string
-  /** Absent for the daemon's own work. */
+  /** Absent for work by the daemon. */
   readonly author?: Actor | undefined
 }
 
-/** Takes the machine down: no new connections, a bounded time for those that are there, then systemd's way. */
+/** Shuts the machine down: refuses new connections, gives open ones a bounded time, then lets systemd proceed. */
 export class Power implements PowerActor {
   readonly #parts: PowerParts
   #underWay: PowerChange | undefined
@@ -85,14 +85,14 @@ export class Power implements PowerActor {
     return this.#underWay !== undefined
   }
 
-  /** Nothing long is begun on a machine that goes down. */
+  /** Refuses to begin long work while the machine is shutting down. */
   refuseGoingDown(): void {
     if (this.#underWay === undefined) return
     const message = `The machine is going down already (${this.#underWay})`
     throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '60' } })
   }
 
-  /** Takes up what an earlier run of the daemon began. */
+  /** Resumes what an earlier run of the daemon began. */
   start(): void {
     this.resume().catch((error: unknown) =>
       this.#parts.log.error('going down was not taken up again', { reason: String(error) }),
@@ -100,9 +100,8 @@ export class Power implements PowerActor {
   }
 
   /**
-   * An earlier run of the daemon ended while the machine was going down, which it would forget with its frontends
-   * disabled. In time it goes on; when somebody had stopped the daemon for long, nobody expects it any more, and
-   * connections are taken again.
+   * Resumes a shutdown after the daemon ended in the middle of it, with its frontends disabled. In time, it continues;
+   * if the daemon was stopped for long, nobody expects the shutdown any more, and connections are accepted again.
    */
   async resume(): Promise<void> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by #remember only
@@ -126,12 +125,12 @@ export class Power implements PowerActor {
     return { isDryRun: !machine.touchesPackages }
   }
 
-  /** For work of the daemon itself that ends with a restart of the machine. */
+  /** Begins a restart that ends work of the daemon itself. */
   begin(change: PowerChange, request: PowerRequest): void {
     if (this.#underWay === undefined) this.#begin(change, request)
   }
 
-  /** The daemon ends, most likely because the machine does: nothing is taken back. */
+  /** The daemon ends, most likely because the machine does: nothing is undone. */
   close(): void {
     this.#isClosing = true
   }
@@ -140,7 +139,7 @@ export class Power implements PowerActor {
     this.#underWay = change
     this.#parts.log.info('power', { change, by: request.by })
     this.#parts.events.publish('node', { state: `${change} begins`, by: request.by })
-    // What was begun is remembered: when the daemon ends, its next start goes on with it.
+    // It is stored, so the daemon's next start continues it.
     const failed = (error: unknown) => (this.#isClosing ? undefined : this.#failed(change, reasonOf(error)))
     void this.#go(change, request).catch(failed)
   }
@@ -152,7 +151,7 @@ export class Power implements PowerActor {
       const deadline_ms = clock.uptime_ms() + drain_s * 1000
       await this.#remember({ change, by, author, machine: machineMark(), deadline_ms })
       await sleep(ANSWER_MS, undefined, { ref: false })
-      // New connections go to another node where there is one.
+      // New connections go to another node, if there is one.
       await departure.begin(change, isForced)
       await this.#drain(deadline_ms)
       if (this.#isClosing) return
@@ -186,12 +185,12 @@ export class Power implements PowerActor {
     }
   }
 
-  /** Names of the frontends that serve. */
+  /** Names of the enabled frontends. */
   get #frontends(): readonly string[] {
     return [...this.#parts.running.list('l7Frontends')].filter(({ enabled }) => enabled).map(({ id }) => id)
   }
 
-  /** A frontend that HAProxy does not have, or has like that already, is none to change. */
+  /** Changes the frontends. One that HAProxy does not have, or that is already in that state, is skipped. */
   async #command(verb: 'disable' | 'enable', why: string): Promise<void> {
     const { statsSocket, executor } = this.#parts.machine
     if (statsSocket === undefined) return
@@ -217,7 +216,7 @@ export class Power implements PowerActor {
       await this.#command('enable', 'take connections again')
       await this.#remember(undefined)
     } catch (error) {
-      // Nobody waits for this, so that it would end the daemon, as where the disk is full.
+      // Nothing awaits this, so an error, as on a full disk, would end the daemon.
       this.#parts.log.error('a change of power could not be undone', { change, reason: reasonOf(error) })
     } finally {
       this.#underWay = undefined

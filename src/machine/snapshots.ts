@@ -12,7 +12,7 @@ import type { Machine } from './machine.ts'
 import type { Power } from './power.ts'
 import type { VolumeFacts, VolumeSnapshot } from '../model/software.ts'
 
-/** Jobs that make, restore or delete the snapshot. */
+/** Group of the jobs that create, restore or delete the snapshot. */
 export const SNAPSHOT_GROUP = 'snapshot'
 const TIMEOUT_MS = 300_000
 const MERGE_LOOK_MS = 3000
@@ -41,7 +41,7 @@ interface RestoreMemory {
 
 type Supported = Extract<VolumeFacts, { readonly isSupported: true }>
 
-/** The snapshot of the root file system: one, by LVM. */
+/** The single LVM snapshot of the root file system. */
 export class Snapshots implements SnapshotsActor {
   readonly #parts: SnapshotsParts
   #isClosing = false
@@ -89,7 +89,7 @@ export class Snapshots implements SnapshotsActor {
     return await this.#start(this.#remove, {}, by)
   }
 
-  /** The program that makes a snapshot now; refuses when none can be made. */
+  /** Returns the program that creates a snapshot now; refuses if none can be created. */
   async createArgv(): Promise<readonly string[]> {
     this.#parts.power.refuseGoingDown()
     const { volume, snapshot, isNameTaken } = await this.#supported()
@@ -108,15 +108,15 @@ export class Snapshots implements SnapshotsActor {
     return createArgv(volume, size)
   }
 
-  /** Before a change that may have to be taken back; undefined where there is no LVM. */
+  /** Returns the program to run before a change that may have to be undone; undefined if there is no LVM. */
   async firstArgv(): Promise<readonly string[] | undefined> {
     const found = await this.#parts.machine.facts.volume()
     return found.isSupported ? ['env', 'LC_ALL=C', ...(await this.createArgv())] : undefined
   }
 
   /**
-   * A merge that began with this start of the machine: LVM removes the snapshot when somebody polls for its end. The
-   * polling program may end earlier, so it is repeated until there is nothing left to poll.
+   * Completes a merge that began at this boot: LVM removes the snapshot once something polls for its end. The polling
+   * program may end early, so it is repeated until there is nothing left to poll.
    */
   async finishMerge(): Promise<void> {
     if (!this.#parts.machine.touchesPackages) return
@@ -148,8 +148,8 @@ export class Snapshots implements SnapshotsActor {
       await this.#execute(await this.createArgv(), 'make the snapshot')
       return this.#result()
     }
-    // Either it was made before the daemon ended, or this is what it kept, come back by a restore: this very job with
-    // it.
+    // Either the snapshot was created before the daemon ended, or this is its content after a restore, which includes
+    // this very job.
     const resume = async (_: JobHandle, { bootId }: CreateMemory) => {
       const { snapshot } = await this.#supported()
       if (snapshot?.state === 'merging') return { restored: true }
@@ -168,7 +168,7 @@ export class Snapshots implements SnapshotsActor {
       if (reboot) this.#parts.power.begin('reboot', { drain_s: DRAIN_S, isForced: true, by })
       return this.#result({ rebootRequired: !reboot })
     }
-    // Only a daemon that was started anew takes it up; one that came with a reboot finds the job of another time.
+    // Only a daemon restarted in the same boot resumes it; after a reboot, the job belongs to another time.
     return { kind: 'snapshot.restore', title: 'Restore of the snapshot', group: SNAPSHOT_GROUP, work, resume: work }
   }
 
@@ -201,14 +201,16 @@ export class Snapshots implements SnapshotsActor {
     throw new ApiError('NOT_SUPPORTED', `There are no snapshots here: ${found.reason}`)
   }
 
-  /** What packages are doing would be half in the snapshot, and half gone after its restore. */
+  /** Refuses while packages are being changed: half of that would be in the snapshot, and half lost by a restore. */
   #refuse(): void {
     this.#parts.power.refuseGoingDown()
     const job = this.#parts.jobs.running('packages')
     if (job !== undefined) throw excludedBy(job, 30)
   }
 
-  /** Asks once more what excludes it: to look at the volume took a while, in which others may have begun. */
+  /**
+   * Starts a job. Checks exclusions again, because reading the volume took a while, in which other work may have begun.
+   */
   async #start<M>(kind: JobKind<M>, memory: M, by: string): Promise<Started> {
     this.#refuse()
     const job = await this.#parts.jobs.start(kind, memory, by)

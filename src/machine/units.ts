@@ -6,14 +6,14 @@ import { type Program, PROGRAMS } from '../drivers/programs.ts'
 import { ApiError } from '../base/errors.ts'
 import { OWN_PACKAGE, type Updates } from './updates/updates.ts'
 
-/** `webui` is this daemon's own front; health checks run in the programs that balance. */
+/** `webui` is this daemon's own listener; health checks run in the programs that balance. */
 type ServiceName = Exclude<UnitName, 'etcd'> | 'healthchecks' | 'webui'
 /** A service without a package is updated in another way. */
 type Service = Pick<Program, 'fullName' | 'canReload'> & Partial<Pick<Program, 'package'>>
 
 const { layer7proxy, ipvsDirector, clusterha, ntp, ssh, snmp } = PROGRAMS
 
-/** In the order in which they are listed. */
+/** In the order of the list. */
 const SERVICES: Readonly<Record<ServiceName, Service>> = {
   layer7proxy,
   ipvsDirector,
@@ -31,14 +31,14 @@ interface UnitsParts {
   readonly updates: Pick<Updates, 'startPackage' | 'updatePackage'>
   /** Makes the API listen where running says. */
   readonly listeners: { settle(): Promise<void> }
-  /** Undefined: the node is in none. */
+  /** Undefined if the node is in no cluster. */
   readonly membership: { readonly cluster: unknown }
 }
 
 type Verb = 'reload' | 'restart'
 const UNIT_TIMEOUT_MS = 60_000
 
-/** Reload, restart and update of managed daemons. In the trial profile the machine's own stay as they are. */
+/** Reloads, restarts and updates managed daemons. The trial profile does not touch those of the machine. */
 export class Units implements UnitsActor {
   readonly #parts: UnitsParts
 
@@ -53,7 +53,7 @@ export class Units implements UnitsActor {
     })
   }
 
-  /** What moves floating IPs between nodes runs in a cluster only. */
+  /** The programs that move floating IPs between nodes run in a cluster only. */
   #isHere(name: ServiceName): boolean {
     return name !== 'clusterha' || this.#parts.membership.cluster !== undefined
   }
@@ -72,7 +72,9 @@ export class Units implements UnitsActor {
     return { isDryRun: false }
   }
 
-  /** A program that reads its configuration again begins its checks anew, and keeps its connections. */
+  /**
+   * Restarts health checks: a program that reloads its configuration begins its checks anew, and keeps its connections.
+   */
   async #beginChecks(by: string): Promise<{ readonly isDryRun: boolean }> {
     await this.operate('layer7proxy', 'reload', by)
     return this.operate('ipvsDirector', 'reload', by)

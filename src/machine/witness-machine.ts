@@ -6,18 +6,19 @@ import type { PlanExecutor } from '../config/enactor.ts'
 import { clusterFolder } from '../drivers/etcd-file.ts'
 import type { WitnessSettings } from '../settings.ts'
 
-/** The machine of a witness: of all that Fulcrum runs there is etcd only. */
+/** The machine of a witness, which runs no program of Fulcrum's except etcd. */
 export interface WitnessMachine {
   readonly executor: PlanExecutor
-  /** What etcd says of its version; undefined where there is none. */
+  /** Returns the version that etcd reports; undefined if it is not installed. */
   readonly etcdSays: () => Promise<string | undefined>
-  /** It goes on when the daemon ends, as a unit of its own. */
+  /** Whether etcd is a unit of its own, which continues when the daemon ends. */
   readonly keepsEtcd: boolean
 }
 
 /**
- * Under systemd its etcd is the unit that nodes have; otherwise the daemon looks after it, as in a trial. Plans run in
- * the only thread that there is: another one takes some twenty megabytes, and nobody waits for an answer meanwhile.
+ * Creates the machine of a witness. Under systemd its etcd is the same unit as on nodes; otherwise the daemon
+ * supervises it, as in a trial. Plans run in the main thread: another thread takes some 20 MB, and no request waits
+ * here.
  */
 export function createWitnessMachine({ state, etcd, notify }: WitnessSettings): WitnessMachine {
   const keepsEtcd = notify.NOTIFY_SOCKET !== undefined

@@ -4,7 +4,7 @@ import { ApiError } from '../base/errors.ts'
 import { sameText } from '../base/same-text.ts'
 
 const CODE_MS = 60_000
-/** Codes that wait to be redeemed: each took a signed answer. */
+/** Maximum number of codes that wait to be redeemed: each needed a signed answer. */
 const WAITING_MAX = 10_000
 
 interface Kept<T> {
@@ -12,20 +12,19 @@ interface Kept<T> {
   readonly until_ms: number
   /** The provider that vouched for it. */
   readonly provider: object
-  /** Of the request with which the login began, where that counts; '' otherwise. */
+  /** The request that began the login, if that matters; '' otherwise. */
   readonly requestId: string
 }
 
 /**
- * What browsers are given after a login at an identity provider: each code stands for what the provider has said, and
- * is redeemed for it soon, and once. Nobody guesses it. A code that goes to the admin page stands in an address, which
- * somebody else could hand out: it is good in the browser that began the login only. With its provider, as that was set
- * up, it is gone.
+ * Codes that browsers get after a login at an identity provider: each stands for the provider's statement, and can be
+ * redeemed soon and once. Codes cannot be guessed. A code for the admin page is part of an address, which others could
+ * hand out: so it is valid only in the browser that began the login. A change of the provider's configuration voids it.
  */
 export class LoginCodes<T> {
   readonly #clock: Clock
   readonly #most: number
-  /** In the order in which they end. */
+  /** In the order of their expiry. */
   readonly #kept = new Map<string, Kept<T>>()
 
   constructor(clock: Clock, most = WAITING_MAX) {
@@ -33,7 +32,10 @@ export class LoginCodes<T> {
     this.#most = most
   }
 
-  /** Answers the code. The oldest makes room. With `requestId` it is good for that login only. */
+  /**
+   * Stores a value and returns its code; drops the oldest if there are too many. With `requestId`, the code is valid
+   * for that login only.
+   */
   keep(value: T, provider: object, requestId = ''): string {
     const now_ms = this.#clock.monotonic_ms()
     for (const [code, { until_ms }] of this.#kept) {
@@ -45,7 +47,10 @@ export class LoginCodes<T> {
     return code
   }
 
-  /** Nobody gets it again. `provider`: that of now; `requestId`: which login this browser began. */
+  /**
+   * Returns the value, which cannot be obtained again. `provider` is the present one, `requestId` the login that this
+   * browser began.
+   */
   redeem(code: string, provider: object, requestId = ''): T {
     const found = this.#kept.get(code)
     this.#kept.delete(code)

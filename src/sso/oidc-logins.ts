@@ -19,7 +19,7 @@ import { Tickets } from './tickets.ts'
 /** Sent when the provider sends the browser back, which is a GET: hence SameSite=Lax. */
 const COOKIE = '__Host-fulcrum-oidc'
 const LOGIN_MS = 10 * 60_000
-/** Answers of one login that may be wrong. */
+/** Maximum number of wrong answers per login. */
 const FAILURES_MAX = 5
 const ANSWER_WITHIN_MS = 10_000
 
@@ -31,26 +31,26 @@ export interface OidcParts {
   readonly login: {
     admitted(email: string, via: 'oidc', address: string, introduction?: Introduction): Promise<SessionData>
   }
-  /** For one answer of the provider. */
+  /** Time limit for one answer of the provider. */
   readonly within_ms?: number
 }
 
 /**
- * Logins through an OpenID provider (authorization code flow with PKCE). As with SAML, an answer counts only in the
- * browser that asked, once; what that browser gets is a code, and the code opens a session.
+ * Logins through an OpenID provider (authorization code flow with PKCE). As with SAML, an answer is valid only in the
+ * browser that began the login, and once; that browser gets a code, which opens a session.
  */
 export class OidcLogins implements Oidc {
   readonly #parts: OidcParts
   readonly #log: Log
   readonly #tickets: Tickets
-  /** Each asks the provider, which may be slow. */
+  /** Each login queries the provider, which may be slow. */
   readonly #turns = new FairTurns({
     concurrent: 16,
     waitingEach_max: 16,
     waiting_max: 256,
     busy: 'Too many logins at once; go back and try again in a few seconds',
   })
-  /** A changed configuration knows nothing of what was asked by the one before. */
+  /** A changed configuration has a provider without earlier state. */
   readonly #providers = new WeakMap<OidcConfig, OidcProvider>()
   readonly #codes: LoginCodes<LoggedIn>
 
@@ -95,7 +95,7 @@ export class OidcLogins implements Oidc {
       )
     }
     const who = await this.#turns.run(siteOf(address), () => this.#judged(provider, answer, requestId, address))
-    // Used up now, and not before: a provider that fails once may be asked again.
+    // The ticket is used up only now, so that a login survives a failure of the provider.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
     return { code: this.#codes.keep(who, provider, isForPage ? requestId : ''), isForPage }
@@ -111,7 +111,7 @@ export class OidcLogins implements Oidc {
     }
   }
 
-  /** All of them follow from the request, so that nothing is kept of logins that are begun. */
+  /** Derives all marks from the request, so that nothing is stored for logins under way. */
   #marksOf(requestId: string): LoginMarks {
     return {
       state: requestId,
@@ -128,7 +128,10 @@ export class OidcLogins implements Oidc {
   }
 }
 
-/** What libraries say, with the error that the provider names; their causes hold whole answers, and stay out. */
+/**
+ * Returns a library's message, with the error that the provider named; causes are left out, as they contain whole
+ * answers.
+ */
 function reasonOf(error: unknown): string {
   const [said, named] = [Reflect.get(Object(error), 'message'), Reflect.get(Object(error), 'error')]
   return `${String(said)}${typeof named === 'string' ? `: ${named}` : ''}`.slice(0, 200)

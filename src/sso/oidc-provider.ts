@@ -5,17 +5,17 @@ import type { OidcConfig } from '../model/sign-in.ts'
 import { doorTo } from './provider-door.ts'
 
 export const CALLBACK_PATH = '/api/v1/oidc/callback'
-/** Signatures that count: by keys that the provider publishes. Never none, and never one by a secret that both know. */
+/** Accepted signatures: with keys that the provider publishes, never none, and never a shared secret. */
 const ALGORITHMS: readonly string[] = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
-/** For so long what the provider says of itself is taken as it is. */
+/** How long the provider's metadata is cached. */
 const KNOWN_MS = 3_600_000
-/** For so long a provider that did not answer is not asked again: anybody may begin logins. */
+/** How long a silent provider is not queried again, because anybody may begin logins. */
 const SILENT_MS = 2_000
-/** For so long unknown keys do not make it fetch keys again. */
+/** Minimum time between two fetches of keys, despite unknown keys. */
 const KEYS_MS = 10_000
-/** How far clocks may be apart. */
+/** Allowed difference of clocks. */
 const SKEW_S = 60
-/** A token is made for this login, and so not older than one may be. */
+/** A token is made for this login, and so is not older than a login may be. */
 const TOKEN_AGE_S = 660
 
 export interface ProviderParts {
@@ -25,18 +25,18 @@ export interface ProviderParts {
   readonly within_ms: number
 }
 
-/** What one login is known by. */
+/** The marks of one login. */
 export interface LoginMarks {
   readonly state: string
   readonly nonce: string
-  /** For PKCE: shows that the login was begun here. */
+  /** For PKCE: proves that the login began here. */
   readonly verifier: string
 }
 
-/** A person who has logged in at the provider. */
+/** A user who has logged in at the provider. */
 export interface LoggedIn {
   readonly email: string
-  /** undefined: only local users are let in. */
+  /** Undefined if only local users are admitted. */
   readonly introduction: Introduction | undefined
 }
 
@@ -45,12 +45,12 @@ interface Known {
   readonly until_ms: number
 }
 
-/** One identity provider, by one configuration: where it is, whose signatures count, what its answers say. */
+/** One identity provider with one configuration: its address, its keys, and the meaning of its answers. */
 export class OidcProvider {
   readonly #parts: ProviderParts
   readonly #ask: ReturnType<typeof doorTo>
   #known: Known | undefined
-  /** The library keeps keys by this object: another one has none yet. */
+  /** The library caches keys by this object: a new object has none yet. */
   #keysOf: OAuth.AuthorizationServer | undefined
   #keysUntil_ms = 0
 
@@ -59,7 +59,7 @@ export class OidcProvider {
     this.#ask = doorTo({ ...parts, caCertificate: parts.config.caCertificate })
   }
 
-  /** Where a browser is sent to log in. */
+  /** Returns where to send a browser to log in. */
   async loginUrl({ state, nonce, verifier }: LoginMarks): Promise<string> {
     const oauth = await import('oauth4webapi')
     const { config } = this.#parts
@@ -80,7 +80,7 @@ export class OidcProvider {
     return url.href
   }
 
-  /** The person who has logged in there. Throws with the reason if anything is wrong with the answer. */
+  /** Returns the user who has logged in there. Throws with the reason if anything is wrong with the answer. */
   async loggedIn(answer: URLSearchParams, { state, nonce, verifier }: LoginMarks): Promise<LoggedIn> {
     const oauth = await import('oauth4webapi')
     const { config } = this.#parts
@@ -100,7 +100,7 @@ export class OidcProvider {
       expectedNonce: nonce,
       requireIdToken: true,
     })
-    // The connection says as much; the signature counts all the same.
+    // TLS proves the same; the signature is checked all the same.
     await this.#verify(oauth, server, response)
     const claims = oauth.getValidatedIdTokenClaims(tokens)
     if (claims === undefined) throw new Error('there is no ID token')
@@ -119,7 +119,7 @@ export class OidcProvider {
       await oauth.validateApplicationLevelSignature(this.#keysOf ?? server, response, this.#options(oauth))
     } catch (error) {
       if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.KEY_SELECTION) throw error
-      // Keys are rolled over; tokens that name keys nobody has ever seen must not become a flood of questions.
+      // Keys are rotated; but tokens with unknown keys must not cause a flood of requests.
       if (now_ms < this.#keysUntil_ms) throw error
       await oauth.validateApplicationLevelSignature(this.#fetchAnew(server, now_ms), response, this.#options(oauth))
     }
@@ -146,12 +146,12 @@ export class OidcProvider {
     const issuer = new URL(this.#parts.config.issuer)
     const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#options(oauth) })
     const server = await oauth.processDiscoveryResponse(issuer, response)
-    // What a token must be signed with is decided here, whatever the provider says it could do besides.
+    // The accepted signatures are decided here, whatever else the provider supports.
     return { ...server, id_token_signing_alg_values_supported: [...ALGORITHMS] }
   }
 }
 
-/** How the client authenticates: as the provider accepts it, or not at all without a secret. */
+/** Returns how the client authenticates: in a way that the provider accepts, or not at all without a secret. */
 function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer, secret: string): OAuth.ClientAuth {
   if (secret === '') return oauth.None()
   const taken = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -160,8 +160,8 @@ function authenticationOf(oauth: typeof OAuth, server: OAuth.AuthorizationServer
 }
 
 /**
- * Checks that the library leaves to its user: the age of the token, the party it was made for, and the owner of the
- * e-mail.
+ * Performs the checks that the library leaves to its user: the token's age, the party it was made for, and the owner of
+ * the e-mail address.
  */
 function emailIn(claims: OAuth.IDToken, { clientId, emailClaim }: OidcConfig, now_s: number): string {
   if (claims.azp !== undefined && claims.azp !== clientId) throw new Error('azp names another client')
@@ -173,5 +173,5 @@ function emailIn(claims: OAuth.IDToken, { clientId, emailClaim }: OidcConfig, no
   return email
 }
 
-/** Some providers write it as text. One that says nothing of it has no e-mails that users name themselves. */
+/** Some providers write it as text. A provider that leaves it out has no addresses that users enter themselves. */
 const isUnverified = (said: unknown): boolean => said !== undefined && said !== true && said !== 'true'

@@ -7,10 +7,10 @@ import { VERSION } from '../base/version.ts'
 const BYTES_MAX = 512 * 1024
 
 export interface DoorRules {
-  /** Authorities that are trusted instead of the common ones; empty for those. */
+  /** Certificate authorities to trust instead of the common ones; empty for those. */
   readonly caCertificate: string
   readonly allowsLoopback: boolean
-  /** For one request with its answer. */
+  /** Time limit for one request with its answer. */
   readonly within_ms: number
 }
 
@@ -21,13 +21,13 @@ export interface ProviderAsked {
 }
 
 /**
- * Asks an identity provider: over https only, where it may be, without following it elsewhere, and for no more bytes
- * and time than such an answer needs. It has the form of `fetch`, as libraries want it.
+ * Returns a function in the form of `fetch`, as libraries need it, for requests to an identity provider: only over
+ * https, only to permitted addresses, without redirects, and with limits for bytes and time.
  */
 export function doorTo(rules: DoorRules): (url: string, asked: ProviderAsked) => Promise<Response> {
   return async (url, asked) => {
     const signal = AbortSignal.timeout(rules.within_ms)
-    // Names are looked up without a signal, hence the race.
+    // Name look-ups cannot be aborted, hence the race.
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error(`no answer within ${rules.within_ms} ms`)), {
         once: true,
@@ -61,7 +61,7 @@ async function ask(url: URL, { method, headers, body }: ProviderAsked, rules: Do
   })
   const said = await bytesOf(answer)
   const status = answer.statusCode ?? 0
-  // A response without a body of its own may be made with no bytes only.
+  // A Response with these statuses must have no body.
   return new Response(status === 204 || status === 304 ? null : said, {
     status,
     headers: { 'content-type': answer.headers['content-type'] ?? '' },

@@ -17,10 +17,10 @@ import { Tickets } from './tickets.ts'
 
 export const ACS_PATH = '/api/v1/saml/acs'
 const METADATA_PATH = '/api/v1/saml/metadata'
-/** Sent with the post that comes from the identity provider's page, hence SameSite=None. */
+/** Sent with the post from the identity provider's page, hence SameSite=None. */
 const COOKIE = '__Host-fulcrum-saml'
 const LOGIN_MS = 10 * 60_000
-/** Answers of one login that may be wrong. */
+/** Maximum number of wrong answers per login. */
 const FAILURES_MAX = 5
 
 export interface SamlParts {
@@ -33,13 +33,13 @@ export interface SamlParts {
 
 /**
  * Logins through an identity provider (SAML 2.0 web browser profile, requests by redirect, answers by post). An answer
- * counts only in the browser that asked, once; what that browser gets is a code, and the code opens a session.
+ * is valid only in the browser that began the login, and once; that browser gets a code, which opens a session.
  */
 export class SamlLogins implements Sso {
   readonly #parts: SamlParts
   readonly #log: Log
   readonly #tickets: Tickets
-  /** XML takes its time, and anybody may send some. */
+  /** Parsing XML takes time, and anybody may send some. */
   readonly #turns = new FairTurns({
     concurrent: 1,
     waitingEach_max: 16,
@@ -47,7 +47,7 @@ export class SamlLogins implements Sso {
     busy: 'Too many logins at once; go back and try again in a few seconds',
   })
   readonly #written = new WeakMap<SamlConfig, Promise<string>>()
-  /** Code → e-mail. */
+  /** E-mail addresses by code. */
   readonly #codes: LoginCodes<string>
 
   constructor(parts: SamlParts) {
@@ -72,7 +72,7 @@ export class SamlLogins implements Sso {
     return { location, cookie }
   }
 
-  /** The answer is the same as long as the configuration is, however often anybody asks. */
+  /** Cached while the configuration is unchanged. */
   async metadata(): Promise<string> {
     const config = this.#config()
     const known = this.#written.get(config)
@@ -102,7 +102,7 @@ export class SamlLogins implements Sso {
       })
       throw new ApiError('INVALID_CREDENTIALS', 'The answer of the identity provider is not valid; the log says why')
     }
-    // Used up now, and not before: what anybody may post must not end a login that is under way.
+    // The ticket is used up only now: a post by anybody must not end a login under way.
     if (!this.#tickets.use(requestId)) throw new ApiError('INVALID_CREDENTIALS', 'This answer was used before')
     const isForPage = this.#tickets.issued(ticket)?.isForPage === true
     return { code: this.#codes.keep(verdict.email, config, isForPage ? requestId : ''), isForPage }
@@ -115,7 +115,7 @@ export class SamlLogins implements Sso {
   }
 }
 
-/** What both sides are called and where they are. */
+/** Returns the names and addresses of both sides. */
 export function partiesOf(config: SamlConfig) {
   const { baseUrl, idpEntityId, idpSsoUrl, idpCertificates, emailAttribute } = config
   const places = { entityId: `${baseUrl}${METADATA_PATH}`, acsUrl: `${baseUrl}${ACS_PATH}` }

@@ -10,8 +10,8 @@ export interface RequestParts {
 }
 
 /**
- * The URL that begins a login at the identity provider: an AuthnRequest by HTTP-Redirect (SAML 2.0 bindings, section
- * 3.4.4). Made here and not by the library, which is kept out of the main thread, where anybody may ask for one.
+ * Returns the URL that begins a login at the identity provider: an AuthnRequest by HTTP-Redirect (SAML 2.0 bindings,
+ * section 3.4.4). Built here and not by the library, which is kept out of the main thread, as anybody may request one.
  */
 export function requestUrl({ entityId, acsUrl, idpSsoUrl, requestId, at }: RequestParts): string {
   const attributes = {

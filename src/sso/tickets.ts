@@ -2,10 +2,10 @@ import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from '../base/clock.ts'
 import { sameText } from '../base/same-text.ts'
 
-/** Uses that are remembered at once; each took a signed answer, or a judgement. */
+/** Maximum number of used tickets that are remembered; each needed a signed answer, or a judgement. */
 const REMEMBERED_MAX = 100_000
 
-/** What has begun a login, as tickets say it. */
+/** Where a login began. */
 const [PAGE, PROGRAM] = ['page', 'program']
 
 interface Issued {
@@ -15,17 +15,17 @@ interface Issued {
 }
 
 /**
- * Says of each login that is under way which request it began with. The ticket is kept by the browser and by nobody
- * else, so that however many are begun, none makes another one invalid; only what was used is remembered, for as long
- * as it would count.
+ * Tickets that identify the request with which a login began. Only the browser stores its ticket, so the number of
+ * logins under way is unlimited and none invalidates another; only used tickets are remembered, until they would
+ * expire.
  */
 export class Tickets {
   readonly #clock: Clock
   readonly #life_ms: number
   readonly #failures_max: number
-  /** Of this process: a restart ends logins that are under way. */
+  /** Per process: a restart ends logins under way. */
   readonly #key = randomBytes(32)
-  /** Requests in the order in which they end: how often each was judged in vain; Infinity if it was used. */
+  /** Used requests in the order of their expiry: the number of failed judgements; Infinity if it succeeded. */
   readonly #spent = new Map<string, { readonly until_ms: number; failures: number }>()
 
   constructor(clock: Clock, life_ms: number, failures_max: number) {
@@ -34,7 +34,7 @@ export class Tickets {
     this.#failures_max = failures_max
   }
 
-  /** A new request, and its ticket. `isForPage`: of a login that the admin page has begun. */
+  /** Issues a new request with its ticket. `isForPage`: the admin page has begun the login. */
   issue(isForPage = false): { readonly requestId: string; readonly ticket: string } {
     // An XML id begins with a letter or an underscore.
     const requestId = `_${randomBytes(20).toString('hex')}`
@@ -43,7 +43,7 @@ export class Tickets {
     return { requestId, ticket: `${said}.${this.#seal(said)}` }
   }
 
-  /** The request of a ticket that still counts. */
+  /** Returns the request of a valid ticket. */
   requestOf(ticket: string): string | undefined {
     const issued = this.issued(ticket)
     if (issued === undefined || issued.until_ms <= this.#clock.monotonic_ms()) return undefined
@@ -51,14 +51,14 @@ export class Tickets {
     return (this.#spent.get(requestId)?.failures ?? 0) < this.#failures_max ? requestId : undefined
   }
 
-  /** What a ticket of this process says, whether it still counts or not. */
+  /** Returns the contents of a ticket of this process, expired or not. */
   issued(ticket: string): Issued | undefined {
     const [requestId = '', until = '', begun = '', seal = ''] = ticket.split('.', 4)
     if (!sameText(this.#seal(`${requestId}.${until}.${begun}`), seal)) return undefined
     return { requestId, until_ms: Number(until), isForPage: begun === PAGE }
   }
 
-  /** Whether it was this call that used it. */
+  /** Marks a request as used; returns whether this call did it. */
   use(requestId: string): boolean {
     const entry = this.#entry(requestId)
     if (entry.failures === Infinity) return false
@@ -70,9 +70,9 @@ export class Tickets {
     this.#entry(requestId).failures += 1
   }
 
-  /** What else belongs to a request, and nobody but this process can tell. */
+  /** Returns a value that belongs to a request and that only this process can compute. */
   derived(requestId: string, purpose: string): string {
-    // No id holds a space, so that this is the seal of no ticket.
+    // No id contains a space, so this never equals the seal of a ticket.
     return this.#seal(`${purpose} ${requestId}`)
   }
 

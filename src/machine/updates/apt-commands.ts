@@ -6,14 +6,14 @@ const MINUTE_MS = 60_000
 const INSTALL_TIMEOUT_MS = 180 * MINUTE_MS
 const REFRESH_TIMEOUT_MS = 20 * MINUTE_MS
 
-/** Files of the folder of a job. */
+/** Files in the folder of a job. */
 export const BEFORE = 'before'
 export const AFTER = 'after'
 const TRIAL_SOURCES = 'sources'
 
 /**
- * apt would take no_proxy for endings of names: what bypasses the proxy it asks of our script. Nobody is there to
- * answer a question, and no other program takes part.
+ * apt would take no_proxy for name suffixes, so our script decides what bypasses the proxy. apt must not ask questions,
+ * and no other program takes part.
  */
 const QUIET = [
   'env',
@@ -23,7 +23,7 @@ const QUIET = [
   'APT_LISTCHANGES_FRONTEND=none',
   'NEEDRESTART_SUSPEND=1',
 ] as const
-/** Configuration files that were changed are this daemon's: they stay. */
+/** Changed configuration files are the daemon's: they are kept. */
 const KEEP = ['--force-confdef', '--force-confold'] as const
 const OPTIONS = [
   '--quiet',
@@ -49,10 +49,7 @@ const apt = (words: readonly string[], why: string, more: Partial<ProgramStep> =
     ...more,
   })
 
-/**
- * What an interrupted or failed installation has left half done. It may fail: the next version may bring what is
- * missing.
- */
+/** Completes an interrupted or failed installation. This may fail: the next version may contain what is missing. */
 export const REPAIR: readonly ProgramStep[] = [
   program({
     why: 'configure what was left half installed',
@@ -66,7 +63,7 @@ export const REPAIR: readonly ProgramStep[] = [
 const installedTo = (output: string, why: string) =>
   program({ why, argv: ['dpkg-query', '--show', `--showformat=${INSTALLED_FORMAT}`], output })
 
-/** Any repository that cannot be reached is a failure, which may be forgiven. */
+/** An unreachable repository is a failure, which a caller may allow. */
 export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
   const timeouts = ['-o', 'Acquire::Retries=1', '-o', 'Acquire::http::Timeout=20', '-o', 'Acquire::https::Timeout=20']
   const words = [...timeouts, '-o', 'APT::Update::Error-Mode=any', 'update']
@@ -74,7 +71,7 @@ export function refresh(more: Partial<ProgramStep> = {}): ProgramStep {
   return apt(words, 'ask the repositories', { ...common, ...more })
 }
 
-/** Everything that is pending, and then the uploaded files. */
+/** Returns the steps for all pending updates, followed by the uploaded files. */
 export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] {
   // An appliance without a network can be updated by upload.
   const isOffline = files.length > 0 ? ({ mayFail: true } as const) : {}
@@ -82,7 +79,7 @@ export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] 
   const uploaded = [
     apt(['--no-remove', '--allow-downgrades', 'install', ...files], 'install the uploaded packages', {
       weight: 30,
-      // Else every later update would fail by them as well.
+      // Otherwise every later update would fail because of them too.
       otherwise: [remove],
     }),
     remove,
@@ -91,7 +88,7 @@ export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] 
     installedTo(BEFORE, 'list what is installed'),
     ...REPAIR,
     refresh(isOffline),
-    // What serves here is not taken away by an update; another major version may.
+    // An update must not remove what serves here; another major version may.
     apt(['--no-remove', 'dist-upgrade'], 'install updates', { weight: 80 }),
     ...(files.length === 0 ? [] : uploaded),
     apt(['clean'], 'remove downloaded files', { mayFail: true }),
@@ -99,7 +96,7 @@ export function upgradeSteps(files: readonly string[]): readonly DetachedStep[] 
   ]
 }
 
-/** One package, if it is installed. */
+/** Returns the steps for one package, if it is installed. */
 export function packageSteps(name: string): readonly DetachedStep[] {
   return [
     installedTo(BEFORE, 'list what is installed'),
@@ -114,11 +111,14 @@ export interface MajorChange {
   readonly folder: string
   readonly files: readonly string[]
   readonly suites: readonly SuiteChange[]
-  /** Program that makes a snapshot, in English; undefined where there is no LVM. */
+  /** Program that creates a snapshot, with English output; undefined if there is no LVM. */
   readonly snapshot: readonly string[] | undefined
 }
 
-/** Other suites: asked on the side first, so that nothing changes when one of them does not answer. */
+/**
+ * Returns the steps for other suites: they are queried separately first, so that nothing changes if one of them does
+ * not answer.
+ */
 export function majorSteps({ folder, files, suites, snapshot }: MajorChange): readonly DetachedStep[] {
   const rewrite = { kind: 'suites', weight: 1, files, suites } as const
   const settings = [

@@ -12,11 +12,11 @@ import { bootIdHere, isAlive } from '../../base/process-mark.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../workers/detached.ts', import.meta.url))
 const WATCH_EVERY_MS = 250
-/** A program that was started tells of itself within this time. */
+/** A started program must report within this time. */
 const FIRST_WORD_MS = 20_000
-/** When the machine goes down, its programs end in any order: this daemon is asked to end within this time as well. */
+/** When the machine shuts down, its programs end in any order: this daemon is also told to end within this time. */
 const GOING_DOWN_MS = 5000
-/** How much of the log is read when the daemon takes up work that went on without it. */
+/** Bytes of the log to read when the daemon resumes work that continued without it. */
 const TAKEN_UP_BYTES = 4096
 const START_TIMEOUT_MS = 30_000
 const STARTS_MAX = 60
@@ -26,15 +26,15 @@ export interface DetachedParts {
   readonly executor: Pick<PlanExecutor, 'execute'>
   /** State folder of this daemon: each job has a folder in jobs/. */
   readonly stateFolder: string
-  /** Names the proxy for what is started, when there is one. */
+  /** File that names the proxy for started programs, if there is one. */
   readonly environmentFile: string
 }
 
-/** Work in a unit of its own, which goes on without this daemon; here it is started, watched, and taken up again. */
+/** Work in a unit of its own, which continues without this daemon; here it is started, watched, and resumed. */
 export class DetachedWork {
   readonly #parts: DetachedParts
   readonly #root: string
-  /** What this run of the daemon is at. */
+  /** Jobs that this run of the daemon is watching. */
   readonly #here = new Set<string>()
   #isClosing = false
 
@@ -43,7 +43,7 @@ export class DetachedWork {
     this.#root = join(parts.stateFolder, 'jobs')
   }
 
-  /** It may have done something, in this process or an earlier one. */
+  /** Whether it may have begun, in this process or an earlier one. */
   isBegun(id: string): boolean {
     return existsSync(join(this.folderOf(id), 'plan.json'))
   }
@@ -81,20 +81,20 @@ export class DetachedWork {
     }
   }
 
-  /** Nobody is at it, and it has not ended. */
+  /** Whether it has not ended although nothing works on it. */
   async #isLeft(id: string, status: DetachedStatus | undefined): Promise<boolean> {
     if (status === undefined) return true
     if (isAlive(status.process)) return false
-    // It may have ended between the look at what it said and the look at the process.
+    // It may have ended between reading its status and looking for its process.
     return (await this.#status(id))?.state === 'running'
   }
 
-  /** What a step wrote; '' when there is no such file. */
+  /** Returns the output file of a step; '' if it does not exist. */
   async output(id: string, name: string): Promise<string> {
     return readText(join(this.folderOf(id), name))
   }
 
-  /** Removes the folders of work that nobody asks about any more. */
+  /** Removes the folders of jobs that are no longer kept. */
   async tidy(isKept: (id: string) => boolean): Promise<void> {
     const names = existsSync(this.#root) ? await readdir(this.#root) : []
     for (const name of names) {
@@ -102,7 +102,7 @@ export class DetachedWork {
     }
   }
 
-  /** Nothing of what goes on is told from here on: the next daemon takes it up. */
+  /** Stops reporting progress: the next daemon resumes the work. */
   close(): void {
     this.#isClosing = true
   }
@@ -115,7 +115,7 @@ export class DetachedWork {
     if (problem !== undefined) throw failed(problem)
   }
 
-  /** Starts it, or starts it again where it was interrupted, and waits for its first word. */
+  /** Starts or restarts it, and waits for its first report. */
   async #begin(id: string, before: DetachedStatus | undefined): Promise<void> {
     if (before !== undefined) await this.#pause(GOING_DOWN_MS)
     for (let attempt = 1; ; attempt++) {
@@ -127,7 +127,7 @@ export class DetachedWork {
         timeout_ms: START_TIMEOUT_MS,
       })
       if (problem === undefined) break
-      // What is left of its unit is about to end, or it has begun and not told of itself yet.
+      // The rest of its unit is about to end, or the work has begun and not reported yet.
       if (!problem.includes('already') || attempt === STARTS_MAX) throw failed(problem)
       await this.#pause(AGAIN_MS)
       const status = await this.#status(id)
@@ -147,7 +147,7 @@ export class DetachedWork {
     if (!existsSync('/run/systemd/system')) return ['setsid', '--fork', ...run, '--background']
     const properties = [
       `EnvironmentFile=-${this.#parts.environmentFile}`,
-      // A program that runs when the machine goes down may end; what is left after that is killed.
+      // A running program may finish when the machine shuts down; the rest is killed.
       'KillMode=mixed',
       'TimeoutStopSec=60',
       'OOMPolicy=continue',
@@ -170,7 +170,7 @@ export class DetachedWork {
     return Math.max(0, Buffer.byteLength(await this.output(id, 'log')) - TAKEN_UP_BYTES)
   }
 
-  /** Answers where the log goes on. */
+  /** Reports new lines of the log, and resolves with the position after them. */
   async #tell(
     job: Pick<JobHandle, 'id' | 'report'>,
     status: DetachedStatus | undefined,
@@ -184,7 +184,7 @@ export class DetachedWork {
     return Math.max(from, end)
   }
 
-  /** Goes on only while this daemon does: what fails because it ends is no failure of the work. */
+  /** Waits for the work only while this daemon runs: a failure because the daemon ends is no failure of the work. */
   async #open<T>(work: Promise<T>): Promise<T> {
     try {
       return await work

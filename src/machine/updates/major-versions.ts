@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { compareVersions } from '../../drivers/apt/version.ts'
 import type { SuiteChange } from '../../drivers/apt/sources.ts'
 
-/** Delivered with the daemon's package. */
+/** Part of the daemon's package. */
 export const MAJOR_VERSIONS_FILE = '/usr/share/fulcrum/major-versions.json'
 
 export interface MajorVersion {
@@ -10,13 +10,15 @@ export interface MajorVersion {
   /** Text of the operating system's os-release. */
   readonly osRelease: string
   readonly changelogURL: string
-  /** Whether the operating system changes with it. */
+  /** Whether the operating system is upgraded too. */
   readonly osUpdate: boolean
   /** Suites of the package sources that change. */
   readonly suites: readonly SuiteChange[]
 }
 
-/** Versions newer than this one, oldest first; none if there is no such file. A broken one is an error. */
+/**
+ * Returns the versions newer than this one, oldest first; none if there is no such file. Throws if the file is invalid.
+ */
 export function majorVersions(file: string, version: string): readonly MajorVersion[] {
   const text = textOf(file)
   if (text === undefined) return []

@@ -1,39 +1,39 @@
 import type { ChangedPackage } from '../../drivers/apt/parse.ts'
 import type { Job } from '../../model/job.ts'
 
-/** What the nodes of a cluster ask each other to bring a package to all of them. */
+/** Address of the requests with which nodes of a cluster coordinate an update of all of them. */
 export const NODE_UPDATE = '/update'
 
 export interface NodeUpdate {
-  /** Id of the job on the node that is asked: a job that it knows is not begun again. */
+  /** Id of the job on the requested node: a known job is not begun again. */
   readonly jobId: string
   /** Name of the package. */
   readonly name: string
-  /** E-mail of the user who asked for it. */
+  /** E-mail address of the user who requested it. */
   readonly by: string
 }
 
 export interface NodeUpdateTold {
-  /** State of that job; undefined if it cannot be begun now. */
+  /** State of that job; undefined if it cannot begin now. */
   readonly state?: Job['state']
-  /** Why it cannot be begun now. */
+  /** Why it cannot begin now. */
   readonly refused?: string
   readonly step: string
   /** Why it has failed. */
   readonly problem?: string
-  /** What came of it; undefined where nothing newer was there. */
+  /** The changed package; undefined if there was nothing newer. */
   readonly changed?: ChangedPackage
-  /** Version of Fulcrum that answers. */
+  /** Version of Fulcrum on the node that answers. */
   readonly version: string
-  /** The package is that of Fulcrum. */
+  /** Whether the package is Fulcrum's. */
   readonly isOwn: boolean
-  /** Number of the last entry that it has carried out. */
+  /** Number of the last log entry that it has carried out. */
   readonly sequence: number
-  /** Why it follows the cluster no longer. */
+  /** Why it no longer follows the cluster. */
   readonly halted?: string
 }
 
-/** Sound enough for what has another version: what is missing was not told. */
+/** Lenient enough for answers of another version: missing fields are unknown. */
 export const isNodeUpdateTold = (told: unknown): told is NodeUpdateTold =>
   typeof Reflect.get(Object(told), 'version') === 'string' && typeof Reflect.get(Object(told), 'sequence') === 'number'
 

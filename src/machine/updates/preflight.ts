@@ -4,12 +4,12 @@ import type { UpdateGround } from '../../model/software.ts'
 const MEBIBYTE = 1024 * 1024
 /** Size of unpacked packages in relation to the download. */
 const UNPACKED_FACTOR = 4
-/** Left for everything else, by place. */
+/** Bytes to leave free, by path. */
 const SPARE: Readonly<Record<string, number>> = { '/': 100 * MEBIBYTE, '/var/cache/apt/archives': 20 * MEBIBYTE }
-/** What another release of the operating system takes in any case. */
+/** Minimum bytes for another release of the operating system. */
 const RELEASE: Readonly<Record<string, number>> = { '/': 1024 * MEBIBYTE, '/boot': 100 * MEBIBYTE }
 
-/** Refuses, with numbers, what could not end well. */
+/** Refuses, with numbers, an update that could not succeed. */
 export function refuseGround({ lockedFile, download_bytes, free }: UpdateGround, isRelease = false): void {
   if (lockedFile !== undefined) {
     const message = `Another program uses the package manager (${lockedFile} is locked); try again later`

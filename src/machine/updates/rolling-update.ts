@@ -16,26 +16,26 @@ export interface SeenNode {
   readonly isMaintained: boolean
   /** Whether it may take floating IPs. */
   readonly isReady: boolean
-  /** How many floating IPs it has. */
+  /** Number of floating IPs that it holds. */
   readonly holds: number
 }
 
 /** The cluster, as this node sees it. */
 export interface SeenCluster {
-  /** Number of the last entry that this node has carried out. */
+  /** Number of the last log entry that this node has carried out. */
   readonly sequence: number
   readonly nodes: readonly SeenNode[]
 }
 
 export interface RollingParts {
   readonly jobs: Pick<Jobs, 'start'>
-  /** The package of a service; refuses names without one, or services that are not updated from here. */
+  /** Returns the package of a service; refuses unknown services, and those that are not updated from here. */
   readonly packageOf: (service: string) => string
-  /** undefined while this node is in no cluster. */
+  /** Undefined while this node is in no cluster. */
   readonly look: () => Promise<SeenCluster | undefined>
-  /** Begins what is asked for if it has not begun, and tells of it. Rejects where the node does not answer. */
+  /** Begins the update unless it has begun, and resolves with its state. Rejects if the node does not answer. */
   readonly ask: (nodeId: string, update: NodeUpdate) => Promise<NodeUpdateTold>
-  /** Refuses a caller that may not use these endpoints any more. */
+  /** Refuses a caller that may no longer use these endpoints. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[]): void }
   readonly isDryRun: boolean
   readonly tell: (data: object) => void
@@ -43,13 +43,13 @@ export interface RollingParts {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
 
-/** A node's share of it. */
+/** One node's turn. */
 interface Turn {
   readonly nodeId: string
   readonly name: string
-  /** Id of its own job, so that it is begun only once, whichever process ends meanwhile. */
+  /** Id of its own job, so that it begins only once, whichever process ends meanwhile. */
   readonly jobId: string
-  /** It has to be again what it was. */
+  /** Whether the node was ready before, which it must be again. */
   readonly wasReady: boolean
 }
 interface Memory {
@@ -63,15 +63,15 @@ type Found =
   | { readonly is: 'well'; readonly told: NodeUpdateTold }
 
 const LOOK_EVERY_MS = 1_000
-/** A node that is at it is waited for; what stands for so long is over. */
+/** How long a node may make no progress before its turn has failed. */
 const PATIENCE_MS = 300_000
-/** Looks in a row at which a node has to be well: the one that was seen may be about to end. */
+/** Consecutive looks in which a node must be well: a process seen once may be about to end. */
 const WELL_LOOKS = 3
 
 /**
- * Brings a package to all nodes, one after the other, those without floating IPs first. The next one begins when the
- * previous one is as well as it was before. Each node has a job of its own, and is asked how that ended: so the next
- * start of the leading daemon can go on without having remembered anything.
+ * Updates a package on all nodes, one after the other, those without floating IPs first. The next begins once the
+ * previous one is as well as before. Each node has a job of its own, whose state can be queried: so the next start of
+ * the leading daemon can continue without having stored anything.
  */
 export class RollingUpdate implements RollingActor {
   readonly #parts: RollingParts
@@ -107,7 +107,7 @@ export class RollingUpdate implements RollingActor {
     const { turns, author } = memory
     const nodes = []
     for (const [at, turn] of turns.entries()) {
-      // What has begun on a node goes on there by itself.
+      // What has begun on a node continues there.
       job.report({ canCancel: true, progress: Math.floor((100 * at) / turns.length) })
       this.#parts.access.assertStill(author, ['services.update'])
       const told = await this.#update(job, memory, turn)
@@ -121,7 +121,7 @@ export class RollingUpdate implements RollingActor {
     return { package: memory.package, nodes }
   }
 
-  /** Answers what the node says when it is well again, or why it is not. */
+  /** Resolves with the node's report when it is well again, or with the reason why it is not. */
   async #update(job: JobHandle, memory: Memory, turn: Turn): Promise<NodeUpdateTold | string> {
     const { clock, look, wait } = this.#parts
     const which = `${turn.name} (${memory.turns.indexOf(turn) + 1} of ${memory.turns.length})`
@@ -151,7 +151,7 @@ export class RollingUpdate implements RollingActor {
   }
 }
 
-/** What is not as it should be of a node that was updated. */
+/** Returns what is wrong with an updated node; undefined if nothing is. */
 function ailment(
   turn: Turn,
   seen: SeenCluster | undefined,
@@ -172,7 +172,7 @@ function ailment(
 
 const ALONE = 'PUT /{applianceId}/services/{service}/update updates one node'
 
-/** Before anything begins, all are well. */
+/** All nodes must be well before anything begins. */
 function refuseNode({ id, name, isReached, isVoter, isMaintained }: SeenNode): void {
   if (!isReached) throw new ApiError('NODE_UNREACHABLE', `The node ${name} is away; ${ALONE}`, { data: { nodeId: id } })
   if (isMaintained) throw new ApiError('IN_USE', `The node ${name} is in maintenance; end it first. ${ALONE}`)

@@ -30,7 +30,7 @@ import { uploadedFiles } from './uploads.ts'
 
 /** The package of this daemon. */
 export const OWN_PACKAGE = 'fulcrum'
-/** Jobs that use the package manager. */
+/** Group of the jobs that use the package manager. */
 export const PACKAGES_GROUP = 'packages'
 const RESTART_TIMEOUT_MS = 60_000
 
@@ -39,7 +39,7 @@ export interface UpdatesParts {
   readonly machine: Pick<Machine, 'executor' | 'facts' | 'keepPackage' | 'touchesPackages'>
   readonly power: Pick<Power, 'refuseGoingDown'>
   readonly departure: Departing
-  /** How this node follows its cluster. */
+  /** How far this node follows its cluster. */
   readonly standing: () => Pick<NodeUpdateTold, 'sequence' | 'halted'>
   readonly snapshots: Pick<Snapshots, 'firstArgv'>
   readonly engine: { readonly busy: boolean }
@@ -49,7 +49,7 @@ export interface UpdatesParts {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Whether it goes on where the other nodes could not; absent in jobs of earlier versions. */
+/** Whether the user forced it although the other nodes could not go on; absent in jobs of earlier versions. */
 interface Forceable {
   readonly isForced?: boolean
 }
@@ -65,14 +65,14 @@ interface MajorMemory extends Forceable {
   readonly snapshot: readonly string[] | null
 }
 
-/** Packages of this machine: what is pending, and bringing it in. */
+/** Packages of this machine: pending updates, and installing them. */
 export class Updates implements UpdatesActor {
   readonly #parts: UpdatesParts
   readonly #work: DetachedWork
   #known: { readonly stamp: string; readonly facts: PackageFacts } | undefined
   #refreshing: Promise<string | undefined> | undefined
   readonly #waiting = new Map<string, (end: Promise<unknown>) => void>()
-  /** How many packages are on their way in. */
+  /** Number of uploads in progress. */
   #uploads = 0
 
   constructor(parts: UpdatesParts) {
@@ -82,7 +82,7 @@ export class Updates implements UpdatesActor {
     this.#work = new DetachedWork({ executor: machine.executor, stateFolder, environmentFile })
   }
 
-  /** The folders of jobs that are forgotten go. */
+  /** Removes the folders of jobs that are forgotten. */
   tidy(): void {
     const { jobs, log } = this.#parts
     const ids = new Set(jobs.list().map(({ id }) => id))
@@ -91,7 +91,7 @@ export class Updates implements UpdatesActor {
       .catch((error: unknown) => log.warn('folders of ended jobs stay', { reason: String(error) }))
   }
 
-  /** What goes on without this daemon is taken up by the next one. */
+  /** The next daemon resumes what continues without this one. */
   close(): void {
     this.#work.close()
   }
@@ -109,7 +109,7 @@ export class Updates implements UpdatesActor {
     return { restartRequired, majorVersion, details: pending, problem }
   }
 
-  /** Asks the repositories first; what cannot be asked is said, with what was known before. */
+  /** Queries the repositories first; a failure to do so is reported along with the earlier state. */
   async forced(): Promise<ForcedStatus> {
     const isDryRun = !this.#parts.machine.touchesPackages
     const failure = isDryRun ? undefined : await this.#refresh()
@@ -118,7 +118,7 @@ export class Updates implements UpdatesActor {
 
   async upload(text: string): Promise<UploadedPackage> {
     this.#parts.power.refuseGoingDown()
-    // It would take away, or be taken away with, the file that is being installed.
+    // An upload could remove, or be removed with, the file that is being installed.
     const busy = this.#parts.jobs.running(PACKAGES_GROUP)
     if (busy !== undefined) throw excludedBy(busy, 10)
     this.#uploads += 1
@@ -152,21 +152,21 @@ export class Updates implements UpdatesActor {
       throw new ApiError('NOT_SUPPORTED', `No package source of this machine has a suite ${names}`)
     }
     const snapshot = this.#parts.machine.touchesPackages ? await this.#parts.snapshots.firstArgv() : undefined
-    // The check took seconds, in which others may have begun.
+    // The check took seconds, in which other work may have begun.
     this.#refuseAnyWork()
     const memory = { version, files, snapshot: snapshot ?? null, isForced }
     const about = { title: `Change to major version ${versionNumber}` }
     return this.#started(await this.#parts.jobs.start(this.#major, memory, by, about))
   }
 
-  /** A job, for what ends this daemon. */
+  /** Starts the update as a job, for updates that end this daemon. */
   async startPackage(name: string, isForced: boolean, by: string, id?: string): Promise<Started> {
     await this.#refuse({ isForced })
     const about = { title: `Update of package ${name}`, ...(id === undefined ? {} : { id }) }
     return this.#started(await this.#parts.jobs.start(this.#package, { name, isForced }, by, about))
   }
 
-  /** This node's share of an update of all: begun if it is not, and told of. */
+  /** Begins this node's part of a rolling update unless it has begun, and returns its state. */
   async shareOf({ jobId, name, by }: NodeUpdate): Promise<NodeUpdateTold> {
     const common = { step: '', version: VERSION, isOwn: name === OWN_PACKAGE, ...this.#parts.standing() }
     try {
@@ -183,7 +183,7 @@ export class Updates implements UpdatesActor {
     return { ...common, state, step, ...why, ...(changed === undefined ? {} : { changed }) }
   }
 
-  /** Resolves when the package was updated. */
+  /** Resolves when the package is updated. */
   async updatePackage(name: string, isForced: boolean, by: string): Promise<{ readonly isDryRun: boolean }> {
     await this.#refuse({ isForced })
     let ended: Promise<unknown> = Promise.resolve()
@@ -250,8 +250,8 @@ export class Updates implements UpdatesActor {
   }
 
   /**
-   * Debian starts its own units anew, and these run the same programs. Nothing of the cluster is here now, so nobody
-   * notices; what does not run stays so.
+   * Restarts Fulcrum's own units after an update: Debian restarts only its own units, which run the same programs. No
+   * cluster depends on this node now, so nobody notices; stopped units stay stopped.
    */
   async #restart(packages: readonly ChangedPackage[]): Promise<void> {
     const { machine, log } = this.#parts
@@ -264,7 +264,9 @@ export class Updates implements UpdatesActor {
     }
   }
 
-  /** Answers why it failed. Simultaneous callers share one. */
+  /**
+   * Refreshes the package lists and resolves with the reason if that failed. Simultaneous callers share one refresh.
+   */
   #refresh(): Promise<string | undefined> {
     return (this.#refreshing ??= this.#refreshNow().finally(() => (this.#refreshing = undefined)))
   }
@@ -308,7 +310,7 @@ export class Updates implements UpdatesActor {
     const ground = await facts.updateGround()
     if (touchesPackages) refuseGround(ground, isRelease)
     if (touchesPackages) await departure.refuse(isForced)
-    // The check took seconds, in which others may have begun.
+    // The check took seconds, in which other work may have begun.
     this.#refuseBusy()
     return ground
   }
@@ -321,7 +323,7 @@ export class Updates implements UpdatesActor {
     if (running !== undefined) throw excludedBy(running, 10)
   }
 
-  /** A change to another release waits for whatever is at work. */
+  /** An upgrade to another release waits for all other work. */
   #refuseAnyWork(): void {
     this.#refuseBusy()
     this.#refuseWhileUploading()
@@ -335,7 +337,7 @@ export class Updates implements UpdatesActor {
     throw new ApiError('JOB_IN_PROGRESS', message, { headers: { 'Retry-After': '5' } })
   }
 
-  /** Packages wait while the configuration is being applied, or waits for its confirmation. */
+  /** Packages wait while the configuration is being applied, or an apply waits for its confirmation. */
   #refuseWhileApplying(): void {
     const { engine, store } = this.#parts
     const unconfirmed = store.unconfirmed()
@@ -352,14 +354,14 @@ export class Updates implements UpdatesActor {
   }
 }
 
-/** The result of a job of this kind; a trial answers something else. */
+/** Returns the changed packages of a job; the results of a trial have another form. */
 function changedIn(result: unknown): readonly ChangedPackage[] {
   const packages: unknown = Reflect.get(Object(result), 'packages')
   // Sound: written by `#install` only.
   return Array.isArray(packages) ? (packages as readonly ChangedPackage[]) : []
 }
 
-/** The lines in which apt names what it could not fetch. */
+/** Returns the lines in which apt names what it could not fetch. */
 function repositoryProblem(message: string): string {
   const first = message.split('\n').find((line) => /^[EW]: /.test(line)) ?? message
   return first.replace(/^[EW]: /, '').slice(0, 300)
