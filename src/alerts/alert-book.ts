@@ -16,7 +16,10 @@ const ENDED_MAX = 1_000
 const ENDED_AGE_MS = 7 * 86_400_000
 /** Maximum number of messages remembered per alert. */
 const MESSAGES_MAX = 20
-/** One node reports for the whole cluster; if it fails to within this time, another node does. */
+/**
+ * One node reports what concerns the whole cluster. If that node is lost within this time, another one reports; after
+ * this time, the alert counts as reported.
+ */
 const HANDED_OVER_MS = 60_000
 
 /** An alert as it is stored. */

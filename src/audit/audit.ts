@@ -17,12 +17,14 @@ import type { Log } from '../base/log.ts'
 import { Refusals, type Repeated } from './refusals.ts'
 import type { ComputePool } from '../threads/worker-pool.ts'
 
-/** Where the configuration store keeps from where to where the chain was: the log cannot quietly lose an end. */
+/**
+ * Key under which the configuration store records the extent of the log, so that the log cannot lose an end unnoticed.
+ */
 const HEAD_KEY = 'audit head'
-/** The user is not known: a login that fails has none. */
+/** Key for callers that are unknown: a failed login has no user. */
 const LOGINS = ''
 const DAY_MS = 86_400_000
-/** What was counted meanwhile becomes an entry. */
+/** Delay after which counted refusals become an entry. */
 const TELL_AFTER_MS = 60_000
 
 export interface AuditParts {
@@ -31,37 +33,37 @@ export interface AuditParts {
   readonly compute: ComputePool
   readonly events: Pick<Events, 'publish' | 'stored'>
   readonly clock: Clock
-  /** Entries are kept at least so long, as long as there is any room. */
+  /** Minimum age of entries that are dropped, unless the disk is full. */
   readonly days: number
   readonly log: Log
 }
 
-/** What is noted of the log, with how long it has been in use. */
+/** The recorded extent of the log, with its time in use. */
 interface Noted extends KnownChain {
-  /** Absent in notes of earlier versions. */
+  /** Absent in records of earlier versions. */
   readonly used_ms?: number
 }
 
 export const auditFolder = (stateFolder: string): string => join(stateFolder, 'audit')
 
-/** How far the audit log was when the configuration store took note of it. */
+/** Returns the extent of the audit log that the configuration store last recorded. */
 export function knownHead(store: Pick<ConfigStore, 'getMeta'>): Noted | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by Audit only
   return store.getMeta(HEAD_KEY) as Noted | undefined
 }
 
-/** Who did what, from where, and what came of it. */
+/** Records who did what, from where, and with which outcome. */
 export class Audit implements AuditTrail, AuditReader {
   readonly #parts: AuditParts
   readonly #folder: string
   readonly #log: AuditLog
-  /** For entries of what is already done. */
+  /** Writes entries about deeds that are already done. */
   readonly #done: OwedEntries
   #noting: Promise<void> | undefined
-  /** Number of the oldest entry that is kept. */
+  /** Number of the oldest stored entry. */
   #first: number
   readonly #refusals: Refusals<Entry>
-  /** In use before this start, and when that was. */
+  /** The time in use before this start, and when this start was. */
   readonly #before: { readonly used_ms: number; readonly monotonic_ms: number }
   #telling: NodeJS.Timeout | undefined
 
@@ -109,29 +111,29 @@ export class Audit implements AuditTrail, AuditReader {
       this.#telling ??= setTimeout(() => void this.#tellRepeated(), TELL_AFTER_MS).unref()
       return false
     }
-    // If a secret is given out, nothing else can stand for the entry.
+    // An entry about revealing a secret cannot be covered by another one.
     const isCovered = outcome.status === undefined && !endpoint.reveals
     const covers_s = isCovered ? this.#refusals.beginning_s(caller) : 0
     if (covers_s === undefined) return false
     if (isRefused && isLogin) this.#parts.events.publish('login', { state: 'refused', email: nameOf(request), address })
     const own = covers_s === 0 ? entry : { ...entry, coversSeconds: covers_s }
     const repeated = this.#refusals.take(caller).map(entryOf)
-    // An act that is about to begin needs its entry on the disk first.
+    // A deed that is about to begin needs its entry on the disk first.
     const isBegun = outcome.status === undefined
     const written = isBegun
       ? [this.#done.append(repeated), this.#log.append(own)]
       : [this.#done.append([...repeated, own])]
-    // When a caller is answered, the events of what it did are on the disk as well.
+    // So that the events of a deed are also on the disk when its caller is answered.
     await Promise.all([...written, this.#parts.events.stored()])
     return true
   }
 
-  /** The daemon's own act: an apply was not confirmed in time. It is done already, so a full disk cannot refuse it. */
+  /** Records that the daemon took an unconfirmed apply back. This is already done, so a full disk cannot refuse it. */
   recordTakenBack(live: WentLive): Promise<void> {
     return this.#done.append([takenBackEntry(live, new Date(this.#parts.clock.now_ms()).toISOString())])
   }
 
-  /** Makes an entry of what was only counted. */
+  /** Turns counted refusals into entries. */
   async #tellRepeated(): Promise<void> {
     clearTimeout(this.#telling)
     this.#telling = undefined
@@ -142,7 +144,7 @@ export class Audit implements AuditTrail, AuditReader {
     return this.#before.used_ms + this.#parts.clock.monotonic_ms() - this.#before.monotonic_ms
   }
 
-  /** One file after the other: other searches have their turn between two of them. */
+  /** Searches file by file, so that other searches get their turn in between. */
   async search(filter: AuditFilter): Promise<readonly AuditEntry[]> {
     const { limit, before, from, to, text, ...equal } = filter
     const given = Object.entries(equal).filter((entry): entry is [string, string] => entry[1] !== undefined)
@@ -163,7 +165,7 @@ export class Audit implements AuditTrail, AuditReader {
     await this.#noting
   }
 
-  /** Old entries go only after it was noted that they are not missed. */
+  /** Records that old entries will be missing, before they are dropped. */
   async #drop(first: number, newest: string, isYoung: boolean): Promise<void> {
     this.#first = first
     if (isYoung) {
@@ -179,8 +181,8 @@ export class Audit implements AuditTrail, AuditReader {
   }
 
   /**
-   * After the line is on the disk, and without keeping anybody waiting; a crash in between leaves a note that is a
-   * little old.
+   * Records the extent after the line is on the disk, without delaying anybody; after a crash in between, the record is
+   * slightly outdated.
    */
   async #note(): Promise<void> {
     try {
@@ -197,7 +199,10 @@ export class Audit implements AuditTrail, AuditReader {
   }
 }
 
-/** One entry for many refusals; what the last of them sent says nothing about the others, and may be long. */
+/**
+ * Returns one entry for many refusals, without the body of the last one, which says nothing about the others and may be
+ * long.
+ */
 function entryOf({ last, ...counted }: Repeated<Entry>): Entry {
   const { body: _, ...entry } = last
   return { ...entry, ...counted }

@@ -3,13 +3,13 @@ import { MASK } from '../base/mask.ts'
 const TEXT_MAX = 512
 const DEPTH_MAX = 4
 const FIELDS_MAX = 50
-/** Limit of the whole body. */
+/** Maximum length of the whole body. */
 const LENGTH_MAX = 4_096
 
-/** Fields whose value is a secret, or a file, whatever endpoint they belong to. */
+/** Fields that hold a secret or a file, whatever endpoint they belong to. */
 export const SECRET_FIELD = /pass|secret|token|key|pem|pfx|cert|community|otp|saml|^code$|backup$|packages$/i
 
-/** The body of a request that acts, as the audit log may hold it; undefined when there is nothing to tell. */
+/** Returns the body of a request in the form for the audit log; undefined if nothing is left of it. */
 export function auditedBody(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Object.keys(body).length === 0) return undefined
   const told = shortened(body, 0)

@@ -11,12 +11,12 @@ import type { RecordChange } from '../model/sections.ts'
 const CHANGES_MAX = 100
 const CHANGE_LENGTH_MAX = 16 * 1024
 const TEXT_MAX = 320
-/** Limit of all changes of one entry. */
+/** Maximum length of all changes of one entry. */
 const ENTRY_LENGTH_MAX = 48 * 1024
 
 export type Entry = Unnumbered & { readonly endpoint: string }
 
-/** What the audit log keeps of a request and of what came of it; texts are bounded, and no secret is among them. */
+/** Returns the entry for a request and its outcome; texts are truncated, and secrets removed. */
 export function auditEntry(request: AuditedRequest, outcome: AuditOutcome, at: string): Entry {
   const { endpoint, actor, address, requestId, method, path, query, cameIn, forwardedBy, forwardedTo } = request
   return {
@@ -29,7 +29,7 @@ export function auditEntry(request: AuditedRequest, outcome: AuditOutcome, at: s
     endpoint: endpoint.name,
     method,
     path: path.slice(0, TEXT_MAX),
-    // What nobody has found valid may be a secret, and what comes with a login is one.
+    // A query that failed validation may contain a secret, and one of a login does.
     ...(query === '' || endpoint.access === 'public' || (outcome.status ?? 0) >= 400
       ? {}
       : { query: query.slice(0, TEXT_MAX) }),
@@ -40,7 +40,7 @@ export function auditEntry(request: AuditedRequest, outcome: AuditOutcome, at: s
   }
 }
 
-/** The daemon itself takes an apply back: as if it had asked, without a request and without an address. */
+/** Returns the entry for an apply that the daemon took back: without a request and an address. */
 export function takenBackEntry(live: WentLive, at: string): Entry {
   const asked = { endpoint: 'services.revertApply', method: 'PUT', path: `${API_PREFIX}/services/apply/revert` }
   return { at, requestId: '', by: 'fulcrum', address: '', ...asked, outcome: 'done', status: 200, ...liveOf(live) }
@@ -70,12 +70,12 @@ function liveOf(live: AuditedRequest['wentLive']): object {
   return { revision, live: told, ...(more > 0 ? { moreLive: more } : {}) }
 }
 
-/** The name in the log entry: for a login the user who came in, or the name that was tried. */
+/** Returns the name for the entry: for a login, that of the user, or the name that was tried. */
 export function nameOf({ endpoint, actor, body, cameIn }: AuditedRequest): string {
   return cameIn?.name ?? (endpoint.access === 'public' ? emailIn(body) : actor.email)
 }
 
-/** A program is not the person whose token it holds. */
+/** Marks entries of programs: they are not the person whose token they use. */
 function tokenOf({ sessionId }: Actor): object {
   return isOfToken(sessionId) ? { token: sessionId.slice(TOKEN_SESSION.length) } : {}
 }

@@ -5,10 +5,13 @@ import { noRoomReason } from '../http/refusal.ts'
 import type { Entry } from './entry.ts'
 
 const AGAIN_MS = 1_000
-/** A few megabytes, and more than accumulates while changes are refused. */
+/** A few megabytes, and more than can accumulate while changes are refused. */
 const OWED_MAX = 10_000
 
-/** Entries of what is already done. Those that the disk refuses are written before any other, as soon as it works. */
+/**
+ * Writes entries about deeds that are already done. Entries that the disk refuses are written before any other once it
+ * works.
+ */
 export class OwedEntries {
   readonly #audit: Pick<AuditLog, 'append'>
   readonly #log: Pick<Log, 'error' | 'info'>
@@ -21,12 +24,12 @@ export class OwedEntries {
     this.#log = log
   }
 
-  /** Why some are owed; undefined while none are. */
+  /** Why entries are owed; undefined if none are. */
   get reason(): string | undefined {
     return this.#reason
   }
 
-  /** Resolves when they are on the disk, or owed. */
+  /** Resolves when the entries are on the disk, or owed. */
   async append(entries: readonly Entry[]): Promise<void> {
     clearTimeout(this.#again)
     const before = this.#owed
@@ -35,7 +38,7 @@ export class OwedEntries {
     const written = await Promise.allSettled(all.map((entry) => this.#audit.append(entry)))
     const refusal = written.find((one) => one.status === 'rejected')
     const refused = all.filter((_, at) => written[at]?.status === 'rejected')
-    // Entries that came meanwhile are younger.
+    // Entries added meanwhile are newer.
     this.#owed = [...refused, ...this.#owed]
     if (refusal === undefined) this.#paid(before.length)
     else this.#refused(noRoomReason(refusal.reason) ?? reasonOf(refusal.reason))

@@ -1,28 +1,28 @@
 import type { Clock } from '../base/clock.ts'
 
-/** Refusals of one caller that are entries of their own, when none came for a while; then one in each interval. */
+/** Refusals of one caller that get their own entries after a quiet time; then one per interval. */
 const AT_ONCE = 30
 const ONE_EVERY_MS = 300_000
-/** While more come than that, one entry stands for all beginnings of the caller in this time. */
+/** While there are more refusals, one entry covers all begun requests of the caller within this time. */
 const BEGINNING_EVERY_MS = 60_000
 /**
- * Counted refusals are written before an entry of the same caller at most this often. Otherwise a caller that does
- * something in between would have each refusal written, without using up its own share.
+ * Counted refusals are written before another entry of the same caller at most this often. Otherwise a caller that acts
+ * in between could have each refusal written without using up its share.
  */
 const TOLD_EVERY_MS = 60_000
-/** Users are few; what is more than this was deleted long ago. */
+/** There are few users; further ones were deleted long ago. */
 const CALLERS_MAX = 10_000
-/** Kinds of requests that one entry counts apart. */
+/** Maximum number of kinds of requests that one entry counts separately. */
 const KINDS_MAX = 20
 
-/** What many refusals have become: one entry. */
+/** Many refusals combined into one entry. */
 export interface Repeated<E> {
-  /** The last of them. */
+  /** The last refusal. */
   readonly last: E
   readonly count: number
   /** Counts by endpoint. */
   readonly endpoints: Readonly<Record<string, number>>
-  /** When the first of them came, ISO 8601. */
+  /** Time of the first refusal, ISO 8601. */
   readonly since: string
 }
 
@@ -35,8 +35,8 @@ interface Caller<E> {
 }
 
 /**
- * A caller that is refused needs no right at all, so nobody may push older entries out of the audit log by being
- * refused often. Refusals above a bound become one entry with a count. Nothing is refused because of the counting.
+ * Combines refusals above a limit into one entry with a count. A refused caller needs no right at all, and so must not
+ * be able to push older entries out of the audit log by being refused often. The counting itself refuses nothing.
  */
 export class Refusals<E extends { readonly at: string; readonly endpoint: string }> {
   readonly #clock: Pick<Clock, 'monotonic_ms'>
@@ -46,7 +46,7 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     this.#clock = clock
   }
 
-  /** Whether this refusal is an entry of its own; otherwise it is counted. */
+  /** Whether this refusal gets its own entry; otherwise it is counted. */
   isOwnEntry(key: string, entry: E): boolean {
     const caller = this.#caller(key)
     if (caller.left > 0) {
@@ -62,8 +62,8 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
   }
 
   /**
-   * Seconds that the entry of this beginning stands for: 0 for itself alone; undefined when an earlier one stands for
-   * it.
+   * Returns the seconds that the entry of a beginning request covers: 0 for itself only; undefined if an earlier entry
+   * covers it.
    */
   beginning_s(key: string): number | undefined {
     if (!this.#callers.has(key)) return 0
@@ -75,7 +75,7 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     return BEGINNING_EVERY_MS / 1000
   }
 
-  /** What was counted since it was told last: of all callers, or of one, and of that once a minute. */
+  /** Refusals counted since the last report: for all callers, or for one caller at most once a minute. */
   take(key?: string): readonly Repeated<E>[] {
     const now_ms = this.#clock.monotonic_ms()
     const callers = key === undefined ? [...this.#callers.values()] : [this.#callers.get(key)]
@@ -104,7 +104,7 @@ export class Refusals<E extends { readonly at: string; readonly endpoint: string
     return caller
   }
 
-  /** The one that was made first, and of which nothing waits to be told. */
+  /** Forgets the oldest caller without unreported refusals. */
   #forget(): void {
     for (const [key, { repeated }] of this.#callers) {
       if (repeated !== undefined) continue

@@ -1,7 +1,7 @@
 import type { Problems } from './problems.ts'
 import type { BackupSection, SectionData } from './sections.ts'
 
-/** What a file holds, as far as its outline goes. */
+/** The sections of a file, as far as its outline shows them. */
 interface SectionsOfFile {
   readonly sections: Readonly<Record<string, { readonly version: number; readonly data: object }>>
 }
@@ -12,13 +12,13 @@ export interface KnownSection {
   readonly data: SectionData
 }
 
-/** Whether the file is from before there was this section. */
+/** Whether the file was written before this section existed. */
 function isBefore(file: SectionsOfFile, { cameWith }: BackupSection): boolean {
   const sibling = cameWith === undefined ? undefined : file.sections[cameWith.name]
   return cameWith !== undefined && sibling !== undefined && sibling.version < cameWith.version
 }
 
-/** Every section that this version knows, each in a version that it can read; anything else is named. */
+/** Returns the sections that this version knows, each in a version that it can read; reports all others. */
 export function knownSections(
   file: SectionsOfFile,
   sections: readonly BackupSection[],

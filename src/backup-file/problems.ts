@@ -3,10 +3,10 @@ import type { FieldError } from '../base/errors.ts'
 import { longListProblems } from '../base/long-lists.ts'
 import { validatorOf } from '../base/validator.ts'
 
-/** More problems than this are not reported: the first hundred show what kind of file it is. */
+/** Maximum number of reported problems: the first hundred show what kind of file it is. */
 const PROBLEMS_MAX = 100
 
-/** Collects what is wrong, up to a number. */
+/** Collects problems, up to the maximum. */
 export class Problems {
   readonly list: FieldError[] = []
 
@@ -16,14 +16,14 @@ export class Problems {
   add(field: string, code: string, message: string): void {
     if (!this.isFull) this.list.push({ field, code, message })
   }
-  /** Adds a problem for each place that does not fit. */
+  /** Adds a problem for each place that does not match the schema. */
   fit(schema: TSchema, field: string, value: unknown): boolean {
     const lists = longListProblems(schema, value, field)
     for (const problem of lists) this.add(problem.field, 'INVALID', problem.message)
     if (lists.length > 0) return false
     const validator = validatorOf(schema)
     if (validator.Check(value)) return true
-    // Each branch of a union complains about the same place.
+    // Each branch of a union reports the same place.
     const found = new Map<string, string>()
     for (const { instancePath, message } of validator.Errors(value)) {
       const path = [field, ...instancePath.split('/').slice(1)].filter((part) => part !== '').join('.')

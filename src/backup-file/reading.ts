@@ -13,7 +13,7 @@ import { BACKUP_SECTIONS, type BackupSection, type SectionData } from './section
 import { type BackupNode, checksumOf, FORMAT } from './writing.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** What a file says of itself; nothing of it is secret. */
+/** The head of a file, which contains no secret. */
 export interface BackupHead {
   readonly applianceVersion: string
   /** ISO 8601. */
@@ -23,15 +23,13 @@ export interface BackupHead {
   readonly isSealed: boolean
 }
 
-/**
- * A file in which everything was found right. `contents` is undefined when it is sealed and nobody gave the passphrase.
- */
+/** A file without problems. `contents` is undefined if the file is sealed and no passphrase was given. */
 export interface ReadBackup {
   readonly head: BackupHead
   readonly contents: SectionContents | undefined
 }
 
-/** The same with its records. */
+/** A valid file with its records. */
 export interface OpenBackup extends ReadBackup {
   readonly contents: SectionContents
 }
@@ -53,10 +51,10 @@ type File = Static<typeof Head>
 
 const EncryptedData = closed({ encrypted: Sealed })
 
-/** Parses JSON that may come from anybody; undefined when it is none, or nested too deeply. */
+/** Parses untrusted JSON; undefined if it is invalid, or nested too deeply. */
 export type Parse = (raw: Uint8Array) => { readonly value: unknown } | undefined
 
-/** Checks a file completely: form, checksum, versions, each record, names and references. Pure; it takes its time. */
+/** Checks a file completely: form, checksum, versions, each record, names and references. Pure and slow. */
 export function readBackup(
   raw: Uint8Array,
   passphrase: string | undefined,
@@ -96,10 +94,10 @@ function wholeFile(parsed: unknown, problems: Problems): File | undefined {
     problems.add('checksum', 'CHECKSUM_MISMATCH', 'is not that of the file: it is damaged or was changed')
     return undefined
   }
-  // Names that mean something to every object are none of ours, wherever they stand.
+  // Names that have a meaning in every object are refused, wherever they occur.
   if (hasSpecialName(parsed)) problems.add('', 'NOT_A_BACKUP', 'has a field named __proto__, constructor or prototype')
   if (problems.list.length > 0 || !problems.fit(Head, '', parsed)) return undefined
-  // Sound: it fits.
+  // Sound: it matches the schema.
   const file = parsed as File
   if (Number.isNaN(Date.parse(file.createdAt))) problems.add('createdAt', 'FORMAT', 'is no moment')
   for (const [at, { id }] of file.nodes.entries()) {
@@ -117,19 +115,19 @@ function hasSpecialName(value: unknown): boolean {
   return Object.values(value).some(hasSpecialName)
 }
 
-/** One key opens all sections: deriving each takes a second, and the author of the file chose how many there are. */
+/** One key must open all sections: deriving a key takes a second, and the author of the file could name many. */
 function checkSealing(known: readonly KnownSection[], problems: Problems): void {
   const keys = new Set<string>()
   for (const { section, data } of known) {
     if (!problems.fit(EncryptedData, `sections.${section.name}.data`, data)) continue
-    // Sound: it fits.
+    // Sound: it matches the schema.
     const { salt, n } = (data as Static<typeof EncryptedData>).encrypted
     keys.add(`${n} ${salt}`)
   }
   if (keys.size > 1) problems.add('sections', 'NOT_A_BACKUP', 'are not all encrypted with the same key')
 }
 
-/** The records of all sections; undefined when they cannot be read without the passphrase. */
+/** Returns the records of all sections; undefined if that needs the passphrase. */
 function contentsOf(
   sections: readonly BackupSection[],
   known: readonly KnownSection[],
@@ -141,7 +139,7 @@ function contentsOf(
   for (const { section, version, data } of known) {
     const field = `sections.${section.name}.data`
     const plain = isSealed ? unsealed({ section, version, data }, unsealer, field, problems) : data
-    // Nothing more of the file can be read.
+    // No further section can be read either.
     if (plain === undefined) break
     const migrated = migratedData(section, version, plain, problems)
     if (migrated !== undefined) Object.assign(contents, recordsOf(section, migrated, field, problems))
@@ -151,7 +149,7 @@ function contentsOf(
     if (known.some((one) => one.section === section)) continue
     Object.assign(contents, recordsOf(section, migratedData(section, 0, {}, problems) ?? {}, section.name, problems))
   }
-  // Sound: each record fits the schema of its section.
+  // Sound: each record matches the schema of its section.
   const read = contents as SectionContents
   const view = contentsView(read)
   for (const problem of [...verifyReferences(view), ...verifyNames(view), ...verifyAlerts(view)]) {
@@ -167,7 +165,7 @@ function unsealed(
   problems: Problems,
 ): SectionData | undefined {
   if (unsealer === undefined) return undefined
-  // Sound: checkSealing has found that it fits.
+  // Sound: checkSealing has found that it matches.
   const opened = unsealer.open(name, version, (data as Static<typeof EncryptedData>).encrypted)
   if (opened === undefined) {
     problems.add('X-Backup-Passphrase', 'PASSPHRASE_WRONG', 'is not the passphrase of this backup')
@@ -200,7 +198,7 @@ function migratedData(
   }
 }
 
-/** What of the data are records, each of which fits its schema. */
+/** Returns the records in the data, each of which matches its schema. */
 function recordsOf(
   { config, beside }: BackupSection,
   data: SectionData,

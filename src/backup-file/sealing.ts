@@ -2,16 +2,16 @@ import { createCipheriv, createDecipheriv, randomBytes, scrypt, scryptSync } fro
 import { Type, type Static } from 'typebox'
 import { closed } from '../model/fields.ts'
 
-/** Sections of a backup under a passphrase. */
+/** Encrypts the sections of a backup with a passphrase. */
 
 const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 const SALT_BYTES = 16
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** 2^16 blocks of 1 KiB: 64 MiB and about a quarter of a second for each guess. */
+/** 2^16 blocks of 1 KiB: 64 MiB and about a quarter of a second per guess. */
 const COST = { n: 65_536, r: 8, p: 1 } as const
-/** A file may ask for twice that and no more. */
+/** A file may require twice as much and no more. */
 const MEMORY_BYTES_MAX = 129 * 1024 * 1024
 
 const Base64 = (description: string) =>
@@ -30,16 +30,16 @@ export const Sealed = closed({
 })
 export type Sealed = Static<typeof Sealed>
 
-/** A key for one file; each section has a nonce of its own. */
+/** The key of one file; each section has its own nonce. */
 export interface SealingKey {
   readonly salt: Buffer
   readonly key: Buffer
 }
 
-/** Binds a section's text to its place: it is none of another name or version. */
+/** Binds a section's text to its name and version. */
 const placeOf = (name: string, version: number) => Buffer.from(`fulcrum backup 1 ${name} ${version}`)
 
-/** The key of a new file. Derived beside the main thread. */
+/** Derives the key of a new file, in another thread. */
 export function newSealingKey(passphrase: string): Promise<SealingKey> {
   const salt = randomBytes(SALT_BYTES)
   return new Promise((resolve, reject) => {
@@ -50,13 +50,13 @@ export function newSealingKey(passphrase: string): Promise<SealingKey> {
   })
 }
 
-/** Encrypts text that comes in parts; the last word is `sealed`. */
+/** Encrypts text that comes in parts; its field `sealed` is last. */
 export class Seal {
   readonly #key: SealingKey
   readonly #iv = randomBytes(IV_BYTES)
   readonly #cipher: ReturnType<typeof newCipher>
   readonly #texts: string[] = []
-  /** Base64 is made of three bytes at a time. */
+  /** Base64 encodes three bytes at a time. */
   #rest: Buffer = Buffer.alloc(0)
 
   constructor(key: SealingKey, name: string, version: number) {
@@ -71,7 +71,7 @@ export class Seal {
     this.#rest = bytes.subarray(whole)
   }
 
-  /** Everything but the text, which may be long. */
+  /** Returns everything except the text, which may be long. */
   end(): { readonly facts: Omit<Sealed, 'text'>; readonly texts: readonly string[] } {
     this.#texts.push(Buffer.concat([this.#rest, this.#cipher.final()]).toString('base64'))
     const facts = {
@@ -88,7 +88,7 @@ export class Seal {
 
 const newCipher = (key: Buffer, iv: Buffer, place: Buffer) => createCipheriv(CIPHER, key, iv).setAAD(place)
 
-/** Opens sections of files; the costly key is derived once for each salt. For a worker: it takes its time. */
+/** Opens the sections of files; the expensive key is derived once per salt. Slow, so meant for a worker. */
 export class Unsealer {
   readonly #passphrase: string
   readonly #parse: (raw: Uint8Array) => { readonly value: unknown } | undefined
@@ -100,8 +100,8 @@ export class Unsealer {
   }
 
   /**
-   * What was sealed (undefined inside when that is no JSON); undefined when the passphrase is another, or the text not
-   * what was written.
+   * Returns the sealed value, undefined inside if that is not JSON; undefined if the passphrase is wrong, or the text
+   * was changed.
    */
   open(name: string, version: number, sealed: Sealed): { readonly value: unknown } | undefined {
     const iv = Buffer.from(sealed.iv, 'base64')

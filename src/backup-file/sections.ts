@@ -3,26 +3,23 @@ import type { SectionName } from '../model/sections.ts'
 /** `data` of one section of a backup file: lists of records by the name of their configuration section. */
 export type SectionData = Readonly<Record<string, unknown>>
 
-/**
- * Turns the data of one version into that of the next. What it is given may be anything: it throws when that cannot be
- * read.
- */
+/** Converts data of one version to the next. Its input may be anything: it throws if that is unreadable. */
 export type Migration = (data: SectionData) => SectionData
 
 /** One section of a backup file. */
 export interface BackupSection {
   readonly name: string
-  /** For people. */
+  /** For display. */
   readonly nameFull: string
-  /** Raised by one, with a migration, whenever records of an older file would not fit their schemas any more. */
+  /** Incremented, with a migration, whenever records of older files would no longer match their schemas. */
   readonly version: number
-  /** Whether it can be restored by itself. */
+  /** Whether it can be restored on its own. */
   readonly partRestore: boolean
-  /** The sections of the configuration that it holds. */
+  /** The sections of the configuration that it contains. */
   readonly config: readonly SectionName[]
-  /** What else is in its data, for people: it is written and never restored. */
+  /** Other data of the section, for display: written and never restored. */
   readonly beside: readonly string[]
-  /** For one that the first files had not: a file in which this section is older is from before. */
+  /** For a section that was added later: a file in which the named section is older does not have it. */
   readonly cameWith?: { readonly name: string; readonly version: number }
   /** Migrations by the version that each starts from; 0 is a file from before this section existed. */
   readonly migrations: Readonly<Record<number, Migration>>
@@ -35,17 +32,14 @@ const section = (
   more: Partial<BackupSection> = {},
 ): BackupSection => ({ name, nameFull, version: 1, partRestore: true, config, beside: [], migrations: {}, ...more })
 
-/** To a version that holds more lists: an older file has none of theirs. */
+/** Migrates to a version with more lists, which are empty in older files. */
 const withEmpty =
   (...added: readonly SectionName[]): Migration =>
   (data) => ({ ...Object.fromEntries(added.map((name) => [name, []])), ...data })
 
 const WHOLE_ONLY = { partRestore: false } as const
 
-/**
- * The sections of a backup file, in the order in which they are listed. Every section of the configuration is in one of
- * them.
- */
+/** The sections of a backup file, in the order of their list. Every section of the configuration is in one of them. */
 export const BACKUP_SECTIONS: readonly BackupSection[] = [
   section(
     'rbac',
@@ -90,13 +84,13 @@ export const BACKUP_SECTIONS: readonly BackupSection[] = [
       'snmpSettings',
       'snmpUsers',
     ],
-    // Files in which it is older have no section for alerts.
+    // Files with an older version of it have no section for alerts.
     { ...WHOLE_ONLY, version: 3, migrations: { 1: withEmpty('snmpSettings', 'snmpUsers'), 2: (data) => data } },
   ),
   section('licence', 'Licence', [], { ...WHOLE_ONLY, beside: ['licence'] }),
-  // Both layers use them, so that neither can own them.
+  // Both layers use them, so they belong to neither.
   section('realServers', 'Real servers', ['realServers']),
-  // The first files had none.
+  // The first files did not have it.
   section('ipvsDirector', 'Layer 4 frontends and backends', ['l4Frontends', 'l4Backends'], {
     cameWith: { name: 'healthchecks', version: 2 },
     migrations: { 0: withEmpty('l4Frontends', 'l4Backends') },

@@ -6,9 +6,9 @@ import { BACKUP_SECTIONS, type BackupSection } from './sections.ts'
 
 export const FORMAT = 1
 
-/** About what is made at a stretch: a fifth of a millisecond. */
+/** Characters written at a time, which take a fifth of a millisecond. */
 const PORTION_CHARS = 16_384
-/** File, sections, section, data, list: these are taken apart, records are not. */
+/** File, sections, section, data, list: these are written in parts, records as a whole. */
 const RECORDS_DEPTH = 5
 
 export interface BackupNode {
@@ -16,20 +16,20 @@ export interface BackupNode {
   readonly hostname: string
 }
 
-/** What a backup is made of. Records are never changed in place, so it stays what it was while it is written. */
+/** The contents of a backup. Records are never changed in place, so it is stable while it is written. */
 export interface BackupSource {
   readonly applianceVersion: string
   /** ISO 8601. */
   readonly createdAt: string
   readonly nodes: readonly BackupNode[]
   readonly contents: SectionContents
-  /** What sections hold beside records, by its name. */
+  /** Data of sections other than records, by name. */
   readonly beside: Readonly<Record<string, unknown>>
 }
 
 /**
- * The text of a backup file, in portions; some are empty, because encrypted text is complete only when its section is.
- * It is in canonical form except that the checksum, made of all the rest, comes last.
+ * Yields the text of a backup file in portions; some are empty, because encrypted text is complete only at the end of
+ * its section. The text is canonical, except that the checksum of all the rest comes last.
  */
 export function* backupText(
   source: BackupSource,
@@ -40,7 +40,7 @@ export function* backupText(
   let text = ''
   for (const part of body(source, key, sections)) {
     text += part
-    // An empty part says that much was done although nothing of it can be shown yet.
+    // An empty portion means that work was done although none of it can be passed on yet.
     if (part !== '' && text.length < PORTION_CHARS) continue
     const bytes = Buffer.from(text)
     hash.update(bytes)
@@ -51,7 +51,7 @@ export function* backupText(
   yield Buffer.from(`${text},"checksum":"${hash.update('}').digest('hex')}"}`)
 }
 
-/** Everything but the closing brace. */
+/** Yields everything except the closing brace. */
 function* body(
   { applianceVersion, createdAt, nodes, contents, beside }: BackupSource,
   key: SealingKey | undefined,
@@ -110,7 +110,7 @@ function* sealed({ name, version }: BackupSection, data: Iterable<string>, key: 
   yield '"}}'
 }
 
-/** The checksum of a whole file that was parsed. */
+/** Returns the checksum of a parsed file. */
 export function checksumOf(file: object): string {
   const hash = createHash('sha256')
   const { checksum: _, ...rest } = { checksum: undefined, ...file }

@@ -6,9 +6,9 @@ import type { Backups } from './backups.ts'
 import { madeAt_ms } from '../backup-file/names.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** The number of records that counts as many, whatever the size of the configuration. */
+/** A change of this many records counts as large, whatever the size of the configuration. */
 const MANY = 10
-/** Otherwise this part of all records is, unless it is only one or two of them. */
+/** Otherwise, a change of this share of all records counts as large, if it is more than one or two records. */
 const MUCH_SHARE = 0.1
 const FEW = 2
 /** Requests that replace whole sections. */
@@ -16,7 +16,7 @@ const RESTORES = new Set(['backups.restore', 'revisions.restore'])
 
 const DAY_MS = 86_400_000
 const LOOK_EVERY_MS = 3_600_000
-/** A start has better things to do. */
+/** Delay after a start, which has more urgent work. */
 const FIRST_LOOK_MS = 60_000
 
 export interface AutomaticParts {
@@ -26,7 +26,7 @@ export interface AutomaticParts {
   readonly log: Log
 }
 
-/** Backups that nobody asked for: before an apply that changes much, and each day. */
+/** Automatic backups: before an apply that changes much, and once a day. */
 export class AutomaticBackups {
   readonly #parts: AutomaticParts
   #timers: readonly NodeJS.Timeout[] = []
@@ -41,25 +41,25 @@ export class AutomaticBackups {
     this.#timers = [setTimeout(look, FIRST_LOOK_MS).unref(), setInterval(look, LOOK_EVERY_MS).unref()]
   }
 
-  /** Waits for what is being written. */
+  /** Waits for the write under way. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer)
     await this.#last
   }
 
   /**
-   * Takes hold of running now and writes it while the apply goes on. Resolves when that is on the disk, with a warning
-   * when it cannot be: an apply does not wait for space.
+   * Captures the present running configuration and writes it during the apply. Resolves when it is on the disk, with a
+   * warning if that failed: an apply does not wait for disk space.
    */
   beforeApply(changes: readonly Change[]): Promise<string | undefined> {
     return changesMuch(changes, this.#parts.running) ? this.#keep('apply') : Promise.resolve(undefined)
   }
 
-  /** Makes the backup of the day unless there is one. */
+  /** Makes the daily backup unless there is one. */
   async daily(): Promise<void> {
     const { backups, clock, log } = this.#parts
     try {
-      // A backup with a future date was made before the clock was set back: it is no reason to make none.
+      // A backup with a future date was made before the clock was set back, and does not replace a new one.
       const isOld = (name: string) => Math.abs(clock.now_ms() - madeAt_ms(name)) >= DAY_MS
       if ((await backups.automatic('daily')).every(isOld)) await this.#keep('daily')
     } catch (error) {

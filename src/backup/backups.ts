@@ -18,14 +18,14 @@ import { newSealingKey } from '../backup-file/sealing.ts'
 import { BACKUP_SECTIONS } from '../backup-file/sections.ts'
 import { type BackupNode, type BackupSource, backupText } from '../backup-file/writing.ts'
 
-/** Uploads stay until somebody deletes them. */
+/** Uploads are kept until a user deletes them. */
 const UPLOADS_MAX = 50
-/** Automatic ones make room for the next. */
+/** Automatic backups replace the oldest ones. */
 export const KEPT_MAX: Readonly<Record<AutoKind, number>> = { apply: 20, daily: 14 }
 
 export interface BackupsParts {
   readonly running: ConfigView
-  /** What a backup holds: running, but for what this node runs alone. */
+  /** The contents of a backup: running, except for what this node runs alone. */
   readonly agreed: ConfigView
   readonly candidate: ConfigView
   /** Whether an apply is under way. */
@@ -33,7 +33,7 @@ export interface BackupsParts {
   readonly facts: Pick<MachineFacts, 'interfaces'>
   readonly born: string
   readonly nodeId: string
-  /** The nodes of the cluster; none on a node without one. */
+  /** The nodes of the cluster; none if there is no cluster. */
   readonly membership: { readonly members: { all(): readonly { readonly id: string; readonly name: string }[] } }
   readonly version: string
   readonly stateFolder: string
@@ -46,15 +46,12 @@ export interface BackupsParts {
 const SECRETS_IN_CLEAR =
   'SECRETS_IN_CLEAR: this file holds private keys and password hashes unencrypted; X-Backup-Passphrase encrypts them'
 
-/**
- * The backup files of this node: made of running, kept as they were uploaded, read completely before anything is made
- * of them.
- */
+/** The backup files of this node: made from running, stored as uploaded, and read completely before they are used. */
 export class Backups implements BackupsActor {
   readonly #parts: BackupsParts
   readonly #uploads: BackupFolder
   readonly #auto: BackupFolder
-  /** Each one takes memory and seconds of the thread that others wait for. */
+  /** Only one is read at a time, because each takes memory and seconds of a shared thread. */
   #isOpening = false
 
   constructor(parts: BackupsParts) {
@@ -70,7 +67,7 @@ export class Backups implements BackupsActor {
     return { uploads: uploads.map(entryOf), auto: auto.map(entryOf) }
   }
 
-  /** A backup of running as it is at this moment, written while it is sent. */
+  /** Returns a backup of the present running configuration, written while it is sent. */
   async make(passphrase: string | undefined): Promise<Rendered> {
     const source = this.source()
     const key = passphrase === undefined ? undefined : await newSealingKey(passphrase)
@@ -87,7 +84,7 @@ export class Backups implements BackupsActor {
     }
   }
 
-  /** Everything that a backup holds, by reference: records are never changed in place. */
+  /** Returns the contents of a backup, by reference: records are never changed in place. */
   source(): BackupSource {
     const { agreed, version, clock } = this.#parts
     const contents: SectionContents = Object.fromEntries(SECTION_NAMES.map((name) => [name, [...agreed.list(name)]]))
@@ -100,7 +97,10 @@ export class Backups implements BackupsActor {
     }
   }
 
-  /** All nodes whose records are in it, this one first. Of the others it is known what the cluster calls them. */
+  /**
+   * Returns all nodes with records in the backup, this one first. Of the others, only their name in the cluster is
+   * known.
+   */
   #nodes(): readonly BackupNode[] {
     const { nodeId, membership } = this.#parts
     const all = membership.members.all().map(({ id, name }) => ({ id, hostname: name }))
@@ -108,7 +108,7 @@ export class Backups implements BackupsActor {
     return [self, ...all.filter((one) => one !== self)]
   }
 
-  /** A file with its records; refuses with NOT_FOUND, or with everything that is wrong with it. */
+  /** Reads a file with its records; refuses with NOT_FOUND, or with everything that is wrong with it. */
   async #read(file: string, passphrase: string | undefined): Promise<OpenBackup> {
     const raw = (await this.#uploads.read(file)) ?? (await this.#auto.read(file))
     if (raw === undefined) throw new ApiError('NOT_FOUND', `There is no backup ${file}; GET /backup/list names them`)
@@ -139,7 +139,7 @@ export class Backups implements BackupsActor {
     }
   }
 
-  /** A whole backup sets the id of the node, and the other nodes know it by another id. */
+  /** Refuses a full restore in a cluster: it sets the id of the node, and the other nodes know it by another one. */
   #refuseInCluster(): void {
     if (this.#parts.membership.members.all().length === 0) return
     const message =
@@ -148,7 +148,7 @@ export class Backups implements BackupsActor {
     throw new ApiError('IN_USE', message)
   }
 
-  /** Keeps the text of a backup file; refuses one in which anything is wrong. Answers its name. */
+  /** Stores the text of a backup file and resolves with its name; refuses an invalid one. */
   async upload(text: string): Promise<string> {
     const raw = Buffer.from(text)
     if (raw.length > BACKUP_BYTES_MAX) {
@@ -181,17 +181,17 @@ export class Backups implements BackupsActor {
     for (const folder of folders) for (const name of await folder.names()) await folder.remove(name)
   }
 
-  /** Names of the automatic backups of a kind, oldest first. */
+  /** Returns the names of the automatic backups of a kind, oldest first. */
   async automatic(kind: AutoKind): Promise<readonly string[]> {
     return oldestFirst((await this.#auto.names()).filter((name) => kindOf(name) === kind))
   }
 
-  /** Writes an automatic backup, a portion in each turn of the loop, and drops those it takes the place of. */
+  /** Writes an automatic backup, one portion per turn of the loop, and drops those it replaces. */
   async keep(source: BackupSource, kind: AutoKind): Promise<string> {
     const wanted = namesFor(hostname(), source.createdAt, kind)
     const file = await this.#auto.add(headOf(source), wanted, backupText(source, undefined), turn)
     const all = await this.automatic(kind)
-    // What was made before the clock was set back goes first: this one would be the oldest beside it.
+    // Backups from before the clock was set back are dropped first: beside them, this one would be the oldest.
     const isAhead = (name: string) => madeAt_ms(name) > madeAt_ms(file)
     const names = [...all.filter(isAhead), ...all.filter((name) => !isAhead(name))]
     for (const name of names.slice(0, Math.max(0, names.length - KEPT_MAX[kind]))) await this.#auto.remove(name)
@@ -213,7 +213,7 @@ function headOf({ applianceVersion, createdAt, nodes }: BackupSource): BackupHea
 const busy = (code: 'APPLY_IN_PROGRESS' | 'JOB_IN_PROGRESS', message: string) =>
   new ApiError(code, message, { headers: { 'Retry-After': '1' } })
 
-/** What is wrong in a file, as problems of the field that named it. */
+/** Turns the problems of a file into problems of the field that named it. */
 function refusal(field: string, problems: readonly FieldError[]): ApiError {
   const errors = problems.map((problem) =>
     problem.field.startsWith('X-') ? problem : { ...problem, field: [field, problem.field].filter(Boolean).join('.') },
@@ -235,7 +235,7 @@ function entryOf({ file, head: { createdAt, nodes, sections } }: Kept): BackupEn
   }
 }
 
-/** Whatever is told at the end of an answer that was completed: nothing. */
+/** Wraps the portions into slices whose return value says that the answer is complete. */
 function* wholly(portions: Iterable<Uint8Array>): Generator<Uint8Array, undefined> {
   yield* portions
   return undefined

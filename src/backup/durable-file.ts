@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Files that are not whole yet. No name of a backup begins with a dot. */
+/** Prefix of incomplete files. No name of a backup begins with a dot. */
 const UNFINISHED = '.unfinished-'
 
 /**
- * A new file, there as a whole or not at all, also after a power cut: its name comes when its bytes are on the disk.
- * The first of `names` that is free becomes its name. Answers it.
+ * Creates a file atomically, also across a power cut: it gets its name once its bytes are on the disk. The name is the
+ * first free one of `names`, and is returned.
  */
 export async function createDurably(
   folder: string,
@@ -31,12 +31,12 @@ export async function createDurably(
     await syncFolder(folder)
     return name
   } finally {
-    // On a full disk, half a file would only take the space that is needed.
+    // On a full disk, an incomplete file would only occupy space.
     await rm(temporary, { force: true })
   }
 }
 
-/** Unlike a rename, a link never takes the place of another file. */
+/** Links the file: unlike a rename, a link never replaces another file. */
 async function linked(folder: string, temporary: string, names: Iterable<string>): Promise<string> {
   for (const name of names) {
     try {
@@ -49,7 +49,7 @@ async function linked(folder: string, temporary: string, names: Iterable<string>
   throw new Error(`every name in ${folder} is taken`)
 }
 
-/** Answers whether it was there. */
+/** Resolves with whether the file existed. */
 export async function removeDurably(folder: string, name: string): Promise<boolean> {
   try {
     await rm(join(folder, name))
@@ -61,7 +61,7 @@ export async function removeDurably(folder: string, name: string): Promise<boole
   return true
 }
 
-/** Makes the folder and drops what a crash left in it. */
+/** Creates the folder and removes the remains of a crash. */
 export async function openFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const name of await readdir(folder))

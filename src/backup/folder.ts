@@ -8,7 +8,7 @@ import type { BackupHead } from '../backup-file/reading.ts'
 
 export const BACKUP_BYTES_MAX = 64 * 1024 * 1024
 
-/** What each file says of itself, kept between the files. */
+/** File that caches the heads of the backups. */
 const HEADS = '.heads.json'
 
 export interface Kept {
@@ -19,25 +19,25 @@ export interface Kept {
 interface Known {
   readonly mtime_ms: number
   readonly size: number
-  /** undefined: something is wrong with the file. */
+  /** Undefined if something is wrong with the file. */
   readonly head: BackupHead | undefined
 }
 
 /**
- * The backups of one folder. Only the daemon writes there; a file that somebody else adds is found, and listed if it is
+ * The backups of one folder. Only the daemon writes there; a file that somebody adds is found, and listed if it is
  * valid.
  */
 export class BackupFolder {
   readonly #folder: string
   readonly #describe: (raw: Uint8Array) => Promise<BackupHead | undefined>
   readonly #log: Log
-  /** What each file says of itself, so that listing reads none twice. */
+  /** The heads that were read, so that no listing reads a file twice. */
   readonly #known = new Map<string, Known>()
   #opened: Promise<void> | undefined
   #listing: Promise<readonly Kept[]> | undefined
-  /** A file came or went since the listing began: callers from now on wait for it, and for another listing. */
+  /** Set if a file was added or removed since the listing began: later callers wait for another listing. */
   #isOutdated = false
-  /** Something was found out that the folder does not keep yet. */
+  /** Set if there are heads that the cache file lacks. */
   #isNews = false
 
   constructor(folder: string, describe: (raw: Uint8Array) => Promise<BackupHead | undefined>, log: Log) {
@@ -46,13 +46,13 @@ export class BackupFolder {
     this.#log = log
   }
 
-  /** Names of the files, in the order of their names. */
+  /** Returns the sorted names of the files. */
   async names(): Promise<readonly string[]> {
     await this.#open()
     return (await readdir(this.#folder)).filter(isBackupName).sort()
   }
 
-  /** Every valid file, newest first. Callers during a listing share its answer. */
+  /** Returns every valid file, newest first. Callers during a listing share its result. */
   list(): Promise<readonly Kept[]> {
     if (this.#listing !== undefined && !this.#isOutdated) return this.#listing
     this.#isOutdated = false
@@ -77,11 +77,11 @@ export class BackupFolder {
     return kept.sort((a, b) => (a.head.createdAt < b.head.createdAt ? 1 : -1))
   }
 
-  /** The file's bytes; undefined without such a file, or when it is too large to be a backup. */
+  /** Returns the file's bytes; undefined if it does not exist, or is too large for a backup. */
   async read(name: string): Promise<Uint8Array | undefined> {
     if (!isBackupName(name)) return undefined
     try {
-      // A link is none of ours: it could lead anywhere.
+      // Links are refused, as they could lead anywhere.
       const file = await open(join(this.#folder, name), constants.O_RDONLY | constants.O_NOFOLLOW)
       try {
         const facts = await file.stat()
@@ -95,7 +95,7 @@ export class BackupFolder {
     }
   }
 
-  /** `head` is what the new file says of itself. */
+  /** `head` is the head of the new file. */
   async add(
     head: BackupHead,
     names: Iterable<string>,
@@ -110,7 +110,7 @@ export class BackupFolder {
     return name
   }
 
-  /** Answers whether it was there. */
+  /** Resolves with whether the file existed. */
   async remove(name: string): Promise<boolean> {
     if (!isBackupName(name)) return false
     await this.#open()
@@ -134,8 +134,8 @@ export class BackupFolder {
   }
 
   /**
-   * For the next daemon. A hint only: what is restored is read again, and a file that is not there costs time, nothing
-   * else.
+   * Stores the cache for the next daemon. It is only a hint: a file is read again before it is restored, and a missing
+   * cache costs only time.
    */
   async #remember(names: ReadonlySet<string>): Promise<void> {
     for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
@@ -156,7 +156,7 @@ export class BackupFolder {
       )
       for (const [name, known] of entries) this.#known.set(name, known)
     } catch {
-      // Not there yet, or not whole: the files themselves say it.
+      // The cache is absent or incomplete: the files are read instead.
     }
   }
 

@@ -5,30 +5,30 @@ import type { IpGroup, IpRoute, StaticIp } from '../model/network.ts'
 import type { NodeIdentity } from '../model/node.ts'
 import { SECTION_NAMES, type SectionContents } from '../model/sections.ts'
 
-/** Where the node is reached after the restore, whatever the backup says. */
+/** The address of the node after the restore, whatever the backup says. */
 export interface Management {
   readonly ip: string
   readonly subnet: Pick<IpGroup, 'networkIp' | 'networkMask' | 'gateway' | 'defaultGateway'>
   readonly interfaceId: string
 }
 
-/** The id of the node now, and the one that it is to have. */
+/** The present id of the node, and the wanted one. */
 export interface Identity {
-  /** The id it was born with. */
+  /** The id the node was born with. */
   readonly born: string
   readonly nodeId: string
   readonly wanted: string
-  /** The other nodes of the backup: machines that join a new cluster in their place find their records. */
+  /** The other nodes of the backup: machines that join a new cluster in their places find their records. */
   readonly others: readonly string[]
-  /** What running says. */
+  /** The present records of running. */
   readonly records: readonly NodeIdentity[]
 }
 
 const MANAGEMENT = 'management'
 
 /**
- * Every section as this one node takes it over: what belongs to nodes that the backup does not name stays out, floating
- * IPs are off.
+ * Returns every section as this one node takes it over: records of nodes that the backup does not name are left out,
+ * and floating IPs are disabled.
  */
 export function fullContents(
   contents: SectionContents,
@@ -55,7 +55,7 @@ export function fullContents(
   return withoutLostAgent(management === undefined ? restored : managed(restored, management, wanted))
 }
 
-/** An SNMP agent that listened on an address which this node does not take over is off until it gets another. */
+/** Disables an SNMP agent whose address this node does not take over, until it gets another one. */
 function withoutLostAgent(contents: Required<SectionContents>): SectionContents {
   const kept = new Set([...contents.staticIps, ...contents.floatingIps].map(({ id }) => id))
   const off = { serviceIpId: '', enabledV2: false, enabledV3: false } as const
@@ -66,8 +66,8 @@ function withoutLostAgent(contents: Required<SectionContents>): SectionContents 
 }
 
 /**
- * The address is there, its group has the interface, and the API listens where it is reached. What stands in the way
- * gives way.
+ * Adds the management address, assigns the interface to its group, and makes the API listen there. Conflicting records
+ * are changed or removed.
  */
 function managed(
   contents: Required<SectionContents>,
@@ -114,7 +114,7 @@ function managed(
 const networkOf = ({ networkIp, networkMask }: Pick<IpGroup, 'networkIp' | 'networkMask'>): string =>
   canonicalNetwork(`${networkIp}/${networkMask}`)
 
-/** For the group that had the name before. */
+/** Returns a new name for the group that had this name. */
 function freeName(groups: readonly IpGroup[]): string {
   const taken = new Set(groups.map(({ name }) => name.toLowerCase()))
   let number = 2
@@ -122,7 +122,7 @@ function freeName(groups: readonly IpGroup[]): string {
   return `${MANAGEMENT} ${number}`
 }
 
-/** What a machine with other interfaces than that of the backup has to have repaired before the apply. */
+/** Returns what must be repaired before the apply on a machine with other interfaces than the backup's. */
 export function strangeInterfaces(
   contents: SectionContents,
   found: readonly NetworkInterface[],

@@ -5,9 +5,7 @@ import { type ConfigView, type SectionContents, SECTIONS } from '../model/sectio
 import { contentsView } from '../backup-file/contents-view.ts'
 import { BACKUP_SECTIONS, backupSectionOf } from '../backup-file/sections.ts'
 
-/**
- * The sections that are asked for. Floating IPs come enabled only when somebody says so: another node may have them.
- */
+/** Returns the requested sections. Floating IPs are enabled only if the request says so: another node may have them. */
 export function partContents(contents: SectionContents, { sections = [], fipActive }: RestoreRequest): SectionContents {
   const wanted = BACKUP_SECTIONS.filter(({ name }) => sections.includes(name)).flatMap(({ config }) => config)
   const parts: SectionContents = Object.fromEntries(wanted.map((name) => [name, contents[name] ?? []]))
@@ -19,7 +17,7 @@ export function partContents(contents: SectionContents, { sections = [], fipActi
   }
 }
 
-/** References that restoring only these sections would leave open, with the section that would close them. */
+/** Returns the references that restoring only these sections would leave dangling, with the section that each needs. */
 export function openReferences(
   contents: SectionContents,
   candidate: ConfigView,

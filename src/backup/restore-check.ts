@@ -21,14 +21,14 @@ export function createRestoreChecks(parts: RestoreCheckParts & { readonly jobs: 
       const { wanted: nodeId, others } = restored
       const job = newId()
       parts.jobs.refuseBeside(kind.group)
-      // Behind what may refuse it; the restore itself is staged when this is written.
+      // After everything that may refuse the request; the restore is staged once this is written.
       await noteRestored(parts.store, { nodeId, others })
       return { job, start: async () => void (await parts.jobs.start(kind, restored, by, { id: job })) }
     },
   }
 }
 
-/** After a full restore was staged, the whole candidate is checked as by POST /services/validate. */
+/** A job that checks the whole candidate after a full restore was staged, as POST /services/validate does. */
 export function restoreCheck({ store, engine }: RestoreCheckParts): JobKind<Restored> {
   const work = async (job: JobHandle, { file, warnings }: Restored) => {
     job.report({ step: 'check the restored configuration with every program' })

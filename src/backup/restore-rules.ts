@@ -9,7 +9,7 @@ import { BACKUP_SECTIONS } from '../backup-file/sections.ts'
 
 const FULL_FIELDS = ['nodeId', 'ip', 'mask', 'gateway', 'interface'] as const
 
-/** What is wrong with the names of a part restore, and which of its fields belong to a full one. */
+/** Returns the problems with the names of a part restore, and with fields that belong to a full one. */
 export function partProblems(request: RestoreRequest): readonly FieldError[] {
   const names = (request.sections ?? []).flatMap((name, at): FieldError[] => {
     const field = `sections.${at}`
@@ -28,7 +28,7 @@ export function partProblems(request: RestoreRequest): readonly FieldError[] {
   return [...names, ...fields]
 }
 
-/** What is wrong with the fields of a full restore. */
+/** Returns the problems with the fields of a full restore. */
 export function fullProblems(
   request: RestoreRequest,
   { nodes }: BackupHead,
@@ -91,7 +91,7 @@ function groupOf(ip: string, mask: number, gateway: string | undefined) {
   }
 }
 
-/** The management address that was asked for; undefined when none was. Only for a request without problems. */
+/** Returns the requested management address; undefined if there is none. Only for a request without problems. */
 export function managementOf(request: RestoreRequest, interfaces: readonly NetworkInterface[]): Management | undefined {
   const { ip, mask, gateway } = request
   const interfaceId = interfaceIdOf(request.interface ?? '', interfaces)

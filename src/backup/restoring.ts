@@ -15,7 +15,7 @@ export interface RestoreState {
   readonly interfaces: readonly NetworkInterface[]
 }
 
-/** What a request makes of a backup; refuses with every problem of its fields. */
+/** Returns what a request makes of a backup; refuses with every problem of its fields. */
 export function restoration(
   request: RestoreRequest,
   { head, contents }: OpenBackup,

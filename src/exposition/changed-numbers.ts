@@ -1,13 +1,13 @@
-/** The numbers of one metric that may be others than the last time, in the order of their objects. */
+/** The numbers of one metric that may have changed since the last document, in the order of their objects. */
 export class ChangedNumbers {
   count = 0
   readonly objects: Uint32Array
-  /** Where the digits of each are, and how many there are: none where the object has no number now. */
+  /** Where the digits of each number are, and how many; none if the object has no number now. */
   bytes: Uint8Array
   readonly starts: Uint32Array
   readonly lengths: Uint8Array
 
-  /** Each object is there once at the most. */
+  /** Each object occurs at most once. */
   constructor(objects: number, bytes: Uint8Array) {
     this.objects = new Uint32Array(objects)
     this.bytes = bytes

@@ -3,26 +3,26 @@ import type { ChangedNumbers } from './changed-numbers.ts'
 import type { Labels } from './labels.ts'
 
 const LINE = 0x0a
-/** Objects whose lines are written before others may have a turn. */
+/** Objects whose lines are written before other work may take a turn. */
 export const PORTION = 128
 
 /**
- * The lines of one metric: of each object its labels, which stay, and a number. Most numbers have as many digits as the
- * last time, so the lines are copied from the document before, many at once, and digits that changed are written over.
+ * The lines of one metric: the constant labels of each object, and a number. Most numbers keep their length, so the
+ * lines are copied from the previous document, many at a time, and changed digits are overwritten.
  */
 export class ColumnText {
   readonly #name: Uint8Array
   readonly labels: Labels
   readonly #labels: Buffer
   readonly #close: Uint8Array
-  /** The document that the lines stand in, where they begin there, and where those of the next portion do. */
+  /** The document with the present lines, where they begin in it, and where those of the next portion begin. */
   #old: Buffer | undefined
   #oldStart = 0
   #oldNext = 0
   #start = 0
-  /** Which of the changed numbers is the first of the next portion. */
+  /** Index of the first changed number of the next portion. */
   #next = 0
-  /** Behind the line of each object, from where its portion begins, and the length of its number; 0: it has no line. */
+  /** The end of each object's line, relative to its portion, and the length of its number; 0 if it has no line. */
   readonly #ends: Uint32Array
   readonly #digits: Uint8Array
 
@@ -42,7 +42,7 @@ export class ColumnText {
     this.#next = 0
   }
 
-  /** Writes the lines of objects from `first` to before `end`. */
+  /** Writes the lines of the objects from `first` up to `end`, exclusive. */
   portion(out: JsonBuffer, first: number, end: number, numbers: ChangedNumbers): void {
     const { objects, bytes, starts, lengths, count } = numbers
     const start = out.length
@@ -56,7 +56,7 @@ export class ColumnText {
     }
   }
 
-  /** Copies the lines, but for those whose number has another length: they are made anew, and what follows moves. */
+  /** Copies the lines, except for numbers whose length changed: those lines are rewritten, and what follows moves. */
   #layOut(out: JsonBuffer, first: number, end: number, { objects, lengths }: ChangedNumbers, from: number): void {
     const [ends, start, old] = [this.#ends, out.length, this.#oldNext]
     this.#oldNext += ends[end - 1] ?? 0
@@ -87,7 +87,7 @@ export class ColumnText {
     if (this.#old !== undefined && to > from) out.append(this.#old, from, to)
   }
 
-  /** The line of an object with room for so many digits. */
+  /** Writes the line of an object with room for its digits. */
   #line(out: JsonBuffer, object: number, length: number): void {
     this.#digits[object] = length
     if (length === 0) return
@@ -98,7 +98,7 @@ export class ColumnText {
     out.byte(LINE)
   }
 
-  /** The lines stand in this document from now on. */
+  /** Notes the document that contains the lines from now on. */
   keep(document: Buffer): void {
     this.#old = document
     this.#oldStart = this.#start

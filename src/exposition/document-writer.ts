@@ -3,17 +3,17 @@ import { Exposition } from './exposition.ts'
 import type { Layer7Input } from './layer7-input.ts'
 import { Layer7Samples } from './layer7-samples.ts'
 
-/** What a document is made of: samples of Layer 7 between others that are written already. */
+/** The input of a document: samples of Layer 7, between parts that are already written. */
 export interface DocumentParts {
   readonly before: Uint8Array
-  /** undefined while HAProxy does not answer. */
+  /** Undefined while HAProxy does not answer. */
   readonly layer7: Layer7Input | undefined
   readonly after: Uint8Array
-  /** Where it is written, if that suffices: not where the document before it stands. */
+  /** Memory for the document, used if it suffices; must not be that of the previous document. */
   readonly memory: Uint8Array
 }
 
-/** Writes documents of one form, each of the one before it. What broke off half way, nothing more may come of. */
+/** Writes documents of one form, each from the previous one. A writer that was interrupted must not be used again. */
 export class DocumentWriter {
   readonly #out: Exposition
   readonly #layer7 = new Layer7Samples()
@@ -22,7 +22,7 @@ export class DocumentWriter {
     this.#out = new Exposition(format)
   }
 
-  /** Others have turns in between, if they want; `end` answers what was written. */
+  /** Other work may take turns in between; `end` returns the document. */
   *write({ before, layer7, after, memory }: DocumentParts): Generator<void> {
     this.#out.start(Buffer.from(memory.buffer, memory.byteOffset, memory.byteLength))
     this.#out.add(before)

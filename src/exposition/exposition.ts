@@ -4,8 +4,8 @@ import { type Family, sampleName, unitOf } from './family.ts'
 import { sharedMemory } from './shared-memory.ts'
 
 /**
- * Names are what people wrote. A backslash, a quote and a line break have their escapes; other characters that control
- * something are none of a text, and some readers take the first of them for the end of everything.
+ * Names are written by users. A backslash, a quote and a line break are escaped; other control characters are replaced,
+ * because some readers treat them as the end of the document.
  */
 // oxlint-disable-next-line no-control-regex -- those are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g
@@ -18,7 +18,7 @@ export function labelValue(text: string): string {
     .replaceAll(CONTROL, '\ufffd')
 }
 
-/** `{name="value",…` without the brace behind it, so that another label may follow; '' without labels. */
+/** Returns `{name="value",…` without the closing brace, so that another label may follow; '' without labels. */
 export function labelText(family: Pick<Family, 'labels'>, values: readonly string[]): string {
   const pairs = family.labels.map((name, at) => `${name}="${labelValue(values[at] ?? '')}"`)
   return pairs.length === 0 ? '' : `{${pairs.join(',')}`
@@ -28,13 +28,13 @@ const SPACE = ascii(' ')
 const CLOSE = ascii('} ')
 const LINE = 0x0a
 
-/** Text that scrapers read, written family by family. A family without samples leaves nothing. */
+/** Writes the text that scrapers read, family by family. A family without samples leaves nothing. */
 export class Exposition {
   readonly out = new JsonBuffer(sharedMemory)
   readonly #isOpenMetrics: boolean
   #name: Uint8Array = SPACE
   #labels: readonly string[] = []
-  /** Where the head of the family begins, and its samples. */
+  /** Where the head of the family begins, and where its samples begin. */
   #head = 0
   #samples = 0
 
@@ -42,7 +42,7 @@ export class Exposition {
     this.#isOpenMetrics = format === 'openmetrics'
   }
 
-  /** What follows are samples of this family. */
+  /** Begins a family; the following samples belong to it. */
   begin(family: Family): void {
     this.#finish()
     const { name, type, help, labels } = family
@@ -67,7 +67,7 @@ export class Exposition {
     this.out.byte(LINE)
   }
 
-  /** The same with labels that are kept as bytes. */
+  /** Writes a sample with labels that are kept as bytes. */
   number(labels: Uint8Array, value: number): void {
     this.out.raw(this.#name)
     this.out.raw(labels)
@@ -76,25 +76,25 @@ export class Exposition {
     this.out.byte(LINE)
   }
 
-  /** The next document stands in this memory, if it suffices. */
+  /** Writes the next document into this memory, if it suffices. */
   start(memory: Buffer): void {
     this.out.use(memory)
   }
 
-  /** What was written elsewhere. */
+  /** Adds a part that was written elsewhere. */
   add(part: Uint8Array): void {
     this.#finish()
     this.out.raw(part)
     this.#head = this.#samples = this.out.length
   }
 
-  /** What was written is part of a document; the next one begins. */
+  /** Returns the contents as a part of a document, and begins anew. */
   part(): Buffer {
     this.#finish()
     return this.out.give()
   }
 
-  /** The document; the next one begins. */
+  /** Returns the document, and begins anew. */
   end(): Buffer {
     this.#finish()
     if (this.#isOpenMetrics) this.out.text('# EOF\n')

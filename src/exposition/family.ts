@@ -1,18 +1,18 @@
-/** One metric: what scrapers are told of it, and what docs/metrics.md says. */
+/** One metric, as scrapers see it and docs/metrics.md describes it. */
 export interface Family {
-  /** Without the `_total` or `_info` of its samples. */
+  /** Without the suffix `_total` or `_info` of its samples. */
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'info'
   readonly help: string
   readonly labels: readonly string[]
 }
 
-/** Base units of OpenMetrics that a name ends with. */
+/** Base units of OpenMetrics that may be the suffix of a name. */
 const UNITS = ['bytes', 'seconds'] as const
 
 export const unitOf = ({ name }: Family): string | undefined => UNITS.find((unit) => name.endsWith(`_${unit}`))
 
-/** As samples of it are called. */
+/** Returns the name of its samples. */
 export function sampleName({ name, type }: Family): string {
   return type === 'counter' ? `${name}_total` : type === 'info' ? `${name}_info` : name
 }

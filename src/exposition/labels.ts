@@ -1,9 +1,9 @@
 import { sharedMemory } from './shared-memory.ts'
 
-/** The labels of objects, one text behind the other, in memory that threads share. */
+/** The label texts of objects, one after the other, in memory that threads share. */
 export interface Labels {
   readonly bytes: Uint8Array
-  /** Where the text of each object ends. */
+  /** The end of each object's text. */
   readonly ends: Uint32Array
 }
 

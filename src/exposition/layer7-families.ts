@@ -1,10 +1,10 @@
 import { counter, type Family, gauge } from './family.ts'
 import { type ByKind, byKind, OBJECT_LABELS, type ObjectKind, serverState } from './object-kinds.ts'
 
-/** A column of HAProxy as a metric; several columns are samples of one, told apart by a label. */
+/** A column of HAProxy as a metric; several columns of one metric are told apart by a label. */
 export interface ColumnFamily {
   readonly family: Family
-  /** HAProxy writes milliseconds. */
+  /** Whether HAProxy's values are in milliseconds. */
   readonly isMilliseconds?: true
   readonly columns: readonly { readonly column: string; readonly label?: string }[]
 }
@@ -30,7 +30,7 @@ const average =
 
 const responses: Make = (labels, what) => ({
   family: counter(`layer7_${what}_responses`, 'HTTP answers, by the first digit of their status.', [...labels, 'code']),
-  // For thousands of servers, only codes that say something about them.
+  // For thousands of servers, only the codes that say something about the server.
   columns: (what === 'server' ? CODES.slice(1, -1) : CODES).map((code) => ({
     column: `hrsp_${code}`,
     label: `,code="${code}"} `,

@@ -9,7 +9,7 @@ import type { Layer7Input } from './layer7-input.ts'
 import { type ByKind, byKind, OBJECT_KINDS, type ObjectKind, STATES } from './object-kinds.ts'
 import { TakenColumns } from './taken-columns.ts'
 
-/** The objects of one kind, for as long as they are called the same. */
+/** The objects of one kind, while their names are unchanged. */
 interface Objects {
   readonly labels: Labels
   readonly taken: TakenColumns
@@ -22,20 +22,20 @@ interface Objects {
 const CLOSE = ascii('} ')
 
 /**
- * Samples of Layer 7 for one series of documents, straight from the bytes of HAProxy's last answer. What was begun has
- * to be ended, by `keep`, or nothing more may come of it.
+ * Writes samples of Layer 7 for one series of documents, directly from the bytes of HAProxy's last answer. A write must
+ * be completed by `keep`; otherwise the object must not be used again.
  */
 export class Layer7Samples {
   #known: { readonly version: number; readonly objects: ByKind<Objects> } | undefined
   readonly #texts = new Map<string, ColumnText>()
   readonly #written = new Set<ColumnText>()
 
-  /** What was written last stands in this document. */
+  /** Notes the document that contains the last lines. */
   keep(document: Buffer): void {
     for (const text of this.#written) text.keep(document)
   }
 
-  /** Everything is of one answer, although others have turns in between. Nothing while HAProxy does not answer. */
+  /** All samples are of one answer, although other work takes turns. Writes nothing while HAProxy does not answer. */
   *write(out: Exposition, input: Layer7Input | undefined): Generator<void> {
     this.#written.clear()
     if (input === undefined) {
@@ -53,7 +53,7 @@ export class Layer7Samples {
       yield* this.#lines(out, LAYER_7_SERVER_STATE, labels, states)
     }
     noteLacks(lacks, taken, kind)
-    // HAProxy says UP of a backend without any server: it answers 503, or a redirect, and nobody is down.
+    // HAProxy reports UP for a backend without servers: it answers 503, or a redirect, and no server is down.
     const hasNone = (object: number) => lacks[object] === LACKS_ALL && isUp(taken, object) === 1
     const ups = up.find((object) => (hasNone(object) ? undefined : isUp(taken, object)))
     yield* this.#lines(out, families.up, labels, ups)
@@ -117,7 +117,7 @@ function objectsOf(kind: ObjectKind, labels: Labels): Objects {
   }
 }
 
-/** Where the counts of servers that take traffic, and of backup servers that could, are among the columns. */
+/** The columns with the numbers of active servers and of usable backup servers. */
 const COUNTS = byKind((kind) =>
   kind === 'backend' ? ['act', 'bck'].map((name) => columnsOf(kind).findIndex(({ column }) => column === name)) : [],
 )
@@ -147,7 +147,7 @@ class Words {
     this.#last = new Uint8Array(objects).fill(NO_WORD)
   }
 
-  /** The objects that changed. */
+  /** Returns the objects whose word has changed. */
   find(of: (object: number) => number | undefined): ChangedNumbers {
     this.#numbers.count = 0
     for (let object = 0; object < this.#last.length; object++) {
@@ -160,7 +160,9 @@ class Words {
   }
 }
 
-/** HAProxy's word, by its first letters; nothing where it is about something else, or nobody checks. */
+/**
+ * Interprets HAProxy's status by its first letters; undefined if it says nothing about health, or there are no checks.
+ */
 function isUp({ letters }: TakenColumns, object: number): 0 | 1 | undefined {
   const [first, second] = [letters[object * 2], letters[object * 2 + 1]]
   // UP, OPEN, NOLB, DRAIN; DOWN, STOP; neither MAINT nor "no check".
@@ -169,7 +171,7 @@ function isUp({ letters }: TakenColumns, object: number): 0 | 1 | undefined {
   return first === 0x53 ? 0 : undefined
 }
 
-/** What was chosen, or what HAProxy says where nobody chooses here. */
+/** Returns the applied state, or HAProxy's status if states are not applied here. */
 function stateOf({ letters }: TakenColumns, object: number, states: Uint8Array): number | undefined {
   const state = states[object] ?? 0
   if (state > 0) return state - 1

@@ -1,6 +1,6 @@
 import { gauge } from './family.ts'
 
-/** What is counted in both layers, in the order of a document. */
+/** The kinds of objects of both layers, in the order of a document. */
 export const OBJECT_KINDS = ['frontend', 'backend', 'server'] as const
 export type ObjectKind = (typeof OBJECT_KINDS)[number]
 export type ByKind<T> = Readonly<Record<ObjectKind, T>>
@@ -17,7 +17,7 @@ export const OBJECT_LABELS: ByKind<readonly string[]> = {
   server: ['backend_id', 'backend', 'server_id', 'server'],
 }
 
-/** The numbers that stand for what was chosen for a server. */
+/** The numbers that stand for the applied states of a server. */
 export const STATES = { halted: 0, drained: 1, online: 2 } as const
 
 export const serverState = (layer: 'layer4' | 'layer7') =>

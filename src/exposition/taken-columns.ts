@@ -5,47 +5,47 @@ import { PORTION } from './column-text.ts'
 import type { Layer7Input } from './layer7-input.ts'
 
 const [COMMA, LINE, QUOTE, ZERO, NINE] = [0x2c, 0x0a, 0x22, 0x30, 0x39] as const
-/** Digits of the largest number of 64 bits. */
+/** Digits of the largest 64-bit number. */
 const WIDTH = 20
 const MILLI = 1_000
 const NOTHING = new Uint8Array(0)
-/** Four bytes each, of a row up to its last wanted cell: one that is longer is walked each time. */
+/** Words of four bytes, up to the last wanted cell of a row; a longer row is parsed each time. */
 const WORDS = 96
 
 export interface TakenColumn {
   readonly column: string
-  /** They are told in seconds. */
+  /** Whether to convert its values to seconds. */
   readonly isMilliseconds?: boolean
 }
 
 /**
- * The columns of HAProxy's answer that are wanted: of each the numbers that changed. An answer of megabytes is read
- * once, from one end to the other.
+ * Reads the wanted columns of HAProxy's answer, and returns the numbers of each that changed. An answer of megabytes is
+ * read once, from beginning to end.
  *
- * Where the cells of a row are depends on its commas, quotes and line ends alone. So a row is compared with what it was
- * the last time, four bytes at once, and while only other bytes have changed, its cells are where they were. Numbers
- * seldom get longer: few rows are walked byte by byte.
+ * The positions of the cells in a row depend only on its commas, quotes and line ends. So a row is compared with its
+ * previous version, four bytes at a time, and while only other bytes have changed, its cells are where they were.
+ * Numbers seldom get longer, so few rows are parsed byte by byte.
  */
 export class TakenColumns {
   readonly numbers: readonly ChangedNumbers[]
-  /** The first two of the status of each object; 0 where it has none. */
+  /** The first two letters of each object's status; 0 if it has none. */
   readonly letters: Uint8Array
   readonly #taken: readonly TakenColumn[]
-  /** Per object, its last row and how many words of it are known; 0: it has to be parsed. */
+  /** Per object, its last row and how many words of it are known; 0 if it must be parsed. */
   readonly #words: Int32Array
   readonly #counts: Uint8Array
-  /** Where the wanted cells of a row that is known begin and end, from left to right. */
+  /** The beginnings and ends of the wanted cells in a known row, from left to right. */
   readonly #cells: Uint16Array
-  /** Which column of the answer each is, the status behind all others; negative where it has none. */
+  /** Index of each column in the answer, with the status last; negative if it is absent. */
   #columns: readonly number[] = []
-  /** The columns that exist, from left to right, and those that do not. */
+  /** The wanted columns that exist, from left to right, and those that do not. */
   #wanted = new Uint8Array(0)
   #absent = new Uint8Array(0)
   #csv: Uint8Array = NOTHING
   #view: DataView = new DataView(NOTHING.buffer)
-  /** The words of a row that changed. */
+  /** Indexes of the changed words of a row. */
   readonly #changed = new Uint8Array(WORDS)
-  /** What was taken, as it is written. */
+  /** The values read, in their written form. */
   readonly #text = new JsonBuffer()
 
   constructor(objects: number, taken: readonly TakenColumn[]) {
@@ -57,7 +57,7 @@ export class TakenColumns {
     this.#cells = new Uint16Array(objects * (taken.length + 1) * 2)
   }
 
-  /** `rowOf`: number of the row of each object; negative where it has none. */
+  /** `rowOf` is the row number of each object; negative if it has none. */
   *read({ csv, rows, columns }: Pick<Layer7Input, 'csv' | 'rows' | 'columns'>, rowOf: Int32Array): Generator<void> {
     this.#csv = csv
     this.#view = new DataView(csv.buffer, csv.byteOffset, csv.byteLength)
@@ -96,7 +96,7 @@ export class TakenColumns {
     for (let place = 0; place < this.#columns.length; place++) this.#take(object, place, 0, 0)
   }
 
-  /** Takes the cells that changed, if all are where they were. Answers whether they are. */
+  /** Reads the changed cells, if no cell has moved. Returns whether that is so. */
   #follow(object: number, start: number): boolean {
     const changes = this.#compare(object, start)
     const [changed, cells, wanted] = [this.#changed, this.#cells, this.#wanted]
@@ -117,7 +117,7 @@ export class TakenColumns {
     return object * (this.#taken.length + 1) * 2
   }
 
-  /** Notes which words changed, and how many; negative where cells may be elsewhere. */
+  /** Notes which words changed, and returns their number; negative if cells may have moved. */
   #compare(object: number, start: number): number {
     const [view, words, changed] = [this.#view, this.#words, this.#changed]
     const count = this.#counts[object] ?? 0
@@ -161,7 +161,7 @@ export class TakenColumns {
       for (let word = 0; word < count; word++) words[object * WORDS + word] = view.getInt32(start + word * 4, true)
   }
 
-  /** A number that is whole and not negative, or the letters of a status. */
+  /** Reads a whole, non-negative number, or the letters of a status. */
   #take(object: number, place: number, from: number, to: number): void {
     const [numbers, text, start] = [this.numbers[place], this.#text, this.#text.length]
     if (numbers === undefined) {
@@ -184,7 +184,7 @@ export class TakenColumns {
 
 const [LOW, HIGH, BEYOND_COMMA] = [0x7f_7f_7f_7f, 0x80_80_80_80, 0x53_53_53_53] as const
 
-/** Whether the bytes that differ, of four, are beyond the comma in both: quotes and line ends are before it. */
+/** Whether, of four bytes, those that differ are above the comma in both words: quotes and line ends are below it. */
 function hasSameShape(now: number, before: number): boolean {
   const differ = now ^ before
   const areOthers = ((differ & LOW) + LOW) | differ

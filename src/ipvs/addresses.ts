@@ -1,7 +1,7 @@
 import { canonicalIp, parseIp } from '../base/ip-network.ts'
 import { AF_INET, AF_INET6, MARK_BIT, PROTOCOL } from './protocol.ts'
 
-/** Four words of 32 bits: an IPv4 address is the first of them. */
+/** Four 32-bit words; an IPv4 address is in the first of them. */
 export function addressWords(ip: string): { readonly family: number; readonly words: readonly number[] } {
   const parsed = parseIp(ip)
   if (parsed === undefined) throw new RangeError(`${ip} is no address`)
@@ -10,7 +10,7 @@ export function addressWords(ip: string): { readonly family: number; readonly wo
   return { family: AF_INET6, words }
 }
 
-/** The key that the table gives the service of an address and port. */
+/** Returns the table's key of the service with an address and port. */
 export function serviceKey(protocol: keyof typeof PROTOCOL, ip: string, port: number): string {
   const { family, words } = addressWords(ip)
   return [(family | (PROTOCOL[protocol] << 8)) >>> 0, port, ...words].join('.')
@@ -25,14 +25,14 @@ export function destKey(ip: string, port: number): string {
   return [family, port, ...words].join('.')
 }
 
-/** In its shortest form. */
+/** Returns the address in its shortest form. */
 export function addressOfWords(family: number, words: ArrayLike<number>): string {
   if (family === AF_INET) return dotted(words[0] ?? 0)
   const groups = Array.from({ length: 4 }, (_, index) => words[index] ?? 0)
   return canonicalIp(groups.map((word) => `${(word >>> 16).toString(16)}:${(word & 0xff_ff).toString(16)}`).join(':'))
 }
 
-/** `mask` is as it came: in the order of the network for IPv4, a prefix length for IPv6. */
+/** `mask` is as the kernel sent it: in network byte order for IPv4, a prefix length for IPv6. */
 export function dottedMask(family: number, mask: number): string {
   if (family !== AF_INET) return String(mask)
   return [0, 8, 16, 24].map((shift) => (mask >>> shift) & 255).join('.')

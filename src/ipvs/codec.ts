@@ -20,7 +20,7 @@ export function servicesRequest(out: MessageWriter, type: number, sequence: numb
   return out.end()
 }
 
-/** The destinations of one service of the table. */
+/** Returns the request for the destinations of one service of the table. */
 export function destsRequest(
   out: MessageWriter,
   type: number,
@@ -48,14 +48,14 @@ export function destsRequest(
 const ADDRESS = new Uint8Array(ADDRESS_BYTES)
 const ADDRESS_VIEW = new DataView(ADDRESS.buffer)
 
-/** As the kernel has it; the next call overwrites it. */
+/** Returns the kernel's form; the next call overwrites it. */
 export function addressBytes(family: number, words: ArrayLike<number>, at: number): Uint8Array {
   const used = family === AF_INET ? 1 : 4
   for (let word = 0; word < 4; word++) ADDRESS_VIEW.setUint32(word * 4, word < used ? (words[at + word] ?? 0) : 0)
   return ADDRESS
 }
 
-/** The number of the family in an answer of the controller. */
+/** Returns the number of the family from an answer of the controller. */
 export function familyId(view: DataView, at: number, end: number): number | undefined {
   for (let from = at + GENERIC_HEADER; from + ATTRIBUTE_HEADER <= end;) {
     const to = attributeEnd(view, from, end)
@@ -67,10 +67,10 @@ export function familyId(view: DataView, at: number, end: number): number | unde
 
 const typeAt = (view: DataView, at: number): number => view.getUint16(at + 2, true) & ATTRIBUTE_TYPE_MASK
 
-/** Takes the entries of a dump into a table. One of these serves for all readings. */
+/** Decodes the entries of a dump into a table. One decoder serves all readings. */
 export class TableDecoder {
   readonly #words = new Uint32Array(IDENTITY_WORDS)
-  /** Figures of the current entry, in the order of their attributes, then its statistics. */
+  /** Figures of the current entry in the order of their attributes, followed by its statistics. */
   readonly #figures = new Float64Array(16)
   readonly #stats = new Float64Array(STATS_COUNT)
   #scheduler = ''
@@ -138,7 +138,7 @@ export class TableDecoder {
       this.#destAttribute(view, typeAt(view, from), from + ATTRIBUTE_HEADER, to)
       from += pad(to - from)
     }
-    // Kernels before 3.18 do not tell: then it is that of the service.
+    // Kernels before 3.18 do not report the family: then it is the service's.
     this.#words[0] = figures[DEST.family] || serviceFamily
     this.#words[1] = figures[DEST.port] ?? 0
     const index = table.addDest(this.#words)
@@ -170,7 +170,7 @@ export class TableDecoder {
     }
   }
 
-  /** The attribute that holds the entry; undefined in a message that is about something else. */
+  /** Returns the attribute with the entry; undefined for a message about something else. */
   #nested(view: DataView, at: number, end: number, command: number, attribute: number) {
     if (at + GENERIC_HEADER + ATTRIBUTE_HEADER > end || view.getUint8(at) !== command) return undefined
     const from = at + GENERIC_HEADER
@@ -183,7 +183,7 @@ export class TableDecoder {
       this.#words[2 + word] = view.getUint32(at + word * 4)
   }
 
-  /** There are few schedulers: their names are not decoded again and again. */
+  /** Caches the names of schedulers, of which there are few. */
   #name(view: DataView, at: number, end: number): string {
     let hash = 0
     let to = at
@@ -202,7 +202,7 @@ export class TableDecoder {
     for (let from = at; from + ATTRIBUTE_HEADER <= end;) {
       const to = attributeEnd(view, from, end)
       const type = typeAt(view, from)
-      // What has not 64 bits is another thing under the same number.
+      // An attribute of another size than 64 bits is something else with the same number.
       if (type >= 1 && type <= STATS_COUNT && to - from === ATTRIBUTE_HEADER + 8)
         this.#stats[type - 1] =
           view.getUint32(from + ATTRIBUTE_HEADER, true) + view.getUint32(from + ATTRIBUTE_HEADER + 4, true) * 2 ** 32

@@ -2,7 +2,7 @@ import { readSync, writeSync } from 'node:fs'
 import type { NetlinkChannel } from './exchange.ts'
 import { NetlinkError } from './netlink.ts'
 
-/** The generic netlink socket that the launcher opened and handed down, in FULCRUM_GENETLINK. */
+/** The generic netlink socket that the launcher opened and passes on in FULCRUM_GENETLINK. */
 export function descriptorChannel(fd: number): NetlinkChannel {
   return {
     write(message) {
@@ -19,7 +19,7 @@ export function descriptorChannel(fd: number): NetlinkChannel {
         } catch (error) {
           const code = codeOf(error)
           if (code === 'EAGAIN') return -1
-          // What did not fit into the socket's memory is lost; the sequence tells what comes next.
+          // Messages that exceed the socket's memory are lost; the sequence number reveals that.
           if (code !== 'EINTR') throw new NetlinkError(`its socket failed (${code})`)
         }
       }
@@ -31,7 +31,7 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? 'ERROR'
 }
 
-/** `fd:N`; undefined when no launcher gave one. */
+/** Parses `fd:N`; undefined if no launcher set it. */
 export function descriptorOf(text: string | undefined): number | undefined {
   const digits = /^fd:(\d{1,4})$/.exec(text ?? '')?.[1]
   return digits === undefined ? undefined : Number(digits)

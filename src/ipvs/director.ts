@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** Written by keepalived, of which one runs. */
+/** Written by keepalived, of which only one runs. */
 const PID_FILE = '/run/keepalived.pid'
-/** It may be restarted between two looks. */
+/** keepalived may restart between two looks. */
 const MISSES_MAX = 2
 
-/**
- * Looks whether a process that a pid file names runs as keepalived, and is not stopped: a process that is killed leaves
- * its file.
- */
+/** Whether the process in a pid file is keepalived and is not stopped: a killed process leaves its file. */
 export function keepalivedRuns(pidFile = PID_FILE): boolean {
   try {
     const pid = Number.parseInt(readFileSync(pidFile, 'utf8'), 10)
@@ -19,21 +16,21 @@ export function keepalivedRuns(pidFile = PID_FILE): boolean {
 }
 
 /**
- * Takes real servers out of the kernel's table when their checks fail. Without it the table keeps the servers that it
- * has, and says nothing about their health.
+ * Watches keepalived, which removes real servers from the kernel's table if their checks fail. Without it the table
+ * keeps its servers, and says nothing about their health.
  */
 export class Director {
   readonly #runs: () => boolean
   readonly #tell: (up: boolean) => void
   #misses = 0
 
-  /** `tell` is called when it was missed twice, and when it is back. */
+  /** `tell` is called when keepalived was missed twice, and when it is back. */
   constructor(runs: () => boolean, tell: (up: boolean) => void) {
     this.#runs = runs
     this.#tell = tell
   }
 
-  /** Whether it runs now. */
+  /** Checks and returns whether it runs now. */
   look(): boolean {
     if (!this.#runs()) {
       this.#misses++
@@ -50,7 +47,7 @@ export class Director {
     return this.#misses >= MISSES_MAX
   }
 
-  /** Nobody needs it now. */
+  /** Resets, because nothing needs it now. */
   rest(): void {
     this.#misses = 0
   }

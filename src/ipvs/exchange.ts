@@ -3,23 +3,24 @@ import { FLAG, MESSAGE, MESSAGE_HEADER, NetlinkError, pad } from './netlink.ts'
 /** A netlink socket that never blocks. */
 export interface NetlinkChannel {
   write(message: Uint8Array): void
-  /** Bytes of the next datagram; -1 when there is none. */
+  /** Returns the bytes of the next datagram; -1 if there is none. */
   read(into: Uint8Array): number
 }
 
-/** One message of an answer, in a buffer that the next read overwrites: its payload is [at, end). */
+/** Receives one message of an answer, in a buffer that the next read overwrites: its payload is [at, end). */
 export type EachMessage = (view: DataView, at: number, end: number) => void
 
-/** The kernel makes datagrams of up to 32 KiB. */
+/** The kernel sends datagrams of up to 32 KiB. */
 const DATAGRAM_BYTES = 65_536
-/** A dump of a hundred thousand entries has some ten thousand datagrams: more is no answer to anything we ask. */
+/** A dump of a hundred thousand entries has some ten thousand datagrams: more is no answer to our requests. */
 const DATAGRAMS_MAX = 1_000_000
 
 const [EINTR, ENOENT, EPERM, ESRCH, EACCES, EOPNOTSUPP] = [4, 2, 1, 3, 13, 95]
 export const ERRNO = { EINTR, ENOENT, EPERM, ESRCH, EOPNOTSUPP } as const
 
 /**
- * Asks and reads the whole answer, which the kernel gives at once. What is left of an earlier exchange is passed over.
+ * Sends a request and reads the whole answer, which the kernel gives at once. Remains of an earlier exchange are
+ * skipped.
  */
 export class NetlinkExchange {
   readonly #channel: NetlinkChannel
@@ -37,7 +38,9 @@ export class NetlinkExchange {
     return this.#sequence
   }
 
-  /** `request` carries the latest sequence number. Throws a NetlinkError; the dump may have been told in part. */
+  /**
+   * `request` has the latest sequence number. Throws a NetlinkError, possibly after a part of the dump was passed on.
+   */
   ask(request: Uint8Array, isDump: boolean, each: EachMessage): void {
     this.#channel.write(request)
     let isInterrupted = false
@@ -65,7 +68,7 @@ export class NetlinkExchange {
       if (size < MESSAGE_HEADER || at + size > length) throw new NetlinkError('its answer is malformed')
       const [start, end] = [at, at + size]
       at += pad(size)
-      // An answer to an exchange that was given up, by this run or by the previous one.
+      // An answer to an exchange that was abandoned, by this run or the previous one.
       if (view.getUint32(start + 8, true) !== this.#sequence) continue
       isInterrupted ||= (view.getUint16(start + 6, true) & FLAG.interrupted) !== 0
       const type = view.getUint16(start + 4, true)

@@ -2,9 +2,9 @@ import { type Destination, type Served, servedFrontends } from '../drivers/keepa
 import type { ConfigView } from '../model/sections.ts'
 import { destKey, markKey, serviceKey } from './addresses.ts'
 
-/** Which entries of the kernel's table are whose: made of the running configuration, read where the table is read. */
+/** The entries of the kernel's table by configured object: derived from running, and used where the table is read. */
 export interface IpvsPlan {
-  /** Another one whenever something of it is another. */
+  /** Changes whenever the plan does. */
   readonly version: number
   readonly frontends: readonly PlannedFrontend[]
   readonly backends: readonly PlannedBackend[]
@@ -12,7 +12,7 @@ export interface IpvsPlan {
 
 export interface PlannedFrontend {
   readonly id: string
-  /** Answers pass through this machine, and are counted. */
+  /** Whether answers pass through this machine and are counted. */
   readonly isOutboundSeen: boolean
   /** Keys of its services; none while it does not serve. */
   readonly services: readonly string[]
@@ -21,7 +21,7 @@ export interface PlannedFrontend {
 export interface PlannedBackend {
   readonly id: string
   readonly isOutboundSeen: boolean
-  /** A frontend sends connections to it. */
+  /** Whether a frontend sends connections to it. */
   readonly isUsed: boolean
   readonly members: readonly PlannedMember[]
 }
@@ -29,16 +29,16 @@ export interface PlannedBackend {
 /** A real server in a backend. */
 export interface PlannedMember {
   readonly ripId: string
-  /** Keys of its destinations, one for each service of each frontend that uses the backend. */
+  /** Keys of its destinations, one per service of each frontend that uses the backend. */
   readonly dests: readonly string[]
-  /** What it takes of new connections; a halted one is in none of the services. */
+  /** Its share of new connections; a halted member is in none of the services. */
   readonly share: 'some' | 'none' | 'halted'
 }
 
-/** A destination is one of its service: the same server is another one in another service. */
+/** A destination belongs to its service: the same server in another service is another destination. */
 export const destinationKey = (service: string, dest: string): string => `${service}/${dest}`
 
-/** The service that a destination's key belongs to. */
+/** Returns the service in a destination's key. */
 export const serviceOfKey = (key: string): string => key.slice(0, key.indexOf('/'))
 
 export function ipvsPlan(view: ConfigView, version: number): IpvsPlan {
@@ -55,7 +55,7 @@ export function ipvsPlan(view: ConfigView, version: number): IpvsPlan {
     }),
     backends: [...view.list('l4Backends')].map(({ id, reals }) => {
       const users = usersOf.get(id) ?? []
-      // What passes by in one of its frontends is missing in the sum: such a sum would only look like one.
+      // A sum without the traffic of one of its frontends would be misleading.
       const isOutboundSeen = users.every(({ frontend }) => frontend.forwarding === 'masq')
       const members = users.map(membersOf)
       return {
@@ -96,7 +96,7 @@ function memberOf(ripId: string, users: readonly Members[]): PlannedMember {
   return { ripId, dests, share }
 }
 
-/** Figures of one object in a row of numbers; NaN is unknown. */
+/** Columns of an object's row of numbers; NaN is unknown. */
 export const COLUMN = {
   connections: 0,
   packetsIn: 1,
@@ -112,13 +112,13 @@ export const COLUMN = {
   inactiveConnections: 11,
   persistentConnections: 12,
   weight: 13,
-  /** Services of the object that are in the kernel's table. */
+  /** Number of the object's services that are in the kernel's table. */
   services: 14,
-  /** Destinations of the object that are there. */
+  /** Number of its destinations that are in the kernel's table. */
   dests: 15,
   /**
-   * What its entries have counted since the table is read: those that are gone as well, so that it never falls. In the
-   * order of the first five.
+   * Totals of its entries since the first reading, including those of removed entries, so that they never decrease. In
+   * the order of the first five.
    */
   countedConnections: 16,
   countedPacketsIn: 17,
@@ -136,7 +136,7 @@ export const OUTBOUND: readonly number[] = [
   COLUMN.countedBytesOut,
 ]
 
-/** The key of an object, and the number of its row: frontends, backends, then the members of each backend. */
+/** Returns the row number of each object by its key: frontends, backends, then the members of each backend. */
 export function rowsOf(plan: IpvsPlan, key: RowKey): ReadonlyMap<string, number> {
   const rows = new Map<string, number>()
   let row = 0

@@ -1,6 +1,6 @@
 /**
- * Generic netlink as the kernel speaks it on a little-endian machine (every one that this daemon runs on): a message is
- * a header of 16 bytes, one of 4 bytes for the command, and attributes that are padded to 4 bytes each.
+ * Generic netlink on a little-endian machine, as is every one that this daemon runs on: a message has a header of 16
+ * bytes, one of 4 bytes for the command, and attributes padded to 4 bytes each.
  */
 export const MESSAGE_HEADER = 16
 export const GENERIC_HEADER = 4
@@ -8,13 +8,13 @@ export const ATTRIBUTE_HEADER = 4
 
 export const MESSAGE = { error: 2, done: 3, overrun: 4 } as const
 export const FLAG = { request: 0x1, interrupted: 0x10, dump: 0x300 } as const
-/** Upper bits of an attribute's type say that it is nested, or in network order. */
+/** The upper bits of an attribute's type say that it is nested, or in network byte order. */
 export const ATTRIBUTE_TYPE_MASK = 0x3f_ff
 const NESTED = 0x80_00
 
 export const pad = (length: number): number => (length + 3) & ~3
 
-/** The bytes of one message, of which the length is put in at the end. */
+/** Writes one message, whose length is filled in at the end. */
 export class MessageWriter {
   readonly #bytes: Uint8Array<ArrayBuffer>
   readonly #view: DataView
@@ -40,7 +40,7 @@ export class MessageWriter {
     this.#length += GENERIC_HEADER
   }
 
-  /** Opens an attribute that holds attributes; give what it answers to `close`. */
+  /** Opens a nested attribute; returns the position to pass to `close`. */
   open(type: number): number {
     const at = this.#length
     this.#view.setUint16(at + 2, type | NESTED, true)
@@ -61,7 +61,7 @@ export class MessageWriter {
     this.#view.setUint16(this.#attribute(type, 2), value, true)
   }
 
-  /** Ports are in the order of the network. */
+  /** Ports are in network byte order. */
   port(type: number, value: number): void {
     this.#view.setUint16(this.#attribute(type, 2), value)
   }
@@ -75,12 +75,12 @@ export class MessageWriter {
     this.#view.setBigUint64(at, BigInt(value), true)
   }
 
-  /** With the zero byte at its end. */
+  /** Writes a text with its terminating zero. */
   text(type: number, value: string): void {
     this.bytes(type, Buffer.from(`${value}\0`))
   }
 
-  /** What stands behind the header of an error or of the end of a dump. */
+  /** Writes the number after the header of an error or of the end of a dump. */
   code(value: number): void {
     this.#view.setInt32(this.#length, value, true)
     this.#length += 4
@@ -94,24 +94,21 @@ export class MessageWriter {
     return at + ATTRIBUTE_HEADER
   }
 
-  /** The message; the next one is written over it. */
+  /** Returns the message; the next one overwrites it. */
   end(): Uint8Array<ArrayBuffer> {
     this.#view.setUint32(0, this.#length, true)
     return this.#bytes.subarray(0, this.#length)
   }
 }
 
-/** Where the next attribute of [at, end) is; throws when it does not fit in there. */
+/** Returns where the attribute ends in [at, end); throws if it does not fit. */
 export function attributeEnd(view: DataView, at: number, end: number): number {
   const length = view.getUint16(at, true)
   if (length < ATTRIBUTE_HEADER || at + length > end) throw new NetlinkError('its answer is malformed')
   return at + length
 }
 
-/**
- * What went wrong, in words that follow the name of the program that was asked; `code` is the errno, if the kernel gave
- * one.
- */
+/** An error, in words that follow the name of its subject; `code` is the errno, if the kernel gave one. */
 export class NetlinkError extends Error {
   readonly code: number | undefined
 

@@ -1,4 +1,4 @@
-/** Numbers of IPVS's generic netlink interface (linux/ip_vs.h), as far as the table is read. */
+/** Numbers of IPVS's generic netlink interface (linux/ip_vs.h), as far as they are used. */
 export const IPVS_FAMILY = 'IPVS'
 export const IPVS_VERSION = 1
 export const COMMAND = { newService: 1, getService: 4, newDest: 5, getDest: 8 } as const
@@ -14,7 +14,7 @@ export const SERVICE = {
   flags: 7,
   timeout: 8,
   netmask: 9,
-  /** 32 bits, of a counter that has 64: never read. */
+  /** The lower 32 bits of 64-bit counters: never read. */
   stats32: 10,
   stats: 12,
 } as const
@@ -43,7 +43,7 @@ export const FORWARDING = { masq: 0, local: 1, ipip: 2, gate: 3 } as const
 export const FORWARDING_MASK = 7
 export const PERSISTENT = 1
 
-/** In the identity of a service: it is a firewall mark, not an address and port. */
+/** Marks the identity of a service by firewall mark instead of address and port. */
 export const MARK_BIT = 1 << 16
 
 export const AF_INET = 2

@@ -3,27 +3,27 @@ import { ERRNO, type NetlinkChannel, NetlinkExchange } from './exchange.ts'
 import { MessageWriter, NetlinkError } from './netlink.ts'
 import { IDENTITY_WORDS, IpvsTable } from './table.ts'
 
-/** `undefined` when the table was read, else why not: a sentence about the kernel's table ("it …", "its …"). */
+/** `undefined` if the table was read; else why not, as a sentence about the kernel's table ("it …", "its …"). */
 type ReadFailure = string | undefined
 
-/** A table that keeps changing under the reading is read again so often. */
+/** How often to read again if the table changes during the reading. */
 const TRIES = 3
 /**
- * Readings that are left out at the most while there is no IPVS: each question makes the kernel start modprobe, and
- * wait for it.
+ * Maximum number of skipped readings while there is no IPVS: each request makes the kernel start modprobe, and wait for
+ * it.
  */
 const LEFT_OUT_MAX = 15
 const NOT_THERE = 'this kernel has no IPVS (its module ip_vs is not loaded)'
 
-/** Reads the kernel's table of services and destinations. Never waits: the kernel answers a question when it is put. */
+/** Reads the kernel's table of services and destinations. Never waits: the kernel answers a request at once. */
 export class IpvsReader {
   readonly table = new IpvsTable()
   readonly #exchange: NetlinkExchange
   readonly #out = new MessageWriter()
   readonly #decoder = new TableDecoder()
-  /** Number of the family; another one when the module was unloaded and comes back. */
+  /** Number of the family; changes when the module is unloaded and loaded again. */
   #family: number | undefined
-  /** How often in a row it was not there, and how many readings are left out for that. */
+  /** Consecutive readings without IPVS, and readings still to be skipped for that. */
   #absences = 0
   #leftOut = 0
 
@@ -31,7 +31,7 @@ export class IpvsReader {
     this.#exchange = new NetlinkExchange(channel)
   }
 
-  /** The next reading asks, however often there was no IPVS. */
+  /** Makes the next reading query the kernel, however often there was no IPVS. */
   lookAgain(): void {
     this.#absences = 0
     this.#leftOut = 0
@@ -77,7 +77,7 @@ export class IpvsReader {
     return found
   }
 
-  /** The number that the family had is nobody's any more, or never was: it is looked for again. */
+  /** Reads the table; 'gone' if the family's number is no longer valid, so that it must be looked up again. */
   #attempt(family: number): 'gone' | undefined {
     try {
       this.#dump(family)
@@ -111,7 +111,7 @@ export class IpvsReader {
     try {
       exchange.ask(request, true, (view, at, end) => this.#decoder.dest(this.table, serviceFamily, view, at, end))
     } catch (error) {
-      // It was deleted since the services were listed.
+      // The service was deleted since the services were listed.
       if (error instanceof NetlinkError && error.code === ERRNO.ESRCH)
         throw new NetlinkError('it was changed while it was read', ERRNO.EINTR)
       throw error

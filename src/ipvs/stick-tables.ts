@@ -7,7 +7,7 @@ import { canonicalIp, canonicalNetwork, familyOf, fullPrefix } from '../base/ip-
 import type { MovedClient, Persistence, PersistenceTemplate } from '../model/persistence.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** Elements of one call of nft: its argument stays far below what Linux takes. */
+/** Elements per call of nft: its argument stays far below Linux's limit. */
 const ELEMENTS_MAX = 500
 const TIMEOUT_MS = 30_000
 
@@ -17,7 +17,7 @@ export interface StickTableParts {
   readonly engine: { run(steps: readonly Step[]): Promise<{ readonly isDryRun: boolean }> }
 }
 
-/** A table as it is now. */
+/** The present state of a table. */
 interface Table {
   readonly served: Served
   readonly templates: readonly PersistenceTemplate[]
@@ -25,7 +25,7 @@ interface Table {
 }
 
 /**
- * The clients of persistent Layer 4 frontends. The kernel deletes no single entry, so a client is moved to another
+ * The clients of persistent Layer 4 frontends. The kernel cannot delete a single entry, so a client is moved to another
  * mark.
  */
 export function createStickTables({ running, facts: machine, engine }: StickTableParts): StickTables {
@@ -67,16 +67,16 @@ export function createStickTables({ running, facts: machine, engine }: StickTabl
   }
 }
 
-/** Entries that count: a client that was moved has left one behind, which ends by itself. */
+/** Returns the valid entries: a moved client has left one behind, which expires. */
 function current({ served, templates, moved }: Table): readonly PersistenceTemplate[] {
   return templates.filter(({ mark, clientIp }) => {
     const client = networkOf(clientIp, served)
-    // Before the mask was changed, others counted as one.
+    // Entries from before a change of the mask have other networks.
     return canonicalNetwork(client) === client && mark === (moved.get(client)?.to ?? served.marks[0])
   })
 }
 
-/** The client as the maps have it: with the length of the prefix under which clients count as one. */
+/** Returns the client as in the maps: with the prefix length under which clients count as one. */
 function networkOf(clientIp: string, { frontend, backend }: Served): string {
   const full = fullPrefix(familyOf(frontend.ip))
   const { persistMask } = backend
@@ -98,7 +98,7 @@ function entryOf({ clientIp, mark, expires_s }: PersistenceTemplate, { frontend,
   }
 }
 
-/** 3723 is 1h 2m 3s. */
+/** Formats 3723 as 1h 2m 3s. */
 export function durationText(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],
@@ -115,14 +115,14 @@ interface Move {
   readonly to: number
 }
 
-/** Where clients go; those for which there is nowhere stay. Refuses when that are all. */
+/** Returns the new marks of clients; those without a free mark stay. Refuses if that are all of them. */
 function movesOf(table: Table, wanted: readonly PersistenceTemplate[]): readonly Move[] {
   const { served, templates } = table
   const used = new Map<string, PersistenceTemplate[]>()
   for (const one of templates) used.set(one.clientIp, [...(used.get(one.clientIp) ?? []), one])
   const moves = wanted.flatMap(({ clientIp, mark }): readonly Move[] => {
     const known = new Set((used.get(clientIp) ?? []).map((one) => one.mark))
-    // A mark under which the kernel remembers nothing of this client.
+    // A mark under which the kernel has no entry of this client.
     const to = served.marks.find((candidate) => candidate !== mark && !known.has(candidate))
     return to === undefined ? [] : [{ client: networkOf(clientIp, served), to }]
   })
@@ -165,7 +165,7 @@ function moveSteps(table: Table, moves: readonly Move[]): readonly RunStep[] {
   return steps
 }
 
-/** Clients of which the kernel remembers nothing need not be moved any more. */
+/** Removes moves of clients that have no entry in the kernel any more. */
 function forgotten(
   { served, templates, moved }: Table,
   element: (verb: 'delete', client: string, to: number) => string,

@@ -2,7 +2,7 @@ import { FORWARDING_MASK, MARK_BIT, PERSISTENT, type STATS, STATS_COUNT, TOTAL_C
 import { addressOfWords, dottedMask } from './addresses.ts'
 
 /**
- * Numbers that identify an entry: family, protocol and kind in the first, port or mark in the second, then the address.
+ * Words that identify an entry: family, protocol and kind in the first, port or mark in the second, then the address.
  */
 export const IDENTITY_WORDS = 6
 /** Figures of a destination besides its statistics. */
@@ -14,7 +14,7 @@ export type Totals = Readonly<Record<(typeof STATS)[number], number>>
 export interface DestEntry extends Totals {
   readonly address: string
   readonly port: number
-  /** Number of the kernel: 0 masq, 2 ipip, 3 gate. */
+  /** The kernel's number: 0 masq, 2 ipip, 3 gate. */
   readonly forwarding: number
   readonly weight: number
   readonly active: number
@@ -31,9 +31,9 @@ export interface ServiceEntry extends Totals {
   readonly port: number | undefined
   readonly mark: number | undefined
   readonly scheduler: string
-  /** Seconds; undefined when it is not persistent. */
+  /** Seconds; undefined if it is not persistent. */
   readonly timeout: number | undefined
-  /** Which clients count as one: a dotted mask, or the length of an IPv6 prefix. */
+  /** The size of the groups of clients that count as one: a dotted mask, or an IPv6 prefix length. */
   readonly netmask: string
   readonly perSecond: Totals
   readonly dests: readonly DestEntry[]
@@ -45,7 +45,7 @@ function grown(column: Float64Array, size: number): Float64Array<ArrayBuffer> {
   return larger
 }
 
-/** Entries of one kind in columns, which are used again at every reading. */
+/** Entries of one kind in columns, which are reused for every reading. */
 export class Entries {
   count = 0
   ids = new Uint32Array(0)
@@ -63,7 +63,7 @@ export class Entries {
     this.count = 0
   }
 
-  /** Room for one more entry, whose statistics are unknown. */
+  /** Adds an entry, whose statistics are unknown. */
   add(): number {
     const index = this.count++
     if (this.ids.length < this.count * IDENTITY_WORDS) {
@@ -79,7 +79,7 @@ export class Entries {
     return index
   }
 
-  /** Gives the entry its identity. Answers whether the reading before had the same one in this place. */
+  /** Sets the identity of an entry. Returns whether the previous reading had the same one in this place. */
   identify(index: number, words: Uint32Array): boolean {
     const at = index * IDENTITY_WORDS
     let isSame = index < this.#before
@@ -106,19 +106,19 @@ export class Entries {
   }
 }
 
-/** The kernel's services and their destinations as of one reading. Nothing is allocated while they stay the same. */
+/** The kernel's services and their destinations at one reading. Nothing is allocated while they stay the same. */
 export class IpvsTable {
   readonly services = new Entries(0)
   readonly dests = new Entries(DEST_FIGURES)
-  /** Where the destinations of each service begin; one more than there are services. */
+  /** The index of each service's first destination, plus the end of the last. */
   destStart = new Uint32Array(1)
   schedulers: string[] = []
   /** Per service: its flags, and the timeout and the mask of its persistence. */
   settings = new Uint32Array(0)
-  /** Changes whenever the services or destinations are others, or in another order, than at the reading before. */
+  /** Changes whenever the services or destinations, or their order, differ from the previous reading. */
   layout = 0
   #isSame = true
-  /** What a reading that failed half-way left behind is nothing to compare with. */
+  /** False after an incomplete reading, with which the next one cannot be compared. */
   #isWhole = true
 
   begin(): void {
@@ -162,7 +162,7 @@ export class IpvsTable {
     this.#isWhole = true
   }
 
-  /** As objects: for people and tests. */
+  /** Returns the entries as objects, for people and tests. */
   entries(): readonly ServiceEntry[] {
     return Array.from({ length: this.services.count }, (_, index) => this.#service(index))
   }

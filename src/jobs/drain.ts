@@ -13,18 +13,18 @@ import type { ConfigView, Touched } from '../model/sections.ts'
 /** How long a drain may wait for the apply that begins it. */
 const APPLY_WITHIN_MS = 15 * 60_000
 const LOOK_EVERY_MS = 500
-/** Looks in a row without a connection that count: the kernel's figures move every two seconds. */
+/** Consecutive looks without a connection that are needed: the kernel's figures change every two seconds. */
 const QUIET_LOOKS = 6
-/** An apply of somebody else is waited for. */
+/** How often to wait for another user's apply. */
 const TRIES_MAX = 60
 const TRY_EVERY_MS = 1_000
 
-/** What is asked for with a drain. */
+/** A requested drain. */
 export interface Drain {
   readonly ripId: string
-  /** Seconds after the apply until which its connections may end. */
+  /** Seconds that connections may take to end after the apply. */
   readonly wait_s: number
-  /** Then it is taken out, whether they have ended or not. */
+  /** Whether to halt the server then, whether or not its connections have ended. */
   readonly halt: boolean
   readonly by: string
   /** Absent in jobs of earlier versions. */
@@ -38,33 +38,33 @@ export interface DrainParts {
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly engine: Pick<ApplyEngine, 'applyUnstaged'>
-  /** Open connections of both layers through all nodes; undefined while one of them does not tell. */
+  /** Open connections of both layers through all nodes; undefined while a node does not answer. */
   readonly connections: (ripId: string) => Promise<number | undefined>
   readonly clock: Clock
-  /** Refuses a caller that may not use these endpoints any more. */
+  /** Refuses a caller that may no longer use these endpoints. */
   readonly access: { assertStill(author: Actor, endpoints: readonly string[], touched?: Touched): void }
 }
 
 type DrainJob = JobHandle & {
-  /** Aborted when it is cancelled, and when the daemon ends. */
+  /** Aborted if the job is cancelled, or the daemon ends. */
   readonly stopped: AbortSignal
 }
 
-/** What came of it. */
+/** The outcome. */
 interface Drained {
   readonly ripId: string
-  /** Connections that were left when it ended; null if that is not known. */
+  /** Connections left at the end; null if unknown. */
   readonly connections: number | null
   readonly halted: boolean
 }
 
-/** Its name, with the id beside it. A server that is gone has only the id. */
+/** Returns the name of the real server, with its id. A server that is gone has only the id. */
 export function nameServer(view: ConfigView, ripId: string): string {
   const name = view.get('realServers', ripId)?.name
   return name === undefined ? `real server ${ripId}` : `real server ${name} (${ripId})`
 }
 
-/** What a drain begins, and the kind of its jobs, which a restart of the daemon takes up. */
+/** Creates the capability that begins drains, and the kind of its jobs, which a restart of the daemon resumes. */
 export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drains & WithKinds {
   const kind = drainKind(parts)
   return {
@@ -81,7 +81,7 @@ export function createDrains(parts: DrainParts & { readonly jobs: Jobs }): Drain
   }
 }
 
-/** Waits until the connections of a drained real server have ended, and takes it out if that is asked for. */
+/** Waits until the connections of a drained real server have ended, and then halts it if requested. */
 export function drainKind(parts: DrainParts): JobKind<Drain> {
   const work = async (handle: JobHandle, drain: Drain): Promise<Drained> => {
     const job: DrainJob = { ...handle, stopped: AbortSignal.any([handle.signal, handle.ending]) }
@@ -101,14 +101,14 @@ export function drainKind(parts: DrainParts): JobKind<Drain> {
   return { kind: 'realServer.drain', title: 'Drain of a real server', group: 'drain', work, resume }
 }
 
-/** The daemon ended between the halt and the end of the job. */
+/** Whether the job has halted the server, and the daemon ended before the job did. */
 function isHaltedBy(store: DrainParts['store'], jobId: string): boolean {
   return store.revisionHeaders(store.revision - store.oldestRevision + 1).some(({ applyId }) => applyId === jobId)
 }
 
 const connectionsText = (count: number): string => (count === 1 ? '1 connection is' : `${count} connections are`)
 
-/** Resolves when the drain counts. */
+/** Resolves when the drain is running. */
 async function applied(
   { running, candidate, clock }: DrainParts,
   { stopped }: DrainJob,
@@ -129,7 +129,7 @@ async function applied(
 }
 
 /**
- * Resolves with the connections that are left when there are none, or when the time is over; null when nobody can tell.
+ * Resolves with the remaining connections once there are none, or the time is over; null if their number is unknown.
  */
 async function emptied(
   { running, candidate, connections, clock }: DrainParts,
@@ -156,7 +156,10 @@ async function emptied(
   }
 }
 
-/** A start of the daemon begins no wait anew, and a clock that is set makes none longer. */
+/**
+ * Remaining time of the wait: a restart of the daemon does not begin it anew, and setting the clock does not prolong
+ * it.
+ */
 function leftOf_ms(job: JobHandle, drain: Drain, clock: Clock): number {
   const wait_ms = drain.wait_s * 1_000
   const { until_ms = clock.now_ms() + wait_ms } = drain
@@ -164,7 +167,7 @@ function leftOf_ms(job: JobHandle, drain: Drain, clock: Clock): number {
   return Math.min(wait_ms, until_ms - clock.now_ms())
 }
 
-/** Applies this one change; what is pending, of the same real server as well, stays pending. */
+/** Applies only this change; pending changes, including those of the same real server, stay pending. */
 async function halted({ store, engine, access, running }: DrainParts, job: DrainJob, drain: Drain): Promise<void> {
   job.report({ step: 'taking it out', canCancel: false })
   const { ripId, by, author = { userId: '', email: by, sessionId: '' } } = drain
@@ -172,7 +175,7 @@ async function halted({ store, engine, access, running }: DrainParts, job: Drain
   const caller = { by, address: undefined }
   const isAwaited = () => store.unconfirmed() !== undefined
   const halt = () => {
-    // Asked with each try: what it waits for may take a day.
+    // Checked at each try: what it waits for may take a day.
     const real = running.get('realServers', ripId)
     const touched = { section: 'realServers', before: real, after: real }
     access.assertStill(author, ['realServers.halt', 'services.apply'], touched)
@@ -181,7 +184,7 @@ async function halted({ store, engine, access, running }: DrainParts, job: Drain
   await retried(halt, isAwaited, job)
 }
 
-/** An apply that waits for its confirmation may do so for a day; meanwhile the job can be cancelled. */
+/** An apply may wait a day for its confirmation; meanwhile the job can be cancelled. */
 async function retried(apply: () => Promise<unknown>, isAwaited: () => boolean, job: DrainJob): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {

@@ -10,57 +10,54 @@ import type { Job } from '../model/job.ts'
 const KEPT_MAX = 200
 const LOG_LINES_MAX = 200
 const LINE_LENGTH_MAX = 500
-/** The copy on the disk is only for the next start after a crash. */
+/** How often progress is written to disk, where only a start after a crash needs it. */
 const STORE_PROGRESS_EVERY_MS = 1000
 
-/** What the work of a job is given. */
+/** What the work of a job can use. */
 export interface JobHandle {
   readonly id: string
-  /** Aborted when somebody cancels the job. The work ends by throwing. */
+  /** Aborted if a user cancels the job. The work ends by throwing. */
   readonly signal: AbortSignal
-  /**
-   * Aborted when the daemon ends, or begins anew: work that only waits ends by throwing, and the next start takes it
-   * up.
-   */
+  /** Aborted if the daemon ends or restarts: work that only waits ends by throwing, and the next start resumes it. */
   readonly ending: AbortSignal
   report(news: JobNews): void
 }
 export interface JobNews {
-  /** Percent; null when nobody can tell. */
+  /** Percent; null if unknown. */
   readonly progress?: number | null
   readonly step?: string
-  /** Lines of output; never a secret. */
+  /** Lines of output, which must not contain a secret. */
   readonly log?: readonly string[]
-  /** From here on it can be cancelled, or not any more. */
+  /** Whether it can be cancelled from now on. */
   readonly canCancel?: boolean
-  /** What the next start is to know. */
+  /** New memory for the next start. */
   readonly memory?: unknown
 }
 
-/** Somebody has taken back what the job was for: that is no failure. */
+/** Thrown if a user has taken back the purpose of the job, which is no failure. */
 export class GivenUp extends ApiError {}
 
-/** One kind of long work. `memory` is what the work needs to know; JSON, kept with the job, not shown to anybody. */
+/** One kind of long work. `memory` is the work's input, as JSON; it is stored with the job and shown to nobody. */
 export interface JobKind<M> {
   readonly kind: string
   readonly title: string
-  /** Jobs of one group exclude each other; another start is refused with JOB_IN_PROGRESS. */
+  /** Jobs of one group exclude each other; a second start is refused with JOB_IN_PROGRESS. */
   readonly group: string
-  /** Answers the result, a JSON value. Throwing an ApiError ends the job with its code. */
+  /** Resolves with the result, a JSON value. Throwing an ApiError ends the job with its code. */
   work(job: JobHandle, memory: M): Promise<unknown>
   /**
-   * The daemon ended while the job was running: goes on, or finds out what came of it. Without it such a job has
-   * failed. What of the work outlives the daemon, or was not begun, only the kind knows.
+   * Continues a job during which the daemon ended, or finds out its outcome. Without this function such a job has
+   * failed. Only the kind knows which part of the work outlives the daemon, or was not begun.
    */
   readonly resume?: (job: JobHandle, memory: M) => Promise<unknown>
 }
 
-/** What starts jobs, with every kind that an earlier run of the daemon may have left under way. */
+/** Implemented by whatever starts jobs: every kind that an earlier run of the daemon may have left under way. */
 export interface WithKinds {
   readonly kinds: readonly JobKind<never>[]
 }
 
-/** What one job is about, where its kind does not say it; `id`: as somebody else knows it. */
+/** The subject of one job, if its kind does not say it; `id` is an id that others already know. */
 type About<M> = Partial<Pick<JobKind<M>, 'title' | 'group'>> & Pick<Job, 'resourceId'> & { readonly id?: string }
 
 type Stored = Job & { readonly memory: unknown; readonly group: string }
@@ -69,7 +66,7 @@ interface Active {
   storedAt_ms: number
 }
 
-/** The refusal of what may not begin while a job is under way. */
+/** Returns the refusal of something that excludes a job under way. */
 export function excludedBy({ id, title }: Job, retryAfter_s: number, hint = 'wait for its end'): ApiError {
   const message = `The job ${id} (${title}) is still running; ${hint}`
   return new ApiError('JOB_IN_PROGRESS', message, {
@@ -79,7 +76,7 @@ export function excludedBy({ id, title }: Job, retryAfter_s: number, hint = 'wai
 }
 
 /**
- * All long work of this node. Started jobs are on the disk before they are answered for; a restart of the daemon loses
+ * All long work of this node. A started job is on the disk before its start is answered; a restart of the daemon loses
  * none.
  */
 export class Jobs implements JobsActor {
@@ -114,7 +111,7 @@ export class Jobs implements JobsActor {
     return job && shown(job)
   }
 
-  /** Whether a job of this group is under way. */
+  /** Returns the job of this group that is under way, if any. */
   running(group: string): Job | undefined {
     const found = [...this.#jobs.values()].find((job) => job.state === 'running' && job.group === group)
     return found === undefined ? undefined : shown(found)
@@ -127,8 +124,8 @@ export class Jobs implements JobsActor {
   }
 
   /**
-   * Resolves with the id when the job is on the disk; its work goes on. What is `about` one thing has its own title, or
-   * group.
+   * Resolves with the id when the job is on the disk; its work continues. `about` overrides title and group for a job
+   * with a subject of its own.
    */
   async start<M>(kind: JobKind<M>, memory: M, by: string, about: About<M> = {}): Promise<string> {
     const { group, title, id, resourceId } = { id: newId(), ...kind, ...about }
@@ -151,7 +148,7 @@ export class Jobs implements JobsActor {
       memory,
       group,
     }
-    // Before it is durable, so that of two requests at once one is refused.
+    // Added before it is durable, so that one of two simultaneous requests is refused.
     this.#jobs.set(job.id, job)
     try {
       await this.#table.write([{ key: job.id, value: job }], this.#expired())
@@ -172,9 +169,9 @@ export class Jobs implements JobsActor {
     this.#active.get(id)?.abort.abort()
   }
 
-  /** After a start of the daemon: takes up, or ends, what was running when it ended. */
+  /** After a start of the daemon: resumes or ends the jobs that were under way when it ended. */
   resume(kinds: readonly JobKind<never>[]): void {
-    // What was started meanwhile is under way.
+    // Jobs that were started since are under way.
     const left = [...this.#jobs.values()].filter(({ id, state }) => state === 'running' && !this.#active.has(id))
     for (const job of left) {
       const resume = kinds.find(({ kind }) => kind === job.kind)?.resume
@@ -185,10 +182,7 @@ export class Jobs implements JobsActor {
     }
   }
 
-  /**
-   * Waits, for a bounded time, until what is told of ended jobs is on the disk. Jobs under way are taken up by the next
-   * start.
-   */
+  /** Waits, for a bounded time, until the ends of jobs are on the disk. The next start resumes jobs under way. */
   async close(): Promise<void> {
     this.#ending.abort()
     await Promise.all(this.#ended)
@@ -202,7 +196,7 @@ export class Jobs implements JobsActor {
     void work(handle).then(
       (result) => this.#end(id, { state: 'succeeded', progress: 100, result: result ?? null }),
       (error: unknown) => {
-        // What it works with is taken away from it; the next start takes it up.
+        // Its resources are being closed; the next start resumes it.
         if (this.#ending.signal.aborted && !(error instanceof ApiError)) return
         this.#end(id, this.#failure(id, error, abort.signal.aborted))
       },
@@ -245,13 +239,13 @@ export class Jobs implements JobsActor {
     this.#active.delete(id)
     const ended: Stored = { ...job, ...end, endedAt: this.#now(), canCancel: false }
     this.#jobs.set(id, ended)
-    // Told when it is on the disk: nobody hears of an end that a crash takes back.
+    // Published once it is on the disk, so that a crash cannot revoke a published end.
     const stored = this.#store(ended).then(() => this.#tell(ended))
     this.#ended.add(stored)
     void stored.finally(() => this.#ended.delete(stored))
   }
 
-  /** What cannot be written now stands in the log; the job is taken up again after a restart. */
+  /** A failed write is logged; the job is then resumed after a restart. */
   async #store(job: Stored): Promise<void> {
     try {
       await this.#table.put(job.id, job)
@@ -266,7 +260,7 @@ export class Jobs implements JobsActor {
     this.#events.publish('job', fields)
   }
 
-  /** Ended jobs beyond the number that is kept, oldest first. */
+  /** Returns the oldest ended jobs beyond the maximum. */
   #expired(): readonly string[] {
     const ended = [...this.#jobs.values()].filter(({ state }) => state !== 'running')
     const expired = ended.slice(0, Math.max(0, this.#jobs.size - KEPT_MAX)).map(({ id }) => id)

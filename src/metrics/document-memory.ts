@@ -9,18 +9,18 @@ interface Lent {
 }
 
 const SMALLEST = 64 * 1_024
-/** Memory that is this much larger than what is written in it is given back. */
+/** Memory larger than its contents by more than this factor is released. */
 const LARGER_MAX = 4
 
 /**
- * Two documents take turns in their memory, as fresh memory of 70 MB takes the kernel as long as writing them does. One
- * that somebody still reads when its turn comes is left to him.
+ * Two documents alternate in their memory, because allocating 70 MB takes the kernel as long as writing them. If a
+ * document is still being read when its memory is due, its readers keep it.
  */
 export class DocumentMemory {
   #last: Lent | undefined
   #before: Lent | undefined
 
-  /** For the next document. The one before the last ends with this, if nobody holds it. */
+  /** Returns memory for the next document. This overwrites the one before the last, if nobody holds it. */
   next(): Buffer {
     const before = this.#before
     this.#before = undefined
@@ -30,7 +30,7 @@ export class DocumentMemory {
     return sharedMemory(Math.max(SMALLEST, length + (length >> 4)))
   }
 
-  /** This one is read from now on. */
+  /** Notes a new document that may be held from now on. */
   lend(document: Buffer): Hold {
     const lent: Lent = { memory: Buffer.from(document.buffer), length: document.length, holders: new Holders() }
     this.#before = this.#last

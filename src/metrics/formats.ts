@@ -6,7 +6,7 @@ export const CONTENT_TYPES: Readonly<Record<MetricsFormat, string>> = {
   prometheus: 'text/plain; version=0.0.4; charset=utf-8',
 }
 
-/** OpenMetrics for clients that name it and do not prefer the other one. */
+/** Returns OpenMetrics for clients that name it and do not prefer the other format. */
 export function formatFor(accept: string): MetricsFormat {
   const weights = weightsOf(accept)
   const openmetrics = weights.get('application/openmetrics-text') ?? 0

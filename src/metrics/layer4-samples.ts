@@ -75,7 +75,7 @@ type Known = Readonly<Record<ObjectKind, readonly Named[]>>
 
 const PORTION = 128
 
-/** Samples of Layer 4, from the last reading of the kernel's table. */
+/** Writes samples of Layer 4 from the last reading of the kernel's table. */
 export class Layer4Samples {
   readonly #parts: Layer4Parts
   #known: { readonly version: number; readonly objects: Known } | undefined
@@ -84,7 +84,7 @@ export class Layer4Samples {
     this.#parts = parts
   }
 
-  /** Nothing while the table cannot be read, or nobody uses it. */
+  /** Writes nothing while the table cannot be read, or is not used. */
   *write(out: Exposition): Generator<void> {
     const { live, names } = this.#parts
     if (!live.hasFigures) return

@@ -14,7 +14,7 @@ export interface Layer7Parts {
   readonly names: ObjectNames
 }
 
-/** The objects of one kind, as they are called in labels and in HAProxy's answer. */
+/** The objects of one kind, with their labels and their names in HAProxy's answer. */
 interface Objects {
   readonly ids: readonly string[]
   readonly keys: readonly string[]
@@ -22,15 +22,15 @@ interface Objects {
 }
 type Known = ByKind<Objects>
 
-/** Objects that are looked at, and bytes that are copied, before others may have a turn. */
+/** Objects that are examined, and bytes that are copied, before other work may take a turn. */
 const OBJECTS_AT_ONCE = 512
 const BYTES_AT_ONCE = 512 * 1_024
 
-/** What samples of Layer 7 are written of, by this thread or by another one. */
+/** Prepares the input for samples of Layer 7, for this thread or another one. */
 export class Layer7Source {
   readonly #parts: Layer7Parts
   #known: { readonly version: number; readonly objects: Known } | undefined
-  /** Row numbers of the objects, for as long as neither rows nor names are others. */
+  /** Row numbers of the objects, valid while neither rows nor names change. */
   #places: { readonly layout: number; readonly of: Known; readonly rowOf: ByKind<Int32Array> } | undefined
   #copy = sharedMemory(0)
 
@@ -38,15 +38,15 @@ export class Layer7Source {
     this.#parts = parts
   }
 
-  /** How many objects there are. */
+  /** Number of objects. */
   get count(): number {
     const { frontend, backend, server } = this.#objects()
     return frontend.ids.length + backend.ids.length + server.ids.length
   }
 
   /**
-   * Everything comes from one answer of HAProxy, the current one, which the caller holds until it is written. Others
-   * have turns in between. undefined while HAProxy does not answer.
+   * Returns the input from HAProxy's present answer, which the caller holds until it is written. Other work takes turns
+   * in between. Undefined while HAProxy does not answer.
    */
   async read({ isShared }: { readonly isShared: boolean }): Promise<Layer7Input | undefined> {
     const { bytes } = this.#parts.live

@@ -1,15 +1,15 @@
 import { readFile, statfs } from 'node:fs/promises'
 import { loadavg, uptime } from 'node:os'
 
-/** What the kernel tells of the machine, read without a program. */
+/** Figures of the machine that the kernel reports in files. */
 export interface MachineFigures {
   readonly uptime_s: number
   /** Load of the last 1, 5 and 15 minutes. */
   readonly load: readonly number[]
-  /** Seconds that all processors have spent, by what they did. */
+  /** Seconds that all processors have spent, by state. */
   readonly cpu_s: ReadonlyMap<string, number>
   readonly memory: { readonly size_bytes: number; readonly available_bytes: number } | undefined
-  /** Where the daemon keeps what it keeps. */
+  /** The disk with the daemon's state folder. */
   readonly disk: { readonly size_bytes: number; readonly available_bytes: number } | undefined
   readonly interfaces: readonly InterfaceFigures[]
 }
@@ -20,7 +20,7 @@ export interface InterfaceFigures {
   readonly values: readonly number[]
 }
 
-/** What is told of an interface, by its column of /proc/net/dev. */
+/** The figures of an interface, by column of /proc/net/dev. */
 export const INTERFACE_FIGURES = {
   received_bytes: 0,
   received_packets: 1,
@@ -33,7 +33,7 @@ export const INTERFACE_FIGURES = {
 } as const
 
 const MODES = ['user', 'nice', 'system', 'idle', 'iowait', 'irq', 'softirq', 'steal'] as const
-/** What the kernel counts in, on every Linux. */
+/** The kernel's unit of processor time, on every Linux. */
 const TICKS_PER_SECOND = 100
 const KIB = 1_024
 

@@ -22,18 +22,20 @@ export interface MetricsParts {
   readonly layer7: Layer7Parts
   readonly layer4: Layer4Parts
   readonly node: () => Promise<NodeFigures>
-  /** Its thread has a lower priority. Without it everything is done on the thread that answers. */
+  /** Its thread has a lower priority. Without it everything runs on the main thread. */
   readonly pool?: ExpositionPool
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
-/** However many scrapers there are, each form is made once in this time. */
+/** Each form is rendered at most once in this time, however many scrapers there are. */
 const KEPT_MS = 1_000
-/** What is smaller is written and compressed in some milliseconds on the thread that answers: nobody notices them. */
+/**
+ * Smaller documents are written and compressed on the main thread, which takes some milliseconds and goes unnoticed.
+ */
 const LARGE_BYTES = 1_000_000
 const MANY_OBJECTS = 300
 
-/** One form of the figures: each document is made of the one before it. */
+/** The documents of one form, each made from the previous one. */
 class Documents {
   readonly #parts: MetricsParts
   readonly #format: MetricsFormat
@@ -53,7 +55,7 @@ class Documents {
     this.#writer = new DocumentWriter(format)
   }
 
-  /** Pollers have turns in between. */
+  /** Pollers are served in between. */
   async make(): Promise<Rendered> {
     const node = await this.#parts.node()
     writeNode(this.#out, node)
@@ -61,7 +63,7 @@ class Documents {
     await inTurns(this.#layer4.write(this.#out))
     const after = this.#out.part()
     const { pool } = this.#parts
-    // Which of two writers it is changes with the names only, and then neither uses a document from before.
+    // The choice of the writer changes only with the names, and then neither writer uses an earlier document.
     const writer = this.#layer7.count < MANY_OBJECTS ? undefined : pool
     const letGo = this.#parts.layer7.live.hold()
     try {
@@ -86,7 +88,7 @@ class Documents {
   }
 }
 
-/** Everything this node counts, for systems that collect figures. */
+/** All metrics of this node, for monitoring systems. */
 export class Metrics implements MetricsReader {
   readonly #parts: MetricsParts
   readonly #documents = new Map<MetricsFormat, Documents>()
@@ -105,7 +107,7 @@ export class Metrics implements MetricsReader {
 
   async #make(format: MetricsFormat): Promise<Rendered> {
     const documents = this.#documents.get(format) ?? new Documents(this.#parts, format)
-    // A document that broke off halfway is of no use for the next.
+    // Documents that were interrupted are not used again.
     this.#documents.delete(format)
     const document = await documents.make()
     this.#documents.set(format, documents)

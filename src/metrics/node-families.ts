@@ -3,7 +3,7 @@ import { INTERFACE_FIGURES } from './machine-figures.ts'
 
 const IN_CLUSTER = ['node_id', 'node'] as const
 
-/** The node, what keeps running on it, and its cluster. */
+/** Metrics of the node, of what runs on it, and of its cluster. */
 export const NODE = {
   node: info('node', 'The node that answers, and the version of Fulcrum on it.', ['node_id', 'node', 'version']),
   uptime: gauge('node_uptime_seconds', 'Since the machine was started.'),

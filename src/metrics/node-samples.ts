@@ -5,7 +5,7 @@ import type { Exposition } from '../exposition/exposition.ts'
 import type { MachineFigures } from './machine-figures.ts'
 import { INTERFACES, NODE } from './node-families.ts'
 
-/** Everything of a node but the figures of its two layers. */
+/** All figures of a node except those of its two layers. */
 export interface NodeFigures {
   readonly nodeId: string
   readonly name: string
@@ -14,33 +14,33 @@ export interface NodeFigures {
   readonly daemon: { readonly startedAt_s: number; readonly cpu_s: number; readonly resident_bytes: number }
   readonly haproxy: HaproxyFigures
   readonly archives: readonly ArchiveFigures[]
-  /** undefined: nobody reads any. */
+  /** Undefined if access logs are not read. */
   readonly accessLogs: AccessLogFigures | undefined
   readonly apply: Pick<ApplyState, 'state' | 'revision' | 'startedAt' | 'secondsLeft'>
   readonly pending: number
   readonly certificates: readonly { readonly id: string; readonly name: string; readonly end: Date }[]
   readonly jobs: readonly Pick<Job, 'kind' | 'state' | 'endedAt'>[]
-  /** undefined: it is in none, or its state is not known. */
+  /** Undefined if the node is in no cluster, or its state is unknown. */
   readonly cluster: ClusterState | undefined
-  /** Floating IPs that move, and whether this node has them. */
+  /** Floating IPs that can move, and whether this node holds them. */
   readonly floatingIps: readonly { readonly id: string; readonly ip: string; readonly isHeld: boolean }[]
 }
 
 export interface HaproxyFigures {
-  /** undefined: it is away, and nothing is configured for it. */
+  /** Undefined if it does not run and nothing is configured for it. */
   readonly isUp: boolean | undefined
   readonly version: string | undefined
-  /** Age of the worker that serves. */
+  /** Age of the current worker. */
   readonly uptime_s: number | undefined
   readonly reloads: number | undefined
   readonly failedReloads: number | undefined
-  /** Workers that only serve the connections that they have. */
+  /** Workers that only serve their open connections. */
   readonly oldWorkers: number | undefined
 }
 
 export interface ArchiveFigures {
   readonly layer: '4' | '7'
-  /** Seconds since the last one that is on the disk. */
+  /** Age of the last second that is on the disk. */
   readonly lag_s: number | undefined
   readonly isStoring: boolean
   readonly losses: number
@@ -134,7 +134,7 @@ function writeConfiguration(out: Exposition, { apply, pending, certificates, job
   for (const [key, end_ms] of lastEnds(jobs)) out.sample(key.split('\0'), end_ms / 1_000)
 }
 
-/** Last ends by kind and state. */
+/** Returns the last end of jobs, by kind and state. */
 function lastEnds(jobs: NodeFigures['jobs']): ReadonlyMap<string, number> {
   const ends = new Map<string, number>()
   for (const { kind, state, endedAt } of jobs) {
