@@ -1,7 +1,7 @@
 import { readSettings, SettingsError, USAGE } from './settings.ts'
 import { startArchivesEarly } from './stats/start-archives.ts'
 
-// Nothing this daemon writes is for other accounts.
+// Other accounts may read nothing that this daemon writes.
 process.umask(0o077)
 
 async function main(): Promise<void> {
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     const { lookInto } = await import('./daemon/daemon.ts')
     return process.exit(await lookInto(settings))
   }
-  // On another core it finds its modules while this thread finds those of the daemon, which are more.
+  // The archive thread loads its modules on another core while this thread loads those of the daemon, which are more.
   const startArchives = startArchivesEarly()
   const { runDaemon } = await import('./daemon/daemon.ts')
   await runDaemon(settings, startArchives, (code) => process.exit(code))

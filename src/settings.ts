@@ -10,62 +10,62 @@ export interface Address {
   readonly port: number
 }
 
-/** Everything that can be set from outside: read once, never again. */
+/** All settings from outside, read once at the start. */
 export interface Settings {
   readonly profile: 'trial' | 'appliance'
-  /** Folder of everything this daemon keeps. */
+  /** Folder of everything that this daemon stores. */
   readonly state: string
   readonly listen: Address
-  /** Plain HTTP on loopback, beside TLS. */
+  /** Address for plain HTTP on loopback, in addition to TLS. */
   readonly http: Address | undefined
-  /** The daemon's own socket: a caller that may open it needs no login. */
+  /** The daemon's own socket: callers that may open it need no login. */
   readonly localSocket: string
-  /** Plain HTTP that answers nothing but /metrics, without a token; undefined: only the API answers it. */
+  /** Address for plain HTTP that serves only /metrics, without a token; undefined: only the API serves metrics. */
   readonly metrics: Address | undefined
-  /** Command socket of a HAProxy that is only watched; undefined: this daemon has a HAProxy of its own. */
+  /** Command socket of a HAProxy that is only observed; undefined: this daemon manages its own HAProxy. */
   readonly observe: SocketAddress | undefined
-  /** undefined: when the state folder is empty. */
+  /** Whether to run the demonstration; undefined: if the state folder is empty. */
   readonly demo: boolean | undefined
-  /** The trial's HAProxy goes on serving when the daemon is told to end. */
+  /** Whether the trial's HAProxy keeps serving when the daemon ends. */
   readonly keep: boolean
-  /** Verify the stores and end. */
+  /** Verify the stores and exit. */
   readonly check: boolean
-  /** Mend what is damaged of the stores and end. */
+  /** Repair the stores and exit. */
   readonly repair: boolean
-  /** Where nodes of a cluster talk to each other; etcd and HAProxy take the three ports above. */
+  /** Address at which nodes of a cluster talk to each other; etcd and HAProxy use the next three ports. */
   readonly peer: Address
-  /** The etcd of a trial; an appliance has that of its unit. */
+  /** The etcd program of a trial; an appliance uses that of its unit. */
   readonly etcd: string
-  /** Trial: so many daemons on this machine, as one cluster; undefined: one daemon. */
+  /** Trial: number of daemons on this machine that form one cluster; undefined: one daemon. */
   readonly nodes: number | undefined
-  /** Of a node of such a cluster; undefined elsewhere. */
+  /** Set for a node of such a cluster only. */
   readonly beside: BesideOthers | undefined
-  /** The audit log keeps its entries at least so long. */
+  /** Minimum number of days that the audit log keeps its entries. */
   readonly auditDays: number
-  /** Access logs are kept for so long, and in so many MiB, whichever is reached first. */
+  /** Access logs are kept for this many days or up to this many MiB, whichever is reached first. */
   readonly logDays: number
   readonly logMegabytes: number
-  /** Addresses and networks that alert targets may be in although only machines should reach them. */
+  /** Addresses and networks that are allowed as alert targets although they belong to this machine or its link. */
   readonly alertsTo: readonly string[]
-  /** Threads that speak with clients of the API; 0: the main thread does. */
+  /** Number of front threads, which speak with clients of the API; 0: the main thread does. */
   readonly frontThreads: number
   readonly administrator: { readonly email: string; readonly password: string | undefined }
-  /** What a service manager hands over. */
+  /** Values passed by the service manager. */
   readonly notify: { readonly NOTIFY_SOCKET: string | undefined; readonly WATCHDOG_USEC: string | undefined }
   /** Descriptor of the netlink socket that the launcher opened. */
   readonly genetlink: number | undefined
 }
 
-/** Of a witness, which has no API and no configuration: what else can be set would mean nothing. */
+/** Settings of a witness, which has neither API nor configuration: other settings would mean nothing. */
 export interface WitnessSettings extends Pick<Settings, 'state' | 'peer' | 'etcd' | 'check' | 'notify'> {
   readonly profile: 'witness'
 }
 
-/** What nodes that share one machine must not share. */
+/** Settings that must differ between nodes on one machine. */
 export interface BesideOthers {
-  /** Serves what other trials serve at 127.0.0.1. */
+  /** Address of what other trials serve at 127.0.0.1. */
   readonly loopback: string
-  /** Of the demonstration, whose origins run elsewhere; undefined: there is none. */
+  /** Ports of the demonstration, whose origins run elsewhere; undefined: no demonstration. */
   readonly demo: DemoPorts | undefined
 }
 
@@ -74,7 +74,7 @@ export interface DemoPorts {
   readonly origins: readonly [number, number]
 }
 
-/** A setting that cannot be used; the daemon ends with exit code 2 and this one line. */
+/** A setting cannot be used; the daemon exits with code 2 and this one line. */
 export class SettingsError extends Error {}
 
 export const USAGE = `usage: npm start -- [options]
@@ -172,7 +172,7 @@ export function readSettings(argv: readonly string[], env: Environment): Setting
   })
 }
 
-/** A trial does not share what a service manager has made for an appliance. */
+/** A trial must not use folders that a service manager made for an appliance. */
 function folders(
   given: string | undefined,
   env: Environment,
@@ -186,7 +186,7 @@ function folders(
 const STATE = '/var/lib/fulcrum'
 const OF_WITNESSES: ReadonlySet<string> = new Set(['profile', 'peer', 'state', 'check'])
 
-/** Variables of the environment that are for nodes are left alone: a file of settings may have them. */
+/** Environment variables for nodes are ignored: a settings file may contain them. */
 function witness(given: ReturnType<typeof parse>, env: Environment): WitnessSettings {
   const other = Object.keys(given).find((name) => !OF_WITNESSES.has(name))
   if (other !== undefined) throw new SettingsError(`--${other}: is not for a witness, which has no API`)
@@ -206,7 +206,7 @@ function witness(given: ReturnType<typeof parse>, env: Environment): WitnessSett
   })
 }
 
-/** etcd takes the two ports above. */
+/** etcd uses the next two ports. */
 const PEER_PORT_MAX = 65_533
 const isAny = (host: string) => host === '0.0.0.0' || host === '::'
 
@@ -243,7 +243,7 @@ function address(option: string, text: string): Address {
   return { host, port }
 }
 
-/** Beside the API, unless it is told. */
+/** The port after that of the API, unless one is given. */
 function peer(text: string | undefined, listen: Address): Address {
   return text === undefined || text === ''
     ? { ...listen, port: listen.port === 0 ? 0 : listen.port + 1 }
@@ -267,7 +267,8 @@ function withoutTls(
 }
 
 /**
- * Anybody who reaches it can read all names and figures, so it needs an address of its own that somebody has chosen.
+ * Everybody who reaches this address can read all names and figures, so it must be a separate address, chosen on
+ * purpose.
  */
 function metrics(text: string | undefined, others: readonly (Address | undefined)[]): Address | undefined {
   if (text === undefined || text === '') return undefined
@@ -328,7 +329,7 @@ function nodes(given: string | undefined, env: string | undefined): number | und
   throw new SettingsError(`--nodes ${text}: must be 3, 4 or 5${pair}`)
 }
 
-/** Written by `besideText` only. */
+/** Parses a text that `besideText` has written. */
 function beside(text: string | undefined): BesideOthers | undefined {
   const match = /^(127(?:\.\d{1,3}){3})(?: (\d+),(\d+),(\d+))?$/.exec(text ?? '')
   if (match === null) return undefined
@@ -337,7 +338,7 @@ function beside(text: string | undefined): BesideOthers | undefined {
   return { loopback, demo: Number.isNaN(frontend) ? undefined : { frontend, origins: [one, two] } }
 }
 
-/** For the environment of a node that shares its machine. */
+/** Returns the environment variable's text for a node that shares its machine. */
 export function besideText({ loopback, demo: ports }: BesideOthers): string {
   return ports === undefined ? loopback : `${loopback} ${[ports.frontend, ...ports.origins].join(',')}`
 }
@@ -375,7 +376,7 @@ function administratorEmail(sent: string | undefined): string {
   return email
 }
 
-/** Never repeated in a message: it is a secret. */
+/** The password is a secret, so no message repeats it. */
 function administratorPassword(sent: string | undefined): string | undefined {
   if (sent === undefined || sent === '') return undefined
   if (sent.length < 8 || sent.length > 1024)

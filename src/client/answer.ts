@@ -1,6 +1,6 @@
 /**
- * What is read of an answer. `Response` has it; a program that starts for one question need not load `fetch`, which
- * takes Node longer than all of its own, and makes another one.
+ * The part of a `Response` that this client reads. A program that starts for a single request can pass its own object
+ * and need not load `fetch`, which takes Node longer than the whole program.
  */
 export interface Answer {
   readonly ok: boolean
@@ -16,6 +16,6 @@ export interface Body {
 }
 
 export interface Reader {
-  /** Without a value at the end. */
+  /** `value` is absent at the end. */
   read(): Promise<{ readonly value?: Uint8Array | undefined }>
 }

@@ -8,7 +8,7 @@ import { Token } from './token.ts'
 
 /**
  * The client of the API, for browsers and for Node 20 and later. Its methods are those of openapi-fetch over the types
- * of the OpenAPI document; what it adds is what every client of this API needs. Nothing here may import from Node.
+ * of the OpenAPI document; it adds what every client of this API needs. Nothing here may import from Node.
  */
 
 export type { Credentials } from './opening.ts'
@@ -17,19 +17,19 @@ export type { StreamEvent } from './events.ts'
 export { type FieldError, Foreign, must, type Refusal, Refused } from './refused.ts'
 
 export interface ClientOptions {
-  /** Such as https://192.0.2.1:9443; '' in a page that the appliance itself serves. */
+  /** URL such as https://192.0.2.1:9443; '' in a page that the appliance itself serves. */
   readonly url: string
   /** An API token, or the token of a session. */
   readonly token?: string
-  /** Logs in by itself, and again when the session has ended. */
+  /** Credentials for the first login, and for another one when the session has ended. */
   readonly credentials?: () => Credentials | Promise<Credentials>
-  /** Instead of that of the platform: for a certificate of the appliance's own, see `pinnedFetch`. */
+  /** Replaces the platform's `fetch`: for a self-signed certificate, see `pinnedFetch`. */
   readonly fetch?: Fetch
-  /** A request that only reads is sent so often at most where nobody answers it. Usually 4. */
+  /** Maximum number of attempts for a read request that gets no answer. Default: 4. */
   readonly tries_max?: number
-  /** For so long in all a request is sent again where the answer is to come back later (Retry-After). Usually 10. */
+  /** Total time for retries of a request when the API answers with Retry-After. Default: 10. */
   readonly wait_s_max?: number
-  /** How long before its end the token of a session is renewed, with the next request. Usually 600. */
+  /** How long before its end the token of a session is renewed, along with the next request. Default: 600. */
   readonly renewBefore_s?: number
 }
 
@@ -37,7 +37,7 @@ type Get<Paths, Path extends keyof Paths> = Paths[Path] extends { readonly get: 
 type Content<Paths, Path extends keyof Paths> =
   Get<Paths, Path> extends { responses: { 200: { content: infer Types } } } ? Types : never
 
-/** A record of the list at this path; nothing where no list in pages is. */
+/** A record of the list at this path; never if the path has no paginated list. */
 export type Listed<Paths, Path extends keyof Paths> =
   Content<Paths, Path> extends { 'application/json': infer Answer }
     ? Answer extends { data: readonly (infer One)[] }
@@ -54,21 +54,21 @@ export type StreamPath<Paths> = {
 }[keyof Paths]
 
 type Asked<Paths, Path extends keyof Paths> = MaybeOptionalInit<Paths[Path] & object, 'get' & keyof Paths[Path]>
-/** May be left out where nothing in it is required. */
+/** Optional if no member is required. */
 type Init<Paths, Path extends keyof Paths> =
   undefined extends Asked<Paths, Path> ? [Asked<Paths, Path>?] : [Asked<Paths, Path>]
 
 // oxlint-disable-next-line typescript/no-empty-object-type -- the bound of openapi-fetch
 export interface Client<Paths extends {}> extends Pick<Api<Paths>, 'GET' | 'POST' | 'PUT' | 'DELETE'> {
-  /** Token of the requests; a page may keep it. */
+  /** Token that requests carry; a page may keep it. */
   readonly token: string | undefined
-  /** Opens a session, which later requests belong to, and answers what POST /token answers. */
+  /** Opens a session for later requests, and returns the answer of POST /token. */
   logIn(credentials: Credentials): Promise<unknown>
   /** Ends the session, or the API token. */
   logOut(): Promise<void>
-  /** Each record of a list, which is read page by page as it is needed. */
+  /** Yields each record of a list, reading page by page as needed. */
   each<Path extends ListPath<Paths>>(path: Path, ...init: Init<Paths, Path>): AsyncGenerator<Listed<Paths, Path>, void>
-  /** What a stream tells, until the signal is aborted; it is opened again where it breaks off. */
+  /** Yields the events of a stream until the signal is aborted; a stream that breaks off is reopened. */
   events<Path extends StreamPath<Paths>>(
     path: Path,
     signal: AbortSignal,
@@ -80,7 +80,7 @@ interface AnyInit {
   readonly params?: { readonly query?: object; readonly header?: object; readonly path?: object }
 }
 
-/** What is asked here is typed by `Client`, and any path in the code below. */
+/** `Client` types these requests for callers; the code below uses any path. */
 type AnyApi = (
   path: string,
   init: object,
@@ -98,7 +98,7 @@ export function createClient<Paths extends {}>(options: ClientOptions): Client<P
 
   const each = (path: string, init: AnyInit = {}) =>
     records(async (after) => {
-      // Without a limit most lists are answered as a whole.
+      // Without a limit, most lists are returned whole.
       const query = { limit: PAGE, ...init.params?.query, ...(after === undefined ? {} : { after }) }
       return must(await get(path, { ...init, params: { ...init.params, query } })) as Page<unknown>
     })

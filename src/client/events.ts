@@ -2,31 +2,31 @@ import { Foreign, Refused, refusedWith } from './refused.ts'
 import type { Answer, Reader } from './answer.ts'
 import { pause } from './trying.ts'
 
-/** Something that a stream tells. */
+/** An event of a stream. */
 export interface StreamEvent {
-  /** '' where the stream numbers nothing. */
+  /** '' if the stream does not number its events. */
   readonly id: string
   readonly event: string
   readonly data: unknown
 }
 
-/** Until the stream says how long to wait before it is opened again. */
+/** Wait before a stream is reopened, until the stream sets its own. */
 const RETRY_MS = 2_000
-/** The wait grows to this while nothing comes. */
+/** The wait doubles up to this while nothing arrives. */
 const RETRY_MS_MAX = 15_000
-/** A stream that goes on says so twice meanwhile. */
+/** Maximum silence; an open stream sends something at least twice in this time. */
 const SILENCE_MS_MAX = 40_000
 
 export interface Following {
-  /** Whether an error is thrown, and not tried over. */
+  /** Whether to throw an error instead of retrying. */
   readonly isFinal?: (error: unknown) => boolean
-  /** `live` with each piece that comes, `waiting` from each end to the next one. */
+  /** Called with `live` for each block that arrives, and with `waiting` when the stream breaks off. */
   readonly onState?: (state: 'live' | 'waiting') => void
 }
 
 /**
- * What a stream tells, without a gap where it numbers its events: when it breaks off it is opened again, behind the
- * last event. Ends when the signal is aborted; a refusal is thrown, or whatever else is final.
+ * Yields the events of a stream, without a gap if the stream numbers its events: a stream that breaks off is reopened
+ * after the last event. Ends when the signal is aborted; throws refusals, or whatever `isFinal` selects.
  */
 export async function* follow(
   open: (lastId: string | undefined, signal: AbortSignal) => Promise<Answer>,
@@ -62,7 +62,7 @@ export async function* follow(
   }
 }
 
-/** What another try would meet as well. */
+/** Returns whether another attempt would fail in the same way. */
 export const isRefused = (error: unknown): boolean =>
   error instanceof Foreign ||
   (error instanceof Refused && error.status < 500 && error.status !== 429 && error.status !== 409)
@@ -86,12 +86,12 @@ interface Block {
 }
 
 const BLOCK_END = /\r?\n\r?\n/
-/** The part of a line end that may precede the cut. */
+/** Maximum length of a partial block end before the boundary of two pieces. */
 const CUT = 3
 
 async function* blocksOf(reader: Reader): AsyncGenerator<Block, void> {
   const decoder = new TextDecoder()
-  /** The pieces of the block that is under way. A block may have megabytes, and is scanned once. */
+  /** Pieces of the unfinished block. A block may have megabytes, so it is scanned once only. */
   let pieces: string[] = []
   let tail = ''
   for (;;) {
@@ -108,7 +108,7 @@ async function* blocksOf(reader: Reader): AsyncGenerator<Block, void> {
   }
 }
 
-/** A connection that was cut without a word tells nothing for ever. */
+/** Rejects after a long silence: a connection that was cut without notice would stay silent for ever. */
 async function unlessSilent(reader: Reader): ReturnType<Reader['read']> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const silence = new Promise<never>((_, reject) => {
@@ -121,7 +121,7 @@ async function unlessSilent(reader: Reader): ReturnType<Reader['read']> {
   }
 }
 
-/** Lines of one block with the same name make one value. */
+/** Data lines of a block are joined into one value. */
 function blockIn(text: string): Block {
   const fields = new Map<string, string>()
   for (const line of text.split(/\r?\n/)) {

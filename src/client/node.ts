@@ -4,17 +4,17 @@ import { Readable } from 'node:stream'
 import { connect } from 'node:tls'
 import type { Fetch } from './sending.ts'
 
-/** The daemon ends a connection after 10 s without a request, and a request that comes in that moment is lost. */
+/** The daemon closes a connection after 10 s without a request, and a request that arrives at that moment is lost. */
 const UNUSED_MS_MAX = 5_000
 
-/** Nothing is sent to a server that shows another certificate. */
+/** The server presents another certificate; no request is sent to it. */
 export class OtherCertificate extends Error {
   override readonly name = 'OtherCertificate'
 }
 
 /**
- * A `fetch` for Node that accepts one certificate and no other, whoever signed it: `fingerprint` is its SHA-256, in
- * hexadecimal with colons, as `GET /certificates/certs` and `openssl x509 -fingerprint -sha256` show it.
+ * Returns a `fetch` for Node that accepts this certificate only, whoever signed it. `fingerprint` is its SHA-256 in
+ * hexadecimal with colons, as shown by `GET /certificates/certs` and `openssl x509 -fingerprint -sha256`.
  */
 export function pinnedFetch(fingerprint: string): Fetch {
   const agent = new Agent({ keepAlive: true, timeout: UNUSED_MS_MAX })
@@ -51,9 +51,10 @@ export function pinnedFetch(fingerprint: string): Fetch {
 function connectTo({ host, port }: { readonly host: string; readonly port: number }, wanted: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const name = isIP(host) === 0 ? { servername: host } : {}
-    // What it shows is compared instead.
+    // The fingerprint is compared instead.
     const socket = connect({ host, port, rejectUnauthorized: false, ...name })
-    // For good: a request that is aborted while its connection becomes free again ends it when nobody else listens.
+    // Registered for good: aborting a request while its connection is being freed raises an error on the socket, which
+    // must not be unhandled.
     socket.on('error', reject)
     socket.once('secureConnect', () => {
       const shown = socket.getPeerCertificate().fingerprint256

@@ -4,7 +4,7 @@ import { Refused, refusedWith } from './refused.ts'
 export interface Credentials {
   readonly email: string
   readonly password: string
-  /** Code of the second factor; a function is called when the account has one. */
+  /** Code of the second factor; a function is called if the account has one. */
   readonly code?: string | (() => string | Promise<string>)
 }
 
@@ -12,7 +12,7 @@ export interface Opened {
   readonly token: string
 }
 
-/** Opens a session, by whatever sends a body to `POST /token`. */
+/** Opens a session; `post` sends a body to `POST /token`. */
 export async function opened(
   post: (body: object) => Promise<Answer>,
   { email, password, code }: Credentials,

@@ -1,14 +1,14 @@
 /** A page of a list. */
 export interface Page<T> {
   readonly data: readonly T[]
-  /** Behind which the next one begins. */
+  /** Cursor after which the next page begins. */
   readonly next?: string | null | undefined
 }
 
-/** Records in a page, unless `limit` says another number. */
+/** Records per page, unless `limit` says otherwise. */
 export const PAGE = 1000
 
-/** Each record, page by page as it is needed. */
+/** Yields each record, reading page by page as needed. */
 export async function* records<T>(ask: (after: string | undefined) => Promise<Page<T>>): AsyncGenerator<T, void> {
   let after: string | undefined
   do {

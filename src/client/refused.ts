@@ -5,11 +5,11 @@ export interface FieldError {
   /** Dotted path, such as `reals.0.ripId`. */
   readonly field: string
   readonly code: string
-  /** The same for people. */
+  /** The problem in words. */
   readonly message: string
 }
 
-/** What the API says when it refuses. */
+/** Body of a refusal by the API. */
 export interface Refusal {
   readonly code: string
   readonly message: string
@@ -17,7 +17,7 @@ export interface Refusal {
   readonly data?: unknown
 }
 
-/** The API refused, and nothing was done. `code` stays as it is over versions, `message` is for people. */
+/** The API refused the request, and nothing was done. `code` is stable across versions, `message` is for people. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
@@ -33,7 +33,7 @@ export class Refused extends Error {
     this.data = data
   }
 
-  /** What is said of this field; a form shows it beside its input. */
+  /** Returns the message about this field; a form shows it beside its input. */
   about(field: string): string | undefined {
     return this.errors.find((error) => error.field === field)?.message
   }
@@ -50,13 +50,13 @@ interface Result<T> {
   readonly response: Response
 }
 
-/** The answer; a refusal is thrown as `Refused`. */
+/** Returns the answer, or throws the refusal as `Refused`. */
 export function must<T>({ data, error, response }: Result<T>): T {
   if (response.ok && data !== undefined) return data
   throw refusedBy(response.status, error)
 }
 
-/** What a body says that came with such a status. */
+/** Returns the error for a body that came with this status. */
 export function refusedBy(status: number, body: unknown): Refused | Foreign {
   if (typeof body === 'object' && body !== null && typeof Reflect.get(body, 'code') === 'string') {
     return new Refused(status, body as Refusal)

@@ -7,14 +7,14 @@ export type Fetch = (request: Request) => Promise<Response>
 export interface SendingOptions extends Bounds {
   readonly fetch: Fetch
   readonly base: string
-  /** Asked when there is no token, or the session of the token has ended. */
+  /** Called when there is no token, or the session has ended. */
   readonly credentials?: (() => Credentials | Promise<Credentials>) | undefined
 }
 
-/** All requests wait for a token that is renewed: on a connection that was cut without a word, no longer than this. */
+/** All requests wait while a token is renewed; this limits the wait on a connection that was cut without notice. */
 const RENEW_MS_MAX = 10_000
 
-/** Sends requests with the token, again where that cannot do anything twice. */
+/** Sends requests with the token, and retries those that cannot do anything twice. */
 export class Sending {
   readonly #options: SendingOptions
   readonly #token: Token
@@ -25,14 +25,14 @@ export class Sending {
     this.#token = token
   }
 
-  /** As `fetch`, for requests of the API. */
+  /** Like `fetch`, for requests to the API. */
   readonly send = async (request: Request): Promise<Response> => {
     if (request.headers.has('authorization')) return await this.#again(request)
     await this.#token.renewed((token) => this.#renew(token))
     if (this.#token.value === undefined) await this.#logInAgain(undefined)
     const { value } = this.#token
     const response = await this.#again(withToken(request, value))
-    // A caller that is not known has not changed anything.
+    // The API changes nothing for an unauthenticated caller, so the request may be repeated.
     if (!(await isUnknown(response)) || !(await this.#logInAgain(value))) return response
     await response.body?.cancel()
     return await this.#again(withToken(request, this.#token.value))
@@ -44,7 +44,7 @@ export class Sending {
     return session
   }
 
-  /** True when there is another token than before. */
+  /** Returns whether there is a new token. */
   async #logInAgain(before: string | undefined): Promise<boolean> {
     const { credentials } = this.#options
     if (credentials === undefined) return false
@@ -83,7 +83,10 @@ export class Sending {
   }
 }
 
-/** Whether the session has ended: a wrong password, for another one of one's own, is 401 as well. */
+/**
+ * Returns whether the session has ended. The status alone does not tell: a wrong current password, when users change
+ * theirs, is 401 as well.
+ */
 async function isUnknown(response: Response): Promise<boolean> {
   if (response.status !== 401) return false
   const told: unknown = await response
@@ -94,8 +97,8 @@ async function isUnknown(response: Response): Promise<boolean> {
 }
 
 /**
- * Whether a request may be sent again of which nobody knows whether it was carried out: what only reads may. `fetch`
- * throws a TypeError when there was no answer.
+ * Returns whether a request may be repeated although it may have been carried out: reads may. `fetch` throws a
+ * TypeError when there was no answer.
  */
 const mayRepeat = ({ method, signal }: Request, error: unknown): boolean =>
   (method === 'GET' || method === 'HEAD') && error instanceof TypeError && !signal.aborted

@@ -3,11 +3,11 @@ const RENEW_BEFORE_S = 600
 
 interface Held {
   readonly token: string
-  /** By the clock of this machine; undefined for an API token, which does not tell its end. */
+  /** By the clock of this machine; undefined for an API token, whose end is unknown. */
   readonly renewAt_ms: number | undefined
 }
 
-/** The token that requests carry: of a session, which is renewed while it lives, or of a program, which is not. */
+/** The token that requests carry. The token of a session is renewed while it lives, an API token is not. */
 export class Token {
   readonly #renewBefore_s: number
   #held: Held | undefined
@@ -21,7 +21,10 @@ export class Token {
     return this.#held?.token
   }
 
-  /** A fresh one lives as long as it says, whatever the clock of this machine says; of another one it has to tell. */
+  /**
+   * Holds a token. Of a fresh token, the lifetime counts, whatever the clock of this machine shows; for any other
+   * token, this clock decides.
+   */
   hold(token: string | undefined, isFresh: boolean): void {
     if (token === undefined) {
       this.#held = undefined
@@ -33,7 +36,7 @@ export class Token {
     this.#held = { token, renewAt_ms }
   }
 
-  /** Renews it when it is time; what fails is tried with the next request, which goes out with the old one. */
+  /** Renews the token when due. After a failure, requests carry the old token, and the next request tries again. */
   async renewed(ask: (token: string) => Promise<string | undefined>): Promise<void> {
     const held = this.#held
     if (held?.renewAt_ms === undefined || Date.now() < held.renewAt_ms) return
@@ -49,7 +52,7 @@ export class Token {
   }
 }
 
-/** When a JSON web token ends and was made, in seconds; nothing of another kind of token. */
+/** Returns when a JSON web token expires and was issued, in seconds; nothing for other kinds of token. */
 function claimsOf(token: string): { readonly exp?: number; readonly iat?: number } {
   const [, payload, signature] = token.split('.')
   if (payload === undefined || signature === undefined) return {}

@@ -1,14 +1,14 @@
 import type { Answer } from './answer.ts'
 
 export interface Bounds {
-  /** The same request is sent so often where nobody answers it. */
+  /** Maximum number of attempts for a request that gets no answer. */
   readonly tries_max?: number | undefined
-  /** For so long in all it is sent again where it is refused for the moment. */
+  /** Total time for retries of a request that is refused temporarily. */
   readonly wait_s_max?: number | undefined
 }
 
 export interface Tried extends Bounds {
-  /** For a request that got no answer: whether it may be sent again. */
+  /** Returns whether a request that got no answer may be repeated. */
   readonly mayRepeat: (error: unknown) => boolean
   readonly signal?: AbortSignal | undefined
 }
@@ -16,10 +16,10 @@ export interface Tried extends Bounds {
 const TRIES_MAX = 4
 const WAIT_S_MAX = 10
 const BACK_OFF_MS = 250
-/** Refused for now: with Retry-After, and without anything having been done. */
+/** Statuses of temporary refusals: with Retry-After, nothing was done. */
 const LATER: ReadonlySet<number> = new Set([409, 429, 503])
 
-/** Sends again what was refused for the moment, and what got no answer where that cannot do anything twice. */
+/** Repeats requests that are refused temporarily, and requests without an answer if they cannot do anything twice. */
 export async function tried<A extends Answer>(
   send: () => Promise<A>,
   { mayRepeat, signal, tries_max = TRIES_MAX, wait_s_max = WAIT_S_MAX }: Tried,
@@ -43,11 +43,11 @@ export async function tried<A extends Answer>(
   }
 }
 
-/** The wait after a temporary refusal; otherwise NaN. */
+/** Returns the wait after a temporary refusal; otherwise NaN. */
 const waitOf_ms = ({ status, headers }: Answer): number =>
   LATER.has(status) ? Math.max(Number(headers.get('retry-after') ?? NaN) * 1000, BACK_OFF_MS) : NaN
 
-/** Ends early, with the reason, when the signal is aborted. */
+/** Waits; rejects early, with the reason, when the signal is aborted. */
 export function pause(wait_ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const aborted = (): void => {

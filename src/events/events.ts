@@ -7,11 +7,11 @@ import type { EventKind } from '../model/job.ts'
 
 const KEPT_MAX = 5_000
 
-/** Something that happened. */
+/** An event of the appliance. */
 export interface Event {
-  /** Rises by one with each event, also over restarts. */
+  /** Rises by one with each event, also across restarts. */
   readonly id: number
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly at: string
   readonly kind: EventKind
   readonly data: object
@@ -19,14 +19,14 @@ export interface Event {
 
 export type Subscriber = (event: Event) => void
 
-/** After so long a client that lost its stream comes back. */
+/** Wait after which a client reopens a lost stream. */
 const RETRY_MS = 2000
 
 const keyOf = (id: number) => String(id).padStart(16, '0')
 
 /**
- * Recent events, for those who watch. An event is sent when it is on the disk, or refused by it, so that no number is
- * reused unless the disk fails: a client that comes back with the last number it saw gets exactly what came after it.
+ * The recent events. An event is sent once it is stored, or storing it has failed, so no id is reused unless the disk
+ * fails: a client that returns with the last id it saw gets exactly the events after it.
  */
 export class Events implements EventsReader {
   readonly #table: SideTable
@@ -35,10 +35,10 @@ export class Events implements EventsReader {
   readonly #subscribers = new Set<Subscriber>()
   #kept: Event[]
   #waiting: Event[] = []
-  /** Events that were sent although the disk refused them; they are written with the next one. */
+  /** Events that were sent although they could not be stored; the next write includes them. */
   #unwritten: Event[] = []
   #next: number
-  /** When everything that was published is on the disk. */
+  /** Resolves when every published event is on the disk. */
   #stored: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -55,17 +55,18 @@ export class Events implements EventsReader {
     if (this.#isClosed) return
     const at = new Date(this.#clock.now_ms()).toISOString()
     this.#waiting.push({ id: this.#next++, at, kind, data })
-    // Whatever comes in this turn, and while one write is under way, goes with the next.
+    // Events published in the same turn, or while a write is in progress, are written together next.
     if (this.#waiting.length === 1) this.#stored = this.#stored.then(() => this.#write())
   }
 
-  /** Id of the last event that was told; 0 when there was none. */
+  /** Id of the last event that was sent; 0 if there was none. */
   get lastId(): number {
     return this.#kept.at(-1)?.id ?? 0
   }
 
   /**
-   * What came after this id, oldest first; undefined when some of it is not kept any more, or the id was never given.
+   * Returns the events after this id, oldest first; undefined if some of them are no longer kept, or the id was never
+   * used.
    */
   after(id: number): readonly Event[] | undefined {
     const first = this.#kept[0]?.id ?? this.#next
@@ -77,7 +78,7 @@ export class Events implements EventsReader {
     return this.#kept.slice(-count).toReversed()
   }
 
-  /** Calls for every event from now on; the answer ends it. */
+  /** Calls the subscriber for every event from now on; the returned function ends that. */
   subscribe(subscriber: Subscriber): () => void {
     this.#subscribers.add(subscriber)
     return () => void this.#subscribers.delete(subscriber)
@@ -97,19 +98,19 @@ export class Events implements EventsReader {
     }
   }
 
-  /** Sent to clients that can no longer get some events. */
+  /** Event for clients that can no longer get some events. */
   #gap() {
     const message = 'Some events since your last one are not kept any more; read again what you need to know'
     return { id: this.lastId, kind: 'reset', data: { message } }
   }
 
-  /** When everything that was published is on the disk; nothing is told after it. */
+  /** Resolves when every published event is on the disk; later events are dropped. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#stored
   }
 
-  /** When everything that was published until now is on the disk, or the log says why not. */
+  /** Resolves when every event published so far is on the disk, or the log says why not. */
   stored(): Promise<void> {
     return this.#stored
   }
@@ -133,7 +134,7 @@ export class Events implements EventsReader {
     for (const event of batch) for (const subscriber of this.#subscribers) this.#tell(subscriber, event)
   }
 
-  /** A subscriber that fails must not keep others from being told, or itself from later events. */
+  /** A failing subscriber must neither keep events from other subscribers nor lose its own later ones. */
   #tell(subscriber: Subscriber, event: Event): void {
     try {
       subscriber(event)
@@ -143,7 +144,7 @@ export class Events implements EventsReader {
   }
 }
 
-/** As `text/event-stream` has it; JSON holds no line break. */
+/** Returns the event in the format of `text/event-stream`; JSON contains no line break. */
 function eventText({
   id,
   kind,

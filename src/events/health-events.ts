@@ -2,7 +2,9 @@ import type { HealthChange } from '../../workers/archive/messages.ts'
 import type { Events } from './events.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** Tells of real servers that went up or down, by the ids and names they have in running. */
+/**
+ * Publishes an event for each real server that goes up or down, with the ids and names of the running configuration.
+ */
 export function healthEvents(events: Pick<Events, 'publish'>, running: ConfigView) {
   return (changes: readonly HealthChange[]): void => {
     for (const { backend, server, up, reason } of changes) {

@@ -1,20 +1,18 @@
 import { CHECK_DEFAULTS, type HealthCheck, type HealthCheckSetting } from '../model/health-check.ts'
 
-/**
- * What a backend asks for, whichever way it says so: types tcp, http and https are the built-in checks of those names.
- */
+/** The check of a backend in uniform terms: the types tcp, http and https become the built-in checks of those names. */
 export interface AskedCheck {
-  /** Id of the check, built-in or own. */
+  /** Id of the check, built-in or custom. */
   readonly id: string
-  /** Values that were given. */
+  /** Values set by the backend. */
   readonly values: Readonly<Record<string, string>>
-  /** Seconds. */
+  /** In seconds. */
   readonly interval: number
   readonly rise: number | undefined
   readonly fall: number
 }
 
-/** undefined: nothing is asked. */
+/** Returns undefined if the backend has no check. */
 export function askedCheck(setting: HealthCheckSetting): AskedCheck | undefined {
   const { type, id = '', interval = CHECK_DEFAULTS.interval, rise, fall = CHECK_DEFAULTS.fall } = setting
   if (type === 'none') return undefined
@@ -27,7 +25,7 @@ export function askedCheck(setting: HealthCheckSetting): AskedCheck | undefined 
   return { id: type, values, interval, rise, fall }
 }
 
-/** The flags of a script, in the order of its declarations: a given value, else the default, else none. */
+/** Returns the flags of a script, in the order of its declarations: the given value, else the default, else no flag. */
 export function flagsOf(
   { parameters }: Pick<HealthCheck, 'parameters'>,
   values: Readonly<Record<string, string>>,

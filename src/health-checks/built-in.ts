@@ -5,7 +5,7 @@ import { headersOf } from './declarations.ts'
 
 const read = (file: string): string => readFileSync(new URL(`./${file}`, import.meta.url), 'utf8')
 
-/** What runs a script: see the file. */
+/** The script that runs all checks; see its file. */
 export const SANDBOX = read('sandbox.sh')
 
 const scripts = BUILT_IN_CHECKS.map((id) => [id, read(`built-in/${id}.sh`)] as const)
@@ -18,12 +18,14 @@ function checkOf(id: string, script: string): HealthCheck {
 
 const byId = lazy(() => new Map<string, HealthCheck>(scripts.map(([id, script]) => [id, checkOf(id, script)])))
 
-/** Checks that are part of Fulcrum, in the form of those that people make. Their texts are part of the program. */
+/**
+ * Returns the checks that are part of Fulcrum, in the same form as custom ones. Their scripts are part of the program.
+ */
 export const builtInChecks = (): readonly HealthCheck[] => [...byId().values()]
 
 export const builtInCheck = (id: string): HealthCheck | undefined => byId().get(id)
 
-/** The built-in check with this id, or the own one that `find` knows. */
+/** Returns a function that finds a check by id: a built-in one, or a custom one that `find` knows. */
 export function checkFrom(find: (id: string) => HealthCheck | undefined): (id: string) => HealthCheck | undefined {
   return (id) => builtInCheck(id) ?? find(id)
 }

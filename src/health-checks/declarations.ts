@@ -6,13 +6,13 @@ import { valueProblem } from './values.ts'
 const HEADER_LINES_MAX = 64
 const HEADER = /^#[ \t]*@param[ \t]/
 
-/** What the headers of a script declare, or the lines that cannot be read. */
+/** Parameters declared by the headers of a script, and problems with headers that cannot be read. */
 export interface Headers {
   readonly parameters: readonly ParameterDeclaration[]
   readonly problems: readonly FieldProblem[]
 }
 
-/** `# @param {json}`, one to a line, in the first 64 lines. */
+/** Reads `# @param {json}` headers, one per line, in the first 64 lines. */
 export function headersOf(script: string): Headers {
   const parameters: ParameterDeclaration[] = []
   const problems: FieldProblem[] = []
@@ -52,7 +52,7 @@ const hasBadName = (header: unknown): boolean =>
   'name' in header &&
   !Value.Check(ParameterDeclaration.properties.name, header.name)
 
-/** Rules about declarations; `field` is where they were found: parameters, or script. */
+/** Returns problems with declarations; `field` says where they were found: in parameters, or in script. */
 export function declarationProblems(
   parameters: readonly ParameterDeclaration[],
   field: 'parameters' | 'script',

@@ -4,7 +4,7 @@ import type { AcmeOrder } from '../model/acme.ts'
 import type { HealthCheck } from '../model/health-check.ts'
 import { valueProblems } from './rules.ts'
 
-/** What is wrong with how an order has records of DNS made. */
+/** Returns the problems with the DNS script of an order and its values. */
 export function dnsProblems(
   { challenge, dns, secrets = {} }: Pick<AcmeOrder, 'challenge' | 'dns' | 'secrets'>,
   scriptOf: (id: string) => HealthCheck | undefined,
@@ -23,7 +23,7 @@ export function dnsProblems(
   return [...placeProblems(script, dns.parameters ?? {}, secrets), ...scriptValueProblems(script, dns, secrets)]
 }
 
-/** A secret must not be where it is seen, and is looked for nowhere else. */
+/** Secrets must be in `secrets` only, because parameters are shown, and `secrets` must hold nothing else. */
 function placeProblems(
   { parameters }: HealthCheck,
   plain: Readonly<Record<string, string>>,
@@ -51,7 +51,7 @@ function scriptValueProblems(
   )
 }
 
-/** Orders that would not go with a script as it is to be: how a change of it is refused. */
+/** Returns a problem for each order that would not work with the changed script; the change is then refused. */
 export function brokenOrders(script: HealthCheck, orders: Iterable<AcmeOrder>): readonly FieldProblem[] {
   const broken: FieldProblem[] = []
   for (const order of orders) {

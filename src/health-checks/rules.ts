@@ -11,7 +11,10 @@ const problem = (field: string, message: string): FieldProblem => ({
   message,
 })
 
-/** Rules about the check of a backend that its schema cannot say. `checkOf` knows built-in checks and own ones. */
+/**
+ * Returns problems with the check of a backend that its schema cannot express. `checkOf` finds built-in and custom
+ * checks.
+ */
 export function checkSettingProblems(
   setting: HealthCheckSetting,
   service: CheckService,
@@ -24,7 +27,7 @@ export function checkSettingProblems(
   return problems
 }
 
-/** The same against a whole configuration. */
+/** Returns the same problems, with the checks of a whole configuration. */
 export function checkProblems(
   setting: HealthCheckSetting,
   service: CheckService,
@@ -65,7 +68,7 @@ function scriptProblems(
   return problems
 }
 
-/** Values that a check does not accept, and those that it misses. */
+/** Returns a problem for each value that a check does not accept, and for each that it requires and that is missing. */
 export function valueProblems(
   { id, parameters: declared }: Pick<HealthCheck, 'id' | 'parameters'>,
   values: Readonly<Record<string, string>>,
@@ -83,7 +86,7 @@ export function valueProblems(
   return [...problems, ...missing.map(({ name }) => ({ name, message: 'is required by this health check' }))]
 }
 
-/** Backends that would not go with a check as it is to be: how a change of it is refused. */
+/** Returns a problem for each backend that would not work with the changed check; the change is then refused. */
 export function brokenBy(
   check: HealthCheck,
   service: CheckService,

@@ -3,16 +3,16 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SCRIPT_BYTES_MAX } from '../model/health-check.ts'
 
-/** Scripts that somebody put on the machine, to be named when a health check is sent. */
+/** Folder of scripts that an administrator put on the machine; a request for a health check can name one. */
 export const SCRIPTS_FOLDER = 'scripts'
 
-/** What came of looking for a script by its name. */
+/** Result of looking for a script by its name. */
 export type ScriptFile = { readonly script: string } | { readonly problem: string }
 
-/** The content of a script of this folder. The name is one that could lead nowhere else. */
+/** Returns the content of a script in this folder. The name was checked and cannot lead out of the folder. */
 export async function scriptFile(folder: string, name: string): Promise<ScriptFile> {
   const path = join(folder, name)
-  // A link could show any file of the machine, and opening a pipe would wait for ever.
+  // A symbolic link could show any file of the machine, and opening a pipe would block for ever.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(path, flags).catch(() => undefined)
   if (file === undefined) return { problem: `names no file: there is no readable ${name} in ${folder}` }
@@ -20,7 +20,7 @@ export async function scriptFile(folder: string, name: string): Promise<ScriptFi
     const found = await file.stat()
     if (!found.isFile()) return { problem: `names no file: ${path} is something else` }
     if (found.size > SCRIPT_BYTES_MAX) return { problem: `names ${path}, which is larger than 256 KiB` }
-    // It may have grown since.
+    // The file may have grown since.
     const { bytesRead, buffer } = await file.read({ buffer: Buffer.alloc(SCRIPT_BYTES_MAX + 1), position: 0 })
     if (bytesRead > SCRIPT_BYTES_MAX) return { problem: `names ${path}, which is larger than 256 KiB` }
     return contentOf(buffer.subarray(0, bytesRead), path)

@@ -7,10 +7,10 @@ interface Sent {
   readonly parameters?: readonly SentDeclaration[] | null
 }
 
-/** What begins with #! is the script itself, anything else the name of a file. */
+/** A text that begins with #! is the script itself, any other text the name of a file. */
 export const isFileName = (script: string): boolean => !script.startsWith('#!')
 
-/** Rules about a script and its parameters that no schema can say. */
+/** Returns problems with a script and its parameters that the schema cannot express. */
 export function sentCheckProblems({ script, parameters }: Sent): readonly FieldProblem[] {
   const problems = script === undefined ? [] : scriptProblems(script)
   if (parameters !== undefined && parameters !== null) {
@@ -20,7 +20,7 @@ export function sentCheckProblems({ script, parameters }: Sent): readonly FieldP
   return isUnread || problems.length > 0 ? problems : headersOf(script).problems
 }
 
-/** Checks of backends are started by programs that show their words to everybody. */
+/** Refuses secrets in checks of backends: the programs that run those checks show their command lines to everybody. */
 export function secretProblems({
   services,
   parameters,

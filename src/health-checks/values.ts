@@ -5,7 +5,7 @@ const INTEGER = /^-?\d{1,15}$/
 // oxlint-disable-next-line no-control-regex -- a value is one line
 const LINE = /^[^\u0000-\u001f\u007f]*$/
 
-/** Why a text is no value of this type; undefined when it is one. */
+/** Returns why a text is not a value of this type; undefined if it is. */
 export function valueProblem(type: ParameterDeclaration['type'], value: string): string | undefined {
   if (!LINE.test(value)) return 'must be one line without control characters'
   const { fits, problem } = RULES[type]

@@ -5,7 +5,7 @@ const STATUSES = new RegExp(CHECKED_STATUSES)
 
 const unless = (isGood: boolean, problem: string): string | undefined => (isGood ? undefined : problem)
 
-/** Parameters of the checks http and https that a request is made of, and why a value is none. */
+/** Rules for those parameters of the checks http and https that form a request. */
 const RULES: ReadonlyMap<string, (value: string) => string | undefined> = new Map([
   ['path', (value) => unless(PATH.test(value), 'must begin with / and hold visible ASCII characters only')],
   [
@@ -15,7 +15,7 @@ const RULES: ReadonlyMap<string, (value: string) => string | undefined> = new Ma
   ['expect', statusesProblem],
 ])
 
-/** Why a text is no list of statuses; undefined when it is one. Ranges from high to low hold nothing. */
+/** Returns why a text is not a list of statuses; undefined if it is. Ranges from high to low are empty, and refused. */
 export function statusesProblem(expect: string): string | undefined {
   if (!STATUSES.test(expect)) return 'must be statuses such as "200-399" or "200,204"'
   const empty = expect.split(',').find((range) => {
@@ -25,11 +25,11 @@ export function statusesProblem(expect: string): string | undefined {
   return unless(empty === undefined, `has the range ${empty}, which holds no status`)
 }
 
-/** Whichever way a backend gives them, values of the checks http and https keep to the same rules. */
+/** Values of the checks http and https follow the same rules, whichever way a backend gives them. */
 export function webProblem(checkId: string, name: string, value: string): string | undefined {
   return checkId === 'http' || checkId === 'https' ? RULES.get(name)?.(value) : undefined
 }
 
-/** Whether a balancer may make its own request of these values. */
+/** Returns whether a balancer may form its own request from these values. */
 export const isWeb = (values: Readonly<Record<string, string>>): boolean =>
   Object.entries(values).every(([name, value]) => webProblem('http', name, value) === undefined)

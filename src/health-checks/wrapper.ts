@@ -2,7 +2,7 @@ import type { HealthCheck, HealthCheckSetting } from '../model/health-check.ts'
 import { askedCheck, flagsOf } from './asked-check.ts'
 import { SANDBOX } from './built-in.ts'
 
-/** A file of a folder with checks, by its name there. All of them can be read and run by everybody. */
+/** A file in a folder of checks, by its name there. All accounts can read and run these files. */
 export interface CheckFile {
   readonly name: string
   readonly content: string
@@ -10,27 +10,27 @@ export interface CheckFile {
 export const CHECK_FILE_MODE = 0o755
 
 export const SANDBOX_NAME = 'sandbox'
-/** Backends and scripts may have the same id. */
+/** The prefix is needed because a backend and a script may have the same id. */
 export const wrapperName = (backendId: string): string => `backend-${backendId}`
 const scriptName = (id: string): string => `script-${id}`
 
-/** A word that a POSIX shell takes as it is, whatever it holds. */
+/** Quotes a word for a POSIX shell, whatever it contains. */
 export function shellWord(word: string): string {
   return /^[\w./:@=+,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** A backend whose check is run as a program. */
+/** A backend whose check runs as a program. */
 interface Checked {
   readonly id: string
   readonly healthCheck: HealthCheckSetting
 }
 
-/** Where programs that balance say VIP and VPORT themselves, they are the first two words of the wrapper. */
+/** `as called`: the balancer itself passes VIP and VPORT, as the first two words of the wrapper. */
 type Virtual = { readonly ip: string; readonly port: number | undefined } | 'as called'
 
 /**
- * Calls the script of one backend in the sandbox with the values that this backend gives; the caller only adds VIP
- * VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little.
+ * Returns a wrapper that runs the script of one backend in the sandbox with that backend's values; the caller adds only
+ * VIP VPORT RIP RPORT. HAProxy and keepalived end a check after its interval: the sandbox outlasts them a little.
  */
 function wrapperText(folder: string, check: HealthCheck, backend: Checked, virtual: Virtual): string {
   const asked = askedCheck(backend.healthCheck)
@@ -49,7 +49,7 @@ function wrapperText(folder: string, check: HealthCheck, backend: Checked, virtu
   ].join('\n')}\n`
 }
 
-/** The files for these backends, ordered by name: their wrappers, the scripts behind them, and the sandbox. */
+/** Returns the files for these backends, ordered by name: their wrappers, the scripts, and the sandbox. */
 export function checkFiles<B extends Checked>(
   folder: string,
   backends: readonly B[],

@@ -5,12 +5,12 @@ import type { Address } from '../settings.ts'
 
 const ANSWER_TIMEOUT_MS = 5_000
 
-/** Rejects unless the listener answers a request, and shows this certificate if one is named. */
+/** Rejects unless the listener answers a request, and presents this certificate if one is given. */
 export function assertAnswers({ host, port }: Address, certificate: Certificate | undefined): Promise<void> {
   const reached = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return new Promise((resolve, reject) => {
     const request = get(
-      // Its certificate may name other hosts; what counts is that it answers.
+      // The certificate may be for other host names; only the answer matters.
       {
         host: reached,
         port,

@@ -31,43 +31,43 @@ export interface ApiListenerParts {
   readonly nodeId: string
   readonly running: ConfigView
   readonly handle: Handler
-  /** Answers where figures are collected without a token. */
+  /** Handles requests for metrics without a token. */
   readonly metrics: Handler
   readonly nextId: () => string
-  /** The API's own certificate, for when no other is chosen. */
+  /** The API's own certificate, used if no other is chosen. */
   readonly tls: () => Promise<Tls>
-  /** For files that only root may read. */
+  /** Folder of files that only root may read. */
   readonly folder: string
   readonly log: Log
 }
 
-/** Where the API is reached, and what it shows there; without a certificate its own. */
+/** Address at which the API should listen, with the certificate to present; without one, the API's own. */
 interface Wanted extends Address {
   readonly certificate: Certificate | undefined
 }
 
-/** What came of a change, until it is known whether it stays. */
+/** A move that can still be kept or taken back. */
 interface Moved {
   keep(): void
   takeBack(): void
 }
 
 /**
- * Where the API is reached. A new place is opened and answers before the old one closes; requests in flight are
- * answered where they came in. Another certificate at the same place is shown from the next connection on.
+ * Listeners of the API. A new address is opened and answers before the old one closes; requests in flight are answered
+ * on the connection they came in on. A new certificate at the same address is presented from the next connection on.
  */
 export class ApiListeners implements OwnPart {
   readonly #parts: ApiListenerParts
-  /** Where the command line has it. */
+  /** Address from the command line. */
   #given: Address
   #api: Listener | undefined
-  /** What it shows. */
+  /** The certificate that is presented; undefined for the API's own. */
   #shown: Certificate | undefined
   #plain: Listener | undefined
   #metrics: Listener | undefined
   #local: LocalListener | undefined
   #fronts: Fronts | undefined
-  /** Where the threads in front ask. */
+  /** Socket at which the front threads ask. */
   #behind: LocalListener | undefined
   readonly #draining: Listener[] = []
 
@@ -76,7 +76,7 @@ export class ApiListeners implements OwnPart {
     this.#given = parts.settings.listen
   }
 
-  /** Port of the API now; 0 before it listens. */
+  /** Current port of the API; 0 before it listens. */
   get port(): number {
     return this.#api?.port ?? 0
   }
@@ -86,8 +86,8 @@ export class ApiListeners implements OwnPart {
   }
 
   /**
-   * Answers where the one before in this process rests, so that nobody is cut off; where it should listen it does once
-   * it settles.
+   * Takes over the listeners of the resting predecessor in this process, so that no client is cut off. A change of
+   * address follows in `settle`.
    */
   takeOver(before: ApiListeners): void {
     const { handle, metrics } = this.#parts
@@ -104,8 +104,8 @@ export class ApiListeners implements OwnPart {
   }
 
   /**
-   * A stored place that cannot be had must not lock everybody out, nor end the daemon: its address may only come when
-   * the machine is made as configured.
+   * Opens the listeners. A stored address that cannot be opened must neither lock everybody out nor end the daemon: the
+   * address may only appear when the machine is configured.
    */
   async open(): Promise<void> {
     const { settings, running, handle, nextId, folder, log } = this.#parts
@@ -131,7 +131,7 @@ export class ApiListeners implements OwnPart {
         log.error('the API cannot be reached where it should', { place: textOf(place), reason: String(error) })
       }
     }
-    // A port that the system chose stays.
+    // Keeps a port that the system chose.
     if (!stored && this.#api !== undefined) this.#given = { host: settings.listen.host, port: this.#api.port }
     if (settings.http !== undefined)
       this.#plain = await listen(settings.http, undefined, handle, nextId, { fronts: this.#fronts })
@@ -148,7 +148,7 @@ export class ApiListeners implements OwnPart {
     this.#fronts = new Fronts(threads, path, log)
   }
 
-  /** Callers that would use it can log in instead. */
+  /** Without the local socket, its callers can log in instead. */
   async #openLocal(): Promise<void> {
     const { settings, handle, nextId, log } = this.#parts
     try {
@@ -158,7 +158,7 @@ export class ApiListeners implements OwnPart {
     }
   }
 
-  /** Its address may only come when the machine is made as configured; nobody is locked out without it. */
+  /** The address may only appear when the machine is configured; a failure locks nobody out. */
   async #openMetrics(): Promise<void> {
     const { settings, metrics, nextId, log } = this.#parts
     if (settings.metrics === undefined || this.#metrics !== undefined) return
@@ -172,7 +172,7 @@ export class ApiListeners implements OwnPart {
     }
   }
 
-  /** After the machine was made what running says: an address that was not there yet may be now. */
+  /** Called once the machine matches the running configuration: an address may exist now that did not before. */
   async settle(): Promise<void> {
     const { running, log } = this.#parts
     await this.#openMetrics()
@@ -186,7 +186,7 @@ export class ApiListeners implements OwnPart {
     }
   }
 
-  /** Before anything changes: the place must be free, and nobody else may be configured to take it. */
+  /** Called before anything changes: the address must be free, and no frontend may be configured to use it. */
   async verify(running: ConfigView, desired: ConfigView): Promise<readonly Problem[]> {
     const { nodeId, settings } = this.#parts
     const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
@@ -205,7 +205,7 @@ export class ApiListeners implements OwnPart {
     return problems
   }
 
-  /** Whether a client that is connected to this address would find nobody there any more. */
+  /** Returns whether a client connected to this address would no longer reach the API there. */
   leaves(running: ConfigView, desired: ConfigView, local: string): boolean {
     const [before, wanted] = [this.#wanted(running), this.#wanted(desired)]
     return before.host !== wanted.host && !ANY.has(wanted.host) && wanted.host !== local
@@ -222,8 +222,8 @@ export class ApiListeners implements OwnPart {
   }
 
   /**
-   * Begins nothing more, and says so to every caller, until the next one takes over; resolves when everything that was
-   * asked before is answered.
+   * Accepts no more requests, and says so to every caller, until the successor takes over; resolves when all earlier
+   * requests are answered.
    */
   async rest(): Promise<void> {
     const { nodeId } = this.#parts
@@ -232,17 +232,17 @@ export class ApiListeners implements OwnPart {
       headers: { 'Retry-After': '1' },
     })
     const resting = this.#opened.map((listener) => listener.rest(failure(why)))
-    // Threads in front answer nothing from memory either: they ask here for every caller.
+    // Front threads must not answer from their caches either: from now on, they ask here for every caller.
     validity.endRights()
     await Promise.all(resting)
   }
 
-  /** Ends answers that are still made while they are sent. */
+  /** Ends responses that are still being produced, such as streams. */
   cut(): void {
     for (const listener of this.#opened) listener.cut()
   }
 
-  /** Begins nothing any more; resolves when whatever was asked before is answered. */
+  /** Accepts no more requests; resolves when all earlier requests are answered. */
   async stop(): Promise<void> {
     const stopping = this.#opened.map((listener) => listener.stop())
     validity.endRights()
@@ -329,7 +329,7 @@ export class ApiListeners implements OwnPart {
     const { settings, nodeId } = this.#parts
     const stored = view.get('userInterfaces', nodeIn(view, nodeId))
     if (stored === undefined) return { ...this.#given, certificate: undefined }
-    // In trial static IPs are only recorded, so nobody can listen on one.
+    // In the trial profile static IPs are only recorded, so the API cannot listen on one.
     const ip = settings.profile === 'trial' ? undefined : view.get('staticIps', stored.ipId)?.ip
     return { host: ip ?? this.#given.host, port: stored.apiPort, certificate: chosenCertificate(view, nodeId) }
   }

@@ -8,13 +8,13 @@ import type { ConfigView } from '../model/sections.ts'
 export interface CutOffParts {
   readonly nodeId: string
   readonly facts: Pick<MachineFacts, 'connections' | 'interfaces'>
-  /** Port of the API now. */
+  /** Current port of the API. */
   readonly api: { readonly port: number }
 }
 
 /**
- * Says why a change of addresses or routes could cut a client's own connection, before it is made. It errs on the
- * careful side: a route that would change for the client counts, also when the new one might lead there as well.
+ * Says, before a change of addresses or routes is made, why it could cut the client's own connection. Errs on the side
+ * of caution: a changed route to the client counts even if the new route might lead there as well.
  */
 export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
   return async (running: ConfigView, desired: ConfigView, address: string): Promise<string | undefined> => {
@@ -27,7 +27,7 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
     if (change.removedAddresses.length + change.routes.length === 0) return undefined
     const client = clientIp(address)
     for (const connection of await facts.connections(client, api.port)) {
-      // Over loopback, or from this machine itself: no route is needed.
+      // Connections over loopback or from this machine itself need no route.
       if (connection.local === client || client.startsWith('127.') || client === '::1') continue
       if (change.removedAddresses.some((removed) => removed === connection.local)) {
         return `${connection.local}, which you are connected to, would be taken away`
@@ -40,13 +40,17 @@ export function cutOffGuard({ nodeId, facts, api }: CutOffParts) {
   }
 }
 
-/** Addresses of the kernel now, of others as well: one that keeps a network connected makes it no change. */
+/**
+ * All current addresses of the kernel, not only Fulcrum's: if another address keeps a network connected, its route does
+ * not change.
+ */
 const standingOn = (interfaces: readonly NetworkInterface[]): readonly Standing[] =>
   interfaces.flatMap(({ id, addresses }) => addresses.map(({ ip, prefix }) => ({ interfaceId: id, ip, prefix })))
 
 /**
- * A narrower route wins, so only one that is as narrow as what is used now matters; a rule for a source comes before
- * all. The way to the router that is used now matters as well.
+ * Returns whether a route change affects the connection. The narrowest route wins, so the change matters if its
+ * destination is at least as narrow as that of the route in use; rules for a source come before all others. A change of
+ * the route to the gateway in use matters as well.
  */
 function concerns({ destination, source }: RouteChange, client: string, connection: Connection): boolean {
   const { local, destination: used, via } = connection

@@ -5,15 +5,15 @@ import type { Tls } from '../http/acceptor.ts'
 import type { Certificate } from '../model/certificates.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** The certificate that the user interface names; undefined for the API's own. */
+/** Returns the certificate that the user interface names; undefined for the API's own. */
 export function chosenCertificate(view: ConfigView, nodeId: string): Certificate | undefined {
   const id = view.get('userInterfaces', nodeIn(view, nodeId))?.SSLCertificate ?? ''
   return id === '' ? undefined : view.get('certificates', id)
 }
 
 /**
- * Lends the certificate as files, which is all that uWebSockets.js takes; they are gone when `use` has ended. Only root
- * can read them, and `folder` is where the API's own key lies anyway.
+ * Provides the certificate as files, because uWebSockets.js accepts nothing else, and removes them when `use` has
+ * ended. Only root can read them, and `folder` holds the API's own key anyway.
  */
 export async function asFiles<T>(
   { chain, privateKey }: Certificate,
@@ -31,10 +31,10 @@ export async function asFiles<T>(
   }
 }
 
-/** Names of the folders of files that are lent. */
+/** Prefix of the folders of such files. */
 const LENT = 'lent-'
 
-/** Removes what a crash has left. */
+/** Removes files left by a crash. */
 export async function forgetLent(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names) if (name.startsWith(LENT)) await rm(join(folder, name), { recursive: true, force: true })

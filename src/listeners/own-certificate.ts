@@ -12,7 +12,7 @@ const filesIn = (directory: string): CertificateFiles => ({
   certificateFile: join(directory, 'api-certificate.pem'),
 })
 
-/** The certificates that the API presents, to be watched for their end; [] before the first start. */
+/** Returns the certificates of the API that are watched for expiry; [] before the first start. */
 export function apiCertificate(directory: string): readonly WatchedCertificate[] {
   const { certificateFile } = filesIn(directory)
   if (!existsSync(certificateFile)) return []
@@ -26,7 +26,10 @@ export interface CertificateFiles {
   readonly certificateFile: string
 }
 
-/** The certificate the API shows until an administrator uploads one: self-signed, EC P-256, made at the first start. */
+/**
+ * Returns the certificate that the API presents until an administrator uploads another: self-signed, EC P-256, made at
+ * the first start.
+ */
 export async function ensureCertificate(directory: string, addresses: readonly string[]): Promise<CertificateFiles> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const files = filesIn(directory)
@@ -42,18 +45,18 @@ export async function ensureCertificate(directory: string, addresses: readonly s
   return files
 }
 
-/** uWebSockets.js says only that it failed; a person needs to know which file. */
+/** uWebSockets.js does not say which file is wrong, and an administrator needs to know. */
 function assertPair({ keyFile, certificateFile }: CertificateFiles): void {
   try {
     const certificate = new X509Certificate(readFileSync(certificateFile))
     if (certificate.checkPrivateKey(createPrivateKey(readFileSync(keyFile)))) return
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`${certificateFile} and ${keyFile} are not a certificate and its key; restore them, or remove both`)
 }
 
-/** Whole or not at all, and never readable by others, not even for a moment. */
+/** Writes the file whole or not at all, and at no moment readable by others. */
 function write(file: string, content: string): void {
   const descriptor = openSync(`${file}.new`, 'w', 0o600)
   writeSync(descriptor, content)

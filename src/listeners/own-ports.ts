@@ -6,21 +6,21 @@ import { parsePorts } from '../model/ports.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { Address } from '../settings.ts'
 
-/** Every address of the machine. */
+/** Addresses that stand for all addresses of the machine. */
 export const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
 export const overlap = (a: Address, b: Address): boolean =>
   a.port === b.port && (canonicalIp(a.host) === canonicalIp(b.host) || ANY.has(a.host) || ANY.has(b.host))
 
 export interface OwnPlace {
-  /** What listens there, for people. */
+  /** The program that listens there, for messages. */
   readonly owner: string
   readonly place: Address
 }
 
 /**
- * Frontends that would take a port of the appliance itself. HAProxy could share an address with the API for a while;
- * after the next start nobody would reach the API any more.
+ * Returns a problem for each frontend that would take a port of the appliance itself. HAProxy could share an address
+ * with the API for a while, but after the next start nobody would reach the API.
  */
 export function portProblems(view: ConfigView, nodeId: string, places: readonly OwnPlace[]): readonly Problem[] {
   const stored = view.get('userInterfaces', nodeIn(view, nodeId))
@@ -28,11 +28,11 @@ export function portProblems(view: ConfigView, nodeId: string, places: readonly 
   const own = stored?.sshEnabled === true ? [...places, ssh] : places
   const claims = [
     ...[...view.list('l7Frontends')].map((frontend) => ({ section: 'l7Frontends', ...frontend }) as const),
-    // The kernel balances what is sent to a port, whatever listens there.
+    // The kernel balances all packets to these ports, whatever listens there.
     ...[...view.list('l4Frontends')]
       .filter(({ protocol }) => protocol === 'tcp')
       .map((frontend) => ({ section: 'l4Frontends', ...frontend }) as const),
-    // What comes from that port is taken for an answer of the frontend.
+    // Packets from the rewritten port are taken for answers of the frontend.
     ...servedFrontends(view).flatMap(({ frontend, rewrittenPort }) =>
       rewrittenPort === undefined || frontend.protocol !== 'tcp'
         ? []

@@ -24,27 +24,27 @@ import { forwardingOf } from './forwarding.ts'
 import { cursorOf, cursorText, filterOf, shownLine } from './shown.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** It writes what it has, and ends. */
+/** Time for the thread to write its lines and end. */
 const STOP_MS = 10_000
 const ENTRY = new URL('../../workers/logs.ts', import.meta.url)
-/** An apply waits for it, so it ends in any case. */
+/** Maximum wait of an apply for `capture`. */
 const CAPTURE_MS = 5_000
 const FOLDER = 'access-logs'
 
 export interface AccessLogsParts {
   readonly stateFolder: string
   readonly running: ConfigView
-  /** Changes with what runs. */
+  /** Changes when the running configuration changes. */
   readonly runningVersion: () => number
   readonly limits: LogsOptions['limits']
   readonly source: LogsOptions['source']
-  /** Whether lines that are to be forwarded can be. */
+  /** Called when the syslog server becomes reachable or unreachable. */
   readonly onServer: (state: ServerState) => void
   readonly clock: Clock
   readonly log: Log
 }
 
-/** undefined: it is listened to. */
+/** undefined answers a `look`. */
 type Answer = LogsPage | LogsTop | undefined
 type Question = ToLogThread & { readonly type: 'search' | 'top' | 'look' }
 
@@ -57,7 +57,7 @@ export class AccessLogs implements AccessLogsReader {
   readonly #followers = new Set<(rows: readonly PlacedRow[], more: number) => void>()
   #request = 0
   #worker: Worker | undefined
-  /** By the monotonic clock; a thread that ended is not restarted before. */
+  /** Monotonic time before which a thread that ended is not restarted. */
   #startsFrom_ms = -Infinity
   #failure = 'it ended'
   #counts: LogCounts | undefined
@@ -70,7 +70,7 @@ export class AccessLogs implements AccessLogsReader {
     this.#looks = new Repeated('access logs', () => this.#look(), LOOK_EVERY_MS, parts.log)
   }
 
-  /** What came of the lines so far; undefined while nobody reads any. */
+  /** Counts of the lines so far; undefined before the thread has reported any. */
   get counts(): LogCounts | undefined {
     return this.#counts
   }
@@ -80,7 +80,7 @@ export class AccessLogs implements AccessLogsReader {
     this.#looks.start()
   }
 
-  /** A thread that ended is started again as well. */
+  /** Starts the thread if lines are wanted, also after it has ended. */
   #look(): void {
     const { running, runningVersion, source } = this.#parts
     const version = runningVersion()
@@ -92,7 +92,7 @@ export class AccessLogs implements AccessLogsReader {
     if (this.#known.isWanted && source !== undefined) this.#thread()
   }
 
-  /** undefined in the pause after it ended. */
+  /** Returns the thread, started if necessary; undefined during the pause after it ended. */
   #thread(): Worker | undefined {
     if (this.#worker !== undefined) return this.#worker
     if (this.#parts.clock.monotonic_ms() < this.#startsFrom_ms) return undefined
@@ -155,13 +155,13 @@ export class AccessLogs implements AccessLogsReader {
     const thread = this.#thread()
     if (thread === undefined) throw new Error(`the log thread is just being started again: ${this.#failure}`)
     return new Promise<A>((resolve, reject) => {
-      // Sound: the thread answers each question with what belongs to it.
+      // Sound: the thread answers each question with the matching type.
       this.#asked.set(request, { resolve: (answer) => resolve(answer as A), reject })
       thread.postMessage(question(request))
     })
   }
 
-  /** Call it right before a reload: every line of the worker that ends is then read. */
+  /** Call this right before a reload: it makes the thread read every line of the HAProxy worker that ends. */
   async capture(): Promise<void> {
     this.#look()
     if (this.#worker === undefined || this.#isClosed) return

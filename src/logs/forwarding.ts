@@ -3,7 +3,7 @@ import type { Forwarding } from '../../workers/logs/messages.ts'
 import { SHARED } from '../model/node.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** What the log thread has to know to forward lines. */
+/** Returns everything that the log thread needs to forward lines. */
 export function forwardingOf(running: ConfigView): Forwarding {
   const address = addressOf(running)
   const names = (section: keyof Forwarding['names']): ReadonlyMap<string, string> =>

@@ -8,10 +8,10 @@ import { nameKey } from '../base/name-key.ts'
 import type { LogLine, LogQuery } from '../context/access-logs.ts'
 import { type ConfigView, SECTIONS } from '../model/sections.ts'
 
-/** What lines have for a real server that is no record: the fallback of a backend. */
+/** Stands in lines for the fallback of a backend, which is a server without a record. */
 const FALLBACK = 'fallback'
 
-/** What a query means to the store, which knows ids only; refuses what no line can fit. */
+/** Translates a query for the store, which knows ids only; refuses values that no line can match. */
 export function filterOf(query: LogQuery, running: ConfigView): Filter {
   const { start, end, frontendId, server, source, path, status, slowerThan } = query
   const errors: FieldError[] = []
@@ -32,7 +32,7 @@ export function filterOf(query: LogQuery, running: ConfigView): Filter {
   return filter
 }
 
-/** The id for an id, whose record may be gone and still have lines, or for a current name. */
+/** Returns an id as it is, because its record may be gone while lines remain, and for a current name its id. */
 function idFor(
   field: string,
   said: string,
@@ -57,7 +57,7 @@ function refusal(errors: readonly FieldError[]): ApiError {
   return new ApiError('INVALID_QUERY', all, { errors })
 }
 
-/** `404`, `5xx` or `500-503`. */
+/** Parses `404`, `5xx` or `500-503`. */
 function statusesOf(status: string): { readonly from: number; readonly to: number } {
   if (status.endsWith('xx')) return { from: Number(status[0]) * 100, to: Number(status[0]) * 100 + 99 }
   const [from, to = from] = status.split('-').map(Number)
@@ -74,7 +74,7 @@ export function cursorOf(text: string): Cursor {
   throw refusal([{ field: 'after', code: 'FORMAT', message }])
 }
 
-/** A line as it is answered, with the names that its records have now. */
+/** A line as the API returns it, with the current names of its records. */
 export const shownLine = ({ segment, index, row }: PlacedRow, running: ConfigView): LogLine => ({
   id: `${segment}-${index}`,
   ...shownFields(row, (section, id) => running.get(section, id)?.name),

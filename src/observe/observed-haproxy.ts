@@ -6,10 +6,7 @@ import type { UnitsActor } from '../context/units.ts'
 import { type Settings, SettingsError } from '../settings.ts'
 import { addressText, type SocketAddress } from '../base/socket-address.ts'
 
-/**
- * A HAProxy that somebody else configures: everything that would change it is refused before anything is stored or
- * sent.
- */
+/** A HAProxy that is configured elsewhere: every change to it is refused before anything is stored or sent. */
 export class ObservedHaproxy {
   readonly #refusal: string
 
@@ -17,7 +14,7 @@ export class ObservedHaproxy {
     this.#refusal = `This daemon only observes the HAProxy at ${addressText(address)} and changes nothing of it: change it where it is configured, or start a daemon without --observe to configure a HAProxy with this API`
   }
 
-  /** For a section that is about to be edited. */
+  /** Called before a section is edited. */
   refuseEdit(section: SectionName): void {
     if (!ACCESS_SECTIONS.has(section)) this.refuse()
   }
@@ -26,13 +23,13 @@ export class ObservedHaproxy {
     throw new ApiError('NOT_SUPPORTED', this.#refusal)
   }
 
-  /** No program is managed, so there is none to list or to operate. */
+  /** No program is managed, so none can be listed or operated. */
   readonly units: UnitsActor = { list: () => [], operate: async () => this.refuse(), update: async () => this.refuse() }
 }
 
 /**
- * The HAProxy of `--observe`, if any. Refused for a state folder with a configuration for a HAProxy of its own, which
- * would neither be enforced nor be what the statistics are about.
+ * Returns the HAProxy of `--observe`, if any. Refuses a state folder that holds a configuration of its own: that
+ * configuration would neither be enforced nor be the subject of the statistics.
  */
 export function observedHaproxy(
   { observe, state }: Pick<Settings, 'observe' | 'state'>,

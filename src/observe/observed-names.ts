@@ -8,22 +8,22 @@ interface Server extends NamedReal {
 }
 
 /**
- * The id of an object of a HAProxy that somebody else configures: of its kind and names alone, so the same on every
- * node and for ever.
+ * Returns the id of an object of an observed HAProxy. It is derived from kind and names alone, so it is the same on
+ * every node and for ever.
  */
 export function observedId({ kind, name, backend }: Pick<SeenObject, 'kind' | 'name' | 'backend'>): string {
   return nameBasedId(['haproxy', kind, ...(kind === 'server' ? [backend] : []), name].join('\0'))
 }
 
 /**
- * What the statistics call the objects of an observed HAProxy: as HAProxy does. Lists hold what its latest answer held;
- * what it no longer lists stays known by its id for as long as the archive keeps something of it.
+ * Names of the objects of an observed HAProxy in the statistics: those that HAProxy uses. Lists hold the objects of
+ * HAProxy's latest answer; objects no longer listed stay known by id as long as the archive keeps any of their data.
  */
 export class ObservedNames implements ObjectNames, ArchiveObserver {
   #version = 0
   readonly #byNumber = new Map<number, SeenObject>()
   readonly #frontends = new Map<string, NamedObject>()
-  /** Every backend that is known, listed or not, with the servers that are known of it. */
+  /** Every known backend, listed or not. */
   readonly #backends = new Map<string, NamedObject>()
   readonly #servers = new Map<string, Server>()
   #listedFrontends: readonly NamedObject[] = []
@@ -87,7 +87,7 @@ export class ObservedNames implements ObjectNames, ArchiveObserver {
     return this.#frontends.get(id)
   }
 
-  /** A backend that is gone answers with every server that is known of it. */
+  /** A backend that is no longer listed is returned with all its known servers. */
   backend(id: string): NamedBackend | undefined {
     const listed = this.#listedById.get(id)
     const known = this.#backends.get(id)
@@ -95,7 +95,7 @@ export class ObservedNames implements ObjectNames, ArchiveObserver {
     return { ...known, reals: [...this.#servers.values()].filter(({ backend }) => backend === known.name) }
   }
 
-  /** HAProxy knows a server within its backend only, so there is always one. */
+  /** HAProxy knows a server only within its backend, so there is always exactly one. */
   backendsOfRip(ripId: string): readonly NamedBackend[] | undefined {
     const server = this.#servers.get(ripId)
     if (server === undefined) return undefined

@@ -11,15 +11,15 @@ import { about } from './about.ts'
 type Layer = 'l4Backends' | 'l7Backends'
 type Group = (L4Backend | L7Backend) & { readonly enabled?: boolean }
 
-/** What a member of a backend adds up to; 0 while it takes no new connections. */
+/** Returns the weight that a real server adds to its backend; 0 while it takes no new connections. */
 function shareOf({ ripId, weight }: Group['reals'][number], view: ConfigView): number {
   const real = view.get('realServers', ripId)
   return real?.state === 'online' ? (weight ?? real.weight) : 0
 }
 
 /**
- * Why nothing behind the frontend takes traffic; undefined when something does. A fallback does, as long as it is
- * asked.
+ * Returns why no server behind the frontend takes traffic; undefined if one does. The fallback of an enabled backend
+ * counts as one.
  */
 function whyNobody(layer: Layer, backend: Group | undefined, view: ConfigView): string | undefined {
   if (backend === undefined) return 'it has no backend'
@@ -53,7 +53,7 @@ export function layer4ServersLeft(frontend: L4Frontend, view: ConfigView): reado
   return why === undefined ? [] : [about('NO_SERVER_LEFT', 'l4Frontends', frontend, `${LEFT}: ${why}`)]
 }
 
-/** Ways of balancing that heed weights little or not at all, with what people may have meant. */
+/** Ways of balancing that heed weights little or not at all, with the probable intention. */
 const HEEDLESS: Readonly<Record<string, string>> = {
   leastconn: 'leastconn evens out connections, in which weights show under load only: use roundrobin for shares',
   first: 'first fills one real server after the other whatever their weights: use roundrobin for shares',
@@ -65,7 +65,7 @@ export function weights(layer: Layer, backend: Group, view: ConfigView): readonl
   const how = 'balance' in backend ? backend.balance : backend.scheduler
   const why = HEEDLESS[how]
   if (why === undefined || backend.enabled === false) return []
-  // A backup takes traffic when no other does, and shares it with nobody.
+  // A backup takes traffic only when no other server does, so it shares with none.
   const sharing = backend.reals.filter((real) => !('backup' in real && real.backup === true))
   const shares = new Set(sharing.map((real) => shareOf(real, view)).filter((share) => share > 0))
   return shares.size < 2

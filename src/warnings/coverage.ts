@@ -3,11 +3,11 @@ import { type Condition, type ConditionType, isCaseless, type Rule, type When } 
 
 const folded = (type: ConditionType, text: string): string => (isCaseless(type) ? text.toLowerCase() : text)
 
-/** Whether each request that the second rule holds for is one that the first one holds for. Only what is certain. */
+/** Returns whether the first rule certainly holds for every request that the second rule holds for. */
 export function covers({ when: first }: Rule, { when: second }: Rule): boolean {
   if (first === undefined) return true
   if (second === undefined) return false
-  // Each way in which the second can hold: conditions that hold together.
+  // Each alternative of the second rule: conditions that hold together.
   return waysOf(second).every((together) => holdsWith(first, together))
 }
 
@@ -26,10 +26,13 @@ function implies(given: Condition, wanted: Condition): boolean {
   return isNot ? isWithin(wanted, given) : isWithin(given, wanted)
 }
 
-/** Rules in their order; of thousands only those are compared with another one that may cover it. */
+/** Rules in their order, indexed: among thousands, a rule is compared only with those that may cover it. */
 export class Takers {
   readonly #rules = new Map<number, Rule>()
-  /** Rules by each value with which they compare the whole of a property; then all others. */
+  /**
+   * Positions of rules that compare a whole property, by each value they compare it with; all other rules are in
+   * `#others`.
+   */
   readonly #byValue = new Map<string, number[]>()
   readonly #others: number[] = []
 
@@ -44,10 +47,10 @@ export class Takers {
     }
   }
 
-  /** The first that covers this one. */
+  /** Returns the position of the first rule that covers this one. */
   first(rule: Rule): number | undefined {
     const [together = []] = rule.when === undefined ? [] : waysOf(rule.when)
-    // Only whole values are within whole values, and then the first of them is there as well.
+    // Whole values are contained only in whole values, so the first value finds every rule that may contain them.
     const near = together.flatMap((given) => this.#byValue.get(keyOf(given, given.values[0] ?? '')) ?? [])
     const candidates = [...this.#others, ...near].toSorted((one, other) => one - other)
     return candidates.find((at) => covers(this.#rules.get(at) as Rule, rule))
@@ -57,7 +60,7 @@ export class Takers {
 const keyOf = (condition: Condition, value: string): string =>
   `${condition.type} ${nameOf(condition)} ${folded(condition.type, value)}`
 
-/** Values of which one has to be there for whatever this rule covers; undefined where that cannot be said. */
+/** Returns keys of which each rule covered by this one has at least one; undefined if no such keys are known. */
 function keysOf({ when }: Rule): readonly string[] | undefined {
   const { all, any = [] } = when ?? {}
   const needed = all === undefined ? any : all.filter(isListed).slice(0, 1)
@@ -70,11 +73,14 @@ const isListed = (condition: Condition): boolean =>
 
 const nameOf = ({ type, name = '' }: Condition): string => (type === 'header' ? name.toLowerCase() : name)
 
-/** Whether all that fits the values of the one fits those of the other; without values, it only has to be there. */
+/**
+ * Returns whether everything that matches the first condition matches the other; a condition without values only needs
+ * the property to exist.
+ */
 function isWithin(one: Condition, other: Condition): boolean {
   if (other.values.length === 0) return true
   if (one.values.length === 0) return false
-  // Long lists are left alone: a frontend may have 2,000 rules of 1,000 values each.
+  // Long lists are not compared: a frontend may have 2,000 rules of 1,000 values each.
   if (isWhole(one) && isWhole(other)) return one.values.length <= FOUND_MAX && isSubset(wholesOf(one), wholesOf(other))
   if (one.values.length * other.values.length > COMPARED_MAX) return false
   return one.values.every((value) => other.values.some((wider) => isPart(one, value, other, wider)))
@@ -84,7 +90,7 @@ const FOUND_MAX = 100
 const COMPARED_MAX = 1_000
 const isWhole = ({ type, match = 'is' }: Condition): boolean => match === 'is' && type !== 'source'
 
-// Rules are never changed in place.
+// Rules are never changed in place, so these sets stay valid.
 const wholes = new WeakMap<Condition, ReadonlySet<string>>()
 
 function wholesOf(condition: Condition): ReadonlySet<string> {

@@ -7,7 +7,7 @@ import { about } from './about.ts'
 const SAYS =
   'has frontends of Layer 4, whose connections end when it moves to another node: give those nodes an IP group with connectionSync, on interfaces that carry nothing else'
 
-/** Floating IPs that move between nodes which do not tell each other of their connections. */
+/** Warns of floating IPs that move between nodes without connection sync. */
 export function connectionsEnd(view: ConfigView): readonly Warning[] {
   const served = new Set<string>()
   for (const { enabled, ip } of view.list('l4Frontends')) if (enabled) served.add(canonicalIp(ip))

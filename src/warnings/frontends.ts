@@ -14,7 +14,7 @@ export function rests(section: 'l4Frontends' | 'l7Frontends', frontend: L4Fronte
   return [about('FRONTEND_RESTS', section, frontend, `would serve nobody: its floating IP ${frontend.ip} is disabled`)]
 }
 
-/** What was switched on and can have no effect. */
+/** Warns of options that are switched on but can have no effect. */
 export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
   const { enabled, mode, httpRedirectToHttps = false, hsts = false, certificates = [] } = frontend
   if (!enabled || mode !== 'http') return []
@@ -30,14 +30,14 @@ export function withoutEffect(frontend: L7Frontend): readonly Warning[] {
   return found
 }
 
-/** A client that reaches such a frontend can name the address that rules, limits and logs rely on. */
+/** Warns of frontends whose clients can claim any address, although rules, limits and logs rely on it. */
 export function believesAnybody(frontend: L7Frontend): readonly Warning[] {
   if (!frontend.enabled || frontend.proxyProtocol !== true) return []
   const says = 'believes everybody who tells it a client by PROXY protocol: name the proxies in proxyProtocol instead'
   return [about('PROXY_FROM_ANYBODY', 'l7Frontends', frontend, says)]
 }
 
-/** A persistence cookie is Secure wherever it goes over TLS. */
+/** Warns of persistence cookies sent over plain HTTP: they are Secure only where they are sent over TLS. */
 export function plainCookies(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
   const { enabled, mode, httpRedirectToHttps = false } = frontend
   const sendsPlain =

@@ -6,7 +6,7 @@ import { endsList } from '../rules/l7-rules.ts'
 import { about } from './about.ts'
 import { Takers } from './coverage.ts'
 
-/** Rules behind one that takes all that they would hold for, and redirects that lead to themselves. */
+/** Warns of rules whose requests an earlier rule takes, and of redirects that lead to themselves. */
 export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
   const { enabled, rules = [] } = frontend
   if (!enabled) return []
@@ -28,12 +28,12 @@ export function rulesWithoutEffect(frontend: L7Frontend): readonly Warning[] {
   return found
 }
 
-/** What changes of a request what later rules look at. */
+/** Actions that change properties which later rules look at. */
 const CHANGES: ReadonlySet<ActionType> = new Set(['rewritePath', 'setHeader', 'addHeader', 'removeHeader'])
 
-/** The first rule that one before it leaves nothing for. */
+/** Returns the first rule for which an earlier rule leaves no requests. */
 function tooLate(rules: readonly Rule[]) {
-  /** Rules that end the evaluation, since the request was last changed. */
+  /** Rules that end the evaluation, added since the request was last changed. */
   let takers = new Takers()
   for (const [at, rule] of rules.entries()) {
     const taker = takers.first(rule)
@@ -44,24 +44,24 @@ function tooLate(rules: readonly Rule[]) {
   return undefined
 }
 
-/** Where a redirect leads; without a host or path it is that of the request. */
+/** Destination of a redirect; an absent host or path is that of the request. */
 interface Target {
   readonly host?: string
   readonly path?: string
 }
 
-/** To a place of this frontend that its own conditions hold for. */
+/** Returns whether the redirect leads to this frontend, where the rule's own conditions hold again. */
 function redirectsToItself(rule: Rule, frontend: L7Frontend): boolean {
   const { type, to = '' } = rule.do
   const target = type === 'redirect' ? targetOf(to, frontend) : undefined
   if (target === undefined) return false
   const conditions = conditionsOf(rule)
-  // Another name may be that of another machine, unless the rule says that it comes here.
+  // Another name may belong to another machine, unless the rule has a condition on the host.
   const isHere = target.host === undefined || conditions.some((condition) => condition.type === 'host')
   return isHere && conditions.every((condition) => holdsAgain(condition, target))
 }
 
-/** Undefined where it is not certain, or is not this frontend. */
+/** Returns undefined if the target is uncertain, or is not this frontend. */
 function targetOf(to: string, frontend: L7Frontend): Target | undefined {
   const [, scheme, authority = '', path = ''] = /^(?:(https?):\/\/([^/?#{}]+|\{host\}))?([^?#]*)/.exec(to) ?? []
   const place = placeOf(scheme === undefined ? path : path || '/')
@@ -69,7 +69,7 @@ function targetOf(to: string, frontend: L7Frontend): Target | undefined {
   const isTls = scheme === 'https'
   const [name = '', port = isTls ? '443' : '80'] = authority.split(':')
   const isSame = authority === '{host}'
-  // What clients call the host has its port.
+  // `{host}` includes the port that the client used.
   const isServed = portRanges(frontend).some(
     (range) => range.isTls === isTls && (isSame || (range.first <= Number(port) && Number(port) <= range.last)),
   )

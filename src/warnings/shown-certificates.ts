@@ -7,7 +7,7 @@ import { endsList } from '../rules/l7-rules.ts'
 import { nameRecord } from '../rules/names.ts'
 import { about } from './about.ts'
 
-/** Certificates of a frontend that nobody is shown, or that nobody is shown for anything. */
+/** Warns of certificates that a frontend never presents, and of those for whose names it takes no requests. */
 export function unreachedCertificates(frontend: L7Frontend, view: ConfigView): readonly Warning[] {
   const { enabled, certificates: ids = [] } = frontend
   if (!enabled) return []
@@ -34,7 +34,7 @@ function whyHidden(certificate: Certificate, before: readonly Certificate[]): st
   return other === undefined ? undefined : `the ${nameRecord('certificates', other)} before it is for all of its names`
 }
 
-/** Where requests are taken by host alone, no rule may be for its names. */
+/** Without a default backend, a certificate is useless if no rule takes requests for its names. */
 function whyUseless(certificate: Certificate, { defaultBackendId, rules = [] }: L7Frontend): string | undefined {
   if (defaultBackendId !== null || rules.length === 0) return undefined
   const names = namesOf(certificate)
@@ -49,7 +49,7 @@ function mayTake({ when }: Rule, name: string): boolean {
   return when?.all === undefined ? when?.any?.some(may) !== false : when.all.every(may)
 }
 
-/** Whether a host of this name, which may be that of a whole domain, could fit: in doubt it could. */
+/** Returns whether a request for this name, or for a host of this wildcard name, could match; in doubt, it could. */
 function mayFit({ type, match = 'is', values, negate = false }: Condition, name: string): boolean {
   if ((type !== 'host' && type !== 'sni') || negate) return true
   const domain = name.startsWith('*.') ? name.slice(1) : undefined

@@ -57,7 +57,7 @@ function unrenewed(order: AcmeOrder, view: ConfigView): readonly Warning[] {
   ]
 }
 
-/** Each kind of record with what can be said of one. */
+/** Yields the warnings about one record after the other. */
 function* judged(view: ConfigView): Generator<readonly Warning[]> {
   for (const frontend of view.list('l7Frontends')) {
     yield [
@@ -88,7 +88,10 @@ async function all(view: ConfigView, now_ms: number): Promise<readonly Warning[]
 
 const keyOf = ({ code, resource, resourceId }: Warning) => `${code} ${resource} ${resourceId}`
 
-/** What changes bring about: what is so already, and was not touched, is not told again with each of them. */
+/**
+ * Returns the warnings that the changes bring about. Warnings that hold already are not repeated for records that the
+ * changes do not touch.
+ */
 export async function warningsOf(
   running: ConfigView,
   desired: ConfigView,

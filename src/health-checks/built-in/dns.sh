@@ -14,7 +14,7 @@ done
 declare -A numbers=([A]=1 [NS]=2 [CNAME]=5 [SOA]=6 [MX]=15 [TXT]=16 [AAAA]=28)
 [[ -n ${numbers[$type]:-} ]] || { echo "type $type is not known"; exit 1; }
 
-# An address as the bytes of an answer, in hexadecimal digits.
+# Converts an address to the bytes of a record, in hexadecimal digits.
 bytes_of() {
   local group
   if [[ $1 != *:* ]]; then
@@ -38,10 +38,10 @@ done
 query+=00$(printf '%04x' "${numbers[$type]}")0001
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+# dd sends one datagram; bash itself would split it at a byte that is a newline.
 printf "$(sed 's/../\\x&/g' <<<"$query")" | dd bs=65535 iflag=fullblock 2>/dev/null >&3
 reply=$(dd bs=65535 count=1 <&3 2>/dev/null | od -An -v -tx1 | tr -d ' \n')
-# Who only sends the question back does not answer it.
+# A server that only echoes the question does not answer it.
 [[ ${reply:0:4} == "$id" && ${reply:4:1} == [89a-f] && ${#reply} -ge 24 ]] || { echo 'no answer to the question'; exit 2; }
 [[ ${reply:7:1} == 0 ]] || { echo "the answer is error ${reply:7:1}"; exit 3; }
 [[ ${reply:8:4} == 0001 && ${reply:24:${#query}-24} == "${query:24}" ]] || { echo 'an answer to another question'; exit 2; }
@@ -49,7 +49,7 @@ count=$((16#${reply:12:4}))
 echo "$count answers"
 [[ -n $answer ]] || exit 0
 
-# Answers: name (a pointer or labels), type, class, 4 bytes of time, length, data.
+# Each answer: name (a pointer or labels), type, class, TTL (4 bytes), length, data.
 wanted=$(bytes_of "$answer")
 at=${#query}
 for ((; count > 0; count--)); do

@@ -16,8 +16,8 @@ done
 [[ $expect =~ ^[1-5][0-9]{2}(-[1-5][0-9]{2})?(,[1-5][0-9]{2}(-[1-5][0-9]{2})?)*$ ]] || { echo 'expect is no list of statuses'; exit 1; }
 [[ $address == *:* ]] && address="[$address]"
 
-# The name goes into the request and the TLS handshake, whatever the address that is connected to.
-# Without a text to look for, the first bytes of a body end the request: they fit nowhere, which is 23.
+# The host name goes into the request and the TLS handshake, whatever address curl connects to.
+# If no text is wanted, the body is not read: its first bytes cannot be written, and curl ends with status 23.
 answer=/dev/full limits=(--no-buffer)
 [[ -z $text ]] || answer=/tmp/answer limits=(--max-filesize 1048576)
 status=$(curl --silent --show-error --globoff --path-as-is --noproxy '*' --insecure "${limits[@]}" \

@@ -11,16 +11,16 @@ receive() { dd bs=65535 count=1 <&3 2>/dev/null | od -An -v -tx1 | tr -d ' \n'; 
 send() { printf "$(sed 's/../\\x&/g' <<<"$1")" >&3; }
 
 greeting=$(receive)
-# Length and number of the packet, then the version of the protocol; ff is an error such as "too many connections".
+# Packet length and number, then the protocol version; ff means an error such as "too many connections".
 [[ ${greeting:8:2} == 0a ]] || { echo "not a greeting: ${greeting:0:64}"; exit 2; }
 [[ -n $user ]] || exit 0
 
-# Protocol 4.1 with the newer kind of login, packets of up to 16 MiB, UTF-8, the user, an empty password.
+# Protocol 4.1 with the newer login method, packets of up to 16 MiB, UTF-8, the user, an empty password.
 login=01820000000000012100$(printf '%044d' 0)
 login+=$(printf %s "$user" | od -An -v -tx1 | tr -d ' \n')0000
 send "$(printf '%02x%02x00' $((${#login} / 2 % 256)) $((${#login} / 512)))01$login"
 reply=$(receive)
-# Another kind of login is wanted: to all of them an empty password is an empty packet.
+# The server wants another login method: in all of them an empty password is an empty packet.
 if [[ ${reply:8:2} == fe ]]; then
   send 00000003
   reply=$(receive)

@@ -7,7 +7,7 @@ for word in "${@:5}"; do
 done
 [[ -r $file ]] || { echo 'the file of the secret cannot be read'; exit 1; }
 
-# Bytes are handled as hexadecimal digits; nothing that is secret is a word of a command.
+# Bytes are handled as hexadecimal digits; no secret appears on a command line.
 hex() { od -An -v -tx1 | tr -d ' \n'; }
 raw() { printf "$(sed 's/../\\x&/g')"; }
 md5() { raw | openssl dgst -md5 -binary | hex; }
@@ -28,7 +28,7 @@ inner=$(md5 <<<"$(xored 0x36)${head}5012$(printf '%032d' 0)")
 proof=$(md5 <<<"$(xored 0x5c)$inner")
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+# dd sends one datagram; bash itself would split it at a byte that is a newline.
 raw <<<"${head}5012$proof" | dd bs=4096 iflag=fullblock 2>/dev/null >&3
 reply=$(dd bs=4096 count=1 <&3 2>/dev/null | hex)
 [[ ${#reply} -ge 40 && ${reply:2:2} == "$id" ]] || { echo 'no answer'; exit 2; }

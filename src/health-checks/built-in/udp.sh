@@ -12,10 +12,10 @@ done
 [[ $payload =~ ^([0-9a-fA-F]{2})+$ ]] || { echo 'the payload is not one of hexadecimal digits'; exit 1; }
 
 exec 3<>"/dev/udp/$3/$4" || exit 1
-# One datagram: what bash prints itself it sends in two when a byte is that of a new line.
+# dd sends one datagram; bash itself would split it at a byte that is a newline.
 printf "$(sed 's/../\\x&/g' <<<"$payload")" | dd bs=65535 iflag=fullblock 2>/dev/null >&3
 if [[ -z $wanted ]]; then
-  # An answer, or silence for a while (a status above 128), but no error of the socket.
+  # Passes on an answer or on silence (a status above 128), but not on a socket error.
   IFS= read -r -t 0.5 -N 1 <&3
   (($? != 1)) || { echo 'the port is unreachable'; exit 2; }
   exit 0
