@@ -1,5 +1,5 @@
-// `npm run check`: every gate, in the order of what fails fastest. `--without-tests` leaves out the last one.
-// Each gate's time is shown, its output only when it fails.
+// `npm run check`: runs every gate, those that fail fastest first. `--without-tests` leaves out the last one. Prints
+// each gate's time, and its output only if it fails.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 

@@ -1,5 +1,5 @@
-// Puts @fulcrum/client together: `node .ci/client.mjs --output DIR [--version V]`. What is made of the OpenAPI document
-// is in no commit, so that it cannot be another one than that of the daemon it comes with.
+// Builds @fulcrum/client: `node .ci/client.mjs --output DIR [--version V]`. The files generated from the OpenAPI
+// document are not committed, so that they always match the daemon they ship with.
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { endpoints } from '../src/resources/index.ts'
 import { installGenerators, ROOT, run, typesOf } from './generators.mjs'
 
 const TSC = join(ROOT, 'node_modules/.bin/tsc')
-/** They are bundled because a site that has an appliance need not have access to a registry. */
+/** Bundled because a site that has an appliance may have no access to a registry. */
 const BUNDLED = ['openapi-fetch', 'openapi-typescript-helpers']
 
 const EMIT =
@@ -57,7 +57,7 @@ const must = ({ isRight, said }) => {
   if (!isRight) throw new Error(said.split('\n').slice(0, 20).join('\n'))
 }
 
-/** Makes the package in this folder and answers the packages in it; throws where something that it takes is missing. */
+/** Builds the package in this folder and returns the packages bundled in it; throws if an input is missing. */
 export function makeClient(output, version) {
   const missing = installGenerators()
   if (missing !== undefined) throw new Error(missing)
@@ -73,7 +73,7 @@ export function makeClient(output, version) {
     rmSync(folder, { recursive: true })
   }
   must(run(TSC, [...EMIT, '--outDir', dist, 'src/client/client.ts', 'src/client/node.ts'], ROOT))
-  // tsc writes the names of sources into declarations.
+  // tsc leaves the extension .ts in the imports of declarations.
   for (const name of readdirSync(dist).filter((one) => one.endsWith('.d.ts') && one !== 'schema.d.ts')) {
     const text = readFileSync(join(dist, name), 'utf8')
     writeFileSync(join(dist, name), text.replace(/from '(\.\/[\w-]+)\.ts'/g, "from '$1.js'"))

@@ -1,5 +1,5 @@
-// Generates clients from the OpenAPI document with three generators, and compiles them, and a program that is written for
-// the client of our own: that one is packed, and installed from the file that others would get.
+// Generates clients from the OpenAPI document with three generators and compiles them, and a program written for our
+// own client. That client is packed, and installed from the file that users would get.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openapiDocument } from '../src/api/openapi.ts'
@@ -21,7 +21,7 @@ const STRICT = [
 ]
 const MODULES = ['--module', 'esnext', '--moduleResolution', 'bundler', '--lib', 'es2023,dom,dom.iterable']
 
-/** Types of Node from this repository: a program for Node has them. */
+/** Node's types from this repository: a program for Node has them. */
 const OF_NODE = ['--types', 'node', '--typeRoots', join(ROOT, 'node_modules/@types')]
 
 const STEPS = [

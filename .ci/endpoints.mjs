@@ -1,5 +1,5 @@
-// Writes what follows from tables in the sources (`npm run docs`): docs/endpoints.md, and the metrics in docs/metrics.md.
-// Tests keep them equal.
+// Writes the documents that are generated from tables in the sources (`npm run docs`): docs/endpoints.md, and the
+// metrics in docs/metrics.md. Tests keep them equal.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { sampleName } from '../src/exposition/family.ts'
 import { FAMILIES } from '../src/metrics/metrics.ts'

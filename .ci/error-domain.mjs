@@ -1,7 +1,6 @@
-// Replaces async-hook-domain in tap: it decides which test an uncaught error belongs to. That package hooks the end of
-// every promise, so V8 has to track each of them; here a test is what its asynchronous work inherits. The rules are the
-// same: listeners for uncaught errors are asked first, and a test that has ended passes the error on to the one around
-// it.
+// Replaces async-hook-domain in tap, which decides which test an uncaught error belongs to. That package hooks the end
+// of every promise, so V8 has to track each of them; here asynchronous work inherits its test. The rules are the same:
+// listeners for uncaught errors come first, and a test that has ended passes the error on to the enclosing test.
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 const current = new AsyncLocalStorage()
@@ -12,7 +11,7 @@ function living(domain) {
   return found
 }
 
-/** Whether a test has taken it. */
+/** Passes the error to its test; returns whether a test took it. */
 function given(error, event) {
   if (process.hasUncaughtExceptionCaptureCallback() || process.listenerCount('uncaughtException') > 0) return false
   const domain = living(current.getStore())
@@ -29,7 +28,7 @@ function given(error, event) {
 function watch() {
   process.on('uncaughtExceptionMonitor', (error, event) => {
     if (!given(error, event)) return
-    // It is dealt with: without a callback for this once, Node would end the process now.
+    // The error is handled; without a capture callback for this one error, Node would now exit.
     process.setUncaughtExceptionCaptureCallback(() => process.setUncaughtExceptionCaptureCallback(null))
   })
   const emit = process.emit.bind(process)

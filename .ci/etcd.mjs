@@ -1,6 +1,6 @@
-// Fetches the etcd of Debian 13, whatever Debian this machine has (that of Debian 12 is older than what clusters need),
-// without installing anything: `node .ci/etcd.mjs [FOLDER]` unpacks it in FOLDER (.cache unless told), once, and prints
-// the folder of its programs. Needs no root. Plain JavaScript for any Node from 20 on.
+// Fetches the etcd of Debian 13, whatever Debian this machine has (that of Debian 12 is too old for clusters), without
+// installing anything: `node .ci/etcd.mjs [FOLDER]` unpacks it once in FOLDER (default: .cache) and prints the folder
+// of its programs. Needs no root. Plain JavaScript for any Node from 20 on.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 const SUITE = 'trixie'
 const PACKAGES = ['etcd-server', 'etcd-client']
 const KEYRINGS = ['/usr/share/keyrings/debian-archive-keyring.pgp', '/usr/share/keyrings/debian-archive-keyring.gpg']
-/** Half of the patience is for another process that fetches at the same time, half for fetching here. */
+/** Time for another process that is fetching, and then as much again for fetching here. */
 const PATIENCE_S = '300'
 
 const FETCH = `
@@ -37,7 +37,7 @@ done
 exit 1
 `
 
-/** Where this machine has the suite that it runs from: its other suites are there as well. */
+/** Returns the mirrors from which this machine gets its own suite: they have the other suites as well. */
 function mirrors() {
   const folder = '/etc/apt/sources.list.d'
   const listed = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
@@ -65,12 +65,12 @@ function mirrorOfLine(line) {
   return uri !== undefined && suite === hostSuite() ? [uri] : []
 }
 
-/** The code name of the Debian that this machine has. */
+/** Returns the code name of this machine's Debian. */
 function hostSuite() {
   return /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'bookworm'
 }
 
-/** The end of it: a reason has one line. */
+/** Returns the end of the text as one line, to be a reason in a message. */
 const inOneLine = (text) => text.trim().replaceAll(/\s+/g, ' ').slice(-500)
 
 const say = (line) => process.stderr.write(`fulcrum: ${line}\n`)
@@ -99,7 +99,7 @@ function fetched(cache) {
 }
 
 const programs = join(fetched(process.argv[2] ?? fileURLToPath(new URL('../.cache', import.meta.url))), 'usr/bin')
-// A package of another libc or processor does not start.
+// A package for another libc or processor does not start.
 const { status, stderr, error } = spawnSync(join(programs, 'etcd'), ['--version'], { encoding: 'utf8' })
 if (status !== 0) fail(`etcd of Debian 13 does not run here: ${inOneLine(error?.message ?? stderr)}`)
 process.stdout.write(`${programs}\n`)

@@ -1,6 +1,6 @@
-// The generators that the OpenAPI document is tried with, and that types of the client are made with. They are
-// installed in .cache/clients when they are first needed or their lock has changed: they need an older TypeScript than
-// everything else, and would weigh too much for somebody who only runs the tests.
+// The generators that test the OpenAPI document and produce the client's types. They are installed in .cache/clients
+// when first needed, or when their lock has changed: they need an older TypeScript than everything else, and are too
+// big for people who only run the tests.
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,10 @@ export const FOLDER = join(ROOT, '.cache', 'clients')
 const STAMP = join(FOLDER, 'node_modules', '.lock')
 const lock = readFileSync(join(SOURCE, 'package-lock.json'), 'utf8')
 
-/** Without what a test preloads into every program of Node: tsc does not start with it. */
+/**
+ * Runs a program without NODE_OPTIONS: tsc does not start with the modules that a test preloads into every Node
+ * program.
+ */
 export function run(program, args, cwd = FOLDER) {
   const words = ['-u', 'NODE_OPTIONS', program, ...args]
   const { status, stdout, stderr, error } = spawnSync('env', words, { cwd, encoding: 'utf8' })
@@ -23,7 +26,10 @@ export const tool = (name) => join(FOLDER, 'node_modules', '.bin', name)
 
 const areInstalled = () => existsSync(STAMP) && readFileSync(STAMP, 'utf8') === lock
 
-/** Answers why they are not there, or undefined. One installs them at a time: each would delete what the other has. */
+/**
+ * Returns why the generators are missing, or undefined. Only one process at a time installs them: each would delete
+ * what the other has installed.
+ */
 export function installGenerators() {
   if (areInstalled()) return undefined
   mkdirSync(FOLDER, { recursive: true })
@@ -48,13 +54,13 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
 }
 
-/** Types of the document in this file, of openapi-typescript. */
+/** Returns the command by which openapi-typescript writes the document's types to this file. */
 export const typesOf = (document, file) => [
   tool('openapi-typescript'),
   document,
   '-o',
   file,
-  // A field with a default may be left out.
+  // Fields with a default stay optional.
   '--default-non-nullable',
   'false',
 ]

@@ -1,5 +1,5 @@
-// Brings a fresh clone to where it can run: `node .ci/install.mjs start|test|bench|package`. Plain JavaScript for any
-// Node from 20 on. Says nothing when nothing is missing.
+// Prepares a fresh clone to run: `node .ci/install.mjs start|test|bench|package`. Plain JavaScript for any Node from 20
+// on. Prints nothing if nothing is missing.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,7 +14,9 @@ const BUSY = join(ROOT, '.cache', 'install.lock')
 const BUSY_AGE_MS_MAX = 15 * 60_000
 const NODE_MAJOR_MIN = 20
 
-/** Program → Debian package. Each mode includes what the modes before it need, but `package`. */
+/**
+ * Maps programs to Debian packages. Each mode includes the programs of the modes before it, except those of `package`.
+ */
 const PROGRAMS = {
   package: { 'dpkg-deb': 'dpkg', git: 'git' },
   start: { haproxy: 'haproxy', perl: 'perl-base' },
@@ -31,7 +33,7 @@ const PROGRAMS = {
     snmpd: 'snmpd',
     snmpget: 'snmp',
     snmptrapd: 'snmptrapd',
-    // Which a program of Python is.
+    // The program is written in Python, hence the name of its package.
     aiosmtpd: 'python3-aiosmtpd',
     freeradius: 'freeradius',
     radclient: 'freeradius-utils',
@@ -45,17 +47,17 @@ const PROGRAMS = {
     pebble: 'pebble',
     prometheus: 'prometheus',
     'victoria-metrics': 'victoria-metrics',
-    // Which depends on the program itself.
+    // This package depends on that of the program itself.
     rsyslogd: 'rsyslog-openssl',
     'ansible-playbook': 'ansible-core',
-    // The admin page is tried in them; 80 MB each, and 17 s for the second one.
+    // The browsers for the tests of the admin page; 80 MB each, and 17 s for the second one.
     chromium: 'chromium',
     'firefox-esr': 'firefox-esr',
   },
   bench: {},
 }
 const MODES = Object.keys(PROGRAMS)
-/** What runs needs the production packages only; the others are installed when something first asks for them. */
+/** The daemon needs the production packages only; the others are installed when a mode first needs them. */
 const NEEDS_ALL = new Set(['test', 'bench'])
 const TELL_EVERY_MS = 5_000
 
@@ -69,7 +71,7 @@ function fail(line) {
 const lockHash = () => createHash('sha256').update(readFileSync(LOCK)).digest('hex')
 const PRODUCTION = ' production'
 
-/** The stamp is the hash of the lock, with a word behind it when only the production packages are there. */
+/** The stamp is the hash of the lock, followed by a word if only the production packages are installed. */
 function isInstalled(all) {
   try {
     const stamp = readFileSync(STAMP, 'utf8')
@@ -79,7 +81,7 @@ function isInstalled(all) {
   }
 }
 
-/** The entries of the lock that this installation has to have. Optional ones are for other machines, too. */
+/** Returns the entries of the lock that this installation must have. Optional ones may be for other machines. */
 function wantedPackages(all) {
   const { packages } = JSON.parse(readFileSync(LOCK, 'utf8'))
   return Object.entries(packages).filter(
@@ -87,7 +89,7 @@ function wantedPackages(all) {
   )
 }
 
-/** True when somebody ran `npm ci` by hand: npm's own record of the folder equals the lock. */
+/** Returns whether somebody ran `npm ci` by hand: npm's own record of the folder then equals the lock. */
 function matchesLock(all) {
   const record = join(ROOT, 'node_modules', '.package-lock.json')
   if (!existsSync(record)) return false
@@ -119,7 +121,7 @@ function isAbandoned() {
 
 const release = () => rmSync(BUSY, { force: true })
 
-/** One installation at a time in a clone: two `npm ci` at once would delete each other's work. */
+/** Allows one installation at a time in a clone: two `npm ci` at once would delete each other's work. */
 async function withLock(work) {
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
   for (let round = 0; ; round += 1) {
@@ -141,12 +143,12 @@ async function withLock(work) {
     return await work()
   } finally {
     release()
-    // By the end of this process the lock may be that of another one.
+    // By the time this process exits, another one may hold the lock.
     process.off('exit', release)
   }
 }
 
-/** Runs a program to its end, and tells every few seconds that it still does. */
+/** Runs a program to its end, and reports progress every few seconds. */
 async function run(program, args, options, progress) {
   const started = performance.now()
   const seconds = () => Math.round((performance.now() - started) / 1000)
@@ -167,13 +169,13 @@ async function run(program, args, options, progress) {
 
 async function npmCi(all) {
   const npm = process.env.npm_execpath
-  // `ci` deletes the folder first. A daemon that runs from it must find its packages while those of the tests are
+  // `ci` deletes the folder first. A daemon running from it must still find its packages while those of the tests are
   // added.
   const how = all && isInstalled(false) ? ['install', '--no-save'] : ['ci']
   const words = [...how, all ? '--include=dev' : '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error']
   const [program, args] = npm?.endsWith('.js') ? [process.execPath, [npm, ...words]] : ['npm', words]
   const folders = wantedPackages(all).map(([path]) => join(ROOT, path, 'package.json'))
-  // Without a number: npm adds optional ones for this machine, and tells how many it were.
+  // Names no number: npm adds optional packages for this machine, and reports the total.
   say(`installing the npm packages that ${all ? 'tests and checks need' : 'the daemon needs'} …`)
   const share = () => folders.filter((file) => existsSync(file)).length / folders.length
   const progress = () => `${Math.floor(100 * share())} % of the packages, `
@@ -188,7 +190,7 @@ async function installPackages(all) {
   await withLock(async () => {
     if (isInstalled(all)) return
     if (!matchesLock(all)) await npmCi(all)
-    // What was installed by hand for tests serves them as well.
+    // An installation by hand for tests serves them as well.
     writeFileSync(STAMP, matchesLock(true) ? lockHash() : `${lockHash()}${PRODUCTION}`)
   })
 }
@@ -212,7 +214,9 @@ function isOnPath(program) {
   })
 }
 
-/** Debian's start-up scripts start no service in run level 1, so a fresh HAProxy does not run beside ours. */
+/**
+ * Debian's start-up scripts start no service in run level 1, so a freshly installed HAProxy does not run beside ours.
+ */
 function apt(...words) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1', LC_ALL: 'C' }
   const args = ['-qq', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Dpkg::Use-Pty=0', ...words]
@@ -246,7 +250,10 @@ async function installPrograms(mode) {
   })
 }
 
-/** About a second, after each change of a source; it saves more at each start. Sources run without it. */
+/**
+ * Takes about a second after each change of a source, and saves more at each start. The daemon runs without the
+ * bundles.
+ */
 async function putTogether() {
   try {
     const { isPrepared, prepare } = await import('./prepare.mjs')
@@ -259,7 +266,7 @@ async function putTogether() {
   }
 }
 
-/** Half a second, after each change of its sources. The API is whole without it. */
+/** Takes half a second after each change of the page's sources. The API works without the page. */
 async function makeAdminPage() {
   try {
     const { isPageMade, makePage } = await import('./page.mjs')

@@ -1,4 +1,4 @@
-// Writes the document that GET /api/v1/openapi.json serves to a temporary file and lints it.
+// Writes the document of GET /api/v1/openapi.json to a temporary file and lints it.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

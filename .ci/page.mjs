@@ -1,6 +1,6 @@
-// Makes the admin page of src/ui: one entry and what is loaded later, each file by a name of its bytes, with brotli and
-// gzip beside it. `npm start`, the tests and the package make it when it is missing or its sources have changed; the
-// daemon serves what stands in files.json and nothing else (docs/decisions/147-the-admin-page.md).
+// Builds the admin page of src/ui: an entry and the files that it loads later, each named by a hash of its content,
+// with brotli and gzip variants. `npm start`, the tests and the package build it if it is missing or its sources have
+// changed; the daemon serves the files listed in files.json and nothing else (docs/decisions/147-the-admin-page.md).
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
@@ -44,7 +44,7 @@ const stamps = (paths) =>
     return [path, size, mtimeMs]
   })
 
-/** `level`: of brotli, which takes a second for the best; nobody waits for that in a clone. */
+/** `level` is that of brotli: the best takes a second, too long for a build in a clone. */
 export async function makePage(target = ROOT, { isSealed = false, level = 5 } = {}) {
   const { outputFiles, metafile } = await bundle()
   const names = Object.entries(metafile.outputs)
@@ -94,7 +94,7 @@ export async function makePage(target = ROOT, { isSealed = false, level = 5 } = 
   renameSync(draft, folder)
 }
 
-/** Whether what is there was made of the sources as they are now. */
+/** Returns whether the page was built from the current sources. */
 export function isPageMade() {
   try {
     const { inputs } = JSON.parse(readFileSync(join(ROOT, FOLDER, 'files.json'), 'utf8'))

@@ -1,4 +1,4 @@
-// What tap takes from @tapjs/processinfo: a process of a test is a process, and nothing is added to it.
+// The part of @tapjs/processinfo that tap uses: it starts the process of a test and adds nothing to it.
 import { spawn } from 'node:child_process'
 
 export const ProcessInfo = { spawn }

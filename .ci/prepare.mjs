@@ -1,7 +1,7 @@
-// Puts the sources of the daemon and of its threads together, a file each and what they share, because a thread spends
-// most of its start on finding and linking some thousand small files (docs/decisions/07-code-cache.md). `npm start`,
-// the tests and the package make them when they are missing; src/code-cache.mjs runs them while the sources are as they
-// were then.
+// Bundles the sources of the daemon and its threads, one file for each entry point and files for shared code, because a
+// thread spends most of its start on finding and linking some thousand small files (docs/decisions/07-code-cache.md).
+// `npm start`, the tests and the package make the bundles if they are missing; src/code-cache.mjs runs them until a
+// source changes.
 import { createHash } from 'node:crypto'
 import {
   closeSync,
@@ -21,7 +21,7 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FOLDER = 'node_modules/.prepared'
 const MAKES_MAX = 32
-/** What a process or a thread begins with. */
+/** Entry points of processes and threads. */
 const ENTRIES = [
   'src/main.ts',
   'src/cli/fulcrum.ts',
@@ -30,10 +30,13 @@ const ENTRIES = [
     (name) => `workers/${name}.ts`,
   ),
 ]
-/** Packages of many small files. Others stay where they are: native ones, those of one file, those rarely loaded. */
+/**
+ * Bundled packages, which consist of many small files. Other packages stay separate: native ones, those of one file,
+ * those rarely loaded.
+ */
 const INCLUDED = new Set(['typebox', '@peculiar/x509', 'reflect-metadata', 'commander', 'fast-jwt', 'diff'])
 
-/** A file that a source names beside itself is looked for where the source stands, not beside what is made of it. */
+/** Resolves files that a source names by its own URL beside the source, not beside the bundle. */
 const besideItsSource = {
   name: 'files beside their source',
   setup: (build) =>
@@ -62,7 +65,7 @@ async function bundle() {
     format: 'esm',
     target: 'node22',
     external,
-    // Packages of the older module format ask for parts of Node with it.
+    // Packages in the older module format get Node's modules through `require`.
     banner: { js: 'const require = process.getBuiltinModule;' },
     plugins: [besideItsSource],
     metafile: true,
@@ -81,14 +84,14 @@ function writeDurably(file, bytes) {
   }
 }
 
-/** A daemon that runs goes on to read its own, with each thread that it starts. */
+/** Keeps recent makes: a running daemon goes on reading its own with each thread that it starts. */
 function removeOldMakes(folder) {
   const makes = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory())
   const ages = makes.map(({ name }) => [statSync(join(folder, name)).mtimeMs, join(folder, name)])
   for (const [, make] of ages.toSorted(([a], [b]) => b - a).slice(MAKES_MAX)) rmSync(make, { recursive: true })
 }
 
-/** `isSealed`: the sources there never change, so nobody compares them. */
+/** `isSealed`: the sources at the target never change, so nothing compares them. */
 export async function prepare(target = ROOT, { isSealed = false } = {}) {
   const { outputFiles, metafile } = await bundle()
   const files = Object.keys(metafile.inputs).filter((path) => !path.startsWith('node_modules/'))
@@ -108,7 +111,7 @@ export async function prepare(target = ROOT, { isSealed = false } = {}) {
   removeOldMakes(folder)
 }
 
-/** Whether what is there was made of the sources as they are now. */
+/** Returns whether the bundles were made from the current sources. */
 export function isPrepared() {
   try {
     const { inputs } = JSON.parse(readFileSync(join(ROOT, FOLDER, 'manifest.json'), 'utf8'))

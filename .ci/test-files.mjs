@@ -1,14 +1,14 @@
-// Runs the test files that its parent names, one after another, and sends it what each has to say as TAP. What a
-// process costs before its first assertion (Node, tap, the modules under test) is more than most files need for all of
-// theirs, and what one has compiled serves the next.
-// A file imports `t` from tap as ever, and gets a test of its own: hooks, plans and teardowns stay within the file.
+// Runs the test files that its parent names, one after another, and sends each file's TAP to the parent. The start of a
+// process (Node, tap, the modules under test) costs more than all assertions of most files, and code compiled for one
+// file serves the next. A file imports `t` from tap as usual, and gets a test of its own: hooks, plans and teardowns
+// stay within the file.
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t, { Test } from 'tap'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SCHEME = 'tap-of:'
-/** For teardowns of a file that ran out of time, which tap waits for as long as they like. */
+/** Time for the teardowns of a file that ran out of time; tap itself would wait for them without limit. */
 const GRACE_S = 30
 const tests = new Map()
 globalThis[Symbol.for('fulcrum.tests')] = tests
@@ -27,7 +27,7 @@ registerHooks({
 })
 
 const timeout_s = Number(process.env.TAP_TIMEOUT)
-// Each file has a limit of its own.
+// Each file has a time limit of its own.
 t.setTimeout(0)
 
 async function runFile(file) {
@@ -47,15 +47,16 @@ async function runFile(file) {
   })
   await new Promise((resolve) => test.runMain(resolve))
   clearTimeout(grace)
-  // tap does so for tests within others; else this one would be out of time in the middle of another file.
+  // tap does this for nested tests only; otherwise this test would time out in the middle of another file.
   test.setTimeout(0)
   process.send({ ended: { rss: process.memoryUsage.rss() } })
 }
 
 process.on('message', ({ file }) => void runFile(file))
-// Its parent may be letting go of it at this moment: without a callback the broken pipe would end it as an error.
+// The parent may be disconnecting at this moment: without a callback, the broken pipe would be an error that ends this
+// process.
 const alive = setInterval(() => process.send({}, () => undefined), 60_000).unref()
-// What a test left open, or one that ran out of time, would keep the process for ever.
+// Whatever a test left open, or a test that ran out of time, would keep the process alive for ever.
 process.on('disconnect', () => {
   clearInterval(alive)
   setTimeout(() => leave('the tests are over, and this keeps their process'), 60_000).unref()

@@ -1,10 +1,11 @@
-// Preloaded into `.ci/test.mjs` and each process of it: tap without what the tests would pay for, and never use.
+// Preloaded into `.ci/test.mjs` and each of its processes: replaces parts of tap that cost time and that the tests
+// never use.
 import { registerHooks } from 'node:module'
 
 const INSTEAD = {
-  // It watches every promise, which was a tenth of what the tests compute.
+  // The original watches every promise, which took a tenth of the tests' processor time.
   'async-hook-domain': 'error-domain.mjs',
-  // It collects coverage in each process below, daemons among them, by a thread of module hooks for each of theirs.
+  // The original collects coverage in each child process, daemons among them, with a thread of module hooks in each.
   '@tapjs/processinfo': 'plain-spawn.mjs',
 }
 

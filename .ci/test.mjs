@@ -1,6 +1,6 @@
-// `npm test`: runs the test files, all or those that are named, and prints TAP; to a terminal as tap's own report.
-// The command line of tap loads a module hook into each process of a test, the daemons among them. That is twice the
-// processor time, and not what runs on an appliance (docs/decisions/98-tests-without-hooks.md).
+// `npm test`: runs all test files, or those named, and prints TAP, or tap's own report on a terminal. The command line
+// of tap loads a module hook into each process of a test, the daemons among them. That doubles the processor time, and
+// differs from an appliance (docs/decisions/98-tests-without-hooks.md).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
@@ -9,14 +9,14 @@ import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
-// It says what tap is made of, and so comes before it.
+// Replaces parts of tap, so it comes first.
 await import('./test-process.mjs')
 const { report } = await import('@tapjs/reporter')
 const { default: t, TapFile } = await import('tap')
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-// What others would wait for comes first, then what is broad and quick, and then what takes longest, so that no processor
-// waits for it at the end.
+// Files that others would wait for come first, then the broad and quick ones, and then those that take longest, so that
+// no processor idles at the end.
 const ORDER = ['trees', 'contract', 'modules', 'longest', 'attack', 'system', 'oracle', 'bench', 'vm']
 const LONGEST =
   `system/fronts system/package-content system/package-removal system/package-install system/rolling-update
@@ -34,16 +34,16 @@ const LONGEST =
 
 const FLAGS = ['--no-warnings', '--import', `${ROOT}src/code-cache.mjs`, '--import', `${ROOT}.ci/test-process.mjs`]
 
-// The settings of `npx tap FILE`. Most tests wait as much as they compute; the time limit is for what hangs.
+// The settings of `npx tap FILE`. Most tests wait as much as they compute; the time limit is for tests that hang.
 const { scripts, tap: usual } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
-/** As the daemon: what a process has freed goes back, and its next program starts sooner. */
+/** The same as the daemon's: processes return freed memory, which makes their next child process start sooner. */
 const MALLOC = Object.fromEntries([...scripts.start.matchAll(/(MALLOC_\w+)=(\d+)/g)].map(([, ...setting]) => setting))
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     jobs: { type: 'string', default: `${usual.jobs}` },
     timeout: { type: 'string', default: `${usual.timeout}` },
-    // After so many minutes nothing more is begun: what is left is named, and counts as skipped.
+    // After this many minutes no further file starts: the remaining ones are named, and count as skipped.
     minutes: { type: 'string', default: 'Infinity' },
   },
 })
@@ -69,7 +69,7 @@ function isRoomInMemory() {
   return Math.min(bavail * bsize, process.availableMemory()) > ENOUGH_BYTES
 }
 
-/** A run that was killed must leave nothing in memory. */
+/** Removes the folders of killed runs from memory. */
 function removeLeft() {
   for (const left of globSync(`${MEMORY}/fulcrum-tests-*`)) {
     const isOver = !existsSync(`/proc/${left.split('-').at(-2)}`)
@@ -77,18 +77,18 @@ function removeLeft() {
   }
 }
 
-// What tests would wait for most is the disk, and none of them is about one: that takes a machine that can lose power.
+// Tests would mostly wait for the disk, and none of them tests one: that takes a machine that can lose power.
 removeLeft()
 const folder = mkdtempSync(`${isRoomInMemory() ? MEMORY : tmpdir()}/fulcrum-tests-${process.pid}-`)
 chmodSync(folder, 0o1777)
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1))
 
-// A process runs many files. One in which a file failed is followed by another, and so is one that has grown: each
-// program that it starts costs it a copy of its page tables (docs/decisions/100-test-files-share-processes.md).
+// A process runs many files. It is replaced after a failure, and when it has grown: each program that it starts costs
+// it a copy of its page tables (docs/decisions/100-test-files-share-processes.md).
 const MIB = 2 ** 20
 const rssMax = (file) => (/^test\/(?:contract|src)\//.test(file) ? 512 : 256) * MIB
-/** A process says something each minute. One that does not even do that is ended. */
+/** A process sends something every minute; one that stays silent for longer is killed. */
 const SILENCE_MS = 5 * 60_000
 
 function startProcess() {
@@ -99,7 +99,9 @@ function startProcess() {
   })
 }
 
-/** Answers how large the process is then; too large for another file when this one failed. */
+/**
+ * Returns the process's resident memory afterwards, or Infinity if the file failed, so that the process is replaced.
+ */
 async function runFile(child, file) {
   const tapStream = new PassThrough({ encoding: 'utf8' })
   const done = t.sub(TapFile, { name: file, tapStream, buffered: t.jobs > 1, at: null, stack: '' })
@@ -125,7 +127,7 @@ async function runFile(child, file) {
 
 const hasEnded = (child) => child.exitCode !== null || child.signalCode !== null
 
-/** Fails when the process has ended by itself, or on its way out, or something that a test has left open keeps it. */
+/** Fails if the process crashed, failed while exiting, or was kept alive by something that a test left open. */
 async function endProcess(child, ran) {
   if (!hasEnded(child)) {
     const exited = once(child, 'exit')

@@ -1,7 +1,7 @@
-// Makes the lock files the same for every host Node: run after each dependency change (`npm run lock`). npm skips
-// optional packages by the host's `engines`, and refuses optional names without an entry (npm/cli#9846). Addresses go
-// as well: npm takes packages from the registry that is configured, and `integrity` says which bytes they are. With
-// --check it changes nothing and fails when there is something to tidy.
+// Makes the lock files the same for every host Node: run this after each dependency change (`npm run lock`). npm skips
+// optional packages by the host's `engines`, and refuses optional names without an entry (npm/cli#9846). URLs are
+// removed as well: npm uses the configured registry, and `integrity` identifies the content. With --check it changes
+// nothing, and fails if a file is not tidy.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 for (const name of ['package-lock.json', '.ci/clients/package-lock.json']) {

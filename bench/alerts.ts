@@ -1,6 +1,6 @@
 /**
- * What a look for alerts costs, on figures as HAProxy answers them for 20,000 servers: by the number of rules, and when
- * many of them find something.
+ * Cost of evaluating alert rules on HAProxy's figures for 20,000 servers: by the number of rules, and when many servers
+ * match.
  */
 import { readFileSync } from 'node:fs'
 import { AlertBook } from '../src/alerts/alert-book.ts'
@@ -19,7 +19,7 @@ const EACH = 100
 const ROUNDS = scaled(60, 3)
 const FIXTURE = new URL('../test/fixtures/haproxy-2.6/show-stat.csv', import.meta.url)
 
-/** The answer of a HAProxy with so many servers, each a real row of one. */
+/** Returns the answer of a HAProxy with this many servers, each a real row of one. */
 function answer(): Uint8Array {
   const lines = readFileSync(FIXTURE, 'utf8').split('\n')
   const [header = ''] = lines
@@ -65,7 +65,7 @@ const CASES: readonly (readonly [string, readonly AlertRule[]])[] = [
   ['1 threshold, every server beyond it', [threshold(0, 'weight', 0)]],
 ]
 
-/** Milliseconds of the main thread, and bytes that each look has allocated. */
+/** Returns the milliseconds of the main thread for each evaluation, and the bytes allocated per evaluation. */
 function looked(live: LiveAnswers, rules: readonly AlertRule[]): readonly [number[], number] {
   const layer = { layer: 7 as const, names: live.names, scan: live.scan.bind(live) }
   const conditions = new LiveConditions(layer, rules)
@@ -74,7 +74,7 @@ function looked(live: LiveAnswers, rules: readonly AlertRule[]): readonly [numbe
   const times: number[] = []
   let before = 0
   for (let round = 0; round < ROUNDS + 5; round++) {
-    // The first looks compile, and name what they find.
+    // The first evaluations compile the code and name the alerts they find.
     if (round === 5) before = process.memoryUsage().heapUsed
     const began_ms = performance.now()
     book.begin()

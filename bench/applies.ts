@@ -1,6 +1,6 @@
 /**
- * Applies of very many real servers: beside HAProxy's own check of the same file, and beside a HAProxy that reloads the
- * same file without Fulcrum.
+ * Applies of very many real servers, compared with HAProxy's own check of the same file, and with a HAProxy that
+ * reloads the same file without Fulcrum.
  */
 import { join } from 'node:path'
 import { newId } from '../src/base/ids.ts'
@@ -22,7 +22,7 @@ interface Size {
 }
 
 const UNCHECKED: HealthCheckSetting = { type: 'none' }
-/** They all fail, once a minute, so that a reload has the state of each to carry. */
+/** All checks fail, once a minute, so that a reload carries over the state of each server. */
 const CHECKED: HealthCheckSetting = { type: 'tcp', interval: 60 }
 const SIZES: readonly Size[] = scaled(
   [
@@ -32,9 +32,9 @@ const SIZES: readonly Size[] = scaled(
   ],
   [{ reals: 20, rounds: 1, title: '20 real servers', healthCheck: CHECKED }],
 )
-/** Changes of each kind that are staged before an apply. */
+/** Number of changes of each kind that are staged before an apply. */
 const STAGED = scaled(10, 1)
-/** A backend holds 20,000 at the most. */
+/** A backend may hold at most 20,000. */
 const PER_BACKEND = 10_000
 
 interface Filled {
@@ -43,7 +43,7 @@ interface Filled {
   readonly realIds: readonly string[]
 }
 
-/** Stages a frontend with its servers in a store of a daemon that does not run: 100,000 requests take minutes. */
+/** Stages a frontend with its servers in the store of a stopped daemon: 100,000 requests would take minutes. */
 async function fill(state: string, { reals: count, healthCheck }: Size): Promise<Filled> {
   const realIds = Array.from({ length: count }, newId)
   const port = String(await freePort())

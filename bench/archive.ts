@@ -1,7 +1,7 @@
 /**
- * What the statistics cost: one tick (scan, increments, ring, transaction) at three sizes, bytes written per sample,
- * and the time of live and history answers. Synthetic CSV in HAProxy 2.6's shape: half of the objects idle, a few very
- * busy; a request for each session.
+ * Cost of the statistics: one tick (scan, increments, ring, transaction) at three sizes, bytes written per sample, and
+ * the time of live and history answers. Synthetic CSV in the form of HAProxy 2.6: half of the objects idle, a few very
+ * busy; one request per session.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,8 @@ import { scaled } from './scale.ts'
 const START_S = 1_760_000_000
 
 /**
- * What was handed to the kernel; `write_bytes` counts whole folios of the page cache, of which only parts were written.
+ * Returns the bytes passed to the kernel; `write_bytes` counts whole folios of the page cache even if only parts were
+ * written.
  */
 function writtenBytes(): number {
   return Number(/^wchar: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1] ?? 0)
@@ -39,9 +40,9 @@ function timed(times: number[], work: () => void): void {
   times.push(performance.now() - began)
 }
 
-/** Every tier writes and the crash tail is full from then on. */
+/** Ticks after which every tier writes and the crash tail is full. */
 const WARM_TICKS = 320
-/** Seconds of history, for the answers. */
+/** Seconds of history for the answers. */
 const SECONDS = scaled(7_400, 120)
 const ANSWERS = scaled(400, 5)
 const FARMS = scaled<readonly (readonly [objects: number, ticks: number])[]>(
@@ -98,7 +99,7 @@ async function measureTicks(objects: number, ticks: number, directory: string): 
   console.log(`| ${cells.join(' | ')} |`)
 }
 
-/** Bytes of whole pages per sample of the finest tier. */
+/** Returns the bytes of whole pages per sample of the finest tier. */
 function secondsOnDisk(writer: ArchiveWriter): number {
   const [database] = writer.databases.tiers
   const { pageSize, treeLeafPageCount, treeBranchPageCount, entryCount } = {
@@ -112,7 +113,7 @@ function secondsOnDisk(writer: ArchiveWriter): number {
   return ((treeLeafPageCount + treeBranchPageCount) * pageSize) / samples
 }
 
-/** From a closed archive to one that answers and goes on counting. */
+/** Measures the time from a closed archive to one that answers and goes on counting. */
 async function measureOpen(writer: ArchiveWriter, directory: string): Promise<number> {
   const { hwm_s } = writer
   await writer.close()

@@ -1,4 +1,4 @@
-/** Backups of a large configuration: what they cost, and what pollers notice of them. */
+/** Cost of backups of a large configuration, and their effect on pollers. */
 import { get } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { signed } from '../test/fixtures/backup.ts'
@@ -15,7 +15,7 @@ const PER_SECOND = scaled(200, 40)
 const SECONDS = scaled(3, 1)
 const ROUNDS = scaled(3, 1)
 const PAUSE_MS = 50
-/** So many changes are preceded by an automatic backup, one less are not. */
+/** Number of changes from which an apply makes an automatic backup first. */
 const MANY = 10
 
 interface Site {
@@ -25,7 +25,7 @@ interface Site {
   readonly polled: readonly (readonly [title: string, path: string])[]
 }
 
-/** 10,000 real servers, most of them in no backend, so that HAProxy is not what is measured. */
+/** Sets up 10,000 real servers, most of them in no backend, so that HAProxy is not what is measured. */
 async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
   const { daemon } = bench
   const servers = Array.from({ length: OBJECTS }, (_, n) =>
@@ -51,7 +51,7 @@ async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
   return { bench, bare, headers, polled }
 }
 
-/** Reads a whole backup; answers its size. */
+/** Reads a whole backup; returns its size. */
 function readBackup({ bench, headers }: Site, more: Readonly<Record<string, string>> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     const url = `http://127.0.0.1:${bench.plainPort}/api/v1/backup`
@@ -66,7 +66,7 @@ function readBackup({ bench, headers }: Site, more: Readonly<Record<string, stri
   })
 }
 
-/** An apply of so many changes. */
+/** Measures an apply of this many changes. */
 async function applied({ bench: { daemon } }: Site, count: number, weight: number): Promise<number> {
   for (let n = 0; n < count; n += 1) {
     await daemon.data('PUT', `/ipvsDirector/rips/web-${OBJECTS - 1 - n}`, { port: 8000, weight })
@@ -74,7 +74,7 @@ async function applied({ bench: { daemon } }: Site, count: number, weight: numbe
   return timed(() => daemon.data('PUT', '/services/apply'))
 }
 
-/** The most private memory beyond what there was before, seen every few milliseconds. */
+/** Returns the peak of private memory above the level before, sampled every few milliseconds. */
 async function memoryDuring(pid: number, work: () => Promise<unknown>): Promise<number> {
   const before_mb = memoryOf(pid).anonymous_mb
   let most_mb = before_mb
@@ -113,7 +113,7 @@ async function pollers({ bench, bare, headers, polled }: Site): Promise<readonly
   return times_ms.map((times) => spread(times, 2))
 }
 
-/** The same work again and again while pollers are timed. */
+/** Repeats the same work while pollers are timed. */
 async function beside(site: Site, work: (round: number) => Promise<unknown>): Promise<readonly string[]> {
   let isOver = false
   let count = 0

@@ -1,7 +1,7 @@
 /**
- * The limit that the daemon's front is measured against: uWebSockets.js alone, answering one body from memory, over TLS
- * if a key and a certificate are given. With `--reads` it also reads from each request what any server that identifies
- * callers and paths has to read, looks both up, and sends the headers of an answer of the daemon.
+ * The limit for the daemon's front: uWebSockets.js alone, answering one body from memory, over TLS if a key and a
+ * certificate are given. With `--reads` it also reads from each request what any server that identifies callers and
+ * paths must read, looks both up, and sends the headers of the daemon's answers.
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,7 +1,7 @@
 /**
- * Whether floating IPs move where nothing is wrong, on a machine that is far too busy: two nodes of Fulcrum and two
- * with a keepalived that somebody has configured by hand, side by side, while loops take every processor.
- * `FULCRUM_BENCH_BUSY=8:1200,32:1200` are numbers of loops and seconds for each.
+ * Whether floating IPs move without a failure on a badly overloaded machine: two nodes of Fulcrum and two with a
+ * keepalived configured by hand, side by side, while endless loops take every processor.
+ * `FULCRUM_BENCH_BUSY=8:1200,32:1200` gives the numbers of loops, and the seconds for each.
  */
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,11 +14,11 @@ const RUNS = process.env['FULCRUM_BENCH_BUSY'] ?? scaled('8:60,32:60', '2:1')
 const ASK_EVERY_MS = 20
 
 interface Moves {
-  /** How often the kernel of a node was given an address or lost one. */
+  /** How often the kernel of a node gained or lost an address. */
   count: number
 }
 
-/** Counts what becomes of addresses, from now on. */
+/** Counts changes of addresses from now on. */
 function movesIn({ nodes }: Lab): Moves {
   const moves: Moves = { count: 0 }
   for (const node of nodes)
@@ -28,7 +28,7 @@ function movesIn({ nodes }: Lab): Moves {
   return moves
 }
 
-/** Loops that never rest. Ended by the answer. */
+/** Starts endless loops; the returned function ends them. */
 function busy(loops: number): () => void {
   const children = Array.from({ length: loops }, () =>
     spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, '-e', 'for (;;);'], { stdio: 'ignore' }),

@@ -1,6 +1,6 @@
 /**
- * What a cluster of three real daemons costs, each with its member of etcd, beside the same on one node of the same
- * run. All of it is on this machine: three nodes share its processors, as they would not on machines of their own.
+ * Cost of a cluster of three real daemons, each with its etcd member, compared with one node in the same run.
+ * Everything is on this machine: three nodes share its processors, which they would not on machines of their own.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { type ClusterDaemon, ClusterDaemons, form, join } from '../test/fixtures/cluster-daemons.ts'
@@ -27,7 +27,7 @@ interface Side {
   readonly title: string
   readonly node: ClusterDaemon
   readonly plainPort: number
-  /** The processes of every node. */
+  /** Returns the process ids of every node. */
   readonly pids: () => readonly number[]
 }
 
@@ -36,7 +36,7 @@ const pidsOf = ({ daemon }: ClusterDaemon) => [daemon.pid, ...etcdOf(daemon.stat
 const percentiles = (times_ms: readonly number[]) =>
   `${percentile(times_ms, 0.5).toFixed(1)} / ${percentile(times_ms, 0.99).toFixed(1)}`
 
-/** Changes of one record, one after the other; each answer is on the disk of a majority. */
+/** Edits one record again and again; each edit is answered once it is on the disk of a majority. */
 async function edits(daemon: Daemon, ripId: string): Promise<readonly number[]> {
   const times_ms: number[] = []
   for (let n = 0; n < EDITS; n += 1)
@@ -46,7 +46,7 @@ async function edits(daemon: Daemon, ripId: string): Promise<readonly number[]> 
   return times_ms
 }
 
-/** From the answer of one node until another one answers with the change in it. */
+/** Measures the time from the answer of one node until another node answers with the change. */
 async function seen(daemon: Daemon, other: Daemon, ripId: string): Promise<readonly number[]> {
   const times_ms: number[] = []
   const path = `/ipvsDirector/rips/${ripId}`
@@ -73,7 +73,7 @@ async function applies(daemon: Daemon, ripId: string): Promise<readonly number[]
   return times_ms
 }
 
-/** All members in a row: among them the one that leads, while edits are asked for. */
+/** Kills the leading etcd member again and again; measures each time until an edit succeeds. */
 async function killed(nodes: readonly ClusterDaemon[], ripId: string): Promise<readonly number[]> {
   const gaps_ms: number[] = []
   const [{ daemon }] = nodes as readonly [ClusterDaemon]
@@ -90,7 +90,7 @@ async function killed(nodes: readonly ClusterDaemon[], ripId: string): Promise<r
             .status
       }),
     )
-    // The member that was killed is started again by its daemon.
+    // The daemon restarts its killed member.
     await wait(scaled(5_000, 100))
   }
   return gaps_ms
@@ -104,13 +104,13 @@ async function idle({ pids }: Side): Promise<{ readonly share: number; readonly 
   return { share, memory_mb: pids().reduce((sum, pid) => sum + memoryOf(pid).anonymous_mb, 0) }
 }
 
-/** Over plain HTTP, as an administrator. */
+/** Returns a request over plain HTTP, as an administrator. */
 async function targetOf({ node: { daemon }, plainPort }: Side, path: (nodeId: string) => string): Promise<Target> {
   const headers = { Authorization: `Bearer ${await daemon.login()}` }
   return { url: `http://127.0.0.1:${plainPort}/api/v1${path(daemon.node)}`, headers }
 }
 
-/** Requests per second that each side reaches, in turns. */
+/** Measures the requests per second of each side, in turns. */
 async function rates(one: Side, three: Side): Promise<void> {
   const rows = []
   for (const [title, path] of [
@@ -135,7 +135,7 @@ async function rates(one: Side, three: Side): Promise<void> {
 
 const livePath = (nodeId: string) => `/${nodeId}/layer7proxy/stats/backends`
 
-/** Ten thousand real servers in one backend, staged. No frontend: the HAProxys of this machine would share its port. */
+/** Stages ten thousand real servers in one backend. No frontend: the HAProxys of this machine would share its port. */
 async function fill(daemon: Daemon): Promise<string> {
   const rips = await createReals(daemon, RECORDS)
   const reals = rips.map((ripId) => ({ ripId }))

@@ -1,4 +1,4 @@
-/** Staging one change, applies of very many and of few real servers, and how long others wait for them. */
+/** Staging of one change, applies of very many and of few real servers, and how long other callers wait for them. */
 import autocannon from 'autocannon'
 import { applies } from './applies.ts'
 import { createReals, startDaemon } from './daemon.ts'
@@ -47,7 +47,7 @@ export async function run(): Promise<void> {
   await stretches()
 }
 
-/** The same run-time change where most users are: a few servers. */
+/** Measures the same run-time change at the size of most installations: a few servers. */
 async function small(): Promise<void> {
   const bench = await startDaemon()
   const { daemon } = bench

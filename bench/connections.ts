@@ -1,4 +1,4 @@
-/** What connections cost: kept and new ones, plain and by TLS, with and without a session that is taken up again. */
+/** Cost of connections: kept and new ones, plain and over TLS, with and without session resumption. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,14 +14,15 @@ const SECONDS = scaled(3, 0.2)
 const PING = '/api/v1/ping'
 const ANSWER = Buffer.from('{"status":"success","message":"pong"}')
 
-/** Requests to a server at these places: plain HTTP and TLS. */
+/** Sends requests to a server at these URLs: plain HTTP and TLS. */
 type Load = (plain: string, tls: string) => Promise<Made>
 
 const kept = (url: string, headers = {}) => madeOf({ url: new URL(PING, url).href, headers }, SECONDS)
 const closing = (url: string) => kept(url, { Connection: 'close' })
 
 /**
- * One connection after the other: handshake, one request, end. s_time says whole seconds, and one more than it took.
+ * Opens one connection after the other: handshake, one request, end. s_time reports whole seconds, and one more than it
+ * took.
  */
 async function handshakes(tls: string, how: '-new' | '-reuse'): Promise<Made> {
   const { host } = new URL(tls)

@@ -16,10 +16,10 @@ export interface BenchDaemon {
   stop(): Promise<void>
 }
 
-/** For benchmarks of one daemon that are to run with threads in front. */
+/** Lets benchmarks of one daemon run with front threads. */
 const FRONTS = ['--front-threads', process.env['FULCRUM_BENCH_FRONT_THREADS'] ?? '0']
 
-/** A real daemon in a folder of its own, with plain HTTP beside TLS. */
+/** Starts a real daemon in a folder of its own, with plain HTTP beside TLS. */
 export async function startDaemon(more: readonly string[] = FRONTS): Promise<BenchDaemon> {
   const state = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const plainPort = await freePort()
@@ -36,7 +36,7 @@ export async function startDaemon(more: readonly string[] = FRONTS): Promise<Ben
   }
 }
 
-/** Work in a folder that goes with it; what it has begun ends in reverse. */
+/** Runs the work in a folder that is removed afterwards; teardowns run in reverse order. */
 export async function inFolder(
   work: (folder: string, teardown: (end: () => unknown) => unknown) => Promise<void>,
 ): Promise<void> {
@@ -58,7 +58,7 @@ export async function createReals(daemon: Daemon, count: number, name = 'real'):
   return ids
 }
 
-/** What HAProxy answers to `show stat`. */
+/** Returns HAProxy's answer to `show stat`. */
 export function showStat(state: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
@@ -70,8 +70,8 @@ export function showStat(state: string): Promise<Buffer> {
 }
 
 /**
- * Writes `seconds` of history that end now for the objects in this `show stat` answer, through the collector and the
- * archive that the daemon uses itself, with counters that grow unevenly. The daemon must not run meanwhile.
+ * Writes `seconds` of history that end now for the objects in this `show stat` answer, through the daemon's own
+ * collector and archive, with counters that grow unevenly. The daemon must not run meanwhile.
  */
 export async function backfill(state: string, csv: Buffer, seconds: number): Promise<void> {
   const header = csv.subarray(2, csv.indexOf(10)).toString().split(',')
@@ -109,24 +109,24 @@ function add(cells: string[], at: number, increment: number): void {
   cells[at] = String(Number(cells[at]) + increment)
 }
 
-/** Processor seconds that a process has used. */
+/** Returns the processor seconds that a process has used. */
 export function cpuOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
-/** Processor milliseconds of the first thread of a process, which is the one that answers; to the nanosecond. */
+/** Returns the processor milliseconds of a process's first thread, which is the one that answers; to the nanosecond. */
 export const mainThreadOf_ms = (pid: number): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
 
-/** Resident and private memory of a process in megabytes. */
+/** Returns the resident and private memory of a process in megabytes. */
 export function memoryOf(pid: number): { readonly rss_mb: number; readonly anonymous_mb: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const of = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024
   return { rss_mb: of('VmRSS'), anonymous_mb: of('RssAnon') }
 }
 
-/** Milliseconds a program takes, and whether it succeeded. */
+/** Returns the milliseconds that a program takes; rejects if it fails. */
 export function runTime(argv: readonly string[]): Promise<number> {
   const began_ms = performance.now()
   const [program = '', ...rest] = argv

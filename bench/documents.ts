@@ -1,4 +1,4 @@
-/** What each public document costs: anybody may ask for it as often as they like. */
+/** Cost of each public document, which anybody may request as often as they like. */
 import { readFileSync } from 'node:fs'
 import { startDaemon } from './daemon.ts'
 import { throughput } from './load.ts'
@@ -14,7 +14,7 @@ const PATHS = scaled(
 /** Length of a clock tick in /proc. */
 const TICK_US = 10_000
 
-/** Processor time of a process, in microseconds. */
+/** Returns the processor time of a process in microseconds. */
 function spent_us(pid: number): number {
   const [user = 0, system = 0] = readFileSync(`/proc/${pid}/stat`, 'utf8')
     .replace(/^.*\) /, '')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { cpu, mem, osInfo } from 'systeminformation'
 
-/** One line about the machine, because figures mean nothing without it. */
+/** Returns one line about the machine, because figures mean nothing without it. */
 export async function environment(): Promise<string> {
   const [processor, memory, system] = await Promise.all([cpu(), mem(), osInfo()])
   const load = readFileSync('/proc/loadavg', 'utf8').split(' ')[0]

@@ -1,6 +1,6 @@
 /**
- * For how long nobody answers over HTTP when a floating IP goes from one node to another, beside a keepalived that
- * somebody has configured by hand, with the same timers, in turn. Nodes are network namespaces of this machine.
+ * Longest time without an answer over HTTP when a floating IP moves from one node to another, compared, in turn, with a
+ * keepalived configured by hand with the same timers. Nodes are network namespaces of this machine.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ import { scaled } from './scale.ts'
 const ROUNDS = scaled(3, 1)
 const ASK_EVERY_MS = 10
 const COMES_BACK_MS = 2_500
-/** Linux takes no other answer for an address within a second of the one before (`locktime` of neighbours). */
+/** Linux ignores another neighbour answer for an address within a second of the last one (`locktime`). */
 const KNOWN_MS = 1_200
 
-/** What takes the address from the first node. `isOurs` only where a daemon takes part. */
+/** An event that takes the address from the first node. `isOurs` marks events that need a daemon. */
 interface Case {
   readonly title: string
   readonly goal_ms: number
@@ -91,7 +91,7 @@ function sideOf(lab: Lab, give: Side['give']): Side {
 const ours = async (test: Parameters<typeof servingLab>[0]): Promise<Side> =>
   sideOf(await servingLab(test), (from) => from.tell('yield', { syncGroup: 'all' }))
 
-/** As a manual would have it: unicast, a script each second, and a move by a restart of keepalived. */
+/** A setup as in a manual: unicast, a script each second, and a move by a restart of keepalived. */
 async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
   const lab = await vrrpLab(test)
   const start = (node: LabNode) => {
@@ -106,7 +106,7 @@ async function plain(test: Parameters<typeof servingLab>[0]): Promise<Side> {
     writeFileSync(join(node.folder, 'plain.conf'), plainFile(node.folder, at))
     node.startHaproxy()
     running.set(node, start(node))
-    // The first node holds them.
+    // The first node holds the addresses.
     if (at === 0) await lab.untilOn(node)
   }
   return sideOf(lab, async (from) => {
@@ -166,7 +166,7 @@ async function measure(side: Side, { begin, mend }: Case): Promise<number> {
     await sleep(KNOWN_MS)
     await begin(side)
     await lab.untilOn(second)
-    // The last one that waits for an answer has its time.
+    // Gives the last waiting request time for its answer.
     await sleep(500)
   })
   await mend(side)
@@ -177,7 +177,7 @@ async function measure(side: Side, { begin, mend }: Case): Promise<number> {
   return longest_ms
 }
 
-/** Two nodes of Fulcrum and two of a plain keepalived, which end with the work. */
+/** Runs the work with two nodes of Fulcrum and two of a plain keepalived, and ends them afterwards. */
 export async function onBothSides(title: string, work: (sides: readonly [Side, Side]) => Promise<void>): Promise<void> {
   const obstacle = await vrrpObstacle()
   if (obstacle !== undefined) return console.log(`\n### ${title}\n\nnot measured: ${obstacle}`)

@@ -21,7 +21,7 @@ interface Row {
   missing: number
 }
 
-/** Objects of HAProxy, half of them idle and a few very busy, and what it says of them each second. */
+/** Simulated objects of HAProxy, half of them idle and a few very busy, with HAProxy's figures for each second. */
 export class Farm {
   readonly rows: Row[] = []
   readonly names: ObjectNames
@@ -55,7 +55,7 @@ export class Farm {
     this.rows.push({ proxy, server, type, busy, sessions: 0, bytesIn: 0, bytesOut: 0, missing: 0 })
   }
 
-  /** The answer of the next second. */
+  /** Returns the answer for the next second. */
   csv(): Uint8Array<ArrayBuffer> {
     const lines = [HEADER]
     for (const row of this.rows) {

@@ -1,7 +1,7 @@
 /**
  * A fleet as its monitoring sees it: the answers of many nodes, each with different figures each second, collected by a
- * real Prometheus that also sends them on to a real VictoriaMetrics. One process answers for all nodes; to the
- * collectors each looks like a node of its own.
+ * real Prometheus that also forwards them to a real VictoriaMetrics. One process answers for all nodes; to the
+ * collectors each looks like a separate node.
  */
 import { lstatSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import { startNode } from './metrics.ts'
 import { scaled } from './scale.ts'
 
 const NODES = scaled(1_000, 3)
-/** Objects of each node: frontends, backends and their servers. */
+/** Number of objects of each node: frontends, backends and their servers. */
 const OBJECTS = scaled(44, 22)
 const INTERVAL_S = scaled(15, 1)
 const WARM_MS = scaled(60_000, 4_000)
 const MEASURED_MS = scaled(60_000, 2_000)
 
-/** The nodes as Prometheus finds them: by a file, which is what a site's own inventory writes. */
+/** Writes the file by which Prometheus finds the nodes, as a site's own inventory would. */
 function writeTargets(folder: string, port: number): string {
   const targets = Array.from({ length: NODES }, (_, i) => ({
     targets: [`127.0.0.1:${port}`],
@@ -48,7 +48,7 @@ async function untilAllAreThere(collector: Collector): Promise<void> {
   }
 }
 
-/** What a collector has used so far. */
+/** Returns what a collector has used so far. */
 async function usedBy(collector: Collector, samples: string) {
   return { samples: await collector.own(samples), cpu_s: cpuOf(collector.pid), bytes: sizeOf(collector.data) }
 }

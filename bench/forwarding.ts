@@ -1,6 +1,6 @@
 /**
- * A GET that another node answers, beside the same GET answered here: both nodes are in this process, so a forwarded
- * request takes the processor for both of them.
+ * A GET answered by another node, compared with the same GET answered locally. Both nodes are in this process, so a
+ * forwarded request takes processor time for both of them.
  */
 import { Doings, pipelineOf, reaching, urlOf } from '../test/fixtures/forwarding.ts'
 import { TestCluster } from '../test/fixtures/peers.ts'
@@ -10,7 +10,7 @@ import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(4, 1)
 const SECONDS = scaled(2, 0.2)
-/** The same for both: what the slower one takes with ease. */
+/** The same rate for both: one that the slower side handles with ease. */
 const PER_SECOND = scaled(300, 50)
 
 interface Side {

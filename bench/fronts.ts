@@ -1,6 +1,6 @@
 /**
- * Threads in front: what so many of them answer. Two processors carry no more than one of them and the load, so each
- * thread is given the same small share of a processor by a control group, as if there were as many slower processors.
+ * Throughput by the number of front threads. Two processors can run no more than one of them and the load, so a control
+ * group gives each thread the same small share of a processor, as if there were as many slower processors.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,11 +13,11 @@ import { scaled } from './scale.ts'
 const ROUNDS = scaled(5, 1)
 const SECONDS = scaled(3, 0.2)
 const THREADS = scaled([0, 1, 2, 4], [0, 2])
-/** Processor time for each thread: one tenth, in pieces of a millisecond. */
+/** Processor time of each thread: one tenth, in slices of a millisecond. */
 const [PERIOD_US, QUOTA_US] = [10_000, 1_000]
 const GROUPS = '/sys/fs/cgroup/cpu'
 
-/** The threads of a process that compute most of what is asked, the busiest first. */
+/** Returns the threads of a process by processor time under this load, the busiest first. */
 async function busiest(pid: number, ask: () => Promise<unknown>): Promise<readonly string[]> {
   const folder = `/proc/${pid}/task`
   const used = () =>
@@ -33,7 +33,7 @@ async function busiest(pid: number, ask: () => Promise<unknown>): Promise<readon
   return grown.toSorted(([, a], [, b]) => b - a).map(([tid]) => tid)
 }
 
-/** Each of these threads has its share of a processor; answers what takes that back. */
+/** Limits each of these threads to its share of a processor; returns a function that lifts the limits. */
 function confine(tids: readonly string[]): () => void {
   const groups = tids.map((tid) => join(GROUPS, `fulcrum-bench-${tid}`))
   for (const [at, group] of groups.entries()) {

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- guard`: the ten headline ratios in two minutes, beside those of the last release in guard.json. Run
- * it before a release, on the machine that recorded them; `-- guard --record` records them anew. Processor time is
- * measured where it says so, because rates on a shared machine say more about its other users.
+ * `npm run bench -- guard`: the ten headline ratios in two minutes, compared with those of the last release in
+ * guard.json. Run it before a release, on the machine that recorded them; `-- guard --record` records them anew.
+ * Processor time is measured where the name says so, because rates on a shared machine say more about its other users.
  */
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,13 +17,16 @@ const RECORDED = new URL('guard.json', import.meta.url)
 const ROUNDS = scaled(5, 1)
 const REALS = scaled(2_000, 20)
 const STAGED = scaled(100, 5)
-/** Threads that nothing needs have ended by then. */
+/** Time after which threads that nothing needs have ended. */
 const IDLE_MS = scaled(70_000, 100)
 
-/** How many times its limit something costs, round by round. Less is better. */
+/** Costs as multiples of their limits, round by round. Less is better. */
 type Ratios = Readonly<Record<string, readonly number[]>>
 
-/** What pollers ask most, and the dearest of it: its place among the cases of the front's benchmark. */
+/**
+ * The most frequent requests of pollers, and the most expensive of them, by their place among the cases of the front's
+ * benchmark.
+ */
 const ASKED: readonly (readonly [name: string, place: number])[] = [
   ['ping', 0],
   ['live figures', 1],
@@ -50,7 +53,7 @@ async function ofPollers(): Promise<Ratios> {
   }
 }
 
-/** Milliseconds for so many writes of a page that are each on the disk before the next. */
+/** Returns the milliseconds for this many page writes, each flushed to the disk before the next. */
 function flushes(folder: string): number {
   const fd = openSync(join(folder, 'flushed'), 'w')
   const page = Buffer.alloc(4_096)
@@ -89,7 +92,7 @@ async function ofChanges({ daemon }: BenchDaemon): Promise<Ratios> {
   }
 }
 
-/** Processor seconds of a process from its start to `ready`. */
+/** Returns the processor seconds of a process from its start until it is ready. */
 async function costOfStart(
   begin: () => Promise<{ readonly pid: number; readonly end: () => Promise<void> }>,
 ): Promise<number> {
@@ -101,7 +104,7 @@ async function costOfStart(
 
 async function ofStart(): Promise<Ratios> {
   let [ours_s, bare_s] = [0, 0]
-  // The system counts in hundredths, of which a bare server needs few.
+  // The system counts in hundredths of a second, and a bare server needs only a few.
   for (let round = 0; round < ROUNDS; round += 1) {
     bare_s += await costOfStart(async () => {
       const bare = await startBare(Buffer.from('{}'))
@@ -145,7 +148,7 @@ interface Recorded {
   readonly ratios: Ratios
 }
 
-/** The rounds but for the best and the worst. A single figure is taken for a range of a tenth. */
+/** Returns the range of the rounds without the best and the worst. A single value gets a range of a tenth. */
 function spreadOf(values: readonly number[]): readonly [low: number, high: number] {
   const [only = Number.NaN] = values
   if (values.length === 1) return [only * 0.95, only * 1.05]
@@ -154,7 +157,9 @@ function spreadOf(values: readonly number[]): readonly [low: number, high: numbe
   return [inner[0] ?? Number.NaN, inner.at(-1) ?? Number.NaN]
 }
 
-/** Worse by more than the spread: what the better rounds cost now is more than what the worse ones cost then. */
+/**
+ * Returns whether costs are worse by more than the spread: the better rounds now cost more than the worse ones then.
+ */
 export const isWorse = (now: readonly number[], then: readonly number[] | undefined): boolean =>
   then !== undefined && spreadOf(now)[0] > spreadOf(then)[1]
 
@@ -178,7 +183,7 @@ export async function run(): Promise<void> {
       worse.includes(name) ? '**worse**' : '',
     ]),
   )
-  // Small, the figures mean nothing.
+  // In a smoke run the figures mean nothing.
   if (scaled(worse.length, 0) === 0) return
   console.error(`\nguard: worse than ${version} by more than the spread: ${worse.join('; ')}`)
   process.exitCode = 1

@@ -1,4 +1,4 @@
-/** Requests per second and p99 of the front, beside a bare uWebSockets.js server that answers the same bytes. */
+/** Requests per second and p99 of the front, compared with a bare uWebSockets.js server that answers the same bytes. */
 import { latencyAt } from './load.ts'
 import { median, spread, table, whole } from './measure.ts'
 import { besideBare, type Rate, ratios, startPolled } from './polled.ts'
@@ -11,7 +11,7 @@ export async function run(): Promise<void> {
   const polled = await startPolled()
   const rows: (readonly string[])[] = []
   try {
-    // Small, it asks one of each kind: as it is, compressed, and for other windows.
+    // A smoke run requests one case of each kind: plain, compressed, and rolling windows.
     const cases = scaled(
       polled.cases,
       polled.cases.filter((_, at) => [1, 4, 6].includes(at)),

@@ -1,6 +1,6 @@
 /**
- * Whether pollers wait: their p99 alone, beside long exports, beside readers that stop, and beside applies of many
- * servers.
+ * Whether pollers have to wait: their p99 alone, beside long exports, beside readers that stop, and beside applies of
+ * many servers.
  */
 import { Agent, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -16,27 +16,28 @@ const MORE_SERVERS = scaled(2_000, 20)
 const HISTORY_SECONDS = scaled(3_700, 100)
 const PER_SECOND = scaled(400, 40)
 const SECONDS = scaled(2, 1)
-/** How often each is measured, in turns with a bare server, so that what the machine does beside shows in both. */
+/** Number of measurements, in turns with a bare server, so that other load of the machine shows in both. */
 const ROUNDS = scaled(3, 1)
 const EXPORTS = 4
 /**
- * Between two exports of one client and between two changes: without it the machine has no core left to measure with.
+ * Pause between two exports of one client and between two changes: without it the machine has no core left to measure
+ * with.
  */
 const PAUSE_MS = 50
 const STOPPED = scaled(32, 4)
 
 interface Site {
   readonly bench: BenchDaemon
-  /** A bare server on the same machine. */
+  /** URL of a bare server on the same machine. */
   readonly bare: string
   readonly headers: Readonly<Record<string, string>>
   readonly polled: readonly (readonly [title: string, path: string])[]
   readonly exported: string
-  /** A real server whose weight may change. */
+  /** Id of a real server whose weight may change. */
   readonly rip: string
 }
 
-/** 50 servers with an hour of history, and 2,000 more that only have to be applied. */
+/** Sets up 50 servers with an hour of history, and 2,000 more that only take part in applies. */
 async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
   const { daemon } = bench
   const backend = async (name: string, rips: readonly string[]) => {
@@ -74,7 +75,7 @@ async function prepare(bench: BenchDaemon, bare: string): Promise<Site> {
 }
 
 /**
- * p99 of a server that has nothing else to do, which is what the machine itself makes of the load, and of every polled
+ * Returns the p99 of a server that has nothing else to do, which shows the machine's own share, and of every polled
  * path.
  */
 async function pollers({ bench, bare, headers, polled }: Site): Promise<readonly string[]> {
@@ -86,7 +87,7 @@ async function pollers({ bench, bare, headers, polled }: Site): Promise<readonly
   return times_ms.map((times) => spread(times, 2))
 }
 
-/** Clients that read one export after the other until they are told to stop. */
+/** Starts clients that read one export after the other until stopped. */
 function startExports({ bench, headers, exported }: Site) {
   const agent = new Agent({ keepAlive: true, maxSockets: EXPORTS })
   const done = { count: 0, bytes: 0, stopped: false }
@@ -118,7 +119,7 @@ function startExports({ bench, headers, exported }: Site) {
   }
 }
 
-/** Clients that ask for an export and never read it. */
+/** Starts clients that request an export and never read it. */
 async function startStopped({ bench, headers, exported }: Site): Promise<readonly Socket[]> {
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const sockets = Array.from({ length: STOPPED }, () => connect(bench.plainPort, '127.0.0.1'))
@@ -131,7 +132,7 @@ async function startStopped({ bench, headers, exported }: Site): Promise<readonl
   return sockets
 }
 
-/** One change after another, with pauses, until told to stop; answers how long each took. */
+/** Makes one change after another, with pauses, until stopped; `stop` returns how long each took. */
 function startChanges(change: (n: number) => Promise<unknown>) {
   const times_ms: number[] = []
   let stopped = false

@@ -1,8 +1,8 @@
 /**
- * Layer 4 on an appliance: the installed daemon, keepalived and the kernel, with `ipvsadm --restore` of the same table
- * beside them. It replaces what is configured there, so only in a machine that is there for it: as root, after the
- * installation of the package, `node bench/l4-appliance.ts --this-machine-is-mine`, with a token in FULCRUM_TOKEN
- * unless nobody has logged in yet.
+ * Layer 4 on an appliance: the installed daemon, keepalived and the kernel, compared with `ipvsadm --restore` of the
+ * same table. It replaces the configuration of its machine, so run it only on a machine set aside for it: as root, with
+ * the package installed, `node bench/l4-appliance.ts --this-machine-is-mine`, with a token in FULCRUM_TOKEN unless
+ * nobody has logged in yet.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -22,14 +22,14 @@ const PASSWORD = '/var/lib/fulcrum/first-password'
 
 let token = ''
 
-/** Calls the daemon; insists on success. */
+/** Calls the daemon; rejects unless it succeeds. */
 function call(method: string, path: string, body?: object): Promise<unknown> {
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
     ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
   }
-  // Programs that are waited for in between outlast what the daemon allows an idle connection.
+  // The programs that run between calls take longer than the daemon keeps an idle connection.
   const place = { host: '127.0.0.1', port: 9443, path: `/api/v1${path}`, rejectUnauthorized: false, agent: false }
   return new Promise((resolve, reject) => {
     const sent = request({ ...place, method, headers }, (answer) => {
@@ -50,7 +50,7 @@ const apply = () => call('PUT', '/services/apply')
 /** Stages a farm, or nothing, as a part of a backup: 20,000 records in one request. */
 async function restored(size: FarmSize | undefined): Promise<void> {
   const farm = size === undefined ? {} : farmOf(size)
-  // Nothing is listening that could answer a check.
+  // Nothing listens that could answer a check.
   const l4Backends = (farm.l4Backends ?? []).map((backend) => ({ ...backend, healthCheck: { type: 'none' as const } }))
   const source = {
     applianceVersion: VERSION,
@@ -61,7 +61,7 @@ async function restored(size: FarmSize | undefined): Promise<void> {
   }
   const text = backupText(source, undefined)
   await call('POST', '/backup/upload', { backup: Buffer.concat([...text]).toString() })
-  // Newest first.
+  // The newest comes first.
   const [{ file }] = Object(await call('GET', '/backup/list')).uploads
   await call('POST', '/backup/restore', { file, sections: ['realServers', 'ipvsDirector'] })
 }

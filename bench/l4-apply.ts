@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- l4-apply`: what an apply of Layer 4 costs beside keepalived's own check of the same file. On a real
- * kernel, with `ipvsadm --restore` of the same table beside it: bench/l4-appliance.ts.
+ * `npm run bench -- l4-apply`: cost of an apply of Layer 4, compared with keepalived's own check of the same file. For
+ * a real kernel, compared with `ipvsadm --restore` of the same table, see bench/l4-appliance.ts.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,7 +30,7 @@ async function measured(farm: SectionContents, folder: string): Promise<Times & 
   const file = join(folder, 'keepalived.conf')
   let bytes = 0
   for (let round = -WARM_UP; round < ROUNDS; round++) {
-    // Records of its own each time, as after a start of the daemon.
+    // Fresh records each time, as after a start of the daemon.
     const before: SectionContents = structuredClone(farm)
     const running = viewOf(before)
     const whole_ms = await timed(() => driver.plan(undefined, running, { atLeast: 'reload' }))

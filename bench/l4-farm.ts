@@ -3,17 +3,17 @@ import type { L4Backend, L4Frontend } from '../src/model/layer4.ts'
 import type { RealServer } from '../src/model/real-server.ts'
 import type { SectionContents } from '../src/model/sections.ts'
 
-/** Services, each with so many real servers of its own. */
+/** Number of services, and of real servers that each of them has. */
 export interface FarmSize {
   readonly services: number
   readonly reals: number
 }
 
 const serviceIp = (index: number) => `198.18.${index >> 8}.${index & 255}`
-/** From 10.1.0.1 on: the first address of a network is no server's. */
+/** From 10.1.0.1 on: the first address of a network cannot be a server's. */
 const realIp = (index: number) => `10.${1 + ((index + 1) >> 16)}.${((index + 1) >> 8) & 255}.${(index + 1) & 255}`
 
-/** The records of a farm. */
+/** Returns the records of a farm. */
 export function farmOf({ services, reals }: FarmSize): SectionContents {
   const realServers: RealServer[] = []
   const l4Backends: L4Backend[] = []
@@ -49,7 +49,7 @@ export function farmOf({ services, reals }: FarmSize): SectionContents {
   return { realServers, l4Backends, l4Frontends }
 }
 
-/** As many services, over the same real servers. */
+/** Returns as many services, all with the same real servers. */
 export function sharedFarmOf(size: FarmSize): SectionContents {
   const { realServers = [], l4Backends = [], l4Frontends = [] } = farmOf(size)
   const reals = realServers.slice(0, size.reals)
@@ -57,7 +57,7 @@ export function sharedFarmOf(size: FarmSize): SectionContents {
   return { realServers: reals, l4Backends: l4Backends.map((backend) => ({ ...backend, reals: members })), l4Frontends }
 }
 
-/** The same as `ipvsadm --restore` reads it. */
+/** Returns the same farm as input for `ipvsadm --restore`. */
 export function ipvsadmRules({ services, reals }: FarmSize): readonly string[] {
   const lines: string[] = []
   for (let service = 0; service < services; service++) {
@@ -68,7 +68,7 @@ export function ipvsadmRules({ services, reals }: FarmSize): readonly string[] {
   return lines
 }
 
-/** Answers again with what a channel has answered once, so that only the reading is measured. */
+/** Repeats the answers that a channel has given once, so that only the reading is measured. */
 export function replayed(channel: NetlinkChannel, datagramBytes = 65_536): NetlinkChannel {
   const known = new Map<string, readonly Uint8Array[]>()
   const buffer = new Uint8Array(datagramBytes)

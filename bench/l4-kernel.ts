@@ -1,6 +1,6 @@
 /**
- * One reading of a real kernel's table, with `ipvsadm -Ln --stats --exact` beside it, in the same run. It fills and
- * empties the table of the machine it runs in, so only in one that is there for it: `systemd/notify-exec node
+ * One reading of a real kernel's table, compared with `ipvsadm -Ln --stats --exact` in the same run. It fills and
+ * empties the table of its machine, so run it only on a machine set aside for it: `systemd/notify-exec node
  * bench/l4-kernel.ts --this-machine-is-mine` as root.
  */
 import { spawnSync } from 'node:child_process'

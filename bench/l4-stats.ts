@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- l4-stats`: what the statistics of Layer 4 cost, on the bytes that a simulated kernel answers. The
- * real one, with `ipvsadm` beside it: bench/l4-kernel.ts, in a machine of its own.
+ * `npm run bench -- l4-stats`: cost of the statistics of Layer 4, on the answers of a simulated kernel. For the real
+ * kernel, compared with `ipvsadm`, see bench/l4-kernel.ts, which needs a machine of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

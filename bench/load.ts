@@ -14,11 +14,11 @@ const CONNECTIONS = 32
 export interface Target {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** A wrk script that varies the request. */
+  /** Path of a wrk script that varies the request. */
   readonly script?: string
 }
 
-/** What wrk prints. It takes whole seconds; interrupted, it tells what it has. */
+/** Returns wrk's output. wrk accepts whole seconds only; when interrupted, it prints its results so far. */
 export async function runWrk(seconds: number, argv: readonly string[]): Promise<string> {
   const running = execute('wrk', [`-d${Math.ceil(seconds)}s`, ...argv])
   const end = Number.isInteger(seconds) ? undefined : setTimeout(() => running.child.kill('SIGINT'), seconds * 1_000)
@@ -27,7 +27,7 @@ export async function runWrk(seconds: number, argv: readonly string[]): Promise<
   return stdout
 }
 
-/** Requests per second that wrk reaches with one thread; every answer must be a 2xx. */
+/** Returns the requests per second that wrk reaches with one thread; every answer must be a 2xx. */
 export async function throughput({ url, headers, script }: Target, seconds: number): Promise<number> {
   const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const scripted = script === undefined ? [] : ['-s', script]
@@ -36,12 +36,12 @@ export async function throughput({ url, headers, script }: Target, seconds: numb
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
 }
 
-/** 99th percentile, in milliseconds, of answers to requests that are sent at a fixed rate. */
+/** Returns the 99th percentile, in milliseconds, of answers to requests sent at a fixed rate. */
 export async function latencyAt(target: Target, perSecond: number, seconds: number): Promise<number> {
   return percentile(await timesAt(target, perSecond, seconds), 0.99)
 }
 
-/** Milliseconds until each answer to requests that are sent at a fixed rate. */
+/** Returns the milliseconds until each answer to requests sent at a fixed rate. */
 export async function timesAt(
   { url, headers }: Target,
   perSecond: number,
@@ -83,11 +83,11 @@ export interface BareServer {
 
 interface Bare {
   readonly tls?: { readonly key: string; readonly certificate: string }
-  /** It reads the request, and sends headers as the daemon does. */
+  /** Whether the server reads the request, and sends headers as the daemon does. */
   readonly reads?: boolean
 }
 
-/** A bare uWebSockets.js server in a process of its own that answers these bytes from memory. */
+/** Starts a bare uWebSockets.js server in a separate process that answers these bytes from memory. */
 export async function startBare(body: Uint8Array, { tls, reads = false }: Bare = {}): Promise<BareServer> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const file = join(folder, 'body')

@@ -1,6 +1,7 @@
 /**
- * Access logs: what HAProxy serves while its lines are read, what that costs, also when they are forwarded to rsyslog,
- * the room a line takes and how long searches take. FULCRUM_BENCH_LINES is how many lines are searched (3,000,000).
+ * Access logs: HAProxy's throughput while its lines are read, the cost of that, also when they are forwarded to
+ * rsyslog, the size of a line, and the time of searches. FULCRUM_BENCH_LINES is the number of lines searched
+ * (3,000,000).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -63,7 +64,7 @@ function configuration(folder: string, ports: Ports): string {
   ].join('\n')
 }
 
-/** What a syslog server on the same cores takes over TLS. */
+/** Starts a syslog server on the same cores that receives lines over TLS. */
 async function startServer(ending: Ending) {
   if (noRsyslog !== false) return undefined
   const { pair } = certificateMaker(ending)
@@ -137,21 +138,21 @@ const lostOf = ({ losses }: LogsPage): number => Object.values(losses).reduce((s
 async function pageOf(thread: Worker): Promise<LogsPage> {
   thread.postMessage({ type: 'search', request: 1, filter: {}, limit: 1, after: undefined })
   for (;;) {
-    // Sound: the thread says nothing else.
+    // Sound: the thread sends nothing else.
     const [message] = (await once(thread, 'message')) as [FromLogThread]
     if (message.type === 'page') return message.answer
     console.error(message)
   }
 }
 
-/** Up to `most`, for this line and this field. Nothing at random, so that each run has the same lines. */
+/** Returns a number below `most` for this line and field. Nothing is random, so that each run has the same lines. */
 function number(at: number, field: number, most: number): number {
   let mixed = Math.imul(at ^ Math.imul(field, 0x9e37_79b1), 0x85eb_ca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35)
   return ((mixed ^ (mixed >>> 16)) >>> 0) % most
 }
 
-/** Fields that have nothing to do with each other, which is the worst for the room they take; one in 500 fails. */
+/** Returns a line whose fields are unrelated, which is the worst case for its size; one in 500 fails. */
 function lineAt(at: number): LogRow {
   const response_ms = number(at, 1, 90)
   return logRow({

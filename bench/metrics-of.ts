@@ -3,7 +3,7 @@ import { Metrics } from '../src/metrics/metrics.ts'
 import { expositionPool } from '../src/threads/worker-pool.ts'
 import { STILL } from '../test/fixtures/metrics.ts'
 
-/** The metrics of a node of which only Layer 7 says something. */
+/** Returns the metrics of a node that has figures of Layer 7 only. */
 export function metricsOf(layer7: Layer7Parts, monotonic_ms = () => performance.now()): Metrics {
   const nothing = { hasFigures: false, figure: () => undefined, realsUp: () => undefined }
   return new Metrics({

@@ -1,4 +1,4 @@
-/** What a scrape of the metrics costs: processor time of writing them, and what pollers notice of it. */
+/** Cost of a scrape of the metrics: processor time of writing them, and the effect on pollers. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { get } from 'node:http'
@@ -67,7 +67,7 @@ function scrape(port: number): Promise<number> {
   })
 }
 
-/** `watched-node.ts` in a process of its own, once it answers. */
+/** Starts `watched-node.ts` in a separate process; resolves once it answers. */
 export async function startNode(objects: number): Promise<{ readonly port: number; readonly child: ChildProcess }> {
   const port = await freePort()
   const program = fileURLToPath(new URL('watched-node.ts', import.meta.url))

@@ -1,6 +1,6 @@
 /**
- * Addresses and routes: what an apply costs beside `ip -batch` with the same lines, which is what the kernel needs for
- * them.
+ * Addresses and routes: cost of an apply, compared with `ip -batch` with the same lines, which is the time that the
+ * kernel needs for them.
  */
 import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ function batch(count: number): string {
   return `${lines.join('\n')}\n`
 }
 
-/** One round in namespaces of its own. */
+/** Measures one round in fresh network namespaces. */
 async function round(count: number) {
   const ends: (() => unknown)[] = []
   const test = { teardown: (end: () => unknown) => void ends.push(end) }

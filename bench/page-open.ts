@@ -1,4 +1,4 @@
-/** What an open admin page costs the daemon, by what is shown of how large a site. */
+/** Cost of an open admin page for the daemon, by page and by size of the site. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { cpuOf, mainThreadOf_ms } from './daemon.ts'
@@ -8,12 +8,14 @@ import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(3, 1)
 const OPEN_S = scaled(30, 1)
-/** What is there when a page is. */
+/** Selectors that match once a page is complete. */
 const PAGES = { overview: '.columns tbody tr', servers: 'main tbody tr:nth-child(9)' } as const
-/** What it asks for when it is opened is no matter of how long it stays; memory of that is collected for some while. */
+/**
+ * The requests of opening a page do not count as cost of an open one; their memory is collected for a while afterwards.
+ */
 const SETTLE_MS = scaled(30_000, 0)
 
-/** Processor time a second, in percent of one core: of the thread that answers, and of the daemon. */
+/** Processor time per second, in percent of one core: of the thread that answers, and of the whole daemon. */
 interface Share {
   readonly answering: number
   readonly all: number
@@ -29,7 +31,7 @@ async function shareOf(pid: number): Promise<Share> {
   }
 }
 
-/** How much more each was than what stands at the same place. */
+/** Returns by how much each share exceeds the share of the same round without a page. */
 const more = (shares: readonly Share[], alone: readonly Share[], of: keyof Share): readonly number[] =>
   shares.map((share, round) => share[of] - (alone[round]?.[of] ?? 0))
 

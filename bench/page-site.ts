@@ -1,4 +1,4 @@
-/** A site of some size, and the admin page of it in a real browser. */
+/** A site of a given size, and its admin page in a real browser. */
 import type { BrowserContext, Page } from 'playwright-core'
 import { launchBrowser, logIn, noBrowser } from '../test/fixtures/browser.ts'
 import type { Daemon } from '../test/fixtures/daemon.ts'
@@ -7,13 +7,13 @@ import { whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 export const SERVERS_EACH = 5
-/** Services, each with servers of its own: a usual site, and the largest that the page is made for. */
+/** Numbers of services, each with servers of its own: a usual site, and the largest that the page is made for. */
 export const SITES = scaled([20, 1_000], [2, 30])
 
 export const sizeOf = (services: number): string =>
   `${whole(services)} services, ${whole(services * SERVERS_EACH)} servers`
 
-/** As a site would: one document, one apply. */
+/** Configures the services as a site would: one document, one apply. */
 export async function publish(daemon: Daemon, services: number, port: number): Promise<void> {
   const realServers: Record<string, object> = {}
   const l7Backends: Record<string, object> = {}
@@ -33,7 +33,7 @@ export async function publish(daemon: Daemon, services: number, port: number): P
 interface Opened {
   readonly daemon: Daemon
   readonly context: BrowserContext
-  /** The page of a user who is logged in. */
+  /** The page of a logged-in user. */
   readonly page: Page
   readonly url: string
 }

@@ -1,6 +1,5 @@
 /**
- * The admin page in a real browser: how soon a user who is logged in sees the overview, and how a list of thousands
- * scrolls.
+ * The admin page in a real browser: how soon a logged-in user sees the overview, and how a list of thousands scrolls.
  */
 import type { BrowserContext, Page } from 'playwright-core'
 import { freePort } from '../test/fixtures/traffic.ts'
@@ -11,14 +10,14 @@ import { scaled } from './scale.ts'
 
 const VISITS = scaled(15, 2)
 const SCROLLS = scaled(5, 1)
-/** Steps of a wheel, one in each frame. */
+/** Number of wheel steps, one per frame. */
 const STEPS = scaled(400, 20)
 const STEP_PX = 400
 const FRAME_MS_MAX = 50
 
 /**
- * Runs before the page does, and tells when its overview was first drawn with what is there, from the start of the
- * visit. Waiting for a selector would be twenty milliseconds of scripts in the page, while it begins.
+ * Runs before the page's own scripts, and reports when the overview was first drawn with its data, counted from the
+ * start of the visit. Waiting for a selector would run twenty milliseconds of scripts in the page while it starts.
  */
 const WATCH_OVERVIEW = `(() => {
   const look = () => {
@@ -30,7 +29,10 @@ const WATCH_OVERVIEW = `(() => {
   watching.observe(document, { childList: true, subtree: true })
 })()`
 
-/** Processor time of the thread that a page runs, lays out and paints in, ms: load of the machine hardly changes it. */
+/**
+ * Returns a function for the processor time, in ms, of the thread in which a page runs, lays out and paints: other load
+ * of the machine hardly changes it.
+ */
 async function threadTime(page: Page): Promise<() => Promise<number>> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })
@@ -40,7 +42,10 @@ async function threadTime(page: Page): Promise<() => Promise<number>> {
   }
 }
 
-/** Processor time of all processes of the browser, ms: what is on two cores decides how late frames are. */
+/**
+ * Returns a function for the processor time, in ms, of all browser processes: on two cores, the total decides how late
+ * frames are.
+ */
 async function browserTime(context: BrowserContext): Promise<() => Promise<number>> {
   const session = await context.browser()?.newBrowserCDPSession()
   return async () => {
@@ -52,7 +57,7 @@ async function browserTime(context: BrowserContext): Promise<() => Promise<numbe
 interface Visit {
   readonly drawn_ms: number
   readonly thread_ms: number
-  /** The daemon's share. */
+  /** Processor time of the daemon. */
   readonly daemon_ms: number
 }
 
@@ -71,17 +76,17 @@ async function visit(context: BrowserContext, url: string, pid: number): Promise
 }
 
 interface Scrolled {
-  /** Between one frame and the next. */
+  /** Time between two frames. */
   readonly frames_ms: readonly number[]
   /** Lengths of tasks that took more than 50 ms. */
   readonly tasks_ms: readonly number[]
-  /** Processor time of the page's thread for one frame. */
+  /** Processor time of the page's thread per frame. */
   readonly thread_ms: number
-  /** The same of the whole browser. */
+  /** Processor time of the whole browser per frame. */
   readonly browser_ms: number
 }
 
-/** One step in each frame, for as long as there are frames. */
+/** Scrolls one step per frame, and records the frames and long tasks. */
 const SCROLL = `(async ([steps, step_px]) => {
   const tasks_ms = []
   const tasks = new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) tasks_ms.push(duration) })
@@ -104,7 +109,7 @@ const SCROLL = `(async ([steps, step_px]) => {
   return { frames_ms, tasks_ms }
 })([${STEPS}, ${STEP_PX}])`
 
-/** As high as the list, and nothing that has to be drawn anew: what the machine gives a browser. */
+/** A page as high as the list with nothing to redraw: the limit of this machine and browser. */
 const TALL = 'data:text/html,<body style="height:200000px">'
 
 async function scrolled(page: Page): Promise<Scrolled> {

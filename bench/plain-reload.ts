@@ -1,6 +1,6 @@
 /**
- * What HAProxy itself needs for a reload: a copy of a file of the daemon's, a HAProxy of its own, and no Fulcrum. It is
- * asked through its master as the daemon asks it, and has reloaded when a new worker answers.
+ * Time that HAProxy itself needs for a reload: a copy of the daemon's file in a separate HAProxy, without Fulcrum. The
+ * benchmark asks its master as the daemon does; the reload is complete when a new worker answers.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,16 +15,16 @@ import { ask } from '../test/system/plain-haproxy.ts'
 import { timed } from './measure.ts'
 
 const LOOK_MS = 2
-/** One with 100,000 servers takes some seconds. */
+/** HAProxy takes some seconds with 100,000 servers. */
 const LOADED_MS_MAX = 120_000
 
 export interface PlainReload {
-  /** Milliseconds until a new worker answers. */
+  /** Returns the milliseconds until a new worker answers. */
   reload(): Promise<number>
   stop(): Promise<void>
 }
 
-/** `port` is the one that the file listens on, and `folder` that of the daemon's HAProxy. */
+/** `port` is the port in the file, and `folder` that of the daemon's HAProxy. */
 export async function plainReload(folder: string, port: string): Promise<PlainReload> {
   const own = mkdtempSync(join(tmpdir(), 'fulcrum-plain-'))
   const text = readFileSync(join(folder, 'haproxy.cfg'), 'utf8')

@@ -1,4 +1,7 @@
-/** A daemon with an hour of history, and what pollers ask it: the front's benchmark and the guard measure the same. */
+/**
+ * A daemon with an hour of history, and typical requests of pollers: the front's benchmark and the guard measure the
+ * same.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -21,7 +24,7 @@ interface Asked {
 export interface Polled {
   readonly cases: readonly Asked[]
   readonly pid: number
-  /** The request as wrk sends it, and the body as it is sent, compressed if that was asked for. */
+  /** Returns the request for wrk, and the body as sent, compressed if requested. */
   target(asked: Asked): Promise<{ readonly target: Target; readonly body: Uint8Array }>
   stop(): Promise<void>
 }
@@ -45,8 +48,8 @@ async function configure({
 }
 
 /**
- * Each request asks for another window of about `seconds` in the last hour: starts and ends go round in cycles without
- * a common divisor, so thousands of requests go by before one is made again, and no answer is kept until then.
+ * Requests a different window of about `seconds` in the last hour each time: starts and ends go through cycles without
+ * a common divisor, so thousands of requests pass before one repeats, and no cached answer lasts until then.
  */
 function rollingScript(path: string, end: number, seconds: number): string {
   const [starts, ends] = seconds < 1000 ? [7, 3499] : [97, 89]
@@ -60,7 +63,7 @@ end
 `
 }
 
-/** The body as it is sent, compressed if that was asked for. */
+/** Returns the body as sent, compressed if requested. */
 function rawBody(url: string, headers: Readonly<Record<string, string>>): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     get(url, { headers }, (answer) => {
@@ -129,34 +132,34 @@ export async function startPolled(): Promise<Polled> {
   }
 }
 
-/** Requests per second, and microseconds of the process's time for each. */
+/** Requests per second, and processor microseconds of the process per request. */
 export interface Rate {
   readonly perSecond: number
   readonly processor_us: number
 }
 
-/** So many requests in so many seconds. */
+/** Number of requests made, and the seconds they took. */
 export interface Made {
   readonly requests: number
   readonly seconds: number
 }
 
-/** What the load has made of the server with this pid. */
+/** Measures the server with this pid under the load. */
 export async function rateOf(pid: number, load: () => Promise<Made>): Promise<Rate> {
   const before_s = cpuOf(pid)
   const { requests, seconds } = await load()
   return { perSecond: requests / seconds, processor_us: ((cpuOf(pid) - before_s) * 1e6) / requests }
 }
 
-/** What wrk makes in this time. */
+/** Returns the number of requests that wrk makes in this time. */
 export const madeOf = async (target: Target, seconds: number): Promise<Made> => ({
   requests: (await throughput(target, seconds)) * seconds,
   seconds,
 })
 
 /**
- * In turn with a bare server that answers the same bytes and, with `reads`, with one that reads the same request before
- * it does; not with that one where each request is another.
+ * Measures in turn with a bare server that answers the same bytes and, with `reads`, with one that also reads the
+ * request first; the latter is left out if a script varies the request.
  */
 export async function besideBare(
   polled: Polled,
@@ -190,6 +193,6 @@ export async function besideBare(
   return { ours, bare, reading, target, bytes: body.length }
 }
 
-/** One of these divided by the other, round by round. */
+/** Divides the values of each round by the limit of that round. */
 export const ratios = (ours: readonly number[], limits: readonly number[]): readonly number[] =>
   ours.map((value, i) => value / (limits[i] ?? value))

@@ -1,6 +1,6 @@
 /**
- * A daemon that observes a real HAProxy of 20,000 objects, with some traffic: when each second is complete, seconds
- * missed, CPU and memory of both processes. FULCRUM_BENCH_SECONDS is how long (60).
+ * A daemon that observes a real HAProxy of 20,000 objects with some traffic: when each second is complete, missed
+ * seconds, CPU and memory of both processes. FULCRUM_BENCH_SECONDS is the duration (60).
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ import { scaled } from './scale.ts'
 const SECONDS = Number(process.env['FULCRUM_BENCH_SECONDS'] ?? scaled(60, 3))
 const BACKENDS = scaled(400, 10)
 const SERVERS = scaled(48, 4)
-/** The first frontends get traffic; the others listen on Unix sockets. */
+/** Number of frontends with traffic; the others listen on Unix sockets. */
 const BUSY = 8
 const PER_SECOND = scaled(200, 40)
 
@@ -81,7 +81,7 @@ async function measure(folder: string, teardown: (end: () => unknown) => unknown
     (all) => all.reals.length > 0,
   )
   const loads = ports.map((port) => startLoad(port, { perSecond: PER_SECOND / BUSY, streams: 2 }))
-  // The first polls make 20,000 objects; what is measured is every second after that.
+  // The first polls create 20,000 objects; only the seconds after that are measured.
   await sleep(scaled(5_000, 1_000))
 
   const haproxyPid = haproxy.pid ?? 0
@@ -131,7 +131,7 @@ interface Measured {
 }
 
 function report({ version, objects, measured, windows_ms, took_s }: Measured): void {
-  // A tick is due when its second has ended; with the poll it is complete when the second is committed and published.
+  // A tick is due when its second has ended, and complete when the second has been polled, committed and published.
   const delays_ms = measured.map(({ at_ms }) => at_ms % 1000)
   const gaps = measured.slice(1).map(({ hwm_s }, i) => hwm_s - (measured[i]?.hwm_s ?? hwm_s))
   const missed = gaps.reduce((sum, gap) => sum + Math.max(0, gap - 1), 0)

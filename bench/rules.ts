@@ -1,6 +1,7 @@
 /**
- * Rules that choose one of 1,000 backends by 10,000 host names: requests through the HAProxy that Fulcrum has set up,
- * beside a plain haproxy.cfg with the same map, and one with a condition for each backend; and what a change costs.
+ * Rules that choose one of 1,000 backends by 10,000 host names: requests through the HAProxy configured by Fulcrum,
+ * compared with a plain haproxy.cfg with the same map, and with one that has a condition for each backend; and the cost
+ * of a change.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -39,7 +40,7 @@ async function measure(folder: string, teardown: (end: () => unknown) => unknown
     all.flatMap((at) => hostsOf(at).map((host) => `${host} ${idOf(at)}\n`)).join(''),
   )
   for (const [name, text] of Object.entries({
-    // One process for each, as the connections between them would take up the places of clients.
+    // Each has a process of its own: connections between them would otherwise take up the places of clients.
     origin: `frontend origin\nbind 127.0.0.1:${origin}\nhttp-request return status 200 content-type text/plain string ok\n`,
     plain: plain(folder, { origin, mapped, listed }),
   })) {
@@ -99,7 +100,7 @@ function plain(folder: string, ports: Readonly<Record<'origin' | 'mapped' | 'lis
   ].join('\n')
 }
 
-/** Each host in its turn. */
+/** Requests each host in turn. */
 const scriptOf = () => `local at = 0
 request = function()
   at = (at + 1) % ${BACKENDS * HOSTS_EACH}

@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- [--smoke] NAME…]`: every benchmark, or the named ones. Prints Markdown for docs/benchmarks.md.
- * `guard` compares with the last release, and is run by name only.
+ * `npm run bench [-- [--smoke] NAME…]`: runs all benchmarks, or those named. Prints Markdown for docs/benchmarks.md.
+ * `guard` compares with the last release, and runs only if named.
  */
 import { run as alerts } from './alerts.ts'
 import { run as archive } from './archive.ts'

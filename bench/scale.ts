@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- --smoke [NAME…]` runs everything once and small, so that the tests find a benchmark that broke. Its
- * figures mean nothing.
+ * `npm run bench -- --smoke [NAME…]` runs each benchmark once and at a small size, so that the tests find a broken one.
+ * The figures of such a run mean nothing.
  */
 const isSmoke = process.argv.includes('--smoke')
 
-/** How much of something a benchmark takes. */
+/** Chooses between the size of a full run and of a smoke run. */
 export const scaled = <T>(full: T, smoke: T): T => (isSmoke ? smoke : full)

@@ -1,4 +1,4 @@
-/** A daemon whose HAProxy has as many servers as its argument says, in a process of its own. */
+/** A daemon in a separate process whose HAProxy has the number of servers given by its argument. */
 import { mkdirSync } from 'node:fs'
 import { createAppliance } from '../src/appliance/appliance.ts'
 import { silentLog } from '../src/base/log.ts'

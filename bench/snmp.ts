@@ -1,6 +1,6 @@
 /**
- * Walks of Fulcrum's tables through snmpd, beside a walk of snmpd's own tables, and what they cost other clients of the
- * API.
+ * Walks of Fulcrum's tables through snmpd, compared with a walk of snmpd's own tables, and their effect on other
+ * clients of the API.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ const PER_SECOND = scaled(400, 40)
 const SECONDS = scaled(4, 1)
 const SERVERS = scaled([1_000, 10_000], [100])
 const FULCRUM = '.1.3.6.1.4.1.8072.9999.9999.70.1.4'
-/** The table of processes: as many rows as this machine has, each column kept by snmpd itself. */
+/** The process table: as many rows as this machine has processes, each column kept by snmpd itself. */
 const OWN = '.1.3.6.1.2.1.25.4.2'
 const PROGRAMS = { walk: ['snmpwalk'], 'bulk walk': ['snmpbulkwalk', '-Cr50'] } as const
 type Kind = keyof typeof PROGRAMS
@@ -75,7 +75,7 @@ async function start(servers: number): Promise<Site> {
   }
 }
 
-/** How many values a walk brings. */
+/** Returns the number of values in a walk. */
 async function values(agent: string, kind: Kind, oid: string): Promise<number> {
   const [program, ...words] = PROGRAMS[kind]
   const argv = [...words, '-v2c', '-c', 'bench', '-Onq', '-t', '5', agent, oid]
@@ -83,7 +83,7 @@ async function values(agent: string, kind: Kind, oid: string): Promise<number> {
   return stdout.trim().split('\n').length
 }
 
-/** Values a second. */
+/** Returns the number of values, and the values per second. */
 async function rate(agent: string, kind: Kind, oid: string): Promise<readonly [number, number]> {
   const began_ms = performance.now()
   const count = await values(agent, kind, oid)

@@ -1,4 +1,4 @@
-/** From the command to the first answer, and what an idle daemon holds. */
+/** Time from the command to the first answer, and the memory of an idle daemon. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { scaled } from './scale.ts'
 
 const ROUNDS = scaled(7, 1)
 const IDLE_ROUNDS = 2
-/** Threads that nothing needs have ended by then. */
+/** Time after which threads that nothing needs have ended. */
 const IDLE_MS = scaled(75_000, 100)
 
 export async function run(): Promise<void> {

@@ -1,4 +1,4 @@
-/** What clients cost that follow live figures: memory of each, processor time, and what pollers notice of them. */
+/** Cost of clients that follow live figures: memory per client, processor time, and the effect on pollers. */
 import { connect, type Socket } from 'node:net'
 import { freePort } from '../test/fixtures/traffic.ts'
 import { until, PASSWORD } from '../test/fixtures/daemon.ts'
@@ -8,9 +8,9 @@ import { spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const CLIENTS = scaled(5_000, 60)
-/** One user may have fewer. */
+/** The clients belong to this many users, because one user may not have all of them. */
 const USERS = scaled(4, 2)
-/** One address may have fewer as well. */
+/** The clients come from this many addresses, for the same reason. */
 const ADDRESSES = 4
 const SERVERS = scaled(50, 4)
 const PER_SECOND = scaled(1_000, 40)
@@ -43,7 +43,7 @@ async function configure({ daemon }: BenchDaemon): Promise<{ readonly id: string
   return { id, port }
 }
 
-/** Some figures change each second; nobody serves, so that HAProxy answers itself. */
+/** Changes some figures each second; no server runs, so HAProxy itself answers. */
 function keepBusy(port: number): () => void {
   const timer = setInterval(() => {
     const socket = connect(port, '127.0.0.1', () =>
@@ -60,7 +60,7 @@ interface Followers {
   readonly told: { events: number }
 }
 
-/** All of them follow everything. */
+/** Lets all clients follow everything. */
 async function follow({ daemon, plainPort }: BenchDaemon, held: readonly string[]): Promise<Followers> {
   const told = { events: 0 }
   const sockets: Socket[] = []

@@ -1,6 +1,6 @@
 /**
- * The longest time that configuring keeps the thread which answers pollers: with 2,000 to 100,000 real servers in one
- * process.
+ * The longest time for which configuring blocks the thread that answers pollers: with 2,000 to 100,000 real servers in
+ * one process.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,12 +26,12 @@ import { spread, table, whole } from './measure.ts'
 import { scaled } from './scale.ts'
 
 const SIZES = scaled([2_000, 10_000, 100_000], [100])
-/** A backend holds 20,000 at the most. */
+/** A backend may hold at most 20,000. */
 const PER_BACKEND = 10_000
 const ROUNDS = scaled(12, 1)
 const WARM_UP = scaled(3, 0)
 
-/** The longest time in which the event loop did not turn while this was done, in milliseconds. */
+/** Returns the longest pause of the event loop during the work, in milliseconds. */
 async function longestStretch(work: () => unknown): Promise<number> {
   let [longest_ms, last_ms, done] = [0, performance.now(), false]
   const look = () => {
@@ -47,7 +47,7 @@ async function longestStretch(work: () => unknown): Promise<number> {
   return longest_ms
 }
 
-/** Takes plans as the system worker does, over to another thread, and carries nothing out. */
+/** Returns an executor that passes plans to another thread, as the system worker gets them, and carries nothing out. */
 function receivingWorker() {
   const code = `const { parentPort } = require('node:worker_threads')
     parentPort.on('message', ({ steps }) => parentPort.postMessage({ ok: true, done: steps.length, recorded: 0, warnings: [] }))`

@@ -1,4 +1,4 @@
-/** How long one of two nodes takes to go on alone when a person says so, or by itself. */
+/** Time until one of two nodes works alone, after a takeover by an administrator and after an automatic one. */
 import { setTimeout as wait } from 'node:timers/promises'
 import {
   beginningsOf,
@@ -16,13 +16,13 @@ const ROUNDS = scaled(3, 1)
 const TAKEOVER_AFTER_S = 5
 const AGAIN_MS = 20
 
-/** Until it takes an edit. */
+/** Waits until the node accepts an edit. */
 async function untilEdited({ daemon }: ClusterDaemon, name: string): Promise<void> {
   const body = { name, ip: '192.0.2.1', port: 80 }
   while ((await daemon.call('POST', '/ipvsDirector/rips', { body })).status !== 201) await wait(AGAIN_MS)
 }
 
-/** The node that was gone comes back, and takes over what the other one has. */
+/** Restarts the lost node, and waits until it has adopted the other node's state. */
 async function back(node: ClusterDaemon, other: ClusterDaemon): Promise<void> {
   const before = beginningsOf(node)
   await node.daemon.start()

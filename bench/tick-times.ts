@@ -1,6 +1,6 @@
 /**
- * Loaded into a daemon with `--import FILE?to=PATH`: writes when each second of statistics was complete, one line each,
- * from within the archive thread.
+ * Preloaded into a daemon with `--import FILE?to=PATH`: logs, from within the archive thread, when each second of
+ * statistics was complete, one per line.
  */
 import { appendFileSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'

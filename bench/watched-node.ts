@@ -1,6 +1,6 @@
 /**
- * A server whose HAProxy has as many objects as its argument says, with different figures each second, in a process of
- * its own: live answers of a frontend, and the metrics.
+ * A server in a separate process whose HAProxy has the number of objects given by its argument, with different figures
+ * each second. It serves live answers of a frontend, and the metrics.
  */
 import { silentLog } from '../src/base/log.ts'
 import { metricsOnly } from '../src/http/metrics-only.ts'
@@ -14,12 +14,12 @@ import { metricsOf } from './metrics-of.ts'
 const [objects = '', port = ''] = process.argv.slice(2)
 const farm = new Farm(Number(objects))
 const live = new LiveAnswers(farm.names, 'bench')
-/** With many objects a few seconds, again and again: making them anew would be what is measured. */
+/** With many objects, a few seconds repeat: generating them anew would dominate the measurement. */
 const seconds = farm.rows.length > 1_000 ? Array.from({ length: 4 }, () => farm.csv()) : undefined
 const [frontend] = farm.names.frontends()
 
 const metrics = metricsOnly(metricsOf({ live, names: farm.names }), silentLog)
-// The scan belongs to the archive thread: it is done before anything is measured.
+// The scan belongs to the archive thread, so it is done before the measurement.
 const ticks = seconds?.map((csv) => tickOf(csv))
 let sequence = 0
 const tick = () => live.update({ ...(ticks?.[sequence % ticks.length] ?? tickOf(farm.csv())), sequence: ++sequence })

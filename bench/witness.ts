@@ -1,4 +1,4 @@
-/** What a witness takes of the memory of its machine: its daemon, and the member of etcd beside it. */
+/** Memory that a witness takes on its machine: its daemon and its etcd member. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ClusterDaemons, form, join } from '../test/fixtures/cluster-daemons.ts'
@@ -13,7 +13,10 @@ const RECORDS = scaled(100, 20)
 const EDITS = scaled(500, 5)
 const IDLE_MS = scaled(15_000, 100)
 
-/** Megabytes of a process: what it has alone, and that with its share of the file pages that others have as well. */
+/**
+ * Returns the megabytes of a process: its private memory, and its proportional share (private memory and a part of the
+ * pages it shares).
+ */
 function memoryOf(pid: number): { readonly private_mb: number; readonly pss_mb: number } {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   const of = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1]) / 1024

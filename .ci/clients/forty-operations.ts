@@ -1,6 +1,6 @@
-// A program as somebody else would write it for the client of our own. `.ci/clients.mjs` packs and installs that client,
-// and compiles this against it; test/system/client-package.test.ts runs it as well:
-// `node forty-operations.ts URL FINGERPRINT PASSWORD`. It ends with the number of what it has asked.
+// A program as a user would write it for our own client. `.ci/clients.mjs` packs and installs that client, and compiles
+// this program against it; test/system/client-package.test.ts also runs it:
+// `node forty-operations.ts URL FINGERPRINT PASSWORD`. At the end it prints the number of requests it has made.
 import { createFulcrum, must, Refused, type Shapes } from '@fulcrum/client'
 import { pinnedFetch } from '@fulcrum/client/node'
 
@@ -15,7 +15,7 @@ const api = createFulcrum({
   },
 })
 
-/** The named shapes, as functions of a client take and answer them. */
+/** Uses the named shapes as parameter and return types. */
 const isUp = (real: Shapes['RealServer']): boolean => real.state === 'online' && real.health === 'up'
 const addressOf = ({ ip }: Shapes['L4Frontend']): string => ip.toLowerCase()
 const web = (name: string, ip: string): Shapes['RealServerInput'] => ({ name, ip, port: 80 })
@@ -112,7 +112,7 @@ async function editLayer4(ripId: string): Promise<void> {
   must(await api.GET('/ipvsDirector/backends'))
 }
 
-/** Data that is an empty list or an object is told apart by what it has. */
+/** Applies the pending changes. The data of the answer is an object or an empty list, and is checked for that. */
 async function apply(): Promise<number | undefined> {
   const { data: review } = must(await api.GET('/services/pending', { params: { query: { render: 'true' } } }))
   const changes: readonly Shapes['Change'][] = review.changes
@@ -132,7 +132,7 @@ async function watch(applianceId: string, id: string): Promise<readonly (number 
     await api.GET('/{applianceId}/layer7proxy/stats', { params: { path: { applianceId } } }),
   )
   const sessions: readonly (number | null)[] = figures.backends.map(({ currentSessions }) => currentSessions)
-  // The same path answers CSV to who asks for it.
+  // The same path returns CSV on request.
   const history = must(
     await api.GET('/{applianceId}/layer7proxy/stats/backends/{id}/history', {
       params: { path: { applianceId, id }, query: { start: 1_790_000_000, end: 1_790_000_060 } },
@@ -162,7 +162,7 @@ async function readTheRest(): Promise<void> {
   must(await api.GET('/backup/list'))
 }
 
-/** What was staged last is seen to be told. */
+/** Follows events until that of the apply arrives. */
 async function follow(): Promise<void> {
   const ending = new AbortController()
   for await (const { event } of api.events('/events', ending.signal, { params: { query: { after: 0 } } })) {
@@ -170,7 +170,7 @@ async function follow(): Promise<void> {
   }
 }
 
-/** A field that is wrong is named. */
+/** Checks that a refusal names the wrong field. */
 async function refusal(): Promise<void> {
   try {
     must(await api.POST('/ipvsDirector/rips', { body: { ...web('web9', '192.0.2.9'), weight: 1000 } }))

@@ -8,7 +8,7 @@ import { checkTotals, type Query, type Window } from './windows.ts'
 import { scaled } from '../scale.ts'
 
 const ROUNDS = scaled(3, 1)
-/** Small, all are checked, and one of each way to ask is measured: of one object, and of a group. */
+/** A smoke run checks all windows, and measures one for each kind of query: of one object, and of a group. */
 const isMeasured: (window: Window) => boolean = scaled(
   () => true,
   ({ title }: Window) => title.endsWith('1 h at 1 s'),
@@ -23,7 +23,7 @@ export interface Measured {
   single: Rate
 }
 
-/** Every tool must know what the model knows: for the fixed query and some of the rolling ones. */
+/** Checks each tool's answers against the model, for the fixed query and some of the rolling ones. */
 async function checkAnswers(window: Window, peers: readonly Peer[], data: DataSet): Promise<void> {
   for (const query of [0, 1, 7].flatMap((n) => window.queries[n] ?? [])) {
     const wanted = data.totals(query.objects, query.start_s, query.end_s)
@@ -31,7 +31,7 @@ async function checkAnswers(window: Window, peers: readonly Peer[], data: DataSe
   }
 }
 
-/** Three rounds in turn, so that what else the machine does meets every tool. */
+/** Measures three rounds in turn, so that other load of the machine affects every tool. */
 async function measureWindow(window: Window, peers: readonly Peer[], fulcrum: Fulcrum): Promise<readonly Measured[]> {
   const none = { perSecond: Number.NaN, p50_ms: Number.NaN, p99_ms: Number.NaN }
   const { queries, round_s, clients } = window

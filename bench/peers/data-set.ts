@@ -1,9 +1,9 @@
 /**
- * The samples that every tool gets, and the model that every answer is checked against. They follow from the object's
- * number and the second alone, so nothing has to be kept: half of the objects idle, 2 % at about 1,000 sessions a
+ * The samples for every tool, and the model against which every answer is checked. They are computed from the object's
+ * number and the second alone, so nothing needs to be stored: half of the objects idle, 2 % at about 1,000 sessions a
  * second, the others light, bytes following sessions. Short windows read objects with a sample each second. Each long
  * window has an object of its own with at most one sample per bucket, so that tools without coarser archives hold just
- * what the window answers.
+ * what the window returns.
  */
 import { scaled } from '../scale.ts'
 
@@ -20,9 +20,9 @@ export interface SampledObject {
   readonly index: number
   readonly name: string
   readonly kind: 'frontend' | 'backend' | 'server'
-  /** The backend a server belongs to: `a` holds the fifty, `b` the others. */
+  /** Backend of a server: `a` holds the fifty, `b` the others. */
   readonly group: 'a' | 'b'
-  /** From one sample to the next. */
+  /** Seconds from one sample to the next. */
   readonly every_s: number
   readonly history_s: number
   readonly busy: number
@@ -30,8 +30,8 @@ export interface SampledObject {
 
 const [DAY_OBJECT, MONTH_OBJECT, YEARS_OBJECT] = [OBJECTS - 3, OBJECTS - 2, OBJECTS - 1]
 /**
- * 301 s for the tier of 300 s: the archive's writer passes over gaps of five minutes in one step, which keeps the load
- * short. Every 300th bucket stays unknown, for every tool.
+ * 301 s for the tier of 300 s: the archive's writer skips gaps of five minutes in one step, which keeps loading short.
+ * Every 300th bucket stays unknown, for every tool.
  */
 const SPARSE = new Map([
   [DAY_OBJECT, { every_s: 10, history_s: scaled(DAY_S, HOUR_S) }],
@@ -53,7 +53,7 @@ function makeObject(index: number): SampledObject {
   }
 }
 
-/** Evenly spread over [0, 1); the same for the same object and second. */
+/** Returns a value evenly distributed over [0, 1), always the same for the same object and second. */
 function chance(index: number, second: number): number {
   let mixed = Math.imul(second, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d)
@@ -61,7 +61,7 @@ function chance(index: number, second: number): number {
   return ((mixed ^ (mixed >>> 16)) >>> 0) / 4_294_967_296
 }
 
-/** Current sessions, then what came in this second: sessions, bytes in, bytes out. */
+/** Returns the current sessions, or what was added in this second: sessions, bytes in, bytes out. */
 export function valueAt(
   { index, busy }: Pick<SampledObject, 'index' | 'busy'>,
   metric: number,
@@ -72,7 +72,7 @@ export function valueAt(
   return sessions * ([1, 1, 400, 9_000][metric] ?? 0)
 }
 
-/** How many values are known, and what they add up to, for each metric. */
+/** Number and sum of the known values of each metric. */
 export interface Totals {
   readonly counts: readonly number[]
   readonly sums: readonly number[]
@@ -99,7 +99,7 @@ export class DataSet {
   get dense(): readonly SampledObject[] {
     return this.objects.filter(({ every_s }) => every_s === 1)
   }
-  /** The fifty servers, the busiest first. */
+  /** The fifty servers, busiest first. */
   get group(): readonly SampledObject[] {
     const servers = this.objects.filter(({ kind, group }) => kind === 'server' && group === 'a')
     return servers.toSorted((a, b) => b.busy - a.busy)
@@ -111,7 +111,7 @@ export class DataSet {
     return object
   }
 
-  /** The seconds of the object's samples, in order, from `from_s` on. */
+  /** Yields the seconds of the object's samples, in order, from `from_s` on. */
   *seconds({ every_s, history_s }: SampledObject, from_s = 0, end_s = this.end_s): Generator<number> {
     const first = Math.max(from_s, this.end_s - history_s)
     const last = Math.min(this.end_s, end_s)

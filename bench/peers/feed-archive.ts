@@ -1,13 +1,12 @@
 /**
- * A process of its own that feeds an archive: `feed-archive.ts DIRECTORY OBJECTS SECONDS END`. Prints what it cost as
- * JSON.
+ * A separate process that feeds an archive: `feed-archive.ts DIRECTORY OBJECTS SECONDS END`. Prints the cost as JSON.
  */
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { feedObjects } from './feed-objects.ts'
 import { METRIC_NAMES, valueAt } from './data-set.ts'
 import { privateBytes, handedBytes } from './programs.ts'
 
-/** Until the finest tier keeps what it keeps and the files hardly grow, as those of rrdtool never do. */
+/** Time until the finest tier is full and the files hardly grow, as those of rrdtool never do. */
 const WARM_S = 7_500
 const SECONDS_PER_COMMIT = 10
 

@@ -4,7 +4,7 @@ export interface FedObject {
   readonly busy: number
 }
 
-/** The reference mix at any size. */
+/** Returns the reference mix at any size. */
 export function feedObjects(count: number): readonly FedObject[] {
   return Array.from({ length: count }, (_, index) => ({
     index,

@@ -1,4 +1,4 @@
-/** What it costs to follow objects live: the same seconds for every tool, in simulated time. */
+/** Cost of following objects live: the same seconds for every tool, in simulated time. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export interface FeedSize {
 }
 
 const FLUSH_EVERY_S = 300
-/** A write touches the same pages in a ring of any length; short rings spare gigabytes of empty ones. */
+/** A write touches the same pages in a ring of any length; short rings save gigabytes of empty ones. */
 const RING_ROWS = 400
 const SECONDS_PER_REQUEST = 10
 
@@ -42,7 +42,7 @@ async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   }
 }
 
-/** One transaction a second: every page of it goes into a write call of its own. */
+/** Feeds the archive with one transaction per second: every page goes into a write call of its own. */
 export function feedArchive({ objects, seconds, end_s }: FeedSize): Promise<FeedCost> {
   return withFolder(async (folder) => {
     const script = fileURLToPath(new URL('feed-archive.ts', import.meta.url))
@@ -61,12 +61,12 @@ async function flushAll(talker: StreamTalker, folder: string): Promise<void> {
     if (/^QueueLength: 0$/m.test(statistics)) break
     await wait(50)
   }
-  // What the kernel would have written long before the next flush: pages that become dirty again count again.
+  // The kernel would have written these pages long before the next flush: pages that become dirty again count again.
   await wait(200)
   await runProgram('sync', ['-f', folder])
 }
 
-/** Flushed every 300 simulated seconds, which is the earliest that -w 300 -z 300 does. */
+/** Flushes rrdcached every 300 simulated seconds, the earliest that -w 300 -z 300 does. */
 export function feedRrdcached(rrdtool: string, rrdcached: string, size: FeedSize): Promise<FeedCost> {
   return withFolder(async (folder) => {
     const { end_s, seconds } = size
@@ -97,7 +97,7 @@ export function feedRrdcached(rrdtool: string, rrdcached: string, size: FeedSize
   })
 }
 
-/** Remote writes of ten seconds each. Time runs faster than their writers in the background expect. */
+/** Sends remote writes of ten seconds each. Time runs faster than the servers' background writers expect. */
 async function remoteWrite(url: string, { objects, seconds, end_s }: FeedSize): Promise<void> {
   const series = feedObjects(objects).flatMap((object: FedObject) =>
     METRIC_NAMES.map((name, metric) => ({
@@ -124,7 +124,7 @@ interface RemoteServer {
   readonly program: string
   readonly args: (folder: string, address: string) => readonly string[]
   readonly ready: string
-  /** Puts on the disk what would be there by itself after some real seconds. */
+  /** Path of a request that writes to disk what the server itself would write after some real seconds. */
   readonly flush: string
 }
 
@@ -141,7 +141,7 @@ async function feedRemote({ program, args, ready, flush }: RemoteServer, size: F
       const memory_bytes = privateBytes(server.pid) - memory
       const written_bytes = writtenBytes(server.pid) - written
       await server.stop()
-      // What it still had in memory is on the disk when it has ended.
+      // Data that was still in memory is on the disk once the server has ended.
       return { written_bytes: Math.max(written_bytes, diskBytes(folder)), memory_bytes }
     } finally {
       await server.stop()
@@ -149,7 +149,7 @@ async function feedRemote({ program, args, ready, flush }: RemoteServer, size: F
   })
 }
 
-/** It logs ahead all the time, so that there is nothing to flush. */
+/** Prometheus writes its log continuously, so nothing needs to be flushed. */
 export function feedPrometheus(program: string, size: FeedSize): Promise<FeedCost> {
   const args = (folder: string, address: string) => [
     '--config.file=/dev/null',

@@ -1,4 +1,4 @@
-/** Tables of what holding and following the data costs. */
+/** Tables of the cost of holding and following the data. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ const BYTES_PER_DOUBLE = 8
 
 const digits = (value: number, places: number) => (Number.isNaN(value) ? '–' : value.toFixed(places))
 
-/** Restarts each tool; the answer to `query` must be right again. */
+/** Restarts each tool, and waits until its answer to `query` is right again. */
 export async function printHeld(
   peers: readonly Peer[],
   footprints: ReadonlyMap<Peer, Footprint>,
@@ -71,7 +71,7 @@ function feeds({ rrdtool, rrdcached, prometheus, victoriaMetrics }: Programs): r
   return found
 }
 
-/** How many times more rrdcached writes per sample, for each size. */
+/** Prints the cost of following; returns how many times more rrdcached writes per sample, for each size. */
 export async function printFed(programs: Programs, end_s: number): Promise<readonly number[]> {
   const rows: string[][] = []
   const ratios: number[] = []
@@ -99,7 +99,7 @@ export async function printFed(programs: Programs, end_s: number): Promise<reado
 }
 
 /**
- * Every second of a day of fifty objects: what the archive's file holds, beside rrdtool's rings for the same buckets.
+ * Compares the size of an archive with each second of a day of fifty objects with rrdtool's rings for the same buckets.
  */
 export async function printKept(end_s: number): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))

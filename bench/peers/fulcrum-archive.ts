@@ -2,7 +2,7 @@ import type { ObjectKind } from '../../storage/archive/catalog.ts'
 import { ArchiveWriter } from '../../storage/archive/writer.ts'
 import { type DataSet, DENSE_S, METRIC_NAMES, type SampledObject, valueAt } from './data-set.ts'
 
-/** How the daemon knows an object. */
+/** An object's name in the daemon. */
 export interface ArchiveName {
   readonly kind: ObjectKind
   readonly name: string
@@ -16,8 +16,8 @@ function put(writer: ArchiveWriter, second: number, object: SampledObject, { kin
 }
 
 /**
- * Writes the data set through the archive's own writer, in simulated time. Between samples that lie apart nothing is
- * known, which costs a transaction, not one per second.
+ * Writes the data set through the archive's own writer, in simulated time. Gaps between samples stay unknown, which
+ * costs one transaction each, not one per second.
  */
 export async function fillArchive(
   directory: string,

@@ -37,7 +37,7 @@ export class Fulcrum implements Peer {
     return fulcrum
   }
 
-  /** One frontend and two backends whose real servers are the other objects. */
+  /** Configures one frontend and two backends whose real servers are the other objects. */
   async #configure(): Promise<void> {
     const { daemon } = this.#bench
     const rips = await createReals(daemon, OBJECTS)
@@ -110,7 +110,7 @@ export class Fulcrum implements Peer {
     return measureHttp(this.#server, paths, seconds, clients)
   }
 
-  /** The history is asked as soon as the API answers; its archive thread may need a moment more. */
+  /** History is requested as soon as the API answers; the archive thread may need a moment longer. */
   async restart(isRight: (peer: Peer) => Promise<void>): Promise<number> {
     await this.#bench.daemon.kill('SIGTERM')
     const began_ms = performance.now()

@@ -21,7 +21,7 @@ export abstract class HttpPeer implements Peer {
     this.#program = program
   }
 
-  /** Arguments of the program that is to listen on the address. */
+  /** Returns the program's arguments for listening on the address. */
   protected abstract args(address: string): readonly string[]
   protected abstract path(query: Query): string
   protected abstract totals(text: string): Totals

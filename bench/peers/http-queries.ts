@@ -6,7 +6,7 @@ import type { Rate } from './peer.ts'
 
 const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1_000, m: 60_000 }
 
-/** One request after the other from a file of paths. */
+/** Sends one request after the other from a file of paths. */
 const SCRIPT = `local requests, n = {}, 0
 init = function(args)
   for path in io.lines(args[1]) do requests[#requests + 1] = wrk.format("GET", path) end
@@ -22,7 +22,7 @@ export interface HttpServer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The body of a 200; throws otherwise. */
+/** Returns the body of a 200; throws otherwise. */
 export async function getText({ origin, headers }: HttpServer, path: string): Promise<string> {
   const answer = await fetch(`${origin}${path}`, { headers })
   const text = await answer.text()
@@ -35,7 +35,7 @@ function duration_ms(stdout: string, percent: string): number {
   return Number(value) * (UNITS_MS[unit] ?? Number.NaN)
 }
 
-/** What wrk reaches with one thread when it asks these paths in turn; every answer must be a 200. */
+/** Returns the rate that wrk reaches with one thread over these paths in turn; every answer must be a 200. */
 export async function measureHttp(
   { origin, headers }: HttpServer,
   paths: readonly string[],
@@ -48,7 +48,7 @@ export async function measureHttp(
     writeFileSync(script, SCRIPT)
     writeFileSync(list, `${paths.join('\n')}\n`)
     const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-    // One fixed path needs no script, which leaves wrk more of its core.
+    // A single path needs no script, which leaves wrk more of its core.
     const [only = '', ...others] = paths
     const how = others.length === 0 ? [`${origin}${only}`] : ['-s', script, `${origin}/`, '--', list]
     const argv = ['-t1', `-c${clients}`, '--timeout', '20s', '--latency', ...sent, ...how]

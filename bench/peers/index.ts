@@ -1,7 +1,6 @@
 /**
- * The same samples and the same windows in Fulcrum and in the tools that Debian has for it, side by side in one run.
- * Every answer is checked against the model before it is timed; tools that are not here or cannot be loaded fairly are
- * named.
+ * The same samples and windows in Fulcrum and in Debian's tools for this purpose, side by side in one run. Every answer
+ * is checked against the model before it is timed; tools that are missing or cannot be loaded fairly are named.
  */
 import { whole } from '../measure.ts'
 import { atLeast, leadOver, type Outcome, printAims } from './aims.ts'

@@ -1,4 +1,4 @@
-/** Live figures of 100 objects: Fulcrum's answer beside the page of a real HAProxy with as many objects. */
+/** Live figures of 100 objects: Fulcrum's answer, compared with the page of a real HAProxy with as many objects. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,11 +18,11 @@ interface LivePage {
   readonly name: string
   readonly server: HttpServer
   readonly path: string
-  /** How many objects an answer tells about. */
+  /** Counts the objects in an answer. */
   readonly objects: (text: string) => number
 }
 
-/** One frontend, which has the page as well, and two backends. */
+/** Returns a configuration with one frontend, which also serves the page, and two backends. */
 function configText(port: number): string {
   const backend = (name: string, servers: number) => [
     `backend ${name}`,
@@ -45,7 +45,7 @@ function configText(port: number): string {
   ].join('\n')
 }
 
-/** How often a key stands in a text of JSON. */
+/** Counts a key in a JSON text. */
 const countOf = (text: string, key: string) => text.split(`"${key}":`).length - 1
 
 function pagesOf(fulcrum: Fulcrum, port: number): readonly LivePage[] {
@@ -72,7 +72,7 @@ function pagesOf(fulcrum: Fulcrum, port: number): readonly LivePage[] {
   ]
 }
 
-/** Median queries per second: Fulcrum, HAProxy's CSV, HAProxy's JSON. */
+/** Returns the median queries per second of Fulcrum, HAProxy's CSV and HAProxy's JSON. */
 export async function compareLive(fulcrum: Fulcrum, haproxy: string): Promise<readonly number[]> {
   const folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
   const port = await freePort()

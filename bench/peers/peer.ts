@@ -8,7 +8,7 @@ export interface Rate {
 }
 
 export interface Footprint {
-  /** How the samples came in, and what that wrote; NaN when it cannot be told apart. */
+  /** How the samples were loaded, and the bytes that loading wrote; NaN if they cannot be told apart. */
   readonly loadedBy: string
   readonly written_bytes: number
   readonly kept_bytes: number
@@ -17,15 +17,15 @@ export interface Footprint {
 /** A tool that holds the data set. Every method but `load` needs a loaded one. */
 export interface Peer {
   readonly name: string
-  /** What a query is, in a few words. */
+  /** Short description of a query. */
   readonly asks: string
-  /** Gives the tool every sample and readies it for queries. */
+  /** Loads every sample and makes the tool ready for queries. */
   load(): Promise<Footprint>
-  /** One query, its answer taken apart. Throws when it is refused. */
+  /** Sends one query and parses its answer. Throws if the query is refused. */
   ask(query: Query): Promise<Totals>
-  /** The same queries again and again for some seconds, by so many clients at once; a pipe has one. */
+  /** Repeats the queries for some seconds with this many clients at once; a pipe has one client. */
   measure(queries: readonly Query[], seconds: number, clients: number): Promise<Rate>
-  /** Ends the tool and starts it again; resolves with the milliseconds from the start to the first right answer. */
+  /** Restarts the tool; resolves with the milliseconds from the start to the first right answer. */
   restart(isRight: (peer: Peer) => Promise<void>): Promise<number>
   stop(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { percentile } from '../measure.ts'
 import type { Rate } from './peer.ts'
 
-/** A program that answers one request after the other on a stream. */
+/** A program that answers requests one by one on a stream. */
 export interface Talker {
   /** Resolves with the whole answer. */
   ask(request: string): Promise<Buffer>
@@ -14,7 +14,7 @@ interface Stream {
   readonly writable: NodeJS.WritableStream
 }
 
-/** `isWhole` looks at what has come since the request. */
+/** `isWhole` examines everything received since the request. */
 export class StreamTalker implements Talker {
   readonly #stream: Stream
   #parts: Buffer[] = []
@@ -43,7 +43,7 @@ export class StreamTalker implements Talker {
   }
 }
 
-/** A program that is asked on its standard input and answers on its standard output. It ends when its input does. */
+/** A program with requests on standard input and answers on standard output. It ends when its input does. */
 export class PipeProgram implements Talker {
   readonly #child: ChildProcess
   readonly #talker: StreamTalker
@@ -70,12 +70,12 @@ export class PipeProgram implements Talker {
   }
 }
 
-/** Whether the answer so far ends with these bytes; they may have come in two parts. */
+/** Returns whether the answer so far ends with these bytes, which may have arrived in two parts. */
 export function endsWith(parts: readonly Buffer[], ending: string): boolean {
   return Buffer.concat(parts.slice(-2)).subarray(-ending.length).toString('latin1') === ending
 }
 
-/** What one client reaches that asks the next request when the answer is there; some queries are several requests. */
+/** Measures one client that sends the next request once the answer is complete; a query may be several requests. */
 export async function measureTalker(
   talker: Talker,
   queries: readonly (readonly string[])[],

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const FOLDERS = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin'] // oxlint-disable-line node/no-process-env -- where programs are
 
-/** The file of an installed program. */
+/** Returns the path of an installed program. */
 export function findProgram(name: string): string | undefined {
   for (const folder of FOLDERS) {
     const file = join(folder, name)
@@ -14,13 +14,13 @@ export function findProgram(name: string): string | undefined {
       accessSync(file, constants.X_OK)
       return file
     } catch {
-      // Not in this folder.
+      // The program is not in this folder.
     }
   }
   return undefined
 }
 
-/** A server of the benchmark; `stop` waits until it is gone. */
+/** A server process of the benchmark; `stop` waits until it has exited. */
 export class ServerProcess {
   readonly #child: ChildProcess
   #log = ''
@@ -36,7 +36,7 @@ export class ServerProcess {
     return this.#child.pid ?? 0
   }
 
-  /** Asks until there is an answer that does not throw. */
+  /** Retries until `ask` succeeds. */
   async until<T>(ask: () => Promise<T>): Promise<T> {
     const deadline_ms = performance.now() + 60_000
     for (;;) {
@@ -59,7 +59,7 @@ export class ServerProcess {
   }
 }
 
-/** Runs a program to its end; its output is an error's text. */
+/** Runs a program to its end; an error contains the program's error output. */
 export async function runProgram(program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   let log = ''
@@ -73,27 +73,28 @@ function ioFigure(pid: number | 'self', name: string): number {
 }
 
 /**
- * Bytes that a process has caused to be written, as the kernel counts memory that becomes dirty, mapped files as well.
+ * Returns the bytes that a process has caused to be written: the kernel counts pages that become dirty, those of mapped
+ * files included.
  */
 export function writtenBytes(pid: number | 'self'): number {
   return ioFigure(pid, 'write_bytes')
 }
 
 /**
- * Bytes in the write calls of a process. For a program that writes single pages over what was written in large pieces:
- * recent kernels count the whole piece as dirty then, but write the pages.
+ * Returns the bytes in the write calls of a process. This is for a program that rewrites single pages of files written
+ * in large pieces: recent kernels then count the whole piece as dirty, but write only the pages.
  */
 export function handedBytes(pid: number | 'self'): number {
   return ioFigure(pid, 'wchar')
 }
 
-/** Resident memory without the program's own file pages. */
+/** Returns the resident memory without the program's own file pages. */
 export function privateBytes(pid: number | 'self'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) * 1_024
 }
 
-/** Bytes on the disk of all files below a folder. */
+/** Returns the bytes on disk of all files below a folder. */
 export function diskBytes(folder: string): number {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

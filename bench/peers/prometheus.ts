@@ -18,7 +18,7 @@ interface Matrix {
   }
 }
 
-/** An instant query of a range selector answers the raw samples. */
+/** An instant query of a range selector returns the raw samples. */
 export class Prometheus extends HttpPeer {
   readonly name = 'Prometheus'
   readonly asks = '/api/v1/query of a range'
@@ -40,7 +40,7 @@ export class Prometheus extends HttpPeer {
     return ['--config.file=/dev/null', `--web.listen-address=${address}`, '--log.level=error', ...storage]
   }
 
-  /** Blocks are made from files, one for each density, because the converter reads its file once per block. */
+  /** Blocks are built from files, one per sample density, because the converter reads its file once per block. */
   async load(): Promise<Footprint> {
     const { dense, day, month, years } = this.#data
     mkdirSync(this.#blocks)
@@ -75,7 +75,7 @@ export class Prometheus extends HttpPeer {
     await once(stream, 'close')
   }
 
-  /** The range is closed on both ends. */
+  /** The range includes both ends. */
   protected path({ objects, start_s, end_s }: Query): string {
     const query = encodeURIComponent(`${selectorOf(objects)}[${end_s - 1 - start_s}s]`)
     return `/api/v1/query?query=${query}&time=${end_s - 1}`

@@ -1,4 +1,4 @@
-/** The body of a Prometheus remote write, which VictoriaMetrics takes as well: protobuf inside a snappy block. */
+/** The body of a Prometheus remote write, which VictoriaMetrics accepts as well: protobuf inside a snappy block. */
 
 export interface TimedValue {
   readonly value: number
@@ -6,7 +6,7 @@ export interface TimedValue {
 }
 
 const LITERAL_BYTES_MAX = 65_536
-/** A literal whose length stands in the next two bytes. */
+/** Tag of a literal whose length is in the next two bytes. */
 const LITERAL_OF_TWO_BYTES = 61 << 2
 
 function varint(value: number): Buffer {
@@ -17,7 +17,7 @@ function varint(value: number): Buffer {
   return Buffer.from(bytes)
 }
 
-/** A field that holds bytes: text or another message. */
+/** Encodes a field of bytes: text or another message. */
 function field(number: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2]), varint(content.length), content])
 }
@@ -29,7 +29,7 @@ function sampleBytes(value: number, time_ms: number): Buffer {
   return Buffer.concat([double, Buffer.from([2 << 3]), varint(time_ms)])
 }
 
-/** The part of a series that never changes. */
+/** Encodes the constant part of a series. */
 export function labelBytes(labels: Readonly<Record<string, string>>): Buffer {
   const sorted = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return Buffer.concat(
@@ -42,7 +42,7 @@ export function seriesBytes(labels: Buffer, samples: readonly TimedValue[]): Buf
   return field(1, Buffer.concat([labels, ...parts]))
 }
 
-/** Snappy without compression: literals only. */
+/** Encodes a snappy block without compression: literals only. */
 export function snappyBlock(content: Buffer): Buffer {
   const parts = [varint(content.length)]
   for (let at = 0; at < content.length; at += LITERAL_BYTES_MAX) {

@@ -6,12 +6,12 @@ import type { Query } from './windows.ts'
 
 const UPDATES_PER_COMMAND = 400
 
-/** `rrdtool -`: commands on its input, each answer ends with a line of `OK` or `ERROR`. */
+/** Starts `rrdtool -`, which reads commands from its input and ends each answer with a line of `OK` or `ERROR`. */
 export function startRrdtool(program: string, folder: string): PipeProgram {
   return new PipeProgram(program, ['-', folder], endsWithStatus)
 }
 
-/** The answer of one command; throws when it is refused. */
+/** Returns the answer to one command; throws if it is refused. */
 export async function command(pipe: PipeProgram, line: string): Promise<string> {
   const answer = (await pipe.ask(`${line}\n`)).toString()
   if (answer.startsWith('ERROR')) throw new Error(`rrdtool ${line.slice(0, 200)}: ${answer}`)
@@ -26,7 +26,7 @@ function endsWithStatus(parts: readonly Buffer[]): boolean {
   return line.startsWith('OK ') || line.startsWith('ERROR')
 }
 
-/** The tiers of the archive as rings of one file; the finest needs no minimum and maximum of its own. */
+/** Creates the tiers of the archive as rings of one file; the finest needs no minimum and maximum. */
 export function createCommand(file: string, start_s: number, rowsMax = Number.POSITIVE_INFINITY): string {
   const sources = METRIC_NAMES.map((name) => `DS:${name}:GAUGE:1:0:U`)
   const rings = TIERS.flatMap(({ step_s, rows }) =>
@@ -37,7 +37,7 @@ export function createCommand(file: string, start_s: number, rowsMax = Number.PO
   return `create ${file} --start ${start_s} --step 1 ${[...sources, ...rings].join(' ')}`
 }
 
-/** The value of a second is told at its end. */
+/** A second's value is reported at its end. */
 export function updateWord(object: Pick<SampledObject, 'index' | 'busy'>, second: number): string {
   return `${second + 1}:${METRIC_NAMES.map((_, metric) => valueAt(object, metric, second)).join(':')}`
 }
@@ -48,19 +48,19 @@ export async function fillFile(pipe: PipeProgram, data: DataSet, object: Sampled
   const words: string[] = []
   let told_s = 0
   for (const second of data.seconds(object)) {
-    // Nothing is known between samples that lie apart.
+    // The time between such samples is unknown.
     if (object.every_s > 1) words.push(`${second}:U:U:U:U`)
     words.push(updateWord(object, second))
     told_s = second + 1
   }
-  // rrdtool closes a bucket only when something behind it is told.
+  // rrdtool closes a bucket only when a later value arrives.
   if (told_s < data.end_s) words.push(`${data.end_s}:U:U:U:U`)
   for (let n = 0; n < words.length; n += UPDATES_PER_COMMAND) {
     await command(pipe, `update ${file} ${words.slice(n, n + UPDATES_PER_COMMAND).join(' ')}`)
   }
 }
 
-/** Rows of `time: value value value value`; other lines say nothing about values. */
+/** Adds rows of `time: value value value value`; other lines contain no values. */
 export function addRows(text: string, totals: TotalsBuilder): void {
   for (const line of text.split('\n')) {
     const [, values] = /^\d+: +(.*)$/.exec(line) ?? []
@@ -68,7 +68,7 @@ export function addRows(text: string, totals: TotalsBuilder): void {
   }
 }
 
-/** rrdtool labels the end of a bucket and answers one more row when the end is a multiple of the step. */
+/** rrdtool labels buckets by their end, and returns one more row if the end is a multiple of the step. */
 export function fetchCommands({ objects, step_s, start_s, end_s }: Query): readonly string[] {
   return objects.map(({ name }) => `fetch ${name}.rrd AVERAGE -r ${step_s} -s ${start_s} -e ${end_s - 1}\n`)
 }

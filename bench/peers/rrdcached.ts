@@ -11,7 +11,7 @@ import { totalsOf } from './rrd-files.ts'
 import type { Rrdtool } from './rrdtool.ts'
 import type { Query } from './windows.ts'
 
-/** rrdcached with the settings that are usual for many files: writes after 300 to 600 s, with a journal. */
+/** rrdcached with the usual settings for many files: writes after 300 to 600 s, with a journal. */
 export class RrdcachedServer {
   readonly #process: ServerProcess
   readonly #folder = mkdtempSync(join(tmpdir(), 'fulcrum-bench-'))
@@ -49,7 +49,7 @@ export class RrdcachedServer {
   }
 }
 
-/** The first line begins with the number of lines that follow; below zero it is an error. */
+/** The first line begins with the number of following lines; a negative number is an error. */
 function isWholeAnswer(parts: readonly Buffer[]): boolean {
   if (parts.at(-1)?.at(-1) !== 0x0a) return false
   const wanted = Math.max(0, Number.parseInt(parts[0]?.subarray(0, 12).toString('latin1') ?? '', 10)) + 1
@@ -58,7 +58,7 @@ function isWholeAnswer(parts: readonly Buffer[]): boolean {
   return lines >= wanted
 }
 
-/** Reads the files that the rrdtool peer has made, over the daemon's socket. */
+/** Reads the files of the rrdtool peer over the daemon's socket. */
 export class Rrdcached implements Peer {
   readonly name = 'rrdcached'
   readonly asks = 'FETCH, by socket'
@@ -83,7 +83,10 @@ export class Rrdcached implements Peer {
     return { loadedBy: 'files of rrdtool', written_bytes: Number.NaN, kept_bytes: Number.NaN }
   }
 
-  /** It answers from the finest ring that covers the start; each window begins where that is its own. */
+  /**
+   * rrdcached answers from the finest ring that covers the start; each window starts where this is the ring of its own
+   * tier.
+   */
   #requests({ objects, start_s, end_s }: Query): readonly string[] {
     return objects.map(({ name }) => `FETCH ${name}.rrd AVERAGE ${start_s} ${end_s - 1}\n`)
   }

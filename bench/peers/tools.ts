@@ -8,14 +8,14 @@ import { Rrdtool } from './rrdtool.ts'
 import { VictoriaMetrics } from './victoria-metrics.ts'
 import { Whisper } from './whisper.ts'
 
-/** Programs that are installed here; the ones that are missing are `undefined`. */
+/** Installed programs; missing ones are `undefined`. */
 export interface Programs {
   readonly rrdtool: string | undefined
   readonly rrdcached: string | undefined
   readonly prometheus: string | undefined
   readonly promtool: string | undefined
   readonly victoriaMetrics: string | undefined
-  /** Debian's Python, if it has the module of python3-whisper. */
+  /** Path of Debian's Python, if the module of python3-whisper is installed. */
   readonly whisper: string | undefined
   readonly haproxy: string | undefined
 }
@@ -37,7 +37,7 @@ export function findPrograms(): Programs {
 
 export interface Chosen {
   readonly peers: readonly Peer[]
-  /** One line for each tool that is left out, with the reason. */
+  /** A line for each tool that is left out, with the reason. */
   readonly leftOut: readonly string[]
 }
 
@@ -46,7 +46,7 @@ const ALWAYS_LEFT_OUT = [
   'carbon-cache: answers no history from its files; they are read with its own library, as "whisper (carbon)"',
 ]
 
-/** Every tool that is here. */
+/** Returns every installed tool. */
 export function choosePeers(programs: Programs, data: DataSet): Chosen {
   const { rrdtool, rrdcached, prometheus, promtool, victoriaMetrics, whisper } = programs
   const peers: Peer[] = []

@@ -1,11 +1,11 @@
 import { METRIC_NAMES, type Totals } from './data-set.ts'
 
-/** Adds up an answer, value by value. */
+/** Sums up an answer, value by value. */
 export class TotalsBuilder implements Totals {
   readonly counts: number[] = METRIC_NAMES.map(() => 0)
   readonly sums: number[] = METRIC_NAMES.map(() => 0)
 
-  /** `metric` is its place in METRIC_NAMES; an unknown value is null or NaN. */
+  /** `metric` is an index in METRIC_NAMES; an unknown value is null or NaN. */
   add(metric: number, value: number | null): void {
     if (value === null || Number.isNaN(value)) return
     if (!(metric in this.sums)) throw new RangeError(`there is no metric ${metric}`)

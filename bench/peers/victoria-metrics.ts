@@ -12,7 +12,7 @@ interface ExportedSeries {
   readonly values: readonly (number | null)[]
 }
 
-/** The raw export is its fastest way to answer a window. */
+/** VictoriaMetrics, queried by raw export, its fastest way to answer a window. */
 export class VictoriaMetrics extends HttpPeer {
   readonly name = 'VictoriaMetrics'
   readonly asks = '/api/v1/export'
@@ -40,7 +40,7 @@ export class VictoriaMetrics extends HttpPeer {
     }
     await this.get('/internal/force_flush')
     await this.get('/internal/force_merge')
-    // The merge goes on after the answer.
+    // The merge continues after the answer.
     await wait(3_000)
     const written_bytes = writtenBytes(server.pid) - before
     return { loadedBy: '/api/v1/import, merged', written_bytes, kept_bytes: diskBytes(this.folder) }

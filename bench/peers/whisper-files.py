@@ -3,7 +3,7 @@
 Requests on standard input, one answer each, ended by a line "OK":
   create NAME                     makes the file of a series with the archive's tiers
   update NAME NOW FIRST EVERY v…  stores values that lie EVERY seconds apart, as seen at the time NOW
-  fetch NAME START END NOW        answers the values as JSON, null for unknown
+  fetch NAME START END NOW        returns the values as JSON, null for unknown
 """
 import json
 import sys
@@ -23,7 +23,7 @@ for line in sys.stdin:
         whisper.update_many(path, points, now=now)
     else:
         start, end, now = map(int, rest)
-        # Whisper answers from the bucket after its start to the one after its end.
+        # Whisper returns the values from the bucket after its start to the one after its end.
         _, values = whisper.fetch(path, start - 1, end - 1, now=now)
         sys.stdout.write(json.dumps(values) + "\n")
     sys.stdout.write("OK\n")

@@ -9,7 +9,7 @@ import { diskBytes, writtenBytes } from './programs.ts'
 import { TotalsBuilder } from './totals.ts'
 import type { Query } from './windows.ts'
 
-/** The files of graphite-carbon, of the average only: carbon would keep three for what one archive answers. */
+/** The files of graphite-carbon, with averages only: carbon would keep three files for what one archive answers. */
 export class Whisper implements Peer {
   readonly name = 'whisper (carbon)'
   readonly asks = 'whisper.fetch, by pipe'
@@ -29,7 +29,7 @@ export class Whisper implements Peer {
     return new PipeProgram(this.#python, [script, this.#folder], (parts) => endsWith(parts, 'OK\n'))
   }
 
-  /** All points at once, as seen at the end: a coarse bucket holds one of them, so that its average is the sample. */
+  /** Loads all points at once, as of the end: a coarse bucket holds one of them, so that its average is the sample. */
   async load(): Promise<Footprint> {
     const { end_s } = this.#data
     for (const object of this.#data.objects) {

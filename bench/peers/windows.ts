@@ -13,9 +13,9 @@ export interface Query {
 export interface Window {
   readonly title: string
   readonly round_s: number
-  /** Clients at once over HTTP: few where one answer takes long, so that a round holds many whole ones. */
+  /** Number of simultaneous HTTP clients: few where an answer takes long, so that a round holds many whole answers. */
   readonly clients: number
-  /** All different. The first is the one that the fixed variant repeats. */
+  /** All different; the fixed variant repeats the first. */
   readonly queries: readonly Query[]
 }
 
@@ -23,7 +23,10 @@ interface Shape {
   readonly title: string
   readonly step_s: number
   readonly buckets: number
-  /** Buckets by which a window may lie back: all windows stay in the tier's coverage while the run goes on. */
+  /**
+   * Number of buckets by which windows may be shifted back, so that all of them stay in the tier's coverage during the
+   * run.
+   */
   readonly room: number
   readonly different: number
   readonly round_s: number
@@ -35,14 +38,14 @@ function makeWindow(data: DataSet, shape: Shape): Window {
   const { step_s, buckets, room, subjects } = shape
   const last_s = data.end_s - (data.end_s % step_s)
   const queries = Array.from({ length: shape.different }, (_, k) => {
-    // Seven and the sizes of the rooms have no common factor, so all starts come up.
+    // Seven and the room sizes have no common factor, so every start occurs.
     const end_s = last_s - ((k * 7) % room) * step_s
     return { objects: subjects[k % subjects.length] ?? [], step_s, start_s: end_s - buckets * step_s, end_s }
   })
   return { title: shape.title, round_s: shape.round_s, clients: shape.clients, queries }
 }
 
-/** Long windows are a little shorter than their tier, so that they can roll inside it. */
+/** Returns the windows. Long ones are a little shorter than their tier, so that they can roll within it. */
 export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
   const [busiest] = data.group
   const dense = busiest === undefined ? [] : [busiest]
@@ -71,7 +74,7 @@ export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
       subjects: [data.group],
     },
   ]
-  // The longest window stands for all long ones.
+  // In a smoke run, the longest window stands for all long ones.
   const chosen = scaled(
     shapes,
     shapes.filter(({ title }) => !/^(1|40) d/.test(title)),
@@ -79,7 +82,7 @@ export function makeWindows(data: DataSet, round_s: number): readonly Window[] {
   return chosen.map((shape) => makeWindow(data, shape))
 }
 
-/** Throws unless the answer holds as many known values as the model and they add up to the same. */
+/** Throws unless the answer has the same number and sum of known values as the model. */
 export function checkTotals(what: string, got: Totals, wanted: Totals): void {
   for (const [metric, sum] of wanted.sums.entries()) {
     const isSame = Math.abs((got.sums[metric] ?? Number.NaN) - sum) <= 1e-9 * Math.max(1, sum)
