@@ -1,4 +1,4 @@
-/** The task of the pool for ACME: one step with a CA, which may take its time. It touches nothing of the machine. */
+/** The task of the ACME pool: one step with a CA, which may be slow. The task changes nothing on the machine. */
 import type { AcmeStep, AcmeStepped } from '../src/model/acme.ts'
 import { stepOf } from './acme/step.ts'
 

@@ -1,4 +1,4 @@
-/** The task of the pool for alerts: messages to one target, which may take its time. */
+/** The task of the alert pool: messages to one target, which may be slow. */
 import type { Sending, Sent, TargetType } from '../src/model/alerts.ts'
 import { Failed, type Way } from './alerts/attempt.ts'
 import { mailWay } from './alerts/mail.ts'
@@ -14,7 +14,7 @@ const WAYS: Readonly<Record<TargetType, Way>> = {
   snmp: snmpWay,
 }
 
-/** Sends the messages in their order, up to the first that is not taken. */
+/** Sends the messages in order and stops at the first that is not accepted. */
 export async function deliver(sending: Sending): Promise<Sent> {
   let taken = 0
   try {

@@ -30,5 +30,5 @@ export function serve(port: MessagePort, { layer7, layer4 }: ArchivesOptions): v
   for (const thread of all) void thread.run()
 }
 
-// It starts before anybody knows what it is to keep.
+// The thread starts before its settings are known; they arrive in the first message.
 parentPort?.once('message', serve.bind(undefined, parentPort))

@@ -1,13 +1,13 @@
 import type { SocketCommand } from '../src/drivers/driver.ts'
 import type { Host } from '../src/drivers/host.ts'
 
-/** What is left of this time, at least a moment. */
+/** Returns a function that returns the time left, at least 1 ms. */
 export function deadline(timeout_ms: number): () => number {
   const end_ms = performance.now() + timeout_ms
   return () => Math.max(1, end_ms - performance.now())
 }
 
-/** The first command that was not answered as expected, or undefined. */
+/** Returns the first command that was not answered as expected, or undefined. */
 export async function refusedCommand(
   host: Pick<Host, 'socket'>,
   path: string,
@@ -22,7 +22,7 @@ export async function refusedCommand(
   return undefined
 }
 
-/** Whether it is what is accepted; with a `*` at its end or beginning, the rest of it. */
+/** Whether the answer is the accepted one; a `*` at the end or beginning of `accepted` stands for the rest. */
 export function fits(answer: string, accepted: string): boolean {
   if (accepted.startsWith('*')) return answer.endsWith(accepted.slice(1))
   return accepted.endsWith('*') ? answer.startsWith(accepted.slice(0, -1)) : answer === accepted

@@ -5,12 +5,12 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { http } from '../src/base/http.ts'
 import { reasonOf } from '../src/base/reason.ts'
 
-/** Thread of demo mode: two origin servers on loopback and light traffic to what is before them. */
+/** Settings of the demo thread: two origin servers on loopback, and light traffic to the frontend before them. */
 export interface DemoData {
   /** 0 chooses a free port. */
   readonly originPorts: readonly [number, number]
   readonly frontendUrls: readonly string[]
-  /** To each of them. */
+  /** Requests per second to each URL. */
   readonly requestsPerSecond: number
 }
 
@@ -18,15 +18,15 @@ export type DemoCommand = { readonly type: 'stop' }
 
 export type DemoReport =
   | { readonly type: 'ready'; readonly originPorts: readonly [number, number] }
-  /** The thread ends by itself afterwards; the daemon goes on without a demo. */
+  /** The thread ends afterwards; the daemon goes on without a demo. */
   | { readonly type: 'failed'; readonly message: string }
 
 const TICK_MS = 50
 const IN_FLIGHT_MAX = 16
 const REQUEST_TIMEOUT_MS = 2000
-/** While the frontend does not answer, one attempt in this time is enough to notice that it does. */
+/** While the frontend does not answer, one attempt per interval is enough to notice its return. */
 const RETRY_MS = 500
-/** The rate swings around its mean so that the curves are worth looking at. */
+/** The rate varies around its mean, so that the curves look alive. */
 const SWING = 0.4
 const SWING_PERIOD_MS = 60_000
 const BODY_SIZES_BYTES = [300, 700, 1200, 450, 2600, 900, 4000, 350]
@@ -48,7 +48,7 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Sends requests at the wanted rate; returns what ends it. */
+/** Sends requests at the given rate; returns a function that stops them. */
 function createTraffic(url: string, requestsPerSecond: number): () => void {
   const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 2 })
   const inFlight = new Set<ClientRequest>()
@@ -126,5 +126,5 @@ async function runDemo(port: MessagePort, data: DemoData): Promise<void> {
   }
 }
 
-// In a thread only: a test may import the types.
+// Only in a thread: tests import the types.
 if (parentPort !== null) await runDemo(parentPort, workerData as DemoData)

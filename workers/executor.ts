@@ -7,16 +7,16 @@ import { type Failure, type Run, startRun, type Undo } from './step-run.ts'
 
 export interface ExecutorHooks {
   /**
-   * Called before each step and, at the end, with the number of steps. What it throws ends the plan with nothing
-   * undone, as a kill would.
+   * Called before each step and, at the end, with the number of steps. An exception from it ends the plan without any
+   * undo, as a kill would.
    */
   readonly beforeStep?: (index: number) => Promise<void> | void
-  /** Reads what was counted until now. */
+  /** Reads all figures counted so far. */
   readonly capture?: (() => Promise<void>) | undefined
 }
 
 /**
- * Carries out steps in order; on a failure takes back, in reverse, what was done. Expected failures are values.
+ * Carries out the steps in order; on a failure, undoes the completed ones in reverse. Expected failures are values.
  * Checks must come first: a plan never swaps a file before every program has judged its own.
  */
 export async function executePlan(host: Host, steps: readonly Step[], hooks: ExecutorHooks = {}): Promise<PlanResult> {
@@ -36,7 +36,7 @@ export async function executePlan(host: Host, steps: readonly Step[], hooks: Exe
   return { ok: true, done: steps.length, recorded: host.recorded - recordedBefore, warnings: run.warnings }
 }
 
-/** Runs only the checks of a plan and leaves no file behind; what it cannot put back is a failure of its own. */
+/** Runs only the checks of a plan and leaves no file behind; a file that cannot be restored is a failure of its own. */
 export async function checkPlan(host: Host, steps: readonly Step[]): Promise<PlanResult> {
   const run = startRun(host)
   let done = 0
@@ -104,7 +104,7 @@ async function perform(run: Run, step: Step): Promise<Failure | undefined> {
   }
 }
 
-/** Units last, files and commands before them, each group newest first. Goes on after a problem. */
+/** Undoes files and commands first, then units, each group newest first. Continues after a problem. */
 async function undoAll(undos: readonly Undo[]): Promise<readonly string[]> {
   const problems: string[] = []
   const newestFirst = undos.toReversed()

@@ -1,4 +1,4 @@
-/** The tasks of the exposition pool: writing and compressing what would take processor time from pollers. */
+/** The tasks of the exposition pool: writing and compressing, which would take processor time from pollers. */
 import { constants, setPriority } from 'node:os'
 import { isMainThread } from 'node:worker_threads'
 import { gzipInParts, type Packing, packHere } from '../src/base/packing.ts'
@@ -6,19 +6,19 @@ import type { MetricsFormat } from '../src/context/metrics.ts'
 import { type DocumentParts, DocumentWriter } from '../src/exposition/document-writer.ts'
 import { sharedMemory } from '../src/exposition/shared-memory.ts'
 
-// For this thread alone, on Linux: HAProxy and the threads that answer go first. Tests without threads stay as they
-// are.
+// On Linux this lowers the priority of this thread alone: HAProxy and the answering threads come first. Tests without
+// threads are not affected.
 if (!isMainThread) {
   try {
     setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Where it may not, it works all the same: an error of a thread that begins would end the daemon.
+    // The thread also works at normal priority, and an exception while it starts would end the daemon.
   }
 }
 
 /**
- * A thread that is woken may have to wait until the one that runs has had its slice, milliseconds, whatever the
- * priorities are. So this one stops for a moment after so long.
+ * Whatever the priorities are, a thread that wakes up may have to wait until the running one has used its slice of some
+ * milliseconds. So this thread sleeps for a moment after each stretch.
  */
 const STRETCH_MS = 0.3
 const PAUSE_MS = 0.05
@@ -33,34 +33,34 @@ function pause(): void {
 
 export interface WriteInput {
   readonly format: MetricsFormat
-  /** Documents of one series are made of each other. */
+  /** Documents of one series are made from each other. */
   readonly series: string
   readonly parts: DocumentParts
 }
 
-/** The last series of each form. */
+/** The last series and its writer, by format. */
 const writers = new Map<MetricsFormat, { readonly series: string; readonly writer: DocumentWriter }>()
 
 export interface Written {
   readonly length: number
-  /** Memory that threads share as well, where that which was handed in did not suffice. */
+  /** New shared memory, if the memory passed in was too small. */
   readonly grown?: Uint8Array
 }
 
 export function write({ format, series, parts }: WriteInput): Written {
   const last = writers.get(format)
   const writer = last?.series === series ? last.writer : new DocumentWriter(format)
-  // A document that breaks off halfway is of no use for the next.
+  // If writing fails halfway, the next document must start afresh.
   writers.delete(format)
   for (const _ of writer.write(parts)) pause()
   const document = writer.end()
   writers.set(format, { series, writer })
   const { length } = document
-  // What was handed in is not handed back: V8 would count it once more.
+  // Memory that was passed in is not passed back, or V8 would count it once more.
   return document.buffer === parts.memory.buffer ? { length } : { length, grown: document }
 }
 
-/** The answer is in memory that threads share, so that nobody copies it once more. */
+/** Returns the body in shared memory, which saves another copy. */
 export function pack({ packing, body }: { readonly packing: Packing; readonly body: Uint8Array }): Uint8Array {
   const packed = packing === 'gzip' ? gzipInParts(body, pause) : packHere(packing, body)
   const shared = sharedMemory(packed.length)

@@ -22,17 +22,17 @@ import {
 import { reasonOf } from '../src/base/reason.ts'
 import { takenPorts } from './taken-ports.ts'
 
-/** Exit codes of a checker that did not come to judge: its deadline passed, or it could not be started. */
+/** Exit codes of a checker that reached no verdict: its deadline passed, or it could not be started. */
 const NO_VERDICT: ReadonlySet<number> = new Set([124, 126])
-/** The account of a program that watches them may read them. */
+/** Readable for the account of the program that watches the values. */
 const VALUE_MODE = 0o644
-/** Mode of a copy of what was found: it may hold passwords, whatever its mode was before. */
+/** Mode of the copy of a found file, which may hold passwords, whatever its own mode was. */
 const COPY_MODE = 0o600
-/** Where bytes were no text. */
+/** Replacement for bytes that were no text. */
 const UNDECODED = '\uFFFD'
-/** The unit's own view of the machine is made when it starts: what was not there then stays closed to it. */
+/** The unit's view of the machine is fixed when it starts: folders that were created later stay closed to it. */
 const RESTART_UNIT = '; if its program was installed a moment ago, run "systemctl restart fulcrum" as root'
-/** Mode of what was found, unless a step says that not everybody may read it. */
+/** Mode of a found file that is given back, unless a step says that not everybody may read it. */
 const FOUND_MODE = 0o644
 
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {
@@ -43,9 +43,9 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   try {
     for (const file of step.beside ?? []) await writeBeside(run, file, step.mode)
     const content = await contentOf(run.host, step)
-    // What is in place is judged there: on a full disk there is no room to write it once more.
+    // Content that is already in place is checked there: a full disk has no room for a second copy.
     const isInPlace = (await run.host.readFile(step.path)) === content
-    // A candidate that a killed plan left is outdated.
+    // A candidate left by a killed plan is outdated.
     if (isInPlace) {
       await run.host.removeFile(candidate)
       run.inPlace.set(candidate, step.path)
@@ -64,7 +64,7 @@ export async function check(run: Run, step: CheckStep): Promise<Failure | undefi
   return taken.length === 0 ? undefined : { output: taken.join('\n'), missing: false }
 }
 
-/** Nothing is written for a program that is not there, whose folder may not be there either. */
+/** Nothing is written for a program that is not installed; its folder may not exist either. */
 async function missingOf(host: Host, { argv }: CheckStep, candidate: string): Promise<Failure | undefined> {
   const [program = ''] = argv
   const missing = program === candidate ? undefined : await host.missingProgram(program)
@@ -80,7 +80,7 @@ async function contentOf(
   return namesInterfaces === true ? withInterfaceNames(content, await host.interfaceNames()) : content
 }
 
-/** An existing file is not touched: a mere check changes nothing. */
+/** Writes a file that the checker reads besides the candidate. A file that already has the content is not touched. */
 async function writeBeside(run: Run, { path, content }: FileContent, mode: number): Promise<void> {
   const previous = await run.host.readFile(path)
   if (previous === content) return
@@ -137,7 +137,7 @@ export async function removeFile(
   { path, givesBack, foundMode = FOUND_MODE }: RemoveFileStep,
 ): Promise<undefined> {
   const { host } = run
-  // Left by a kill while it was checked or written: it may hold a secret that nobody wants any more.
+  // Files left by a kill during a check or a write: they may hold a secret that is no longer wanted.
   for (const left of [`${path}.candidate`, `${path}.candidate.new`, `${path}.new`])
     if ((await host.readFile(left)) !== undefined) await host.removeFile(left)
   const previous = await host.readFile(path)
@@ -153,7 +153,7 @@ export async function removeFile(
   if (found !== undefined) await forgetFound(run, foundFile(path))
 }
 
-/** Before the file is changed; taken back after it was restored. */
+/** Called before the file is changed. The undo runs after the file was restored. */
 async function keepFound({ host, undos }: Run, path: string, content: string): Promise<void> {
   if (content.includes(UNDECODED)) {
     const advice = `convert it with iconv, or move it away`

@@ -1,6 +1,6 @@
 /**
- * Tasks of the intake pool: what was handed in, checked by programs for as long as its maker wants. No plan waits for
- * them.
+ * The tasks of the intake pool: uploaded files are checked by programs for as long as the uploader makes them run. No
+ * plan waits for these.
  */
 import { runProgram } from './host/linux-host.ts'
 import { keepPackage as keep, type Upload, type UploadedPackage } from './uploaded-package.ts'

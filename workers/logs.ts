@@ -1,6 +1,6 @@
 /**
- * The log thread: begins when a frontend has an access log or somebody searches one, reads the lines of HAProxy and is
- * the only writer of what is kept. Lines that wait for it are in HAProxy's ring: see docs/decisions.
+ * The log thread: starts when a frontend has an access log or a caller searches one, reads HAProxy's lines, and is the
+ * only writer of the stored logs. Lines that wait for it are in HAProxy's ring: see docs/decisions.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { LogsOptions, ToLogThread } from './logs/messages.ts'

@@ -14,18 +14,18 @@ import { deadline, refusedCommand } from './commands.ts'
 import { lineProblem, rowProblem } from './read-back.ts'
 import { captureBefore, type Failure, failureOf, forgetFound, problemOf, type Run, wordsOf } from './step-run.ts'
 
-/** States of a unit, see the setting `unitEnabled`. */
+/** States in which a unit runs, see the setting `unitEnabled`. */
 const RUNNING: ReadonlySet<string> = new Set(['enabled', 'disabled running'])
-/** Exit code of a run or unit whose deadline passed: how far it came is unknown. */
+/** Exit code of a program or unit whose deadline passed: how far it came is unknown. */
 const TIMED_OUT = 124
-/** For the undo of commands that were not answered in their time. */
+/** Time for the undo of commands that timed out. */
 const UNDO_UNANSWERED_MS = 500
-/** With less than this left, the time for the commands is over; timers are not exact. */
+/** With less than this left, the time for the commands counts as used up; timers are not exact. */
 const SPENT_MS = 20
-/** Connections of a moment end by themselves; longer ones are a matter for a reload. */
+/** Brief connections end within this time; longer ones need a reload. */
 const QUIET_WITHIN_MS = 500
 const QUIET_LOOK_MS = 10
-/** Between two looks at what is to come about. */
+/** Delay between two looks at an expected result. */
 const PATIENCE_MS = 100
 
 export async function program(run: Run, step: RunStep): Promise<Failure | undefined> {
@@ -38,9 +38,9 @@ export async function program(run: Run, step: RunStep): Promise<Failure | undefi
   const recordedBefore = host.recorded
   const left_ms = deadline(timeout_ms)
   for (;;) {
-    // Each look has the whole time: one that is cut short by the end of the waiting would say nothing.
+    // Each look has the full timeout: one that is cut short by the end of the wait would prove nothing.
     const result = await host.run(argv, timeout_ms, outside, expect === undefined ? 'beginning' : 'all')
-    // What was only recorded has no output to judge.
+    // A recorded command has no output to judge.
     if (result.exitCode !== 0 || expect === undefined || host.recorded > recordedBefore) {
       return mayFail === true ? undefined : failureOf(result)
     }
@@ -64,7 +64,7 @@ function wrongLine(
   lines: readonly string[],
   { begins, ends }: Extract<Expectation, { readonly ends: unknown }>,
 ): string | undefined {
-  // In the order of their beginnings each is found at once: there may be thousands.
+  // Sorted, so that each beginning is found quickly among thousands.
   const sorted = lines.toSorted()
   const missing = begins.find((beginning) => !(sorted[firstFrom(sorted, beginning)] ?? '').startsWith(beginning))
   if (missing !== undefined) return `found no ${missing.trim()}`
@@ -77,7 +77,7 @@ function wrongLine(
   return undefined
 }
 
-/** The place of the first line that is not before `text`. */
+/** Returns the index of the first line that is not less than `text`. */
 function firstFrom(sorted: readonly string[], text: string): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -88,7 +88,7 @@ function firstFrom(sorted: readonly string[], text: string): number {
   return low
 }
 
-/** What was found before the first change is kept before it is changed: a crash in between loses nothing. */
+/** Stores the found value before the first change, so that a crash in between loses nothing. */
 export async function setting(run: Run, step: SettingStep): Promise<Failure | undefined> {
   const { host, undos } = run
   const key = settingKey(step.setting)
@@ -110,7 +110,7 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
     order: 'file',
     run: async () => {
       const problem = problemOf(await host.writeSetting(step.setting, before, step.timeout_ms))
-      // As it was found again: it is its owner's, and what he makes of it next is not ours to keep.
+      // The found value is in force again: it is its owner's, whose later changes are not ours to store.
       if (problem === undefined) await host.found.set(key, found)
       return problem
     },
@@ -123,7 +123,7 @@ export async function setting(run: Run, step: SettingStep): Promise<Failure | un
   return undefined
 }
 
-/** What is enabled now is started by that: to take the plan back is to stop it. */
+/** Enabling a unit also starts it, so the undo of the plan must stop it. */
 function noteWhetherItRan({ ran }: Run, changed: Setting, before: string): void {
   if (changed.kind === 'unitEnabled' && !ran.has(changed.unit)) ran.set(changed.unit, RUNNING.has(before))
 }
@@ -170,13 +170,13 @@ async function isLeftAlone({ host, filesChanged }: Run, step: UnitStep): Promise
   return verb === 'stop' || (await host.unitState(name)) === 'running'
 }
 
-/** What went well has a word to say only when something hung. */
+/** A successful unit has output only when something hung. */
 const saidWell = ({ exitCode, output }: RunResult): readonly string[] =>
   exitCode === 0 && output !== '' ? [output] : []
 
 /**
- * It leaves the program as it was: reloading again would only cost it its counters. One that ended by it, as sshd does
- * when its port is taken, has to be started again.
+ * A refused reload leaves the program as it was: another reload would only cost its counters. If the program ended, as
+ * sshd does when its port is taken, it must be started again.
  */
 function isRefusedReload(verb: UnitStep['verb'], { exitCode }: RunResult): boolean {
   return verb === 'reload' && exitCode !== 0 && exitCode !== TIMED_OUT
@@ -186,7 +186,7 @@ export async function socket({ host, undos, capture }: Run, step: SocketStep): P
   let left_ms = deadline(step.timeout_ms)
   undos.push({
     order: 'file',
-    // A program that has used up the time for the commands will hardly answer their undo: that is worth a moment only.
+    // A program that has used up the time for the commands will hardly answer their undo, which gets only a moment.
     run: () =>
       refusedCommand(host, step.path, step.undo, deadline(left_ms() > SPENT_MS ? step.timeout_ms : UNDO_UNANSWERED_MS)),
   })
@@ -198,14 +198,14 @@ export async function socket({ host, undos, capture }: Run, step: SocketStep): P
     if (refused === undefined) await capture()
     left_ms = deadline(step.timeout_ms)
     refused ??= await refusedCommand(host, step.path, ending, left_ms)
-    // A unit that comes back begins at zero: its absence has to be seen, or it would seem to have forgotten.
+    // A unit that returns begins at zero: its absence must be seen, or its counters would seem cleared.
     if (refused === undefined) await capture()
   }
   refused ??= await unlike(host, step.path, step.readBack, left_ms)
   return refused === undefined ? undefined : { output: refused, missing: false }
 }
 
-/** The first of these that is not so, or undefined. */
+/** Returns the first of these expectations that is not met, or undefined. */
 async function unlike(
   host: Run['host'],
   path: string,
@@ -220,7 +220,7 @@ async function unlike(
   return undefined
 }
 
-/** The same, tried again for a moment. */
+/** Like `unlike`, but retries for a moment. */
 async function untilSo(host: Run['host'], { path, timeout_ms }: SocketStep, expected: readonly ReadBack[]) {
   const left_ms = deadline(Math.min(timeout_ms, QUIET_WITHIN_MS))
   for (;;) {

@@ -1,4 +1,4 @@
-/** Tasks of the probe pool: reads of the machine, which change nothing and may run beside a plan. */
+/** The tasks of the probe pool: readings of the machine, which change nothing and may run beside a plan. */
 import { workerData } from 'node:worker_threads'
 import type {
   CheckTrial,

@@ -1,16 +1,19 @@
 import { fits } from './commands.ts'
 import type { RowExpectation } from '../src/drivers/driver.ts'
 
-/** How a table whose header line starts with `# ` differs from what its rows must hold; undefined when it does not. */
+/**
+ * Compares a table, whose header line starts with `# `, with the expected rows. Returns the first difference, or
+ * undefined.
+ */
 export function rowProblem(table: string, rows: readonly RowExpectation[]): string | undefined {
   const lines = unquoted(table).split('\n')
   const headerAt = lines.findIndex((line) => line.startsWith('# '))
   if (headerAt === -1) return table.trim() === '' ? 'there is no table' : table.trim()
   const header = (lines[headerAt] ?? '').slice(2).trim()
-  // `show stat` has commas, other tables have blanks.
+  // `show stat` is separated by commas, other tables by blanks.
   const separator = header.includes(',') ? ',' : ' '
   const names = separator === ',' ? header.split(separator) : header.split(/\s+/)
-  // A table of 20,000 servers is searched for a few: the lines that could match are found before they are split.
+  // A table of 20,000 servers is searched for a few, so candidate lines are found before any is split.
   const body = lines.slice(headerAt + 1)
   for (const { where, columns } of rows) {
     const wanted = Object.entries(where)
@@ -25,14 +28,14 @@ export function rowProblem(table: string, rows: readonly RowExpectation[]): stri
   return undefined
 }
 
-/** Which of these lines an answer does not have; undefined when it has all. */
+/** Returns the lines that an answer lacks; undefined when it has all. */
 export function lineProblem(answer: string, lines: readonly string[]): string | undefined {
   const found = new Set(answer.split('\n').map((line) => line.trim()))
   const missing = lines.find((line) => !found.has(line))
   return missing === undefined ? undefined : `there is no line "${missing}"`
 }
 
-/** Nobody asks for a cell in quotes, which may hold commas and lines. */
+/** Empties quoted cells, which may hold commas and line breaks and are never compared. */
 const unquoted = (table: string): string => table.replaceAll(/"(?:[^"]|"")*"/g, '""')
 
 function cellProblem(

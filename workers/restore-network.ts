@@ -1,4 +1,4 @@
-/** A program of its own, run once when the machine starts: `node workers/restore-network.ts STATE-FOLDER`. */
+/** A program of its own, run once at boot: `node workers/restore-network.ts STATE-FOLDER`. */
 import { runProgram } from './host/linux-host.ts'
 import { networkFile } from './host/network/memory.ts'
 import { restoreNetwork } from './host/network/restore.ts'
@@ -14,7 +14,7 @@ if (folder === undefined || folder === '') {
   try {
     process.exitCode = await restoreNetwork({
       file: networkFile(`${folder}/machine`),
-      // The unit of this program has the powers that it needs.
+      // This program's unit already has the rights that it needs.
       run: (argv, timeout_ms, options) => runProgram(argv, timeout_ms, { ...options, isUnconfined: false }),
       say: (line) => process.stdout.write(`${line}\n`),
       wait_ms: WAIT_MS,

@@ -7,14 +7,14 @@ const UNREAD_MODE = 0o600
 export interface Failure {
   readonly output: string
   readonly missing: boolean
-  /** What failed, when it was not what the step is about: a full disk is no verdict of a checker. */
+  /** The action that failed, if it was not the step's own: a full disk is no verdict of a checker. */
   readonly instead?: { readonly kind: Step['kind']; readonly why: string }
 }
 
-/** What a step did, and how to take it back. Units are taken back last, when the files are as they were. */
+/** The undo of a step. Units are undone last, when the files are restored. */
 export interface Undo {
   readonly order: 'file' | 'unit'
-  /** The problem, when it could not be taken back. */
+  /** Returns the problem if the undo failed. */
   readonly run: () => Promise<string | undefined>
 }
 
@@ -24,17 +24,17 @@ export interface Run {
   readonly undos: Undo[]
   readonly warnings: string[]
   filesChanged: boolean
-  /** Whether units ran before a setting of this plan has started or stopped them. */
+  /** Whether each unit ran before a setting of this plan started or stopped it. */
   readonly ran: Map<UnitName, boolean>
   /** See `UnitStep`. */
   readonly unread: string | undefined
-  /** Candidates that were not written, each with the file in place, which is the same: later steps read that one. */
+  /** Candidates that were not written, each with the identical file in place, which later steps read instead. */
   readonly inPlace: Map<string, string>
-  /** Reads what was counted until now, before it is taken away. */
+  /** Reads all figures counted so far, before they are lost. */
   readonly capture: () => Promise<void>
-  /** The same, begun while the file of a reload is checked; undefined where nothing was begun. */
+  /** The capture that was started while the file of a reload was checked; undefined if there was none. */
   captured: Promise<void> | undefined
-  /** What follows the checks is a reload that ends counting: see `captureBeside`. */
+  /** Whether a reload that ends counting follows the checks: see `captureBeside`. */
   readonly isReload: boolean
 }
 
@@ -56,24 +56,24 @@ export const startRun = (
 })
 
 /**
- * Before a reload the figures are read while its file is checked: with very many servers both take HAProxy long. What
- * the old worker counts from then on it tells itself, before it ends.
+ * Before a reload the figures are read while its file is checked: with very many servers both take HAProxy long. The
+ * old worker reports what it counts after that itself, before it ends.
  */
 export function captureBeside(run: Run): void {
   if (run.isReload) run.captured ??= run.capture()
 }
 
-/** Before a verb that ends counting: what was read beside the check does for a reload only. */
+/** Captures before a verb that ends counting. A capture taken beside the check is enough for a reload only. */
 export const captureBefore = (run: Run, verb: UnitStep['verb']): Promise<void> =>
   (verb === 'reload' ? run.captured : undefined) ?? run.capture()
 
-/** Before a file is changed that a program of this plan reads. */
+/** Called before changing a file that a program of this plan reads. */
 export async function aboutToChange(run: Run): Promise<void> {
   const { host, unread, filesChanged } = run
   run.filesChanged = true
   if (filesChanged || unread === undefined) return
   await host.replaceFile(unread, '', UNREAD_MODE)
-  // The last to be undone: then the program has read what was there before.
+  // Undone last, when the program has read the old content again.
   run.undos.push({ order: 'unit', run: () => host.removeFile(unread).then(() => undefined) })
 }
 
@@ -90,11 +90,13 @@ export function problemOf({ exitCode, output }: Outcome): string | undefined {
   return exitCode === 0 ? undefined : output
 }
 
-/** The words of a command, with the file in place where no candidate was written. */
+/** Replaces candidates that were not written by the file in place. */
 export const wordsOf = ({ inPlace }: Pick<Run, 'inPlace'>, argv: readonly string[]): readonly string[] =>
   argv.map((word) => inPlace.get(word) ?? word)
 
-/** After it was given back: its owner may change it next, and a later give-back must not bring this value back. */
+/**
+ * Called after a value was given back: its owner may change it next, and a later give-back must not restore this one.
+ */
 export async function forgetFound({ host, undos }: Run, key: string): Promise<void> {
   const found = await host.found.get(key)
   if (found === undefined) return

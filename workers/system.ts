@@ -1,4 +1,4 @@
-/** Tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
+/** The tasks of the system pool: one thread, first come first served, the only one that changes the machine. */
 import { type MessagePort, workerData } from 'node:worker_threads'
 import type { PlanResult } from '../src/drivers/driver.ts'
 import { receivedPlan, type SentPlan } from '../src/drivers/sent-plan.ts'
@@ -7,14 +7,17 @@ import { checkPlan as check, executePlan as execute } from './executor.ts'
 import { createHost } from './host/create-host.ts'
 import type { HostSettings } from './host/host-settings.ts'
 
-// One host for the life of the thread, made at the first task.
+// One host for the life of the thread, created at the first task.
 let made: Host | undefined
 function host(): Host {
   const settings: HostSettings = workerData
   return (made ??= createHost(settings))
 }
 
-/** `figures` is asked for what was counted before a step takes it away, and answers when that was read. */
+/**
+ * The other end of `figures` is asked to read the counters before a step destroys them, and answers when they were
+ * read.
+ */
 export function executePlan({
   plan,
   figures,

@@ -13,8 +13,8 @@ interface Taken {
 }
 
 /**
- * The ports that nobody can listen on, in the words of HAProxy. Tried a few times, because the worker of before a
- * reload may need a moment to let go of its own.
+ * Returns the ports on which nobody can listen, in HAProxy's words. Tries a few times, because the worker from before a
+ * reload may need a moment to release its own.
  */
 export async function takenPorts(host: Host, claims: readonly PortClaim[]): Promise<readonly string[]> {
   let taken = await tried(host, claims)

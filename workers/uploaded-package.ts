@@ -7,9 +7,9 @@ import { removeDurably, renameDurably } from './host/durable-files.ts'
 import type { Run } from './host/managed-program.ts'
 
 const QUERY_TIMEOUT_MS = 30_000
-/** Reading 96 MiB takes seconds. What takes longer unpacks to more than any machine here holds. */
+/** Reading 96 MiB takes seconds. A package that takes longer unpacks to more than any of these machines holds. */
 const READ_TIMEOUT_S = 60
-/** What a program that was ended by its deadline answers. */
+/** Exit code of a program that was ended by its deadline. */
 const TIMED_OUT = 124
 const AR_MAGIC = '!<arch>\n'
 const NO_SPACE = 'cannot be kept: no space is left where this daemon keeps its files'
@@ -26,13 +26,13 @@ export interface UploadedPackage {
 export interface Upload {
   /** Base64 of a .deb file. */
   readonly text: string
-  /** Where it is kept; one file a package. */
+  /** Folder for the packages; one file per package. */
   readonly folder: string
-  /** Packages that are kept at the most. */
+  /** Maximum number of stored packages. */
   readonly files_max: number
 }
 
-/** Checks the file and keeps it as NAME_VERSION_ARCH.deb, durably; or says what is wrong with it and keeps nothing. */
+/** Checks the file and stores it durably as NAME_VERSION_ARCH.deb; or returns the problem and stores nothing. */
 export async function keepPackage(
   { text, folder, files_max }: Upload,
   run: Run,
@@ -41,7 +41,7 @@ export async function keepPackage(
   const bytes = decoded(text)
   if (typeof bytes === 'string') return { problem: bytes }
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // One upload at a time: partial files are left over from one that was cut off.
+  // One upload at a time, so partial files are left from an interrupted one.
   for (const name of await readdir(folder)) if (name.startsWith('.')) await rm(join(folder, name))
   if (!(await hasRoom(folder, bytes.length))) return { problem: NO_SPACE }
   const temporary = join(folder, `.${randomUUID()}.deb`)
@@ -69,7 +69,7 @@ export async function keepPackage(
 const fileNameOf = ({ name, version, arch }: UploadedPackage) => `${name}_${version.replaceAll(':', '%3a')}_${arch}.deb`
 
 function decoded(sent: string): Buffer | string {
-  // Most come in one piece, and a copy of a hundred megabytes is dear.
+  // Most uploads contain no white space, and copying a hundred megabytes is expensive.
   const text = /\s/.test(sent) ? sent.replaceAll(/\s+/g, '') : sent
   if (text.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(text)) return 'must be base64'
   const bytes = Buffer.from(text, 'base64')
@@ -99,7 +99,7 @@ async function fieldsOf(file: string, run: Run): Promise<UploadedPackage | { rea
   if (found.arch !== 'all' && found.arch !== output.trim()) {
     return { problem: `is for the architecture ${found.arch}, and this machine is ${output.trim()}` }
   }
-  // Reads all of it: a file that was cut off is found here.
+  // Reads the whole file, so that a truncated one is found here.
   const contents = await run(['dpkg-deb', '--contents', file], READ_TIMEOUT_S * 1000)
   if (contents.exitCode === TIMED_OUT) return { problem: `holds more than can be read in ${READ_TIMEOUT_S} s` }
   return contents.exitCode === 0 ? found : { problem: `is damaged: ${firstLine(contents.output.slice(-500), file)}` }

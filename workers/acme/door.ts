@@ -10,15 +10,15 @@ const ANSWER_WITHIN_MS = 20_000
 const BYTES_MAX = 1024 * 1024
 const WAIT_S_MAX = 31 * 86_400
 
-/** What one step may reach, and what it was told there last. */
+/** What a step may reach, and the outcome of its last request. */
 export interface Door {
   readonly caCertificate: string | undefined
   readonly allowsLoopback: boolean
   /** Status of the last answer; undefined if none came. */
   status?: number | undefined
-  /** The CA's problem in the last answer that was a refusal. */
+  /** The problem that the CA reported in its last answer, if that was a refusal. */
   problem?: string | undefined
-  /** Seconds that the last answer asks to wait. */
+  /** How many seconds the last answer told us to wait. */
   retryAfter_s?: number | undefined
 }
 
@@ -35,10 +35,10 @@ export interface Answered {
   readonly text: string
 }
 
-/** The door of the step that asks, wherever in a library it does. */
+/** The door of the running step, found from inside any library call. */
 export const doors = new AsyncLocalStorage<Door>()
 
-/** Asks a CA: over https only, where it may be, and without following it elsewhere. */
+/** Sends a request to a CA: over https only, never to a forbidden address, and without following redirects. */
 export async function askCa({ method, url, headers, body }: Asked): Promise<Answered> {
   const door = doors.getStore()
   if (door === undefined) throw new Error('nobody asks a CA but a step of an order')
@@ -65,7 +65,7 @@ function refuseInward(address: string, { allowsLoopback }: Door): void {
 
 type Found = (error: NodeJS.ErrnoException | null, address: string | LookupAddress[], family?: number) => void
 
-/** What a name means is looked at when it is connected to: it may mean something else each time. */
+/** Resolves and judges the name at every connection, because its addresses may change in between. */
 const lookupFor = (door: Door) => (hostname: string, options: LookupOptions, found: Found) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return found(error, '')
@@ -95,14 +95,14 @@ function note(door: Door, { status, headers, text }: Answered): void {
   door.retryAfter_s = secondsIn(headers['retry-after'])
 }
 
-/** Seconds, or a date. */
+/** Parses a Retry-After header, which holds seconds or a date. */
 function secondsIn(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1_000)
   return seconds > 0 ? Math.min(seconds, WAIT_S_MAX) : undefined
 }
 
-/** As RFC 7807 tells it, of each name as well. */
+/** Describes a problem document (RFC 7807) with its subproblems, one per name. */
 export function problemOf(text: string, status: number): string {
   try {
     return saidIn(JSON.parse(text)) || `answer ${status}`
@@ -111,7 +111,7 @@ export function problemOf(text: string, status: number): string {
   }
 }
 
-/** What a problem document says. */
+/** Returns type and detail of a problem document as one line. */
 export function saidIn(problem: unknown): string {
   if (typeof problem !== 'object' || problem === null) return ''
   const { type, detail, subproblems } = problem as Readonly<Record<string, unknown>>

@@ -4,13 +4,13 @@ import type { AcmeAnswer, AcmeFailed, AcmeStep, AcmeStepped } from '../../src/mo
 import { askCa, type Door, doors, saidIn } from './door.ts'
 import { reasonOf } from '../../src/base/reason.ts'
 
-/** Between two looks at what the CA has not decided, where it does not say. */
+/** Delay before the next poll when the CA gives none. */
 const LOOK_AFTER_S = 2
 const REASON_LENGTH_MAX = 2_000
 
 const library = async () => {
   const acme = await import('acme-client')
-  // Its own would follow redirects, repeat by itself for minutes, and look for proxies in the environment.
+  // The library's own adapter would follow redirects, retry for minutes, and use a proxy from the environment.
   acme.axios.defaults.adapter = async (config) => {
     const { method = 'get', url = '', headers, data } = config
     const asked = { method: method.toUpperCase(), url, headers: headers.toJSON(true) }
@@ -20,7 +20,7 @@ const library = async () => {
   return acme
 }
 
-/** Brings an order to where something has to be kept before it goes on, or has to be waited for. */
+/** Advances an order until something must be stored, or the CA must be waited for. */
 export async function stepOf(step: AcmeStep): Promise<AcmeStepped> {
   const { account, allowsLoopback } = step
   const door: Door = { caCertificate: account.caCertificate, allowsLoopback }
@@ -29,7 +29,7 @@ export async function stepOf(step: AcmeStep): Promise<AcmeStepped> {
       return await advanced(step, door)
     } catch (error) {
       const reason = door.problem ?? reasonOf(error)
-      // The CA does not know the order, or has another account there.
+      // The CA does not know the order, or it belongs to another account.
       const isOver =
         door.problem !== undefined && (door.status === 404 || /^(accountDoesNotExist|malformed)/.test(reason))
       return failed(reason, isOver, door.retryAfter_s)
@@ -47,7 +47,7 @@ async function advanced(step: AcmeStep, door: Door): Promise<AcmeStepped> {
   const { orderUrl, accountUrl } = step.progress
   const client = await clientOf(step)
   if (orderUrl === undefined || accountUrl === undefined) return ordered(client, step)
-  // Sound: the URL is all that is read of it.
+  // Sound: the library reads nothing of the order but its URL.
   const order = await client.getOrder({ url: orderUrl } as Order)
   if (order.status === 'pending') return answered(client, order, step, door)
   if (order.status === 'ready') return finalized(client, order, step, door)
@@ -67,7 +67,7 @@ async function clientOf({ account, progress }: AcmeStep): Promise<Client> {
   })
 }
 
-/** An account that is there already is answered as it is. */
+/** The CA answers with the existing account if there is one. */
 async function ordered(client: Client, { account, names }: AcmeStep): Promise<AcmeStepped> {
   await client.createAccount({
     termsOfServiceAgreed: account.termsAgreed,
@@ -82,7 +82,7 @@ interface Asked {
   readonly challenge: Authorization['challenges'][number]
 }
 
-/** Has the CA look at each name that it has not looked at. */
+/** Tells the CA to validate every name that is still pending. */
 async function answered(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
   const { challenge: type, names, progress } = step
   // A CA names a wildcard without its star.
@@ -92,14 +92,14 @@ async function answered(client: Client, order: Order, step: AcmeStep, door: Door
     const { status, identifier, challenges } = authorization
     if (status === 'invalid') return failed(refusalIn(authorization), true)
     if (status !== 'pending') continue
-    // What is shown of a name goes to a script as well.
+    // The name goes to a script as well, so only ordered names are used.
     if (!wanted.has(identifier.value.toLowerCase()))
       return failed(`The CA asks for ${identifier.value}, which was not ordered`, true)
     const challenge = challenges.find((one) => one.type === type)
     if (challenge === undefined) return failed(`The CA offers no ${type} for ${identifier.value}`, true)
     asked.push({ name: identifier.value, challenge })
   }
-  // What HTTP-01 answers is known already; anything else is made known before the CA looks.
+  // HTTP-01 answers are known in advance; any other answer must be published before the CA validates.
   if (type !== 'http-01' && progress.answers === undefined) {
     const answers = await Promise.all(asked.map((one) => answerTo(client, one)))
     return { is: 'promised', answers }
@@ -110,12 +110,12 @@ async function answered(client: Client, order: Order, step: AcmeStep, door: Door
 
 async function answerTo(client: Client, { name, challenge }: Asked): Promise<AcmeAnswer> {
   const promise = await client.getChallengeKeyAuthorization(challenge)
-  // For a TXT record the library answers the digest already.
+  // For dns-01 the library already returns the digest.
   if (challenge.type === 'dns-01') return { name: `_acme-challenge.${name}`, value: promise }
   return { name, value: createHash('sha256').update(promise).digest('base64url') }
 }
 
-/** The key is kept before it is used. */
+/** Returns the new key to be stored before it is used. */
 async function finalized(client: Client, order: Order, step: AcmeStep, door: Door): Promise<AcmeStepped> {
   const { crypto } = await library()
   const { names, keyType, progress } = step
@@ -136,7 +136,7 @@ async function invalid(client: Client, order: Order): Promise<AcmeStepped> {
   return failed(refused.join('; ') || saidIn(order.error) || `The CA says that the order is ${order.status}`, true)
 }
 
-/** Why the CA does not take a name as ours. */
+/** Returns why the CA did not validate a name. */
 function refusalIn({ identifier, challenges }: Authorization): string {
   const reasons = challenges.map((challenge) => saidIn(Reflect.get(challenge, 'error'))).filter((text) => text !== '')
   return `${identifier.value}: ${reasons.join('; ') || 'refused'}`

@@ -1,10 +1,10 @@
 import { type Found, outwardPlace } from '../../src/base/outward-place.ts'
 import type { Sending, Stage } from '../../src/model/alerts.ts'
 
-/** Sends messages; yields how many more the target has taken. */
+/** Sends messages; yields the number that the target has accepted since the last yield. */
 export type Way = (sending: Sending) => AsyncGenerator<number, void>
 
-/** Why a message is not taken, as servers and libraries say it: with secrets, perhaps. */
+/** Why a message was not accepted, in the words of the server or library, which may contain secrets. */
 export class Failed extends Error {
   readonly stage: Stage
   readonly retryAfter_s: number | undefined
@@ -22,7 +22,7 @@ export class Failed extends Error {
   }
 }
 
-/** Where a target is now; see `outwardPlace`. */
+/** Resolves the current address of a target; see `outwardPlace`. */
 export async function placeOf(host: string, rules: Pick<Sending, 'allowsLoopback' | 'allowed'>): Promise<Found> {
   const refusal = 'no alert target may be unless --alerts-to allows it'
   try {

@@ -10,7 +10,7 @@ const PORTS = { tls: 465, starttls: 587, tcp: 25 } as const
 const CONNECT_MS = 10_000
 const SILENT_MS = 20_000
 
-/** One connection for all messages. */
+/** Sends all messages over one connection. */
 export const mailWay: Way = async function* mailWay(sending) {
   const { target, messages, hostname } = sending
   const found = await placeOf(target.host ?? '', sending)
@@ -31,12 +31,12 @@ interface Outcome {
   readonly rejectedErrors?: readonly Error[]
 }
 
-/** The recipients that have each message: servers may accept one for some people, and for others later or never. */
+/** Recipients that have received each message. A server may accept it for some recipients and refuse it for others. */
 const having = new Map<string, ReadonlySet<string>>()
-/** More than wait for all targets at a time. */
+/** More than the messages that can wait for all targets together. */
 const HAVING_MAX = 1_000
 
-/** Ends well when all have it. */
+/** Resolves when every recipient has the message. */
 async function send(transport: Transporter, mail: Mail, key: string): Promise<void> {
   const had = having.get(key) ?? new Set()
   const to = mail.to.map(({ address }) => address).filter((address) => !had.has(address))
@@ -64,7 +64,7 @@ function optionsOf({ host = '', port, transport = 'tls', ...target }: AlertTarge
     maxConnections: 1,
     host,
     port: own,
-    // The library would look the name up again.
+    // Otherwise the library would resolve the name again.
     getSocket: (_: object, got: OnSocket) => open(host, own, found, got),
     secure: transport === 'tls',
     requireTLS: transport === 'starttls',
@@ -104,7 +104,7 @@ function open(host: string, port: number, { lookup }: Found, got: OnSocket): voi
   })
 }
 
-/** The same id at every try, by which servers of mail tell doubles. */
+/** The message id is the same for every attempt, so that mail servers can drop duplicates. */
 function mailOf(message: AlertMessage, { from = '', to = [] }: AlertTarget, hostname: string) {
   const domain = from.slice(from.lastIndexOf('@') + 1) || hostname
   return {
@@ -119,7 +119,7 @@ function mailOf(message: AlertMessage, { from = '', to = [] }: AlertTarget, host
   } as const
 }
 
-/** What the library says of where it was. */
+/** Classifies an error of the library by the SMTP command at which it occurred. */
 function failureOf(error: unknown): Failed {
   const fields = typeof error === 'object' && error !== null ? error : {}
   const [code, command, status]: readonly unknown[] = ['code', 'command', 'responseCode'].map((name) =>
@@ -127,7 +127,6 @@ function failureOf(error: unknown): Failed {
   )
   if (code === 'EAUTH') return new Failed('authenticate', reasonOf(error))
   if (typeof status !== 'number') return new Failed('connect', reasonOf(error))
-  // The message itself was refused for good; earlier commands are about sender and recipients, which somebody can
-  // correct.
+  // A refusal of the data is final. Earlier commands concern sender and recipients, which can be corrected.
   return new Failed('send', reasonOf(error), { isFinal: status >= 550 && command === 'DATA' })
 }

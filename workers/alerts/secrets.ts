@@ -1,7 +1,7 @@
 import { withoutSecrets } from '../../src/base/mask.ts'
 import { type AlertTarget, TARGET_SECRETS } from '../../src/model/alerts.ts'
 
-/** What is as good as anything in its place: a shorter piece of a URL is a word like any other. */
+/** Shorter pieces of a URL are ordinary words, which must not be masked wherever they occur. */
 const PIECE_MIN = 8
 
 const isLong = ({ length }: string): boolean => length >= PIECE_MIN
@@ -9,7 +9,9 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 const REASON_MAX = 500
 
-/** What a server or library says, as it may stand in logs and answers: shortened last, or half a secret would stay. */
+/**
+ * Makes the words of a server or library fit for logs and answers: cut after masking, or half a secret would remain.
+ */
 export const shownReason = (said: string, target: AlertTarget): string =>
   withoutSecrets(said, secretsOf(target))
     // oxlint-disable-next-line no-control-regex -- they are what is taken out
@@ -17,8 +19,8 @@ export const shownReason = (said: string, target: AlertTarget): string =>
     .slice(0, REASON_MAX)
 
 /**
- * What servers may say again of what they were given, in the forms in which they were: a page about an error names the
- * path that was asked for, and of chat systems that is the secret.
+ * Returns the secrets that a server may repeat, in the forms in which it received them. An error page quotes the
+ * requested path, for example, which is the secret of a chat webhook.
  */
 function secretsOf({ headers = [], url, username = '', ...target }: AlertTarget): readonly string[] {
   const own = TARGET_SECRETS.flatMap((field) => target[field] ?? [])

@@ -15,12 +15,12 @@ const TEXT_MAX = 255
 const ANSWER_WITHIN_MS = 3_000
 const RETRIES = 2
 
-/** Version 3 informs, so that a manager says that it has a message; version 2c only tells. */
+/** Version 3 sends informs, which the manager acknowledges; version 2c sends traps, which nobody does. */
 export const snmpWay: Way = async function* snmpWay(sending) {
   const { target, messages } = sending
   const found = await placeOf(target.host ?? '', sending)
   const session = sessionTo(target, found)
-  // Errors of the socket, whatever is on its way; one listener for all of it.
+  // One listener for the socket errors of all messages.
   const broken = new Promise<never>((_, reject) => {
     session.on('error', (error) => reject(new Failed('connect', reasonOf(error))))
   })
@@ -46,7 +46,7 @@ function sessionTo({ version = '3', port = PORT, ...target }: AlertTarget, { add
   }
 }
 
-/** AES of 256 bits with keys as Net-SNMP makes them. */
+/** AES-256 with keys derived as in Net-SNMP. */
 function userOf(target: Omit<AlertTarget, 'version' | 'port'>): snmp.User {
   const { username = '', authAlgorithm = 'sha256', authPassphrase = '', privacyPassphrase } = target
   const authentic = { name: username, authProtocol: snmp.AuthProtocols[authAlgorithm], authKey: authPassphrase }
@@ -72,7 +72,7 @@ function tell(
   })
 }
 
-/** An agent that does not know the user answers with a report; one that is not there says nothing. */
+/** An agent that does not know the user answers with a report; an absent one does not answer. */
 function failureOf(error: Error): Failed {
   const isUnknown = /user|digest|decrypt|security|auth/i.test(error.message)
   const isSilent = error.name === 'RequestTimedOutError'
@@ -106,7 +106,7 @@ function varbindsOf(message: AlertMessage, alert: ToldAlert): snmp.Varbind[] {
   ]
 }
 
-/** Bytes, cut where a character ends. */
+/** Cuts the text to the permitted bytes, at a character boundary. */
 function shortened(value: string): Buffer {
   const bytes = Buffer.from(value)
   let end = Math.min(bytes.length, TEXT_MAX)

@@ -4,14 +4,14 @@ import { asciiJson } from '../logs/syslog-message.ts'
 import { Failed, placeOf, type Way } from './attempt.ts'
 
 const PORTS = { tls: 6514, tcp: 601 } as const
-/** The facility of a machine's daemons. */
+/** Facility 3: system daemons. */
 const FACILITY = 3
 const SEVERITIES: Readonly<Record<Severity, number>> = { critical: 2, warning: 4, info: 6 }
 const NOTICE = 5
-/** A server that closes what it was given says so by then; syslog has no receipts. */
+/** How long to wait for a server that rejects messages to close the connection; syslog has no receipts. */
 const LINGER_MS = 300
 
-/** All messages over one connection: it takes a second before a server that does not want us has said so. */
+/** Sends all messages over one connection, because a server may take a second to reject us. */
 export const syslogWay: Way = async function* syslogWay(sending) {
   const { target, messages, hostname, shown } = sending
   const { host = '', transport = 'tls', caCertificate } = target
@@ -28,7 +28,7 @@ export const syslogWay: Way = async function* syslogWay(sending) {
 const portOf = (transport: NonNullable<AlertTarget['transport']>): number =>
   transport === 'tcp' ? PORTS.tcp : PORTS.tls
 
-/** RFC 5424 with the length before it; what is told is JSON of printable ASCII, so that it is one message. */
+/** Octet-counted frames of RFC 5424. The text is JSON of printable ASCII, so that it stays one message. */
 export function framesOf(message: AlertMessage, hostname: string): readonly string[] {
   const severity = message.phase === 'resolved' ? NOTICE : SEVERITIES[message.severity]
   const head = `<${FACILITY * 8 + severity}>1 ${message.at} ${hostname} fulcrum ${message.nodeId} alert - `
@@ -48,7 +48,7 @@ const toldOf = ({ id, phase, severity, rule, count }: AlertMessage, alert: ToldA
   ...alert,
 })
 
-/** Resolves when they were handed over and the server has not hung up. */
+/** Resolves when the frames were handed over and the server did not hang up. */
 function send(address: SyslogAddress, frames: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     let [isReady, isSent] = [false, false]
@@ -58,7 +58,7 @@ function send(address: SyslogAddress, frames: readonly string[]): Promise<void> 
           isSent = true
           return { text: frames.join(''), messages: frames.length }
         }
-        // It is asked for more when the first was taken.
+        // The connection asks for the next chunk once the first was written.
         setTimeout(() => void connection.close().then(resolve), LINGER_MS)
         return undefined
       },

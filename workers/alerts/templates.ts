@@ -2,8 +2,8 @@ import type { AlertMessage, AlertTarget } from '../../src/model/alerts.ts'
 import { linesOf, plain, titleOf } from './words.ts'
 
 /**
- * What is posted to chat systems. Nothing of it is code, and names are never markup: each system is given them as text,
- * or with what it would read as markup escaped.
+ * Bodies for chat systems. Nothing in them is code, and names are never markup: they are sent as plain text, or with
+ * the system's markup escaped.
  */
 type Template = NonNullable<AlertTarget['template']>
 
@@ -31,7 +31,7 @@ const TEMPLATES: Readonly<
       },
     ],
   }),
-  // An adaptive card, as the webhooks of Workflows take it. Text runs are never read as Markdown.
+  // An adaptive card for Workflows webhooks. Text runs are never parsed as Markdown.
   teams: (_, title, lines) => ({
     type: 'message',
     attachments: [
@@ -64,13 +64,13 @@ const TEMPLATES: Readonly<
 
 const forSlack = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** With a space of no width behind @, nobody is called; and what looks like a link is none. */
+/** A zero-width space after @ prevents mentions, and links are defused. */
 const forMarkdown = (text: string): string =>
   plain(text)
     .replaceAll(/[\\`*_{}[\]()#+\-.!|~<>&:]/g, String.raw`\$&`)
     .replaceAll('@', '@\u200b')
 
-/** Neither half a character nor a half escape at the end. */
+/** Leaves no partial character and no partial escape at the end. */
 function cut(text: string, length_max: number): string {
   if (text.length <= length_max) return text
   return `${text.slice(0, length_max - 1).replace(/(?:\\|[\ud800-\udbff])$/, '')}…`

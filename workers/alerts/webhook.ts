@@ -9,7 +9,7 @@ import { bodyOf } from './templates.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 const SAID_BYTES_MAX = 2_048
-/** What is wrong is in the message: it is as wrong the next time. */
+/** Statuses that reject the message itself: a retry would fail as well. */
 const UNWANTED = new Set([400, 413, 415, 422])
 const SECONDS_MAX = 86_400
 
@@ -46,7 +46,7 @@ async function post(message: AlertMessage, sending: Sending): Promise<void> {
   await judge(answer)
 }
 
-/** As Standard Webhooks has it, so that libraries of receivers can check it. */
+/** The headers of Standard Webhooks, so that receivers can verify messages with its libraries. */
 function headersOf(message: AlertMessage, { secret, headers = [] }: AlertTarget, body: string) {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const signed = secret === undefined ? {} : { 'webhook-signature': signatureOf(message.id, timestamp, body, secret) }
@@ -79,7 +79,7 @@ async function judge(answer: IncomingMessage): Promise<void> {
   throw new Failed(stage, `The answer is ${status}${text}`, { retryAfter_s, isFinal: UNWANTED.has(status) })
 }
 
-/** The beginning; the rest is not waited for. */
+/** Returns the beginning of the body without waiting for the rest. */
 async function saidBy(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -90,13 +90,13 @@ async function saidBy(answer: IncomingMessage): Promise<string> {
       if (bytes > SAID_BYTES_MAX) break
     }
   } catch {
-    // The status has come, which is what counts.
+    // The status has arrived, and that is what counts.
   }
   answer.destroy()
   return Buffer.concat(chunks).toString()
 }
 
-/** Seconds, or a date. */
+/** Parses a Retry-After header, which holds seconds or a date. */
 function secondsIn(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const seconds = /^\d{1,9}$/.test(header) ? Number(header) : Math.ceil((Date.parse(header) - Date.now()) / 1_000)

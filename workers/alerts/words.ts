@@ -1,6 +1,6 @@
 import type { AlertMessage, Phase, ToldAlert } from '../../src/model/alerts.ts'
 
-/** What a message says in words. What comes from names and programs is one line each, and means nothing to a reader. */
+/** The words of a message. Values from names and programs are kept to one line and never read as markup. */
 
 const WORDS: Readonly<Record<Phase, string>> = {
   firing: 'Firing',
@@ -9,7 +9,7 @@ const WORDS: Readonly<Record<Phase, string>> = {
   test: 'Test',
 }
 
-/** Without what ends a line, or turns its direction around. */
+/** Removes line breaks and characters that reverse the text direction. */
 export const plain = (text: string): string =>
   // oxlint-disable-next-line no-control-regex -- they are what is taken out
   text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ')
@@ -22,7 +22,7 @@ export function titleOf({ phase, severity, rule, alerts, count }: AlertMessage):
 
 export const lineOf = ({ text, since }: ToldAlert): string => plain(`${text} (since ${since})`)
 
-/** All there is to say. */
+/** The body of a message, line by line. */
 export function linesOf(message: AlertMessage): readonly string[] {
   const { alerts, count, nodeId, id } = message
   const more = count - alerts.length

@@ -1,9 +1,9 @@
-/** Places of the ring whose stored counters have to be stored anew, because increments alone do not lead to them. */
+/** Ring slots whose stored counters must be written again, because increments alone do not lead to their values. */
 export class ChangedSlots {
   #changed = new Uint8Array(0)
   #all = true
 
-  /** Makes room for so many places. */
+  /** Makes room for this many slots. */
   room(slots: number): void {
     if (this.#changed.length >= slots) return
     const changed = new Uint8Array(Math.max(slots, this.#changed.length * 2, 64))

@@ -15,21 +15,22 @@ export interface Absorbed {
   readonly csv: Uint8Array<ArrayBuffer>
   readonly header: StatHeader
   readonly starts: Uint32Array<ArrayBuffer>
-  /** Another one where rows are others, or counters of theirs begin anew. */
+  /** Changes when the rows change or their counters restart. */
   readonly layout: number
   /** Kind of each row except the header. */
   readonly kinds: Uint8Array<ArrayBuffer>
-  /** Where the status of each row but the header is. */
+  /** Offset of the status in each row except the header. */
   readonly statuses: Uint32Array<ArrayBuffer>
-  /** The object of each row but the header; `undefined` beyond the archive's cap. */
+  /** Object of each row except the header; `undefined` beyond the archive's cap. */
   readonly objects: readonly (ArchiveObject | undefined)[]
 }
 
 type Role = 'current' | 'old' | 'shared'
 
 /**
- * Turns polls into the archive's seconds. `absorb` adds what a poll brought, `close` puts what came together into the
- * seconds since the last good poll. Counters of several processes (a reload with old workers) are summed as increments.
+ * Turns polls into the archive's seconds. `absorb` adds the figures of a poll; `close` distributes what was collected
+ * over the seconds since the last good poll. The counters of several processes (a reload with old workers) are summed
+ * as increments.
  */
 export class Collector {
   readonly #writer: ArchiveWriter
@@ -43,7 +44,7 @@ export class Collector {
   #polled: ReadonlySet<number> = new Set()
   readonly #seconds: SampledSeconds
   #layoutBase = 0
-  /** Somebody has cleared counters of the current process, or made an object anew, since the poll before. */
+  /** Since the last poll, counters of the current process were cleared or an object was recreated. */
   #isCleared = false
 
   constructor(writer: ArchiveWriter) {
@@ -53,7 +54,7 @@ export class Collector {
     if (this.#restored !== undefined) this.#processes.set(this.#restored.counters.pid, this.#restored)
   }
 
-  /** Adds a poll; `undefined` when its answer was torn: nothing of it counts. */
+  /** Adds a poll. Returns `undefined` for a truncated answer, of which nothing counts. */
   absorb(poll: Poll & { readonly ok: true }, time: PollTime): Absorbed | undefined {
     const header = scanStats(poll.current.bytes, this.#statRows, poll.current.from)
     if (header === undefined) return undefined
@@ -72,7 +73,7 @@ export class Collector {
     this.#current = current
     if (inherited === undefined) this.#add(current, poll.current, 'current')
     this.#absorbOld(poll, current !== predecessor, time)
-    // What was taken over is only known once the predecessor has been heard.
+    // The inherited counters are known only after the predecessor was polled.
     if (inherited !== undefined && scanStats(poll.current.bytes, this.#statRows, poll.current.from) !== undefined)
       this.#add(current, poll.current, 'current', inherited)
     if (this.#isCleared) this.#layoutBase++
@@ -94,8 +95,8 @@ export class Collector {
   }
 
   /**
-   * A process that came and was replaced between two polls has counted everything since, unless it began with what
-   * others had counted.
+   * A process that started and was replaced between two polls has counted everything since the first of them, unless it
+   * began with the counters of another process.
    */
   #replaced(stats: ProcessStats, wasReloaded: boolean, time: PollTime): KnownProcess {
     const since_s = this.#seconds.sinceSample_s(time)
@@ -107,7 +108,7 @@ export class Collector {
     return process
   }
 
-  /** What a new process took over from the one before it; `undefined` when it began at zero. */
+  /** Returns the counters that a new process inherited from its predecessor; `undefined` when it began at zero. */
   #inherited(stats: ProcessStats, predecessor: KnownProcess | undefined): InheritedCounters | undefined {
     const origin = counterOrigin(stats, this.#statRows)
     if (origin === 'zero') return undefined
@@ -122,8 +123,8 @@ export class Collector {
   }
 
   /**
-   * The process that answered, and the time its increments may stem from. A process that started after the last good
-   * poll counts in full from its start; the same number with a later start is another process.
+   * Returns the process that answered and sets the time span that its increments cover. A process that started after
+   * the last good poll counts in full from its start; the same pid with a later start is another process.
    */
   #knownOrNew(stats: ProcessStats, time: PollTime): KnownProcess {
     const sinceSample_s = this.#seconds.sinceSample_s(time)
@@ -141,7 +142,7 @@ export class Collector {
     return this.#remember(newProcess(pid, young, age))
   }
 
-  /** Whether the process number is another process's now; one without an age was there at the last sample. */
+  /** Whether the pid now belongs to another process. A process without an age existed at the last sample. */
   #isReplaced({ age }: KnownProcess, now: ProcessAge, sinceSample_s: number): boolean {
     if (age !== undefined) return isAnother(age, now)
     return now.uptime_s !== undefined && beganAfter(now.uptime_s, sinceSample_s, now.took_s)
@@ -154,7 +155,7 @@ export class Collector {
     for (let row = 0; row < rows.count; row++) {
       const object = process.rows.objects[row]
       if (object === undefined) continue
-      // It was away for long and is back: it needs a place in the ring again.
+      // The object was absent for long and has returned: it needs a slot in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
       this.#seconds.room(this.#writer.registry.slots)
       if (object.slot < 0) continue
@@ -182,13 +183,13 @@ export class Collector {
         continue
       }
       const increment = inherited === undefined ? own : inherited.increment(slot, counter, value)
-      // What is counted in memory that is shared comes with the current worker's answer.
+      // Counters in shared memory are already part of the current worker's answer.
       if (increment !== 0 && role !== 'shared') this.#addIncrement(slot, counter, increment, current)
     }
     counters.see(slot)
   }
 
-  /** HAProxy does not have this counter for the object: it is unknown, and nothing that was stored changes by that. */
+  /** HAProxy does not have this counter for the object: it is unknown, and no stored counter changes. */
   #lacks(slot: number, counter: number): boolean {
     return Number.isNaN(this.#current?.counters.valueNow(slot, counter) ?? Number.NaN)
   }
@@ -197,21 +198,21 @@ export class Collector {
     const unknown = Number.isNaN(increment)
     if (unknown || !current) this.#seconds.changed.add(slot)
     if (unknown && current) this.#isCleared = true
-    // What an old worker cannot tell is left out: the current worker's figure still holds.
+    // A counter that an old worker does not have is left out: the current worker's figure still holds.
     if (current || !unknown) this.#seconds.sums.add(slot, counter, increment)
   }
 
-  /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
+  /** Ends the seconds before `tick_s` with the absorbed figures, and stores them. */
   close(tick_s: number, time: PollTime): void {
     if (this.#current !== undefined) this.#seconds.close(tick_s, time, this.#pid, this.#current.counters)
   }
 
-  /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
+  /** A poll failed. The second stays open while a later poll can still cover it. */
   miss(tick_s: number, time: PollTime): void {
     this.#seconds.miss(tick_s, time)
   }
 
-  /** The stored counters are gone: all are stored anew with the next second. */
+  /** The stored counters are lost: all are stored again with the next second. */
   storeAll(): void {
     this.#seconds.changed.addAll()
   }

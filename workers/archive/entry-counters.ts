@@ -3,13 +3,10 @@ import { STATS_COUNT, TOTAL_COUNT } from '../../src/ipvs/protocol.ts'
 import type { IpvsTable } from '../../src/ipvs/table.ts'
 import type { IpvsPlaces } from './ipvs-places.ts'
 
-/**
- * Entries that are gone and may come back with what they had counted: the kernel keeps them for two minutes at the
- * least.
- */
+/** Removed entries that may return with their counters: the kernel keeps them for at least two minutes. */
 const GONE_MAX = 100_000
 
-/** What every entry of the kernel's table has counted since the reading before. */
+/** The increments of every entry of the kernel's table since the previous reading. */
 export class EntryCounters {
   /** Per entry, in the order of the keys, the increments of its totals (see `STATS`). NaN: unknown. */
   increments = new Float64Array(0)
@@ -19,8 +16,8 @@ export class EntryCounters {
   #version = -1
   readonly #gone = new Map<string, Float64Array>()
   /**
-   * Destinations that were planned when this run began, and not in their service: the kernel may still have what they
-   * counted before it. It forgets that when it is the service that is made anew.
+   * Destinations that were planned but absent from their service when this run began: the kernel may still have their
+   * earlier counters. It drops these when the whole service is recreated.
    */
   readonly #awaited = new Set<string>()
   #isFirst = true
@@ -29,7 +26,7 @@ export class EntryCounters {
     this.#places = places
   }
 
-  /** Takes a reading. Answers whether its entries are others than those before. */
+  /** Takes a reading. Returns whether its entries differ from the previous ones. */
   read({ services, dests }: IpvsTable): boolean {
     const isOther = this.#followEntries()
     if (this.#isFirst) this.#await()
@@ -48,7 +45,7 @@ export class EntryCounters {
     }
   }
 
-  /** The entries of the table are others than before: what was known of them goes with their keys. */
+  /** Carries the known counters over by key if the entries of the table have changed. Returns whether they have. */
   #followEntries(): boolean {
     const { keys, version } = this.#places
     if (version === this.#version) return false
@@ -83,14 +80,14 @@ export class EntryCounters {
   }
 }
 
-/** An entry that was not there at the reading before has counted from zero. */
+/** An entry that was absent from the previous reading has counted from zero. */
 const BEGINS = new Float64Array(TOTAL_COUNT)
-/** Marks an entry that is gone: below zero, to show that it may begin anew. */
+/** Marks a removed entry by a negative value: it may return at zero. */
 const marked = (value: number): number => -1 - value
 
 /**
- * What a counter grew by. When it is smaller it was cleared, or its entry was made anew in between: nobody knows what
- * came before that. An entry that was seen to be gone either comes back with what it had, or begins at zero.
+ * Returns by how much a counter grew. A smaller value means that it was cleared, or its entry was recreated in between,
+ * so the increment is unknown. A removed entry returns either with its old value or at zero.
  */
 function since(before: number, value: number): number {
   if (before >= 0) return value >= before ? value - before : Number.NaN

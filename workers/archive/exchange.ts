@@ -5,16 +5,16 @@ import { NOBODY_LISTENS } from '../../src/drivers/haproxy/cli.ts'
 import type { SocketTarget } from './messages.ts'
 
 /**
- * A refused connection is tried again, for most of a second: the master closes its socket when it reloads, for some
- * milliseconds and on a busy machine for half a second, and a process that others ask as well has places again as soon
- * as it has taken those that wait.
+ * A refused connection is retried for most of a second: during a reload the master closes its socket for some
+ * milliseconds, on a busy machine for half a second; and a process with several clients has places again as soon as it
+ * accepts the waiting ones.
  */
 const RETRIES = 30
 const RETRY_PAUSE_MS = 25
 /** 20,000 objects are 5 MB, the archive's cap of 50,000 is less than 40 MB with the widest rows. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
-/** As many wait to be accepted as may: a Unix socket refuses the next one at once. */
+/** The accept queue is full: a Unix socket refuses the next connection at once. */
 const NO_PLACE = 'EAGAIN'
 const FAILURES: Readonly<Record<string, string>> = {
   ...NOBODY_LISTENS,
@@ -31,11 +31,11 @@ class ExchangeError extends Error {
   }
 }
 
-/** The time was over. The other side may still be working on it. */
+/** The deadline passed. The other side may still be working on the answer. */
 export class UnansweredError extends ExchangeError {
-  /** Something of the answer came. */
+  /** Part of the answer arrived. */
   readonly hasBegun: boolean
-  /** Resolves when the other side has ended the connection: it has nothing more to do with the question. */
+  /** Resolves when the other side has closed the connection and thus finished with the question. */
   readonly ended: Promise<void>
   constructor(message: string, hasBegun: boolean, ended: Promise<void>) {
     super('TIMEOUT', message)
@@ -44,15 +44,15 @@ export class UnansweredError extends ExchangeError {
   }
 }
 
-/** The other side had no place for the question. */
+/** Whether the accept queue of the other side was full. */
 export const hadNoPlace = (error: unknown): boolean => error instanceof ExchangeError && error.code === NO_PLACE
 
-/** The other side is not there. */
+/** Whether nothing listens on the other side. */
 export const isAbsent = (error: unknown): boolean => error instanceof ExchangeError && error.code in NOBODY_LISTENS
 
-/** The chunks in one piece of memory. */
+/** Joins the chunks into one buffer. */
 export function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {
-  // A buffer of its own, not a slice of Node's pool: it is moved to the main thread.
+  // Not a slice of Node's pool, because the buffer is moved to the main thread.
   const all = new Uint8Array(length)
   let at = 0
   for (const chunk of chunks) {
@@ -67,8 +67,8 @@ export function connectTo(target: SocketTarget): Socket {
 }
 
 /**
- * One connection, one request, the whole answer: on a connection of its own, or on one that was opened before and on
- * which nothing was said. Rejects with a sentence about HAProxy ("it …", "its …").
+ * Sends one request and resolves with the whole answer, on a new connection or on an open one that has not been used.
+ * Rejects with a sentence about HAProxy ("it …", "its …").
  */
 export function exchange(
   target: SocketTarget,
@@ -108,9 +108,9 @@ export function exchange(
 }
 
 /**
- * HAProxy's master continues with a question for a worker that hangs, even if its client has gone: it takes ten at a
- * time, and then answers nobody. So the connection stays open, and its end tells that the place is free again. Over TCP
- * the other side may have vanished without a word.
+ * HAProxy's master goes on with a question to a hanging worker even if its client has gone; it has ten places for
+ * clients, and then answers nobody. So the connection stays open, and its end shows that the place is free again. Over
+ * TCP the other side may have vanished silently.
  */
 function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
   socket.removeAllListeners('data').removeAllListeners('end').resume()
@@ -122,15 +122,14 @@ function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
   return ended
 }
 
-/** The same, tried again for a moment when nobody takes the question. */
+/** Like `exchange`, but retries for a moment while the connection is refused. */
 export async function exchangeWithRetry(
   target: SocketTarget,
   request: string,
   deadline_ms: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const started = performance.now()
-  // Tries are counted, not milliseconds: on a machine that stands still for a while, nobody had the time to listen
-  // again.
+  // Counts tries instead of milliseconds: on a stalled machine, the other side had no time to listen again.
   for (let tries = 0; ; tries++) {
     const passed = performance.now() - started
     try {

@@ -6,13 +6,13 @@ import type { HaproxyTick, StatsSource, TickState } from './messages.ts'
 import type { PollTime } from './sampled-seconds.ts'
 import { createSource, type Poll, type Source } from './source.ts'
 
-/** The figures of HAProxy, as its socket tells them. */
+/** The figures of HAProxy, polled over its socket. */
 export class HaproxyFeed implements Feed<Poll, Absorbed, HaproxyTick> {
   readonly isIdle = false
   readonly poll: Source
   readonly collector: Collector
   readonly #health = new HealthWatch()
-  /** Layout of the rows whose objects were told last. */
+  /** Layout of the rows whose objects were reported last. */
   #layout = -1
 
   constructor(source: StatsSource, writer: ArchiveWriter) {

@@ -7,14 +7,14 @@ const [U, P, D, O] = Buffer.from('UPDO')
 const NO_CODE: ReadonlySet<string> = new Set(['', '0', '4294967295'])
 
 /**
- * Notices servers that go up or down. A server in maintenance, or without a check, has no health; what it had before
+ * Notices servers that go up or down. A server in maintenance, or without a check, has no health; its previous health
  * counts until it has one again.
  */
 export class HealthWatch {
-  /** Health by number of the object. */
+  /** Health by object number. */
   #known = new Map<number, boolean>()
 
-  /** Since the last call; undefined when nothing changed. */
+  /** Returns the changes since the last call; undefined if there were none. */
   changes({ csv, header, starts, statuses, objects }: Absorbed): readonly HealthChange[] | undefined {
     let changes: HealthChange[] | undefined
     for (let row = 0; row < objects.length; row++) {
@@ -34,11 +34,11 @@ export class HealthWatch {
   }
 }
 
-/** What a check says of its last result: its kind, a code, and its own words or those that HAProxy has for the kind. */
+/** Describes the last result of a check: its kind, its code, and its own text or else HAProxy's text for the kind. */
 function reasonAt(bytes: Uint8Array, start: number, columns: ReadonlyMap<string, number>): string {
   const text = (name: string) => columnText(bytes, start, columns.get(name))
   const code = text('check_code')
-  // While the next check is under way, HAProxy puts a star before the result of the last one.
+  // While the next check is running, HAProxy puts an asterisk before the last result.
   const status = text('check_status').replace(/^\* /, '')
   const words = [status, NO_CODE.has(code) ? '' : code, text('last_chk') || text('check_desc')]
   return words.filter((word) => word !== '').join(' ')

@@ -4,9 +4,9 @@ import { COUNTER_COUNT } from '../../storage/archive/tiers.ts'
 import type { ProcessStats } from './process-answer.ts'
 
 /**
- * Where the counters of a new process began. `zero`: it counted them all itself. `copied`: it loaded the file that
- * another process dumped (`stats-file`, HAProxy 3.0). `shared`: it counts in memory that the processes have in common
- * (`shm-stats-file`, 3.3).
+ * Where the counters of a new process began. `zero`: it counted everything itself. `copied`: it loaded a file dumped by
+ * another process (`stats-file`, HAProxy 3.0). `shared`: it counts in memory shared by the processes (`shm-stats-file`,
+ * 3.3).
  */
 export type CounterOrigin = 'zero' | 'copied' | 'shared'
 
@@ -15,8 +15,8 @@ const SESSIONS = 1
 
 /**
  * A process that counted everything itself has accepted at least as many connections as its frontends have sessions.
- * HAProxy keeps the first of the two figures per process and never loads it from anywhere, so more sessions were not
- * counted here.
+ * HAProxy keeps the number of accepted connections per process and never loads it, so any excess of sessions was
+ * counted elsewhere.
  */
 export function counterOrigin({ intake }: ProcessStats, rows: StatRows): CounterOrigin {
   if (intake === undefined) return 'zero'
@@ -30,15 +30,15 @@ export function counterOrigin({ intake }: ProcessStats, rows: StatRows): Counter
 }
 
 /**
- * What a process that began with counters of its predecessor has certainly counted itself. Shared memory: all growth
- * since the predecessor's last poll, by either process. A copy: the dump lies between two polls of the predecessor,
- * whose own growth is added from its own polls. So its latest figure is subtracted, which is never too little, and too
- * much by what it counted between the dump and that poll.
+ * The increments that a process which began with its predecessor's counters has certainly counted itself. Shared
+ * memory: all growth since the predecessor's last poll, by either process. A copy: the dump lies between two polls of
+ * the predecessor, whose own growth comes from its own polls. Subtracting the predecessor's latest figure never
+ * subtracts too little, and too much only by what it counted between the dump and that poll.
  */
 export class InheritedCounters {
   readonly #predecessor: ProcessCounters | undefined
   readonly #isCopy: boolean
-  /** As of the poll before the new process was seen. */
+  /** Counters at the poll before the new process was seen. */
   readonly #before: Float64Array
 
   constructor(predecessor: ProcessCounters | undefined, slots: number, origin: Exclude<CounterOrigin, 'zero'>) {
@@ -52,7 +52,7 @@ export class InheritedCounters {
     }
   }
 
-  /** NaN where the figure cannot be one that was carried over: an older dump, or an object that is in none. */
+  /** NaN where the figure cannot have been inherited: an older dump, or an object that is in no dump. */
   increment(slot: number, counter: number, value: number): number {
     const before = this.#before[slot * COUNTER_COUNT + counter] ?? Number.NaN
     if (!(value >= before)) return Number.NaN

@@ -8,22 +8,22 @@ import { EntryCounters } from './entry-counters.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 import { type PollTime, SampledSeconds } from './sampled-seconds.ts'
 
-/** The counters that the kernel has of those that history keeps, in its order: sessions, bytes in, bytes out. */
+/** The kernel counters that are archived, in archive order: sessions, bytes in, bytes out. */
 const COUNTERS = [COLUMN.connections, COLUMN.bytesIn, COLUMN.bytesOut] as const
 const COUNTER_COUNT = COUNTERS.length
 
 /**
- * Turns readings of the kernel's table into the archive's seconds. Increments are taken of every entry of the table and
- * then added to its object, so that no entry that comes or goes is taken for traffic.
+ * Turns readings of the kernel's table into the archive's seconds. Increments are computed for every entry of the table
+ * and then added to its object, so that an entry which appears or disappears never counts as traffic.
  */
 export class IpvsCollector {
   readonly #writer: ArchiveWriter
   readonly #places: IpvsPlaces
   readonly #seconds: SampledSeconds
   readonly #entries: EntryCounters
-  /** Objects of the rows; their places in the ring are read from them. */
+  /** Objects of the rows, with their slots in the ring. */
   #objects: readonly (ArchiveObject | undefined)[] = []
-  /** What the objects have counted, by place: to carry on after a restart. */
+  /** Totals of the objects by slot, to carry on from after a restart. */
   readonly #totals = new Totals()
   #isFirst = true
   readonly #restored: ReturnType<typeof recoverBaseline>
@@ -69,7 +69,7 @@ export class IpvsCollector {
     for (const [row, object] of this.#objects.entries()) {
       const active = rows[row * COLUMNS + COLUMN.activeConnections] ?? Number.NaN
       if (object === undefined || !hasEntries(rows, row)) continue
-      // It was away for long and is back: it needs a place in the ring again.
+      // The object was absent for long and has returned: it needs a slot in the ring again.
       if (object.slot < 0) this.#writer.ensure(object.kind, object.name, object.backend)
       this.#seconds.room(this.#writer.registry.slots)
       this.#totals.room(this.#writer.registry.slots)
@@ -87,7 +87,7 @@ export class IpvsCollector {
     return column !== COLUMN.bytesOut || this.#places.outbound[row] === true
   }
 
-  /** The first reading of this run: what an earlier one had counted of the same entries is carried on with. */
+  /** At the first reading of this run, continues the counters that an earlier run stored for the same entries. */
   #carryOn(): void {
     const restored = this.#restored?.pid === this.#places.identity ? this.#restored : undefined
     for (const [row, object] of this.#objects.entries()) {
@@ -127,7 +127,7 @@ export class IpvsCollector {
     return row === NO_ROW ? undefined : this.#objects[row]
   }
 
-  /** Never known: nothing that was stored has changed by that. */
+  /** The counter was never known, so no stored value changes. */
   #hide(slot: number, group: number | undefined, counter: number): void {
     if (slot >= 0) this.#seconds.sums.add(slot, counter, Number.NaN)
     if (group !== undefined && group >= 0) this.#seconds.sums.add(group, counter, Number.NaN)
@@ -139,9 +139,9 @@ export class IpvsCollector {
     this.#seconds.sums.add(slot, counter, increment)
   }
 
-  /** Ends the seconds before `tick_s` with what was absorbed, and stores them. */
+  /** Ends the seconds before `tick_s` with the absorbed figures, and stores them. */
   close(tick_s: number, time: PollTime): void {
-    // What the counters are those of: the same entries, or others.
+    // The identity shows whether the counters belong to the same entries as before.
     this.#seconds.close(tick_s, time, this.#places.identity, this.#totals)
   }
 
@@ -150,17 +150,17 @@ export class IpvsCollector {
     this.#seconds.miss(tick_s, time)
   }
 
-  /** The stored counters are gone: all are stored anew with the next second. */
+  /** The stored counters are lost: all are stored again with the next second. */
   storeAll(): void {
     this.#seconds.changed.addAll()
   }
 }
 
-/** What the objects have counted, by place in the ring. */
+/** Totals of the objects by slot in the ring. */
 class Totals {
   #values = new Float64Array(0)
 
-  /** Makes room for so many places. */
+  /** Makes room for this many slots. */
   room(slots: number): void {
     if (this.#values.length >= slots * COUNTER_COUNT) return
     const size = Math.max(slots * COUNTER_COUNT, this.#values.length * 2, 64 * COUNTER_COUNT)
@@ -173,7 +173,7 @@ class Totals {
     this.#values[slot * COUNTER_COUNT + counter] = value
   }
 
-  /** NaN of what the kernel does not count. */
+  /** NaN for counters that the kernel does not have. */
   valueNow(slot: number, counter: number): number {
     if (counter >= COUNTER_COUNT) return Number.NaN
     return this.#values[slot * COUNTER_COUNT + counter] ?? Number.NaN

@@ -13,7 +13,7 @@ import type { PollTime } from './sampled-seconds.ts'
 
 const NO_SOCKET = 'the daemon was started without its launcher, which opens the socket'
 
-/** The figures of the kernel's balancing table. While nothing of Layer 4 is configured it is not even looked at. */
+/** The figures of the kernel's balancing table, which is read only while Layer 4 is configured. */
 export class IpvsFeed implements Feed<IpvsTable | string, Float64Array<ArrayBuffer>, IpvsTick> {
   readonly #reader: IpvsReader | undefined
   readonly #places = new IpvsPlaces()
@@ -36,7 +36,7 @@ export class IpvsFeed implements Feed<IpvsTable | string, Float64Array<ArrayBuff
     return frontends.length + backends.length === 0
   }
 
-  /** The kernel answers at once, into a table that the next reading writes over. */
+  /** The kernel answers at once. The next reading reuses the same table. */
   poll(): Promise<IpvsTable | string> {
     return Promise.resolve(this.#reader === undefined ? NO_SOCKET : (this.#reader.read() ?? this.#reader.table))
   }

@@ -1,14 +1,17 @@
 import { destinationKey, type IpvsPlan, serviceOfKey } from '../../src/ipvs/names.ts'
 import type { IpvsTable } from '../../src/ipvs/table.ts'
 
-/** Nobody's: a service that somebody else made, or one that the running configuration does not have any more. */
+/**
+ * Row of an entry that belongs to no object: another program made the service, or the running configuration no longer
+ * has it.
+ */
 export const NO_ROW = -1
 
 const EMPTY_PLAN: IpvsPlan = { version: -1, frontends: [], backends: [] }
 
 /**
- * Whose the entries of the kernel's table are, by their places there. Keys are compared only when the configuration or
- * the set of entries is another one.
+ * Maps the entries of the kernel's table to objects, by their index. Keys are compared only after a change of the
+ * configuration or of the set of entries.
  */
 export class IpvsPlaces {
   plan = EMPTY_PLAN
@@ -16,17 +19,17 @@ export class IpvsPlaces {
   serviceRows = new Int32Array(0)
   /** Row of the member of each destination. */
   destRows = new Int32Array(0)
-  /** Row of the backend of each member's row. */
+  /** Row of the backend that owns each member row. */
   ownerRows = new Int32Array(0)
-  /** Whether a row's answers are seen. */
+  /** Whether a row's replies pass through this node. */
   outbound: readonly boolean[] = []
-  /** Per member row, how many of its services are in the table. */
+  /** For each member row, how many of its services are in the table. */
   serviceCounts = new Int32Array(0)
-  /** Keys of the entries, services first: the same key is the same entry. */
+  /** Keys of the entries, services first; the same key means the same entry. */
   keys: readonly string[] = []
   /** Changes with the plan, or with the entries or their order. */
   version = 0
-  /** A number that is the same for the same entries in the same order, also in the next run. */
+  /** A number that is the same for the same entries in the same order, even after a restart. */
   identity = 0
   #layout = -1
   #isNewPlan = true
@@ -40,7 +43,7 @@ export class IpvsPlaces {
     return this.ownerRows.length
   }
 
-  /** After a reading. */
+  /** Called after each reading. */
   follow(table: IpvsTable): void {
     if (!this.#isNewPlan && this.#layout === table.layout) return
     this.#isNewPlan = false

@@ -3,9 +3,11 @@ import { STATS_COUNT } from '../../src/ipvs/protocol.ts'
 import { DEST_FIGURES, FIGURE, type IpvsTable } from '../../src/ipvs/table.ts'
 import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 
-/** The figures of every object: those of its entries, added. NaN where it has none, or where they are not seen. */
+/**
+ * Sums the figures of each object's entries. NaN where it has none, or where the traffic does not pass through here.
+ */
 export function ipvsRows(table: IpvsTable, places: IpvsPlaces): Float64Array<ArrayBuffer> {
-  // A new one each time: it is moved to the main thread.
+  // A new array each time, because it is moved to the main thread.
   const rows = new Float64Array(places.rowCount * COLUMNS).fill(Number.NaN)
   for (let row = 0; row < places.rowCount; row++) {
     rows[row * COLUMNS + COLUMN.services] = places.serviceCounts[row] ?? 0
@@ -17,7 +19,7 @@ export function ipvsRows(table: IpvsTable, places: IpvsPlaces): Float64Array<Arr
     if (row === NO_ROW) continue
     addDest(rows, row, table, dest)
     addDest(rows, places.ownerRows[row] ?? NO_ROW, table, dest)
-    // The same in every service, but for the moment of a change.
+    // The weight is the same in every service, except during a change.
     rows[row * COLUMNS + COLUMN.weight] = table.dests.figures[dest * DEST_FIGURES + FIGURE.weight] ?? Number.NaN
   }
   for (let row = 0; row < places.rowCount; row++) {
@@ -26,7 +28,7 @@ export function ipvsRows(table: IpvsTable, places: IpvsPlaces): Float64Array<Arr
   return rows
 }
 
-/** To its frontend: what it counts itself, and the connections of its destinations. */
+/** Adds the service's own counters and its destinations' connections to its frontend. */
 function addService(rows: Float64Array, table: IpvsTable, places: IpvsPlaces, service: number): void {
   const row = places.serviceRows[service] ?? NO_ROW
   if (row === NO_ROW) return

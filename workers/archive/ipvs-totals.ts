@@ -6,8 +6,8 @@ import { type IpvsPlaces, NO_ROW } from './ipvs-places.ts'
 const FIRST = COLUMN.countedConnections
 
 /**
- * What the entries of each object have counted since this run began. Unlike the sums of the table it never falls: an
- * entry that goes takes nothing with it, and one that comes back brings nothing along.
+ * Traffic of each object since this run began. Unlike the sums of the table it never falls: an entry that disappears
+ * subtracts nothing, and one that returns adds nothing.
  */
 export class IpvsTotals {
   readonly #places: IpvsPlaces
@@ -45,7 +45,7 @@ export class IpvsTotals {
     for (let column = 0; column < TOTAL_COUNT; column++) {
       const increment = increments[entry * TOTAL_COUNT + column] ?? 0
       const at = row * TOTAL_COUNT + column
-      // What nobody knows is left out.
+      // Unknown increments are left out.
       if (increment > 0) this.#totals[at] = (this.#totals[at] ?? 0) + increment
     }
   }

@@ -1,24 +1,24 @@
-/** What the archive thread and the main thread say to each other. Types only. */
+/** The messages between archive thread and main thread. Types only. */
 import type { IpvsPlan } from '../../src/ipvs/names.ts'
 import type { StorageFault } from './storage-watch.ts'
 
 /** A Unix socket or a TCP port, as `node:net` connects to it. */
 export type SocketTarget = { readonly path: string } | { readonly host: string; readonly port: number }
 
-/** Where the figures come from. `any-socket` finds out itself whether a master or a plain process answers. */
+/** Source of the figures. With `any-socket` the thread finds out whether a master or a plain process answers. */
 export type StatsSource = SocketTarget & {
   readonly kind: 'master-socket' | 'stats-socket' | 'any-socket'
-  /** Socket of a master's workers themselves: with it they are held until their last figures were read. */
+  /** Stats socket of a master's own workers: over it they are held until their last figures were read. */
   readonly statsSocket?: string | undefined
 }
 
-/** The kernel's balancing table, over a netlink socket that was handed down; undefined when there is none. */
+/** The kernel's balancing table, over an inherited netlink socket; undefined if there is none. */
 export interface IpvsSource {
   readonly kind: 'ipvs'
   readonly fd: number | undefined
 }
 
-/** One archive: where it is, and what it keeps. */
+/** Location and source of one archive. */
 export interface ArchiveOptions<S> {
   readonly directory: string
   readonly source: S
@@ -37,33 +37,33 @@ export interface ObjectPlace {
   readonly objectId: number
   readonly kind: ObjectKind
   readonly name: string
-  /** For a server, the backend that holds it; else empty. */
+  /** For a server, its backend; else empty. */
   readonly backend: string
   readonly slot: number
 }
 
-/** A health check came to another verdict. */
+/** A server went up or down by its health check. */
 export interface HealthChange {
-  /** Names of HAProxy's rows. */
+  /** Names as in HAProxy's rows. */
   readonly backend: string
   readonly server: string
   readonly up: boolean
-  /** What the check said, in HAProxy's words. */
+  /** The result of the check, in HAProxy's words. */
   readonly reason: string
 }
 
-/** What is told after every poll, whatever was asked. */
+/** State that is reported after every poll, whatever its outcome. */
 export interface TickState {
-  /** Seconds before this one are answered for. */
+  /** Seconds before this one are final. */
   readonly hwm_s: number
-  /** Seconds before this one are on the disk. */
+  /** Seconds before this one are on disk. */
   readonly stored_s: number
   readonly up: boolean
   readonly since_ms: number
   readonly reason: string | undefined
-  /** What keeps the archive from storing, or makes it keep less; `undefined` when all is well. */
+  /** What keeps the archive from storing, or makes it keep less; `undefined` when there is no problem. */
   readonly storage: StorageFault | undefined
-  /** Counts the times that seconds which were answered for turned out to be lost. */
+  /** How many times seconds that had been final were lost. */
   readonly losses: number
 }
 
@@ -77,31 +77,27 @@ export interface HaproxyTick {
   readonly rows: Uint32Array<ArrayBuffer> | undefined
   /** Kind of each row except the header, as HAProxy numbers them. */
   readonly kinds: Uint8Array<ArrayBuffer> | undefined
-  /** Where the status of each of them stands, but of the header; 0 where there is none. */
+  /** Offset of the status in each row except the header; 0 where a row has none. */
   readonly statuses: Uint32Array<ArrayBuffer> | undefined
-  /** Changes when the set or the order of the rows changes. */
+  /** Changes with the set or the order of the rows. */
   readonly layout: number
   /** Servers that went up or down; absent when none did. */
   readonly health: readonly HealthChange[] | undefined
-  /**
-   * Numbers of the objects of the rows, in their order; sent when the layout is another one than at the tick before.
-   */
+  /** Object numbers in row order; sent when the layout differs from the previous tick's. */
   readonly listed: Uint32Array<ArrayBuffer> | undefined
 }
 
 export interface IpvsTick {
-  /**
-   * A row of numbers for each object of the plan, moved here without a copy; absent when the table could not be read.
-   */
+  /** The figures of each object of the plan, moved here without a copy; absent when the table could not be read. */
   readonly figures: Float64Array<ArrayBuffer> | undefined
   /** Version of that plan. */
   readonly plan: number
 }
 
-/** A poll has ended, and brought this. */
+/** A poll has ended, with this result. */
 export type TickMessage<Tick> = { readonly type: 'tick' } & TickState & Tick
 
-/** What is said of one archive. */
+/** Messages about one archive. */
 export type FromArchive<Tick> =
   | {
       readonly type: 'ready'
@@ -126,11 +122,11 @@ export type FromArchiveThread =
 
 export type ToArchiveThread =
   | { readonly type: 'stop' }
-  /** Poll at once, outside the rhythm: before a reload, so that what the ending worker counted is not lost. */
+  /** Poll at once, outside the rhythm: before a reload, so that the figures of the ending worker are not lost. */
   | { readonly type: 'capture'; readonly request: number }
   /** Verifies every invariant of every archive. */
   | { readonly type: 'check'; readonly request: number }
-  /** Which entries of the kernel's table are whose. */
+  /** Sets which entries of the kernel's table belong to which objects. */
   | { readonly type: 'plan'; readonly plan: IpvsPlan }
-  /** The clock of the machine was set on purpose. */
+  /** The machine's clock was set on purpose. */
   | { readonly type: 'clockStepped' }

@@ -4,24 +4,21 @@ import { AT_ONCE, type Questions } from './questions.ts'
 import type { ProcessStats } from './process-answer.ts'
 import { Witness } from './witness.ts'
 
-/**
- * Old workers asked in one poll, fewer where their answers are long: those of 20,000 objects have 5 MB and take 0.1 s
- * each.
- */
+/** Old workers polled at once; fewer where answers are long: with 20,000 objects each has 5 MB and takes 0.1 s. */
 const ASKED_MAX = 16
 const ASKED_BYTES_MAX = 16 * 1024 * 1024
-/** Each witness must be asked within HAProxy's ten seconds, so this many polls may pass until all had their turn. */
+/** Each witness must be asked within HAProxy's ten seconds, so all must have had their turn after this many polls. */
 const TURNS_MAX = 8
 
 /**
- * The workers of earlier configurations, while they serve their last connections. Where the socket of the workers is
- * known, each has a witness from the time when it was the current one, and ends when its last figures were read.
+ * The workers of earlier configurations, while they serve their last connections. Where the workers' socket is known,
+ * each has had a witness since it was the current one, and ends when its last figures were read.
  */
 export class OldWorkers {
   readonly #master: Questions
   readonly #statsSocket: string | undefined
   readonly #witnesses = new Map<number, Witness>()
-  /** When each was last asked, as a number that rises. */
+  /** Last turn of each worker, as a rising number. */
   readonly #turns = new Map<number, number>()
   #turn = 0
   #answer_bytes = 0
@@ -36,7 +33,7 @@ export class OldWorkers {
     if (this.#statsSocket === undefined) return
     const known = this.#witnesses.get(pid)
     if (known?.isOpen === true) {
-      // A session that is silent for ten seconds is closed; one that was lost is replaced at the next poll.
+      // HAProxy closes a session that is silent for ten seconds; a lost session is replaced at the next poll.
       await known.ask('show info', timeout_ms)
       return
     }
@@ -46,8 +43,8 @@ export class OldWorkers {
   }
 
   /**
-   * The answers of those whose turn it is and that are still there. One may end at any moment: not answering is no
-   * fault. What is not asked now still counts, and tells all of it at its turn.
+   * Polls the old workers whose turn it is. One may end at any moment, so a missing answer is no fault. A worker that
+   * is not polled now goes on counting and reports everything at its turn.
    */
   async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
     const share = Math.floor(ASKED_BYTES_MAX / Math.max(1, this.#answer_bytes))
@@ -70,7 +67,7 @@ export class OldWorkers {
     return this.#turns.get(pid) ?? 0
   }
 
-  /** Lets all others go: those that ended, and those for which there is no time. */
+  /** Releases all other workers: those that ended, and those for which there is no time. */
   #release(kept: ReadonlySet<number>): void {
     for (const [pid, witness] of this.#witnesses) {
       if (kept.has(pid)) continue
@@ -90,7 +87,7 @@ export class OldWorkers {
     return { pid, uptime_s: undefined, bytes, from: header.start }
   }
 
-  /** Through its witness, which lets it go once nothing can be added to its figures any more. */
+  /** Polls a worker through its witness, and releases the worker once its figures are final. */
   async #heard(pid: number, timeout_ms: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const witness = this.#witnesses.get(pid)
     const info = await witness?.ask('show info', timeout_ms)

@@ -1,33 +1,33 @@
 /**
- * HAProxy tells its age in whole seconds, and a process is older than its first answer: it reads its file before it
- * serves.
+ * Slack for ages: HAProxy reports them in whole seconds, and a process is older than its first answer because it reads
+ * its configuration before it serves.
  */
 const AGE_SLACK_S = 5
 
-/** How old a process was at a poll, and when that was: on a clock that only goes forward. */
+/** How old a process was at a poll, and when the poll ended on the monotonic clock. */
 export interface ProcessAge {
   readonly uptime_s: number | undefined
-  /** When the poll was over. */
+  /** End of the poll. */
   readonly heard_s: number
-  /** Length of the poll: it read the age somewhere in this time, long before the end if the poll was held up. */
+  /** Length of the poll. HAProxy read the age at some time during it, long before the end if the poll was held up. */
   readonly took_s: number
-  /** When the poll was over, on the wall clock. */
+  /** End of the poll, on the wall clock. */
   readonly wall_s?: number | undefined
 }
 
 /**
- * Whether a process that is `uptime_s` old has certainly begun after one of the same number was heard, `ago_s` before
- * the end of a poll that took `took_s`. Its age is told in whole seconds.
+ * Whether a process that is `uptime_s` old certainly started after a process with the same pid was polled, `ago_s`
+ * before the end of a poll that took `took_s`. HAProxy reports its age in whole seconds.
  */
 export function beganAfter(uptime_s: number, ago_s: number, took_s: number): boolean {
   return uptime_s + 1 < ago_s - took_s
 }
 
 /**
- * Whether a process that was not there at the last good poll, `since_s` ago, has begun since then, so that all its
- * counters are new. One that is older was there and served others: another machine answers at this address now, or an
- * address was moved. Without an age, what was not there has begun. Before the first poll of this run (`since_s` is then
- * of an earlier run) nobody knows what was there, and the age must prove it.
+ * Whether a process that was absent from the last good poll, `since_s` ago, has started since then, so that all its
+ * counters are new. An older one existed and served elsewhere: another machine now answers at this address, or the
+ * address was moved. Without an age, an absent process counts as new. Before the first poll of this run (`since_s` then
+ * dates from an earlier run) only the age can prove it.
  */
 export function beganSince(uptime_s: number | undefined, since_s: number, hasPolled: boolean): boolean {
   if (uptime_s === undefined) return hasPolled
@@ -35,9 +35,9 @@ export function beganSince(uptime_s: number | undefined, since_s: number, hasPol
 }
 
 /**
- * Whether the number of a process stands for another process than before: it has begun since, or the ages do not fit
- * the time between. HAProxy's master reckons with the wall clock (`show proc`, 2.6): an age that went with a step of
- * the clock is the same process's.
+ * Whether a pid now belongs to another process: it has started since, or the ages do not fit the time between the
+ * polls. HAProxy's master computes ages from the wall clock (`show proc`, 2.6), so an age that moved with a step of the
+ * clock is the same process's.
  */
 export function isAnother(before: ProcessAge, now: ProcessAge): boolean {
   const { uptime_s } = now

@@ -2,27 +2,27 @@ import { requestLine } from '../../src/drivers/haproxy/cli.ts'
 import { exchange, exchangeWithRetry, isAbsent, UnansweredError } from './exchange.ts'
 import type { SocketTarget } from './messages.ts'
 
-/** A master has ten places for clients: two for the poll, and half are left for commands. */
+/** A master has ten places for clients: this many for polls, and half are left for commands. */
 export const AT_ONCE = 2
 
-/** The process that a question is about, so that one that still owes an answer is not asked again. */
+/** The process that a question is for, so that a process which still owes an answer is not asked again. */
 export type About = 'poll' | 'process' | number
 
 /**
- * What one HAProxy is asked. A question that was not answered in time is not asked again before the other side has
- * ended it.
+ * The questions to one HAProxy. A question that timed out is not asked again before the other side has closed its
+ * connection.
  */
 export class Questions {
   readonly target: SocketTarget
   readonly #unanswered = new Map<About, UnansweredError>()
-  /** Nobody took the last poll, or there was none: it was no moment between two processes. */
+  /** The last poll was refused, or there was none: another refusal is no brief gap between two processes. */
   #isAbsent = true
 
   constructor(target: SocketTarget) {
     this.target = target
   }
 
-  /** Whether there is a place for questions that can wait. */
+  /** Whether there is a place for a question that can wait. */
   get hasPlace(): boolean {
     return this.#unanswered.size < AT_ONCE
   }
@@ -44,7 +44,7 @@ export class Questions {
     }
   }
 
-  /** The same, tried again for a moment when nobody takes the question, but not when that was so the last time. */
+  /** Like `ask`, but retries a refused connection for a moment, unless the previous poll was refused as well. */
   async poll(commands: readonly string[], timeout_ms: number): Promise<Uint8Array<ArrayBuffer>> {
     try {
       const answer = await this.ask('poll', commands, timeout_ms, this.#isAbsent ? exchange : exchangeWithRetry)

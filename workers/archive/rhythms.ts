@@ -9,7 +9,7 @@ import type { HaproxyTick, IpvsSource, IpvsTick, StatsSource } from './messages.
 import type { Rhythm } from './feed.ts'
 import type { Poll } from './source.ts'
 
-/** HAProxy counts at once, and is asked every second. */
+/** HAProxy counts immediately and is polled every second. */
 export const haproxyRhythm = (source: StatsSource): Rhythm<Poll, Absorbed, HaproxyTick> => ({
   tiers: TIERS,
   step_s: 1,
@@ -18,8 +18,8 @@ export const haproxyRhythm = (source: StatsSource): Rhythm<Poll, Absorbed, Hapro
 })
 
 /**
- * The kernel adds its counters up every two seconds: to look more often shows standstill and leaps. Half a second off
- * the other.
+ * The kernel updates its counters every two seconds: faster polls would alternate between standstill and jumps. Offset
+ * by half a second from HAProxy's polls.
  */
 export const ipvsRhythm = (
   { fd }: IpvsSource,

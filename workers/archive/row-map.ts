@@ -1,15 +1,15 @@
 import { fieldEnd, fieldText, kindOf, type StatRows } from '../../src/drivers/haproxy/stats-csv.ts'
 import type { ArchiveObject, ObjectKind } from '../../storage/archive/catalog.ts'
 
-/** Finds or makes the object of a row; `undefined` beyond the archive's cap. */
+/** Finds or creates the object of a row; `undefined` beyond the archive's cap. */
 export type EnsureObject = (kind: ObjectKind, name: string, backend: string) => ArchiveObject | undefined
 
 /**
- * Which object each row of a poll is. HAProxy lists its objects in the same order every time, so the bytes of the names
- * are compared with those of the poll before; only when they differ are strings made and objects looked up.
+ * Maps the rows of a poll to objects. HAProxy lists its objects in the same order every time, so the bytes of the names
+ * are compared with the previous poll's; only when they differ are strings made and objects looked up.
  */
 export class RowMap {
-  /** Object per row; a place in the ring is read from it, because it can change. */
+  /** Object per row; its slot in the ring is read from it, because the slot can change. */
   readonly objects: (ArchiveObject | undefined)[] = []
   /** Changes with the set or the order of the rows. */
   layout = 0

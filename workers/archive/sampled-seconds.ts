@@ -5,40 +5,37 @@ import { ARCHIVE_HEARTBEAT_S, BASELINE_EVERY_S } from '../../storage/limits.ts'
 import { ChangedSlots } from './changed-slots.ts'
 import { SecondSums } from './second-sums.ts'
 
-/**
- * The times of one poll: on the archive's clock (names seconds) and on the monotonic one (measures). In seconds of the
- * archive.
- */
+/** The times of one poll, in seconds of the archive: `archive_s` names seconds, `monotonic_s` measures intervals. */
 export interface PollTime {
   readonly archive_s: number
   readonly monotonic_s: number
-  /** How long the poll took, which was over at this time. */
+  /** Length of the poll, which ended at this time. */
   readonly took_s?: number
-  /** Wall-clock time, wherever the clock was set to. */
+  /** Wall-clock time, whatever the clock was set to. */
   readonly wall_s?: number
 }
 
-/** Jitter of the poll itself must not turn an interval of exactly the heartbeat into an unknown one. */
+/** Tolerance for jitter, so that an interval of exactly the heartbeat is not unknown. */
 const JITTER_S = 0.5
 
-/** The part of a second that increments have to cover: those of a shorter part are too small for the whole. */
+/** The share of a second that increments must cover: those of a shorter span are too small for the whole second. */
 const WHOLE_S = 0.8
 
-/** A row that has the first of all gauges. */
+/** A reused row with only the first gauge set. */
 const ALONE = new Float64Array(METRIC_COUNT).fill(Number.NaN)
 
-/** Puts what polls brought together into the seconds since the last good poll, and stores them. */
+/** Distributes the collected figures over the seconds since the last good poll, and stores them. */
 export class SampledSeconds {
   readonly sums: SecondSums
   readonly changed = new ChangedSlots()
   /** Seconds the increments may have come from. */
   elapsed_s = Number.POSITIVE_INFINITY
   readonly #writer: ArchiveWriter
-  /** When the last close with a good poll was, on the monotonic clock; `undefined` until this run had one. */
+  /** Monotonic time of the last close with a good poll; `undefined` before the first of this run. */
   #sampled_s: number | undefined
-  /** Since when, on the monotonic clock, this run's polls belong to seconds that an earlier run has written. */
+  /** Monotonic time since which this run's polls fall into seconds that an earlier run has written. */
   #waiting_s: number | undefined
-  /** The last close could tell no increments: what is counted now began in the middle of a second. */
+  /** The last close had no known increments, so the current ones began in the middle of a second. */
   #beginsAnew = false
   #poll = 0
 
@@ -53,7 +50,7 @@ export class SampledSeconds {
     return this.#sampled_s !== undefined
   }
 
-  /** Makes room for so many places. */
+  /** Makes room for this many slots. */
   room(slots: number): void {
     this.sums.room(slots)
     this.changed.room(slots)
@@ -63,18 +60,18 @@ export class SampledSeconds {
     this.#poll++
   }
 
-  /** The only gauge of a source that has no others, at the poll that was begun last. */
+  /** Sets the only gauge of a source that has no others, for the current poll. */
   sessions(slot: number, value: number): void {
     ALONE[0] = value
     this.sums.gauges(slot, ALONE, 0, this.#poll, true)
   }
 
-  /** Gauges of the poll that was begun last: the values of a row, from `at` on, in the order of the archive. */
+  /** Sets the gauges of a row for the current poll: its values from `at` on, in archive order. */
   gauges(slot: number, values: Float64Array, at: number, isCurrent: boolean): void {
     this.sums.gauges(slot, values, at, this.#poll, isCurrent)
   }
 
-  /** How long ago the increments that come now began. */
+  /** The age of the sample from which the current increments count. */
   sinceSample_s(time: PollTime): number {
     if (this.#sampled_s !== undefined) return time.monotonic_s - this.#sampled_s
     const waited_s = time.monotonic_s - (this.#waiting_s ?? time.monotonic_s)
@@ -106,7 +103,7 @@ export class SampledSeconds {
     this.changed.clear()
   }
 
-  /** A poll failed. The second stays open as long as a later poll may still tell what happened in it. */
+  /** A poll failed. The second stays open while a later poll can still cover it. */
   miss(tick_s: number, time: PollTime): void {
     const since_s = this.sinceSample_s(time)
     if (since_s > ARCHIVE_HEARTBEAT_S + JITTER_S) this.#writer.commit(tick_s, false, undefined)

@@ -3,23 +3,23 @@ import type { RingWriter } from '../../storage/archive/ring.ts'
 import { COUNTER_COUNT, isGauge, METRIC_COUNT } from '../../storage/archive/tiers.ts'
 
 const GAUGES = Array.from({ length: METRIC_COUNT }, (_, metric) => metric).filter(isGauge)
-/** Sessions and the queue are counts of what is there. The gauges behind them are averages, which nobody can add. */
+/** Sessions and the queue are counts, which can be added. The gauges after them are averages, which cannot. */
 const COUNTS = 2
 
-/** What came together since the last second was closed, by place in the ring: gauges and the sums of increments. */
+/** Figures collected since the last second was closed, by slot in the ring: gauges and sums of increments. */
 export class SecondSums {
   /** How many counters the source has, counted from the first. */
   readonly #counters: number
   #sums = new Float64Array(0)
   #touched = new Uint8Array(0)
-  /** Number of the poll that set the gauges. */
+  /** Number of the poll that set the gauges of a slot. */
   #gaugePoll = new Uint32Array(0)
 
   constructor(counters = COUNTER_COUNT) {
     this.#counters = counters
   }
 
-  /** Makes room for so many places. */
+  /** Makes room for this many slots. */
   room(slots: number): void {
     if (this.#touched.length >= slots) return
     const size = Math.max(slots, this.#touched.length * 2, 64)
@@ -35,8 +35,8 @@ export class SecondSums {
   }
 
   /**
-   * Takes the gauges of a row. What several processes hold at one poll is added; averages are those of the current one.
-   * Those of an earlier poll are replaced.
+   * Takes the gauges of a row. Counts of several processes in one poll are added; averages are those of the current
+   * process. Gauges of an earlier poll are replaced.
    */
   gauges(slot: number, values: Float64Array, from: number, poll: number, isCurrent: boolean): void {
     const at = this.#begun(slot)
@@ -67,8 +67,8 @@ export class SecondSums {
   }
 
   /**
-   * Writes second `index` of the `n` that the sums stem from. The gauges were sampled at the end of the last of them;
-   * what they were before is unknown, as are the increments when nobody can tell when they happened.
+   * Writes second `index` of the `n` that the sums cover. The gauges were sampled at the end of the last of these
+   * seconds; earlier gauges are unknown, and so are the increments when their time is unknown.
    */
   write(
     ring: RingWriter,
@@ -88,7 +88,7 @@ export class SecondSums {
     }
   }
 
-  /** Begins anew. */
+  /** Forgets what was collected. */
   clear(): void {
     this.#touched.fill(0)
   }

@@ -7,21 +7,21 @@ import { type ProcessAnswer, readAnswer } from './process-answer.ts'
 /** A process that serves for less than this may be missed. */
 const LOOK_EVERY_MS = 250
 /**
- * HAProxy takes ten sessions on its command socket (`stats maxconn`), and others need some. The poll itself is one
- * more.
+ * Sessions that may be open besides the poll's own. HAProxy accepts ten on its command socket (`stats maxconn`), and
+ * other clients need some.
  */
 const PLACES_MAX = 6
-/** How many the current process has over each poll: one to ask when it was replaced, and one to hear it out. */
+/** Sessions kept with the current process over each poll: one to ask when it was replaced, one for its last figures. */
 const KEPT = 2
-/** After so long without a complaint there may be one place more again. */
+/** After this long without a complaint, one more place may be used. */
 const PLACE_EVERY_MS = 60_000
 /** HAProxy closes a session after ten seconds of silence (`stats timeout`), and polls come each second. */
 const SILENT_MS_MAX = 8_000
-/** A session is spent by asking on it, so none is asked when the rest of the poll's time is shorter than this. */
+/** Minimum time to ask in. A session can be asked only once, so none is asked when less of the poll's time is left. */
 const ASK_MS_MIN = 100
-/** Processes that are held at once; beyond that the first ones are let go. */
+/** Replaced processes held at once; beyond that the oldest are released. */
 const HELD_MAX = 64
-/** Longer than any session with a process lives after it was let go. */
+/** Longer than a process lives after its last session was closed. */
 const FINISHED_MS_MAX = 30_000
 
 interface Session {
@@ -29,7 +29,7 @@ interface Session {
   readonly opened_ms: number
 }
 
-/** A process that was replaced, with the sessions that hold it: each of them can be asked once. Oldest first. */
+/** A process that was replaced, with the sessions that hold it, oldest first. Each session can be asked once. */
 interface Replaced {
   sessions: Session[]
   asked_ms: number | undefined
@@ -40,24 +40,27 @@ function close(sessions: readonly Session[]): void {
   for (const { socket } of sessions) socket.destroy()
 }
 
-/** When it is asked again: its sessions are spread over the time that they last. */
+/** Returns when to ask the process again: its sessions are spread over the time that they last. */
 function dueAt_ms({ sessions, asked_ms }: Replaced, last_ms: number): number {
   return asked_ms === undefined ? 0 : Math.min(last_ms, asked_ms + (last_ms - asked_ms) / sessions.length)
 }
 
 /**
- * Sessions with the processes of a HAProxy that somebody else configures. A process that is replaced lives as long as
- * it has one, and answers on it. Nothing may be said before: only `show` commands are sent, and HAProxy ends such a
- * session with its first answer. So a new one is opened four times a second, and closed when it was not needed.
+ * Sessions with the processes of a HAProxy that something else configures. A replaced process lives while it has one,
+ * and answers on it. Nothing may be sent before it is needed: only `show` commands are sent, and HAProxy closes such a
+ * session after its first answer. So a new one is opened four times a second, and closed if it was not needed.
  */
 export class SilentSessions {
   #target: SocketTarget | undefined
-  /** With the process that answered the last poll. */
+  /** Sessions with the process that answered the last poll. */
   #kept: Session[] = []
-  /** Opened since then: oldest first, like all of them. */
+  /** Sessions opened since the last poll; oldest first, as everywhere here. */
   #recent: Session[] = []
   readonly #replaced = new Map<number, Replaced>()
-  /** When processes told their last figures. What one of them says later was counted, or is nobody's any more. */
+  /**
+   * When each process reported its last figures. Later figures of it are ignored, because they were counted or belong
+   * to nobody.
+   */
   readonly #finished = new Map<number, number>()
   /** The process that answered the last poll. */
   #pid: number | undefined
@@ -67,7 +70,7 @@ export class SilentSessions {
   #placesSince_ms = 0
 
   constructor() {
-    // A stop of the daemon does not wait for it.
+    // The timer must not keep a stopping daemon alive.
     setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
   }
 
@@ -77,9 +80,9 @@ export class SilentSessions {
   }
 
   /**
-   * HAProxy did not answer, or refused the question, maybe because these sessions have taken all places of its socket.
-   * It is also silent while it reloads: those that were kept then hold the process that goes, and are given back only
-   * when it stays silent.
+   * Gives up sessions because HAProxy did not answer or refused the question, perhaps because they occupy all places of
+   * its socket. HAProxy is also silent while it reloads: the kept sessions then hold the ending process, and are given
+   * up only if the silence lasts.
    */
   yieldPlaces(): void {
     this.#places = Math.floor(this.#places / 2)
@@ -90,7 +93,7 @@ export class SilentSessions {
   #look(): void {
     if (this.#target === undefined || this.#kept.length + this.#recent.length >= this.#places) return
     const session = { socket: connectTo(this.#target), opened_ms: performance.now() }
-    // It is read, so that its end is noticed.
+    // Reading notices when the session ends.
     session.socket.unref().resume()
     session.socket.on('error', () => session.socket.destroy())
     session.socket.on('close', () => {
@@ -101,8 +104,8 @@ export class SilentSessions {
   }
 
   /**
-   * What replaced processes tell. Called after the process `pid` has answered a poll; `target` is the processes' own
-   * socket, where it is known.
+   * Returns the answers of replaced processes. Called after the process `pid` has answered a poll; `target` is the
+   * processes' own socket, where it is known.
    */
   async poll(target: SocketTarget | undefined, pid: number, timeout_ms: number): Promise<readonly ProcessAnswer[]> {
     const now_ms = performance.now()
@@ -113,7 +116,7 @@ export class SilentSessions {
       this.#places++
       this.#placesSince_ms = now_ms
     }
-    // Two that listen at the same moment may have answered in either order.
+    // Two processes that listen at the same moment may have answered in either order.
     close(this.#replaced.get(pid)?.sessions ?? [])
     this.#replaced.delete(pid)
     const before = this.#pid ?? pid
@@ -126,9 +129,8 @@ export class SilentSessions {
   }
 
   /**
-   * Finds out whose these sessions are. They were opened after `before` had answered and before `after` did. Few have
-   * to be asked for that: processes follow each other, so what lies between two sessions with one process is with the
-   * same.
+   * Finds out which process each session belongs to. All were opened after `before` answered and before `after` did.
+   * Few must be asked: processes follow each other, so sessions between two with the same process belong to it.
    */
   async #sort(sessions: readonly Session[], before: number, after: number): Promise<void> {
     const middle = sessions.length >> 1
@@ -156,7 +158,7 @@ export class SilentSessions {
     return held
   }
 
-  /** Asks the process behind a session, and answers which one it is. */
+  /** Asks the process behind a session and returns its pid. */
   async #ask({ socket }: Session): Promise<number | undefined> {
     if (this.#target === undefined || socket.destroyed || socket.readableEnded) return undefined
     const left_ms = Math.max(1, this.#until_ms - performance.now())

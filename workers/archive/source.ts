@@ -19,7 +19,7 @@ interface Answered {
   readonly ok: true
   readonly current: ProcessStats
   readonly old: readonly ProcessStats[]
-  /** Old workers that may still be heard of, polled or not. */
+  /** Old workers whose figures may still come, polled now or not. */
   readonly oldPids: readonly number[]
 }
 
@@ -27,7 +27,7 @@ export type Poll = Answered | { readonly ok: false; readonly reason: string }
 
 export type Source = (deadline_ms: number) => Promise<Poll>
 
-/** A question has this long at least: a thread that stood still finds its time over before HAProxy had any of it. */
+/** Minimum time for a question: after a stall, the deadline may have passed before HAProxy received anything. */
 const LEFT_MS_MIN = 100
 
 function withoutStatistics(bytes: Uint8Array): Error {
@@ -38,10 +38,10 @@ function withoutStatistics(bytes: Uint8Array): Error {
   return new Error(refusal === undefined ? 'its answer was cut off' : `it refused: ${refusal}`)
 }
 
-/** The other side is there, and has no time. */
+/** Whether the other side exists but has no time to answer. */
 const isSilent = (error: unknown): boolean => error instanceof UnansweredError || hadNoPlace(error)
 
-/** The master itself answered, so the rest is up to its worker. */
+/** Rejects for a master that itself answered: its worker is the silent one. */
 function whoIsSilent(error: unknown): never {
   throw error instanceof UnansweredError && error.hasBegun ? new Error(WORKER_SILENT, { cause: error }) : error
 }
@@ -55,11 +55,11 @@ class Haproxy {
   readonly #questions: Questions
   readonly #kind: StatsSource['kind']
   readonly #oldWorkers: OldWorkers
-  /** With a HAProxy that somebody else configures. */
+  /** Sessions with a HAProxy that something else configures. */
   readonly #silent: SilentSessions | undefined
-  /** Where the workers of an observed master listen themselves; found out once for each worker. */
+  /** The own socket of the observed master's current worker; found once for each worker. */
   #workers: { readonly pid: number; readonly target: SocketTarget | undefined } | undefined
-  /** What the last figures came from; not known after an answer without figures. */
+  /** Kind of socket that sent the last figures; unknown after an answer without figures. */
   #found: 'master-socket' | 'stats-socket' | undefined
   /** The process that answered last. */
   #pid: number | undefined
@@ -82,7 +82,7 @@ class Haproxy {
       const hadFigures = this.#found !== undefined
       this.#found = undefined
       if (!hadFigures) throw error
-      // A process that now answers without figures may just have been replaced, perhaps by something of another kind.
+      // A process that now answers without figures may have been replaced, perhaps by another kind of process.
       return await this.#try(left)
     }
   }
@@ -103,16 +103,16 @@ class Haproxy {
     return poll
   }
 
-  /** Only a master knows the command; a process answers with those that it knows. */
+  /** Only a master knows `show proc`; a process answers with a list of its commands. */
   async #findOut(timeout_ms: number): Promise<'master-socket' | 'stats-socket'> {
     const answer = await this.#questions.poll(['show proc'], timeout_ms)
     return parseShowProc(shortText(answer)) === undefined ? 'stats-socket' : 'master-socket'
   }
 
   /**
-   * Every poll is a connection of its own: a session that stays open would stick to an old worker after a reload and
-   * keep it alive. `show proc` in the same request says which process answered; the master closes the session if it
-   * reloads in between.
+   * Every poll uses its own connection: after a reload, an open session would stick to an old worker and keep it alive.
+   * `show proc` in the same request names the process that answered; the master closes the session if it reloads in
+   * between.
    */
   async #pollMaster(left: () => number): Promise<Answered> {
     const bytes = await this.#questions
@@ -134,7 +134,7 @@ class Haproxy {
     return { ok: true, current: { pid, uptime_s, bytes, from: head.from, intake }, old, oldPids }
   }
 
-  /** What old workers of an observed master tell on their own socket. */
+  /** Returns the answers of an observed master's old workers, from their own socket. */
   async #heard(pid: number, left: () => number): Promise<readonly ProcessStats[]> {
     if (this.#silent === undefined) return []
     if (this.#workers?.pid !== pid) this.#workers = { pid, target: await this.#workerSocket(pid, left) }
@@ -142,7 +142,8 @@ class Haproxy {
   }
 
   /**
-   * A path may mean something else here than where HAProxy runs: only a socket that this very worker answers on is one.
+   * A path may name another file here than where HAProxy runs, so a socket counts only if this very worker answers on
+   * it.
    */
   async #workerSocket(pid: number, left: () => number): Promise<SocketTarget | undefined> {
     const request = toWorker({ pid }, 'show cli sockets')
@@ -165,7 +166,7 @@ class Haproxy {
     return { ok: true, current: { ...answer, intake }, old, oldPids: this.#silent?.pids ?? [] }
   }
 
-  /** Asked once of each process, and only where there is something to find out. */
+  /** Asked once per process, and only where its version leaves the question open. */
   async #intake(pid: number, version: number, request: string, timeout_ms: number): Promise<Intake | undefined> {
     if (pid === this.#pid) return undefined
     if (intakeOf(version, 0) !== undefined) {

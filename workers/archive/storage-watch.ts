@@ -3,27 +3,28 @@ import { join } from 'node:path'
 import { NoRoomError } from '../../storage/room.ts'
 import { reasonOf } from '../../src/base/reason.ts'
 
-/** Seconds between two looks at a disk that failed. */
+/** Seconds between two tests of a failed disk. */
 const PROBE_EVERY_S = 5
 /**
- * After this many failures of LMDB itself, each after a good look at the disk, its environment is considered unusable.
+ * After this many failures of LMDB itself, each after a successful test of the disk, its environment is considered
+ * unusable.
  */
 const FAILURES_MAX = 3
 
-/** What keeps the archive from storing, or from storing all. */
+/** What keeps the archive from storing, or from storing everything. */
 export interface StorageFault {
   readonly reason: string
   readonly since_ms: number
-  /** There is still room for a while, made by keeping less of the finest tier. */
+  /** The archive still stores for a while, by keeping less of the finest tier. */
   readonly isStoring: boolean
-  /** Nothing but a new start of the daemon helps, which then starts anew by itself. */
+  /** Only a restart of the daemon helps, which then begins a new archive. */
   readonly isFinal: boolean
 }
 
 /**
- * Watches whether the archive can be stored. A lack of room is an ordinary state that ends by itself. A disk that fails
- * under LMDB is another matter: LMDB must not be asked again before the disk has been seen to work, because every
- * failed write may harm it.
+ * Tracks whether the archive can be stored. A full disk is an ordinary state that passes. A disk that fails under LMDB
+ * is different: LMDB must not write again before a test of the disk has succeeded, because every failed write may
+ * damage it.
  */
 export class StorageWatch {
   readonly #path: string
@@ -39,7 +40,7 @@ export class StorageWatch {
     return this.#fault
   }
 
-  /** Why LMDB must not be asked to write now. Looks at the disk, now and then, when it failed before. */
+  /** Returns why LMDB must not write now. Tests a failed disk from time to time. */
   forbids(now_ms: number): string | undefined {
     const fault = this.#fault
     if (fault === undefined || this.#failures === 0) return undefined
@@ -50,7 +51,7 @@ export class StorageWatch {
     return refusal === undefined ? undefined : `the disk fails (${refusal})`
   }
 
-  /** A commit went well. With a `shortage` the room that is left is being used up. */
+  /** A commit succeeded. With a `shortage` it used up some of the remaining room. */
   stored(shortage: string | undefined, now_ms: number): void {
     this.#failures = 0
     const since_ms = this.#fault?.since_ms ?? Math.round(now_ms)
@@ -72,7 +73,7 @@ export class StorageWatch {
   }
 }
 
-/** The code of the error that a small durable write meets; `undefined` when the disk works. */
+/** Returns the error code of a small durable write; `undefined` when the disk works. */
 function probe(path: string): string | undefined {
   try {
     const file = openSync(path, 'w', 0o600)

@@ -13,14 +13,14 @@ import { type ClockEvent, TickClock } from './tick-clock.ts'
 import { reasonOf } from '../../src/base/reason.ts'
 
 const POLL_DEADLINE_MS = 900
-/** The clock may be this far behind the archive and is waited for; beyond that the archive steps back. */
+/** If the clock is behind the archive by no more than this, the archive waits; beyond that it steps back. */
 const WAIT_FOR_CLOCK_S = 60
-/** At a start the clock may not be set yet; a machine that asks the network for the time has it by then. */
+/** After boot the clock may not be set yet; NTP has set it by the end of this time. */
 const START_PATIENCE_S = 600
-/** A clock before this is no clock (a machine that woke up in 1970): the archive is not thrown away for it. */
+/** An earlier time means that the clock was never set (1970): the archive is not discarded for it. */
 const PLAUSIBLE_CLOCK_S = 1_600_000_000
 
-/** Rejects when the signal is given. */
+/** Rejects when the signal aborts. */
 type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
@@ -44,14 +44,14 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
   readonly #pause: Pause
   readonly #storage: StorageWatch
   readonly #stopping = new AbortController()
-  /** Polls, captures and checks one after the other. */
+  /** Runs polls, captures and checks one after the other. */
   #queue: Promise<void> = Promise.resolve()
   #ended: Promise<void> = Promise.resolve()
   #up: boolean | undefined
   #since_ms = 0
   readonly #warned = new Set<string>()
   #ticked_s = 0
-  /** Since when, on the monotonic clock, the archive has been waiting for the clock. */
+  /** Monotonic time since which the archive has been waiting for the clock. */
   #behindSince_s: number | undefined
 
   constructor(
@@ -89,12 +89,12 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
 
   async #loop(): Promise<void> {
     const { signal } = this.#stopping
-    // The first second ends with the first poll, at once, so that live figures are there when the daemon answers.
+    // The first poll ends its second at once, so that live figures exist when the daemon answers.
     await this.#serially(() => this.#tick(this.#now_s()))
     while (!signal.aborted) {
       const now = this.#clock.now_ms()
       const { offset_ms } = this.#rhythm
-      // Slewing back makes a second longer; it is not polled twice for that.
+      // Slewing back makes a second longer, which must not be polled twice.
       const tick_s = Math.max(Math.floor((now - offset_ms) / this.#step_ms) + 1, this.#ticked_s + 1)
       try {
         await this.#pause(tick_s * this.#step_ms + offset_ms - now, signal)
@@ -111,7 +111,8 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
   }
 
   /**
-   * A poll, and when its answer came: not when it is worked off, as the first one of many objects takes long to store.
+   * Polls the source. The time is that of the answer and not of its processing, because storing the first poll of many
+   * objects takes long.
    */
   async #poll() {
     const asked_s = this.#clock.monotonic_s()
@@ -129,7 +130,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
 
   async #tick(planned_s: number): Promise<void> {
     const event = this.#clock.adjust()
-    // A clock that jumped makes the planned second meaningless, and a thread that was held up is late.
+    // After a jump of the clock the planned second is meaningless, and a thread that was held up is late.
     const now_s = this.#now_s()
     const tick_s = event === 'steady' ? Math.max(planned_s, now_s) : now_s
     if (event !== 'steady') this.#warn(`the clock of the machine ${event}`, `now ${this.#told_s(tick_s)}`)
@@ -153,8 +154,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
   }
 
   /**
-   * Does what may write. When the disk refuses, nothing was stored: the rows stay in the ring and go with the next
-   * commit.
+   * Runs work that may write. If the disk refuses, nothing was stored: the rows stay in the ring until the next commit.
    */
   #attempt(write: () => void): void {
     const { hwm_s } = this.#writer
@@ -190,9 +190,9 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
       'the clock was set back: newer statistics are dropped',
       `from ${this.#told_s(hwm_s)} to ${this.#told_s(tick_s)}`,
     )
-    // When the disk refuses that, it is tried again without patience.
+    // If the disk refuses to step back, the next tick retries without patience.
     this.#behindSince_s = Number.NEGATIVE_INFINITY
-    // The second that ends now is written anew.
+    // The second that ends now is written again.
     this.#writer.stepBack(tick_s - 1)
     this.#feed.collector.storeAll()
   }
@@ -224,19 +224,19 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     this.#post(message, transfer)
   }
 
-  /** When it begins again, it is told again. */
+  /** Allows these messages to be sent again when their condition returns. */
   #wellAgain(...messages: readonly string[]): void {
     for (const message of messages) this.#warned.delete(message)
   }
 
   #warn(message: string, detail: unknown): void {
     if (this.#warned.has(message)) return
-    // What lasts is one line, not one each second.
+    // A lasting condition is reported once, not every second.
     if (LASTING.has(message)) this.#warned.add(message)
     this.#post({ type: 'warning', message, detail: reasonOf(detail) }, [])
   }
 
-  /** Polls outside the rhythm. It ends even when that fails, because an apply waits for it. */
+  /** Polls outside the rhythm. Resolves even if that fails, because an apply waits for it. */
   capture(): Promise<void> {
     return this.#serially(async () => {
       const { polled, time } = await this.#poll()
@@ -244,7 +244,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     })
   }
 
-  /** What does not hold. That a check failed is an answer as well, because somebody waits for one. */
+  /** Returns the violated invariants. A failed check is reported as a violation as well, because the caller waits. */
   async check(): Promise<readonly string[]> {
     let problems: readonly string[] = []
     await this.#serially(async () => {
@@ -261,7 +261,7 @@ export class ArchiveThread<Polled, Absorbed extends object, Tick> {
     this.#feed.take?.(plan)
   }
 
-  /** What follows was meant: the next second is named after the clock as it is now. */
+  /** Announces a deliberate change of the clock: the next second is named after the new time. */
   clockStepped(): void {
     this.#clock.trust()
   }

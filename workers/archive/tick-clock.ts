@@ -2,7 +2,7 @@ import type { Clock } from '../../src/base/clock.ts'
 
 /** A backward difference larger than this is a corrected clock, not drift: the archive steps back too. */
 const STEP_BACK_MS = 60_000
-/** How many ticks in a row must agree before the archive throws its future away. */
+/** How many consecutive ticks must agree before the archive discards its future. */
 const STEP_BACK_TICKS = 3
 /** A clock that falls back by more than a day is more often wrong than right: it gets ten minutes to be corrected. */
 const LARGE_STEP_MS = 86_400_000
@@ -42,12 +42,12 @@ export class TickClock {
     return this.#clock.monotonic_ms() / 1_000
   }
 
-  /** Somebody set the wall clock on purpose: the next look at it believes a step back at once. */
+  /** The wall clock was set on purpose: the next `adjust` accepts a step back at once. */
   trust(): void {
     this.#isTrusted = true
   }
 
-  /** Looks at the wall clock; once per tick. */
+  /** Compares with the wall clock; called once per tick. */
   adjust(): ClockEvent {
     const isTrusted = this.#isTrusted
     this.#isTrusted = false

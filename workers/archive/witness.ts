@@ -5,9 +5,9 @@ import { infoField } from '../../src/drivers/haproxy/cli.ts'
 import { joinChunks } from './exchange.ts'
 
 const PROMPT = Buffer.from('\n> ')
-/** A worker that owes an answer for so long hangs; HAProxy closes a session that is silent for as long. */
+/** A worker that owes an answer for this long hangs; HAProxy closes a session that is silent for as long. */
 const OWED_MS_MAX = 10_000
-/** How long a question waits for an answer that another one is owed: the poll has other processes to ask. */
+/** How long a question waits for an answer that the worker still owes: the poll has other processes to ask. */
 const OWED_WAIT_MS = 50
 
 type Heard = Uint8Array<ArrayBuffer> | undefined
@@ -19,7 +19,7 @@ interface Asked {
   readonly answer: Deferred<Heard>
 }
 
-/** What is answered within that time. */
+/** Resolves with the answer, or with undefined after `timeout_ms`. */
 function inTime(answer: Promise<Heard>, timeout_ms: number): Promise<Heard> {
   return new Promise((resolve) => {
     const cancel = after(timeout_ms, () => resolve(undefined))
@@ -28,10 +28,10 @@ function inTime(answer: Promise<Heard>, timeout_ms: number): Promise<Heard> {
 }
 
 /**
- * A session with one worker that stays open, on a socket of its own and not through the master, whose sessions end when
- * it reloads. HAProxy adds the bytes of a connection to its counters when the connection ends, and an old worker ends
- * with its last one: nobody would ever read them. While it has a session it waits; HAProxy closes one that is silent
- * for ten seconds.
+ * A session that stays open with one worker, on the worker's own socket because the master's sessions end when it
+ * reloads. HAProxy adds the bytes of a connection to its counters when the connection ends, and an old worker exits
+ * with its last connection, before those counters could be read. An open session delays the exit; HAProxy closes one
+ * that is silent for ten seconds.
  */
 export class Witness {
   readonly #socket: Socket
@@ -40,7 +40,7 @@ export class Witness {
 
   constructor(path: string) {
     this.#socket = connect(path)
-    // A stop of the daemon does not wait for it.
+    // The session must not keep a stopping daemon alive.
     this.#socket.unref()
     this.#socket.on('data', (chunk) => this.#received(chunk))
     this.#socket.on('error', () => this.close())
@@ -62,8 +62,8 @@ export class Witness {
   }
 
   /**
-   * The answer to one command with the empty line at its end; `undefined` when there is none in time. Then the session
-   * stays, as the worker must: an answer that comes too late is waited for by the next question, and is nobody's.
+   * Resolves with the answer to one command, including the empty line at its end; `undefined` on a timeout. The session
+   * then stays open, as the worker must live: the next question waits for the late answer, which is dropped.
    */
   async ask(command: string, timeout_ms: number): Promise<Heard> {
     const asked_ms = performance.now()
@@ -83,7 +83,7 @@ export class Witness {
     if (asked === undefined) return
     asked.chunks.push(chunk)
     asked.length += chunk.length
-    // The prompt may come in as many pieces as it has bytes.
+    // The prompt may arrive byte by byte.
     const last = Buffer.concat(asked.chunks.slice(-PROMPT.length).map((part) => part.subarray(-PROMPT.length)))
     if (!last.subarray(-PROMPT.length).equals(PROMPT)) return
     const all = joinChunks(asked.chunks, asked.length)
@@ -96,7 +96,7 @@ export class Witness {
     asked?.answer.resolve(answer)
   }
 
-  /** Lets the worker go. */
+  /** Releases the worker. */
   close(): void {
     this.#isOpen = false
     this.#socket.destroy()

@@ -4,13 +4,13 @@ import type { Certificate } from '../../src/model/certificates.ts'
 import { readCertificate } from './certificate.ts'
 import { parseUnambiguous } from './limited-json.ts'
 
-/** Whole file, with its records; a sealed one with its passphrase only. */
+/** A whole backup file with its records. `passphrase` is only for a sealed one. */
 export interface BackupFile {
   readonly raw: Uint8Array
   readonly passphrase: string | undefined
 }
 
-/** Certificates are read as those that are handed in: what the file says of them is not believed. */
+/** Certificates are read again like uploaded ones: what the file says about them is not trusted. */
 export function openBackup({ raw, passphrase }: BackupFile): BackupRead {
   const read = readBackup(raw, passphrase, parseUnambiguous)
   if ('problems' in read || read.contents === undefined) return read
@@ -32,17 +32,17 @@ function reread({
   privateKey,
 }: Certificate): Pick<Certificate, 'chain' | 'privateKey' | 'facts'> | { readonly problem: string } {
   const pem = `${chain}\n${privateKey}`
-  // A certificate that has expired since is left to the apply.
+  // A certificate that has expired meanwhile is for the apply to judge.
   const read = readCertificate({ upload: { form: 'pem', pem }, password: '', force: true, now_ms: Date.now() })
   if ('certificate' in read) return read.certificate
   return { problem: `is no certificate with its key: ${read.problems[0]?.message ?? 'it cannot be read'}` }
 }
 
-/** What the file says of itself when everything in it is right. */
+/** Returns the head of a valid file, or its problems. */
 export function describeBackup(
   raw: Uint8Array,
 ): { readonly head: BackupHead } | { readonly problems: readonly FieldError[] } {
   const read = openBackup({ raw, passphrase: undefined })
-  // The caller has no use for the records, and copying them between threads takes time.
+  // The caller does not need the records, and copying them between threads takes time.
   return 'problems' in read ? read : { head: read.head }
 }

@@ -1,19 +1,19 @@
 import forge from 'node-forge'
 
-/** The file cannot be read, for a reason that its owner can be told: how the sentence about it goes on. */
+/** The file cannot be read, for a reason that its owner can be told. The message is the rest of a sentence about it. */
 export class Unreadable extends Error {
   override readonly name = 'Unreadable'
 }
 
 export type Node = forge.asn1.Asn1
 
-/** Deeper nesting than in any certificate or key file. */
+/** Deeper than the nesting of any certificate or key file. */
 const DEPTH_MAX = 32
 
-/** One value of DER or BER. What is inside texts and bit strings stays closed. */
+/** Parses one value of DER or BER. Strings are not parsed further. */
 export function parseDer(bytes: Buffer): Node {
   try {
-    // The declaration knows no options.
+    // The type declaration has no options.
     const options: object = { strict: true, parseAllBytes: true, decodeBitStrings: false, maxDepth: DEPTH_MAX }
     return forge.asn1.fromDer(bytes.toString('latin1'), options as unknown as boolean)
   } catch {
@@ -25,13 +25,13 @@ export function encodeDer(node: Node): Buffer {
   return Buffer.from(forge.asn1.toDer(node).getBytes(), 'latin1')
 }
 
-/** The parts of a sequence, a set or a tagged value. */
+/** Returns the elements of a sequence, a set or a tagged value. */
 export function childrenOf(node: Node | undefined): readonly Node[] {
   if (node === undefined || !Array.isArray(node.value)) throw new Unreadable('is damaged: a part of it is missing')
   return node.value
 }
 
-/** The bytes of a plain value; BER may have cut them into pieces. */
+/** Returns the bytes of a primitive value, joined if BER has split them. */
 export function bytesOf(node: Node | undefined): Buffer {
   if (node === undefined) throw new Unreadable('is damaged: a part of it is missing')
   if (typeof node.value === 'string') return Buffer.from(node.value, 'latin1')
@@ -40,7 +40,7 @@ export function bytesOf(node: Node | undefined): Buffer {
 
 export function numberOf(node: Node | undefined): number {
   const bytes = bytesOf(node)
-  // More than four bytes is beyond every count here.
+  // More than four bytes exceed every count in such files.
   return bytes.length === 0 || bytes.length > 5 ? Number.MAX_SAFE_INTEGER : bytes.readIntBE(0, bytes.length)
 }
 

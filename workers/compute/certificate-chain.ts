@@ -1,22 +1,22 @@
 import { X509Certificate } from 'node:crypto'
 import { rootCertificates } from 'node:tls'
 
-/** A certificate and the field of the request that it came in. */
+/** A certificate, and the field of the request that held it. */
 export interface Found {
   readonly certificate: X509Certificate
   readonly field: string
 }
 
 export interface Chain {
-  /** The certificate itself, then each one that issued the one before it. */
+  /** The certificate itself, then the issuer of each link before. */
   readonly links: readonly Found[]
-  /** Certificates that have nothing to do with the chain. */
+  /** Certificates that are unrelated to the chain. */
   readonly strangers: readonly Found[]
-  /** Whether clients find the way from its end to a root. */
+  /** Whether clients can build a path from the last link to a root. */
   readonly isComplete: boolean
 }
 
-/** Issued and really signed by it. */
+/** Whether `issuer` is the named issuer and its key has really signed the certificate. */
 export function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   try {
     return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
@@ -36,14 +36,15 @@ export function chainOf(leaf: Found, others: readonly Found[]): Chain {
     const issuers = [...left].filter(
       (issuer) => (issuer.certificate.ca || tops.has(issuer)) && isIssuedBy(current, issuer.certificate),
     )
-    // A root that was also signed by an older one comes in two forms: the longer way serves more clients.
+    // A root that an older root has cross-signed comes in two forms: the longer path serves more clients.
     const next = issuers.find((issuer) => !tops.has(issuer)) ?? issuers[0]
     if (next === undefined) break
     links.push(next)
     left.delete(next)
     last = next
   }
-  // What else could have issued a link is another form of one that is there. Nobody issues what signs itself.
+  // Any other certificate that could have issued a link is another form of one in the chain. A self-signed link has no
+  // other issuer.
   const issued = links.filter((link) => !tops.has(link))
   const strangers = [...left].filter(
     ({ certificate: other }) => !issued.some(({ certificate }) => isIssuedBy(certificate, other)),
@@ -54,7 +55,7 @@ export function chainOf(leaf: Found, others: readonly Found[]): Chain {
 
 let roots: ReadonlyMap<string, readonly string[]> | undefined
 
-/** Whether one of the roots that programs bring along has signed it. */
+/** Whether one of the roots that Node ships has signed the certificate. */
 function isOfKnownRoot(certificate: X509Certificate): boolean {
   roots ??= bySubject(rootCertificates)
   return (roots.get(certificate.issuer) ?? []).some((pem) => isIssuedBy(certificate, new X509Certificate(pem)))

@@ -2,14 +2,14 @@ import { createDecipheriv, pbkdf2Sync } from 'node:crypto'
 import forge from 'node-forge'
 import { bytesOf, childrenOf, type Node, numberOf, oidOf, Unreadable } from './certificate-asn1.ts'
 
-/** The password is not the one that it was encrypted with. */
+/** The file was encrypted with another password. */
 export class WrongPassword extends Error {
   override readonly name = 'WrongPassword'
 }
 
-/** Rounds of hashing that one file may cost, about half a second: files of real programs need a hundredth. */
+/** Hash rounds that one file may cost, about half a second; files of real programs need a hundredth. */
 const ROUNDS_MAX = 500_000
-/** OpenSSL's own loop takes a fifth of the time of ours. */
+/** OpenSSL's own loop takes a fifth of the time of the one in JavaScript. */
 const NATIVE_ROUND = 0.2
 
 export class WorkBudget {
@@ -26,11 +26,11 @@ interface Cipher {
   readonly name: string
   readonly keyBytes: number
   readonly ivBytes: number
-  /** RC2 is not among Node's own ciphers. */
+  /** Set for RC2, which Node's ciphers do not include. */
   readonly rc2Bits?: number
 }
 const TRIPLE_DES: Cipher = { name: 'des-ede3-cbc', keyBytes: 24, ivBytes: 8 }
-/** PKCS #12 appendix B: keys from SHA-1 and the password in UTF-16. */
+/** Ciphers of PKCS #12 appendix B: keys from SHA-1 and the password in UTF-16. */
 const PKCS12_CIPHERS: Readonly<Record<string, Cipher>> = {
   '1.2.840.113549.1.12.1.3': TRIPLE_DES,
   '1.2.840.113549.1.12.1.5': { name: 'rc2', keyBytes: 16, ivBytes: 8, rc2Bits: 128 },
@@ -53,8 +53,8 @@ const HMACS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decrypts what an AlgorithmIdentifier of password-based encryption describes. A wrong password mostly shows in the
- * padding.
+ * Decrypts data as an AlgorithmIdentifier of password-based encryption describes it. A wrong password usually shows in
+ * the padding.
  */
 export function decrypt(algorithm: Node, data: Buffer, password: string | null, budget: WorkBudget): Buffer {
   const [oidNode, parameters] = childrenOf(algorithm)
@@ -87,7 +87,7 @@ export function decrypt(algorithm: Node, data: Buffer, password: string | null, 
   return decipher(cipher, key, bytesOf(iv), data)
 }
 
-/** After the optional length of the key, which the cipher tells as well. */
+/** Finds the pseudorandom function. The optional key length before it is implied by the cipher. */
 function hmacOf(parameters: readonly Node[]): string {
   const prf = parameters.find((node) => node.constructed)
   if (prf === undefined) return 'sha1'
@@ -117,11 +117,11 @@ function decipherRc2(key: Buffer, bits: number, iv: Buffer, data: Buffer): Buffe
 }
 
 export interface Pkcs12Derivation {
-  /** null is no password at all, which some programs mean by an empty one. */
+  /** null stands for no password at all, which some programs write for an empty one. */
   readonly password: string | null
   readonly salt: Buffer
   readonly iterations: number
-  /** 1: key, 2: start of a cipher, 3: key of the MAC. */
+  /** 1: key, 2: initialisation vector, 3: MAC key. */
   readonly purpose: number
   readonly bytes: number
   readonly hash?: 'sha1' | 'sha256' | 'sha384' | 'sha512'

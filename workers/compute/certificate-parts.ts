@@ -9,11 +9,11 @@ import { openKey, openPfx } from './certificate-pfx.ts'
 const CERTIFICATE_LABELS: ReadonlySet<string> = new Set(['CERTIFICATE', 'X509 CERTIFICATE'])
 const KEY_LABELS: ReadonlySet<string> = new Set(['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'])
 const ENCRYPTED_KEY = 'ENCRYPTED PRIVATE KEY'
-/** OpenSSL writes these beside keys. */
+/** Blocks that OpenSSL writes beside keys. */
 const IGNORED: ReadonlySet<string> = new Set(['EC PARAMETERS', 'DH PARAMETERS', 'X509 CRL'])
 export const UPLOAD_BYTES_MAX = 256 * 1024
 
-/** Certificates and keys of an upload, not yet judged, with everything that is wrong with its fields. */
+/** The certificates and keys of an upload before they are judged, with all problems of its fields. */
 export class UploadParts {
   readonly certificates: Found[] = []
   readonly keys: { readonly key: KeyObject; readonly field: string }[] = []
@@ -76,7 +76,7 @@ export class UploadParts {
     this.#key(field, der, type)
   }
 
-  /** Said once: each of thousands would make an answer longer than the question. */
+  /** Reported once: a problem for each of thousands would make the answer longer than the request. */
   #tooMany(field: string): void {
     const message = `holds more than ${BLOCKS_MAX} certificates, with the other fields`
     if (!this.problems.some((problem) => problem.message === message)) this.problem(field, message)
@@ -85,7 +85,7 @@ export class UploadParts {
   #certificate(field: string, der: Buffer): void {
     try {
       const certificate = new X509Certificate(der)
-      // Reads what is decoded late, so that nothing throws later.
+      // Node decodes the key lazily. Reading it here makes sure that nothing throws later.
       void certificate.publicKey
       if (this.#seen.has(certificate.fingerprint256)) return
       this.#seen.add(certificate.fingerprint256)
@@ -118,7 +118,7 @@ export class UploadParts {
     }
   }
 
-  /** As OpenSSL wrote them before PKCS #8; one round of hashing, so nothing to bound. */
+  /** Keys as OpenSSL encrypted them before PKCS #8. One round of hashing, so no budget is needed. */
   #oldEncryptedKey(field: string, key: string): void {
     if (this.#password === '') return this.#passwordMissing()
     try {
@@ -136,7 +136,7 @@ export class UploadParts {
   }
 }
 
-/** Bytes of all that was sent, a PFX as it is without base64. */
+/** Bytes of everything that was sent; a PFX counts without its base64. */
 export function uploadBytes(upload: CertificateForm): number {
   if (upload.form === 'pfx') return Math.ceil((upload.pfx.replaceAll(/\s+/g, '').length * 3) / 4)
   const texts = upload.form === 'pem' ? [upload.pem] : [upload.cert, upload.privateKey, ...upload.otherCerts]

@@ -2,17 +2,17 @@
 export interface PemBlock {
   readonly label: string
   readonly der: Buffer
-  /** The block as it was, for keys that are encrypted the old way, with headers of their own. */
+  /** The original block, for keys in the old encryption format, which has headers of its own. */
   readonly text: string
 }
 
 const BEGIN = '-----BEGIN '
 const END = '-----END '
 const DASHES = '-----'
-/** More than anybody's chain, and few enough to look at each with each. */
+/** More than any chain needs, and few enough to compare all pairs. */
 export const BLOCKS_MAX = 40
 
-/** The blocks of a text, whatever stands around them; or what is wrong with it. Reads the text once. */
+/** Returns the blocks of a text, ignoring the text around them; or the problem with it. Reads the text once. */
 export function pemBlocks(text: string): readonly PemBlock[] | string {
   const blocks: PemBlock[] = []
   for (let at = text.indexOf(BEGIN); at !== -1; at = text.indexOf(BEGIN, at)) {

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { bytesOf, childrenOf, encodeDer, type Node, numberOf, oidOf, parseDer, Unreadable } from './certificate-asn1.ts'
 import { decrypt, pkcs12Key, WorkBudget, WrongPassword } from './certificate-encryption.ts'
 
-/** What a PFX holds. */
+/** The contents of a PFX. */
 export interface PfxContents {
   /** DER. */
   readonly certificates: readonly Buffer[]
@@ -24,9 +24,7 @@ const MAC_HASHES = {
   '2.16.840.1.101.3.4.2.3': ['sha512', 64],
 } as const
 
-/**
- * Opens a PKCS #12 file (RFC 7292), of whatever kind of key. Throws `Unreadable` or `WrongPassword` and nothing else.
- */
+/** Opens a PKCS #12 file (RFC 7292) with keys of any kind. Throws `Unreadable` or `WrongPassword` and nothing else. */
 export function openPfx(der: Buffer, password: string): PfxContents {
   const budget = new WorkBudget()
   const [version, authSafe, mac] = childrenOf(parseDer(der))
@@ -40,7 +38,7 @@ export function openPfx(der: Buffer, password: string): PfxContents {
   return opener
 }
 
-/** Some programs write an empty password as none: the MAC tells. */
+/** Some programs write an empty password as none: the MAC shows which of the two fits. */
 function passwordThatFits(mac: Node | undefined, safe: Buffer, password: string, budget: WorkBudget): string | null {
   if (mac === undefined) throw new Unreadable('is a PFX without a check sum, which is not supported')
   if (isMacOf(mac, safe, password, budget)) return password
@@ -95,7 +93,7 @@ class Opener implements PfxContents {
     }
   }
 
-  /** Bags of other kinds (CRLs, secrets) say nothing about a certificate. */
+  /** Bags of other kinds (CRLs, secrets) are ignored. */
   #openBag(oid: string, value: Node | undefined): void {
     if (value === undefined) return
     if (oid === KEY_BAG) this.keys.push(encodeDer(value))
@@ -106,7 +104,7 @@ class Opener implements PfxContents {
   }
 }
 
-/** EncryptedPrivateKeyInfo of PKCS #8, as PKCS #8 without a password. */
+/** Decrypts an EncryptedPrivateKeyInfo and returns it as PKCS #8 without a password. */
 export function openKey(info: Node, password: string | null, budget: WorkBudget): Buffer {
   const [algorithm, data] = childrenOf(info)
   if (algorithm === undefined) throw new Unreadable('is damaged: a part of it is missing')

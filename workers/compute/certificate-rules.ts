@@ -2,7 +2,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import type { CertificateFacts } from '../../src/model/certificates.ts'
 
 const RSA_BITS_MIN = 2048
-/** Handshakes with larger ones take so long that a few clients keep a core busy. */
+/** Larger keys make handshakes so slow that a few clients keep a core busy. */
 const RSA_BITS_MAX = 8192
 const CURVES: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const NAMES_MAX = 10_000
@@ -15,7 +15,7 @@ export function keyTypeOf(key: KeyObject): string {
   return size === undefined ? type : `${type} ${size}`
 }
 
-/** Why nobody should trust this key; undefined for a good one. */
+/** Returns why this key is too weak to trust; undefined for a good one. */
 export function whyWeak(key: KeyObject): string | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   if (type === 'ed25519') return undefined
@@ -32,7 +32,7 @@ export function whyWeak(key: KeyObject): string | undefined {
   return `has a key of the kind ${type ?? 'unknown'}; RSA, EC (P-256, P-384, P-521) and Ed25519 are taken`
 }
 
-/** Signature algorithms of which forgeries were made, as encoded object identifiers. */
+/** Signature algorithms that have been forged, by encoded object identifier. */
 const BROKEN: Readonly<Record<string, string>> = {
   '2a864886f70d010102': 'MD2',
   '2a864886f70d010104': 'MD5',
@@ -43,10 +43,10 @@ const BROKEN: Readonly<Record<string, string>> = {
   '2b0e030203': 'MD5',
 }
 const PSS = '2a864886f70d01010a'
-/** SHA-256, SHA-384 and SHA-512; without one of them in its parameters, PSS means SHA-1. */
+/** SHA-256, SHA-384 and SHA-512; PSS without one of them in its parameters means SHA-1. */
 const SHA2 = ['608648016503040201', '608648016503040202', '608648016503040203']
 
-/** "MD5" or "SHA-1" when the certificate is signed with that; undefined for a sound signature. */
+/** Returns "MD5" or "SHA-1" when the certificate is signed with it; undefined for a sound signature. */
 export function brokenSignature(certificate: X509Certificate): string | undefined {
   const algorithm = signatureAlgorithm(certificate.raw)
   if (algorithm === undefined) return undefined
@@ -56,8 +56,8 @@ export function brokenSignature(certificate: X509Certificate): string | undefine
 }
 
 /**
- * The algorithm in Certificate ::= SEQUENCE { tbs, signatureAlgorithm SEQUENCE { OID, parameters }, signature }; in
- * hexadecimal.
+ * Returns the algorithm in Certificate ::= SEQUENCE { tbs, signatureAlgorithm SEQUENCE { OID, parameters }, signature
+ * }, in hexadecimal.
  */
 function signatureAlgorithm(der: Buffer): { readonly oid: string; readonly parameters: string } | undefined {
   const tbs = valueAt(der, valueAt(der, 0)?.start)
@@ -67,7 +67,7 @@ function signatureAlgorithm(der: Buffer): { readonly oid: string; readonly param
   return { oid: der.toString('hex', oid.start, oid.end), parameters: der.toString('hex', oid.end, algorithm.end) }
 }
 
-/** Where the contents of the DER value at this place begin and end. OpenSSL has read the whole before. */
+/** Returns where the contents of the DER value at this offset begin and end. OpenSSL has validated the whole before. */
 function valueAt(der: Buffer, at: number | undefined): { readonly start: number; readonly end: number } | undefined {
   const length = at === undefined ? undefined : der[at + 1]
   if (at === undefined || length === undefined) return undefined
@@ -78,7 +78,7 @@ function valueAt(der: Buffer, at: number | undefined): { readonly start: number;
   return { start, end: start + der.readUIntBE(at + 2, bytes) }
 }
 
-/** undefined when its dates cannot be read. */
+/** Returns undefined when the dates cannot be read. */
 export function factsOf(certificate: X509Certificate): CertificateFacts | undefined {
   const from = new Date(certificate.validFrom)
   const to = new Date(certificate.validTo)
@@ -96,14 +96,14 @@ export function factsOf(certificate: X509Certificate): CertificateFacts | undefi
   }
 }
 
-/** A name may have a part several times; the first is what programs show. */
+/** A subject may have a part several times; programs show the first. */
 function part(subject: unknown, name: string): string {
   const value: unknown = typeof subject === 'object' && subject !== null ? Reflect.get(subject, name) : undefined
   const first: unknown = Array.isArray(value) ? value[0] : value
   return typeof first === 'string' ? first.slice(0, TEXT_MAX) : ''
 }
 
-/** Host names and addresses of `DNS:a, IP Address:192.0.2.1`; what could be mistaken is in quotes. */
+/** Parses the host names and addresses of `DNS:a, IP Address:192.0.2.1`; ambiguous values are quoted. */
 function namesOf(subjectAltName: string): string[] {
   const names: string[] = []
   for (const [, kind, value = ''] of subjectAltName.matchAll(/(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]*)/g)) {

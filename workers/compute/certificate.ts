@@ -7,7 +7,7 @@ import { brokenSignature, factsOf, whyWeak } from './certificate-rules.ts'
 const KEY_BYTES_MAX = 65_536
 const CHALLENGE = Buffer.from('this key belongs to this certificate')
 
-/** Reads, checks and orders what somebody handed in. Whatever it is, the answer is a value. */
+/** Reads, checks and orders an upload. The result is a value for any input. */
 export function readCertificate(sent: CertificateUpload): CertificateRead {
   const { upload, password } = sent
   const main = upload.form === 'parts' ? 'cert' : upload.form
@@ -18,7 +18,7 @@ export function readCertificate(sent: CertificateUpload): CertificateRead {
   try {
     return judged(new UploadParts(upload, password), sent, main)
   } catch {
-    // A defect of a library is no defect of this daemon, and its words could quote the key.
+    // A defect of a library is no defect of this daemon, and its message could quote the key.
     return { problems: [{ field: main, code: 'INVALID_BODY', message: 'cannot be read' }] }
   }
 }
@@ -52,7 +52,7 @@ function judged(parts: UploadParts, sent: CertificateUpload, main: string): Cert
   return { certificate: { chain: text, privateKey, facts }, warnings: warningsOf(chain, sent.now_ms) }
 }
 
-/** The one that the key belongs to; of several the one that is valid longest. */
+/** Returns the certificate of the key; if there are several, the one that is valid longest. */
 function leafOf(key: KeyObject, certificates: readonly Found[]): Found | undefined {
   return certificates
     .filter(({ certificate }) => isKeyOf(key, certificate.publicKey))
@@ -60,8 +60,7 @@ function leafOf(key: KeyObject, certificates: readonly Found[]): Found | undefin
 }
 
 /**
- * What a key file says of its public part may be wrong: what counts is that the certificate verifies what the key
- * signs.
+ * The public part in a key file may be wrong, so the test is whether the certificate verifies a signature of the key.
  */
 function isKeyOf(key: KeyObject, publicKey: KeyObject): boolean {
   const spki = (of: KeyObject) => of.export({ format: 'der', type: 'spki' })
@@ -109,7 +108,7 @@ function warningsOf({ links, isComplete }: Chain, now_ms: number): readonly stri
   return warnings
 }
 
-/** One line of a subject such as "C=DE\nO=Example\nCN=www.example.org". */
+/** Formats a subject such as "C=DE\nO=Example\nCN=www.example.org" as one line. */
 function nameOf(subject: string | undefined): string {
   const lines = (subject ?? '').split('\n')
   return (lines.find((line) => line.startsWith('CN=')) ?? lines.join(', ')).slice(0, 200) || '(without a name)'

@@ -1,18 +1,18 @@
-/** Deeper JSON than this is nobody's configuration; what takes it apart would run out of stack. */
+/** No configuration is deeper than this; code that walks deeper JSON would run out of stack. */
 export const DEPTH_MAX = 64
-/** Neither is this many values: each takes a hundred bytes of memory, however few it has in the text. */
+/** No configuration has more values than this; each takes a hundred bytes of memory, however short its text. */
 export const VALUES_MAX = 2_000_000
 
 const [QUOTE, BACKSLASH, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,:[]{}')
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The value of a JSON text in UTF-8; undefined when it is none, nested too deeply, or of too many values. */
+/** Parses JSON in UTF-8; undefined for invalid text, too deep nesting, or too many values. */
 export function parseLimited(raw: Uint8Array): { readonly value: unknown } | undefined {
   return namesWithinLimits(raw) === undefined ? undefined : parsed(raw)
 }
 
 /**
- * The same, and undefined when an object has a name twice: the first is what a person reads, the last is what counts.
+ * Like `parseLimited`, and undefined when an object has a duplicate name: people read the first, parsers use the last.
  */
 export function parseUnambiguous(raw: Uint8Array): { readonly value: unknown } | undefined {
   const names = namesWithinLimits(raw)
@@ -28,7 +28,7 @@ function parsed(raw: Uint8Array): { readonly value: unknown } | undefined {
   }
 }
 
-/** How many names of fields the text has; undefined when it is too much. */
+/** Counts the field names in the text; undefined when a limit is exceeded. */
 function namesWithinLimits(raw: Uint8Array): number | undefined {
   let [depth, values, names] = [0, 0, 0]
   let isText = false

@@ -5,7 +5,7 @@ import { readCertificate } from './certificate.ts'
 const YEARS = 1
 const COMMON_NAME_MAX = 64
 
-/** What is shown under these DNS names until a CA has issued something better. */
+/** Makes the self-signed certificate that is presented for these DNS names until a CA has issued one. */
 export async function placeholderFor(names: readonly string[], now_ms: number): Promise<CertificateRead> {
   const subject = names.find((name) => name.length <= COMMON_NAME_MAX) ?? 'fulcrum'
   const dns = names.map((value) => ({ type: 'dns' as const, value }))

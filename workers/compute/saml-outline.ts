@@ -1,7 +1,7 @@
-/** Tags, comments and character data together; a thousand groups of a user take some 2,060. */
+/** Tags, comments and character data together; a user with a thousand groups takes some 2,060. */
 const PARTS_MAX = 2200
 const ATTRIBUTES_MAX = 3600
-/** The time of libraries grows with what is declared above an element. */
+/** A library's time grows with the declarations above an element. */
 const ATTRIBUTES_OF_ONE_MAX = 20
 const DEPTH_MAX = 12
 
@@ -14,19 +14,16 @@ const END_TAG = new RegExp(String.raw`</${NAME}${SPACE}*>`, 'y')
 const DECLARATION = /^\uFEFF?<\?xml [^?<>]*\?>/
 const EACH_ATTRIBUTE = new RegExp(`(${NAME})${SPACE}*=${SPACE}*(${VALUE})`, 'g')
 
-/** What an answer says of itself outside its assertion. */
+/** The parts of an answer outside its assertion. */
 export interface SamlOutline {
   readonly destination: string | undefined
-  /** Codes of the top level; one in an answer that keeps to the standard. */
+  /** Top-level codes; an answer that follows the standard has one. */
   readonly statusCodes: readonly (string | undefined)[]
-  /** What signatures say that they are made with, wherever they are; '' for one that says nothing. */
+  /** Algorithms that the signatures name, anywhere in the answer; '' for a signature that names none. */
   readonly algorithms: readonly string[]
 }
 
-/**
- * Looks over an answer in time that grows with its length, before a library takes longer; or says what speaks against
- * that.
- */
+/** Scans an answer in linear time before a slower library reads it; or returns why it must not be read. */
 export function samlOutline(xml: string): SamlOutline | { readonly problem: string } {
   const scan = new Scan(xml)
   const problem = scan.run()
@@ -40,7 +37,7 @@ class Scan {
   readonly statusCodes: (string | undefined)[] = []
   readonly algorithms: string[] = []
   readonly #xml: string
-  /** Names without prefixes. */
+  /** Element names without prefixes. */
   readonly #path: string[] = []
   #parts = 0
   #attributes = 0
@@ -49,10 +46,10 @@ class Scan {
     this.#xml = xml
   }
 
-  /** Answers why it is not to be read on. */
+  /** Returns why the answer must not be read further, or undefined. */
   run(): string | undefined {
     const xml = this.#xml
-    // In text it is rare, and dear to read.
+    // `>` is rare in text, and a long text without tags is costly to scan.
     if (xml.split('>').length > 2 * PARTS_MAX) return 'it has too many parts'
     let at = DECLARATION.exec(xml)?.[0].length ?? 0
     for (at = xml.indexOf('<', at); at >= 0; at = xml.indexOf('<', at)) {
@@ -67,7 +64,7 @@ class Scan {
   #aside(at: number): number | string {
     const xml = this.#xml
     const close = xml.startsWith('<!--', at) ? '-->' : xml.startsWith('<![CDATA[', at) ? ']]>' : undefined
-    // No answer needs one, and every attack by entities does.
+    // No answer needs a document type, and every entity attack does.
     if (close === undefined) return 'it has a document type'
     const end = xml.indexOf(close, at + 4)
     return end < 0 ? 'it cannot be read' : end + close.length
@@ -79,7 +76,7 @@ class Scan {
   }
 
   #startTag(at: number): number | string {
-    // Some readers make one text of what stands before and behind it.
+    // Some parsers join the text before and after a processing instruction.
     if (this.#xml[at + 1] === '?') return 'it has a processing instruction'
     START_TAG.lastIndex = at
     const [, name = '', inner = '', isEmpty = ''] = START_TAG.exec(this.#xml) ?? []
@@ -104,5 +101,5 @@ class Scan {
   }
 }
 
-/** Without its quotes. An address needs no other entity. */
+/** Removes the quotes. An address needs no entity but &amp;. */
 const plain = (quoted: string): string => quoted.slice(1, -1).replaceAll('&amp;', '&')

@@ -1,30 +1,30 @@
 import type { Profile, SAML } from '@node-saml/node-saml'
 import { type SamlOutline, samlOutline } from './saml-outline.ts'
 
-/** What this service provider and its identity provider are called, and where they are. */
+/** Names and addresses of this service provider and its identity provider. */
 export interface SamlParties {
   /** Entity id of this appliance. */
   readonly entityId: string
-  /** Where the identity provider posts its answers. */
+  /** Address to which the identity provider posts its answers. */
   readonly acsUrl: string
   readonly idpEntityId: string
   readonly idpSsoUrl: string
   /** PEM. */
   readonly idpCertificates: readonly string[]
-  /** Attribute that holds the e-mail; empty for the NameID. */
+  /** Attribute that holds the e-mail address; empty for the NameID. */
   readonly emailAttribute: string
 }
 
 export type SamlVerdict = { readonly email: string } | { readonly problem: string }
 
-/** Clocks of two machines. */
+/** Tolerance between the clocks of two machines. */
 const SKEW_MS = 60_000
-/** An assertion is for a login that somebody waits for. */
+/** An assertion is for a login that is in progress. */
 const AGE_MS_MAX = 5 * 60_000
 const RESPONSE_LENGTH_MAX = 200_000
 const SUCCESS = 'urn:oasis:names:tc:SAML:2.0:status:Success'
 const BEARER = 'urn:oasis:names:tc:SAML:2.0:cm:bearer'
-/** With SHA-1, a signature may fit something else as well (NIST SP 800-131A: disallowed since 2013). */
+/** SHA-1 is missing because such a signature may fit another text (NIST SP 800-131A: disallowed since 2013). */
 const ALGORITHMS = new Set([
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
@@ -44,14 +44,15 @@ async function provider(parties: SamlParties, requestId: string): Promise<SAML> 
     idpCert: [...parties.idpCertificates],
     identifierFormat: null,
     disableRequestedAuthnContext: true,
-    // What is read is in the assertion; that some providers sign the answer around it as well adds nothing.
+    // Only the assertion is read, so a signature around the whole answer, which some providers add, proves nothing
+    // more.
     wantAssertionsSigned: true,
     wantAuthnResponseSigned: false,
     acceptedClockSkewMs: SKEW_MS,
     maxAssertionAgeMs: AGE_MS_MAX,
     generateUniqueId: () => requestId,
     validateInResponseTo: ValidateInResponseTo.always,
-    // The main thread knows which request this browser has sent, and uses it up.
+    // The main thread knows which request this browser has sent, and accepts it once.
     cacheProvider: {
       saveAsync: async (_key, value) => ({ value, createdAt: Date.now() }),
       getAsync: async (key) => (key === requestId ? new Date().toISOString() : null),
@@ -60,19 +61,19 @@ async function provider(parties: SamlParties, requestId: string): Promise<SAML> 
   })
 }
 
-/** What the identity provider has to know of this service provider, XML. */
+/** Returns the metadata of this service provider for the identity provider, as XML. */
 export async function samlMetadataOf(parties: SamlParties): Promise<string> {
-  // The id of the document is of the type xs:ID: an empty one is refused by providers that validate what they read.
+  // The document id has the type xs:ID: providers that validate metadata refuse an empty one.
   return (await provider(parties, '_metadata')).generateServiceProviderMetadata(null, null)
 }
 
-/** The person that an answer vouches for; it must be an answer to this very request. */
+/** Returns the e-mail address that an answer vouches for; the answer must be to this very request. */
 export async function judgeSamlResponse(
   parties: SamlParties,
   requestId: string,
   response: string,
 ): Promise<SamlVerdict> {
-  // As the library reads it.
+  // Decodes the answer as the library does.
   const xml = Buffer.from(response, 'base64').toString('utf8')
   if (xml.length > RESPONSE_LENGTH_MAX) return { problem: 'it is too long' }
   const outline = samlOutline(xml)
@@ -91,7 +92,10 @@ export async function judgeSamlResponse(
   }
 }
 
-/** What the answer says around its assertion need not be signed; an honest provider means it (SAML 2.0 core §3.2.2). */
+/**
+ * The parts of an answer around its assertion need not be signed; an honest provider sets them correctly (SAML 2.0 core
+ * §3.2.2).
+ */
 function whyNotMeant({ destination, statusCodes }: SamlOutline, { acsUrl }: SamlParties): string | undefined {
   if (destination !== undefined && destination !== acsUrl) return 'it was sent to another service'
   const [code = '', ...more] = statusCodes
@@ -112,7 +116,7 @@ function verdictOf(profile: Profile, parties: SamlParties, requestId: string): S
   }
 }
 
-/** The bearer of the assertion is its subject, here and for this request (SAML 2.0 profiles §4.1.4.2). */
+/** Checks that the bearer of the assertion is its subject, here and for this request (SAML 2.0 profiles §4.1.4.2). */
 function confirmationProblem(profile: Profile, { acsUrl }: SamlParties, requestId: string): string | undefined {
   const confirmations = inside(inside([profile.getAssertion?.()], 'Assertion', 'Subject'), 'SubjectConfirmation')
   const attributes = (elements: readonly unknown[]) => elements.map((element) => Object(Object(element).$))
@@ -121,13 +125,13 @@ function confirmationProblem(profile: Profile, { acsUrl }: SamlParties, requestI
   if (data.length === 0 || data.length < confirmations.length || data.some(({ Recipient }) => Recipient !== acsUrl)) {
     return 'it is meant for another service'
   }
-  // The library takes an assertion without: then any answer around it could say that it is one to this request.
+  // The library accepts an assertion without InResponseTo, around which any answer could claim to be to this request.
   return data.some(({ InResponseTo }) => InResponseTo !== requestId)
     ? 'its InResponseTo is not this request'
     : undefined
 }
 
-/** Elements by their path, in the form that the library reads XML into: lists everywhere, or none. */
+/** Finds elements by path in the library's form of XML, where lists may stand for single elements. */
 function inside(elements: readonly unknown[], ...path: readonly string[]): readonly unknown[] {
   return path.reduce<readonly unknown[]>(
     (found, name) =>

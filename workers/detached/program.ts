@@ -1,25 +1,26 @@
-// The one other place that starts programs: it runs beside the daemon, and wants their output while they run.
+// Besides `linux-host.ts`, the only place that starts programs: this process runs beside the daemon, and needs their
+// output while they run.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Readable } from 'node:stream'
 import type { ProgramStep } from './plan.ts'
 
 export interface Told {
-  /** A line of the output. */
+  /** Called with each line of output. */
   readonly line: (text: string) => void
-  /** A line of descriptor 3. */
+  /** Called with each line from descriptor 3. */
   readonly status: (text: string) => void
-  /** The standard output, when it is wanted as a whole. */
+  /** Called with the whole standard output, if the step keeps it. */
   readonly output: (text: string) => void
 }
 
 const KILL_AFTER_MS = 30_000
 const LAST_WORDS_MS = 1000
 
-/** Runs a program to its end. Answers undefined, or why it failed. */
+/** Runs a program to its end. Returns undefined, or why it failed. */
 export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefined> {
   const [program = '', ...args] = step.argv
   const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'] })
-  // Without a descriptor left it has none of them, and fails a moment later.
+  // If no descriptors are left, the child has no streams, and fails a moment later.
   const [, out, err, status] = child.stdio ?? []
   const collected: string[] = []
   if (step.output === undefined) lines(out, told.line)
@@ -45,7 +46,7 @@ export function runToEnd(step: ProgramStep, told: Told): Promise<string | undefi
       for (const stream of [out, err, status]) stream?.destroy()
     }
     child.on('error', ({ message }) => finish(message))
-    // A service that a maintainer script has started may keep the output open for ever: it is waited for a moment only.
+    // A service started by a maintainer script may keep the output open for ever, so the wait is short.
     child.on('exit', (code, signal) => {
       const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
       const problem = code === 0 ? undefined : `${program} ${how}`
@@ -68,7 +69,7 @@ function lines(stream: Stream, take: (line: string) => void): void {
   }
   text(stream)
     ?.on('data', (chunk: string) => {
-      // What rewrites a line, such as a progress bar, ends it.
+      // A carriage return, as from a progress bar, ends a line as well.
       const parts = `${rest}${chunk}`.split(/[\r\n]+/)
       rest = parts.pop() ?? ''
       parts.forEach(whole)

@@ -20,10 +20,12 @@ const TELL_EVERY_MS = 300
 const STARTS_MAX = 8
 const ATTEMPTS_MAX = 60
 const RETRY_AFTER_MS = 3000
-/** User and password in an address. */
+/** User and password in a URL. */
 const CREDENTIALS = /(:\/\/)[^\s/@]+@/g
 
-/** One run over a plan, from where the last one ended. `isStopping` ends it after the program that runs. */
+/**
+ * One run of a plan, from where the previous one ended. When `isStopping` is true, it ends after the current program.
+ */
 export class PlanRun {
   readonly #folder: string
   readonly #plan: DetachedPlan
@@ -35,7 +37,7 @@ export class PlanRun {
   #writing: Promise<void> = Promise.resolve()
   #toldAt_ms = 0
 
-  /** `bootId` is the start of the machine as the daemon sees it. */
+  /** `bootId` identifies the boot of the machine, as the daemon sees it. */
   constructor(folder: string, bootId: string, isStopping: () => boolean = () => false) {
     this.#folder = folder
     this.#mark = ownMark(bootId)
@@ -112,7 +114,7 @@ export class PlanRun {
     return this.#judged(step, problem)
   }
 
-  /** Answers why it could not. */
+  /** Stores the output of a program. Returns why it could not be stored, or undefined. */
   async #keep(name: string, output: string): Promise<string | undefined> {
     try {
       await replaceFileDurably(join(this.#folder, name), output, 0o600)
@@ -123,7 +125,7 @@ export class PlanRun {
   }
 
   #judged({ doneWhen, isSilent }: ProgramStep, problem: string | undefined): string | undefined {
-    // The first line says what is done.
+    // The first line is the description of the step.
     const said = this.#last.slice(1).join('\n')
     if (problem === undefined) return isSilent === true && said !== '' ? 'there is something to say' : undefined
     return doneWhen !== undefined && said.includes(doneWhen) ? undefined : problem
@@ -143,7 +145,7 @@ export class PlanRun {
     void this.#mention({ text: `${step.why}: ${told.text}`, progress })
   }
 
-  /** Percent, when this share of the step with this index is done. */
+  /** Progress in percent when this share of the step with this index is done. */
   #progress(index: number, share: number): number {
     const weights = this.#plan.steps.map(({ weight }) => weight)
     const sum = (some: readonly number[]) => some.reduce((total, weight) => total + weight, 0)
@@ -155,12 +157,12 @@ export class PlanRun {
     return this.#end({ state: 'failed', problem: `${why}: ${problem}` })
   }
 
-  /** What the work does not wait for on a full disk: begun anew, it begins a step too early. */
+  /** Reports without waiting for room on a full disk: if the report is lost, a new run begins a step too early. */
   async #mention(news: Partial<DetachedStatus>): Promise<void> {
     await this.#tell(news).catch(() => undefined)
   }
 
-  /** The last word. Nobody else will say it, so it is tried again on a full disk. */
+  /** Reports the end. No other process will report it, so it is retried on a full disk. */
   async #end(news: Partial<DetachedStatus>): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -172,7 +174,7 @@ export class PlanRun {
     }
   }
 
-  /** In the order of the calls; what is told is on the disk when it resolves. */
+  /** Reports are written in the order of the calls; each is on disk when its promise resolves. */
   #tell(news: Partial<DetachedStatus>): Promise<void> {
     this.#status = { ...this.#status, ...news }
     const text = `${JSON.stringify(this.#status)}\n`
@@ -191,7 +193,7 @@ export class PlanRun {
     try {
       appendFileSync(join(this.#folder, LOG_FILE), `${text}${end}\n`, { mode: 0o600 })
     } catch {
-      // The disk is full, perhaps of what this program unpacks: its end would leave that half.
+      // The disk is full, perhaps because of the running program: ending it would leave its work half done.
     }
   }
 }

@@ -1,14 +1,14 @@
-/** What apt writes to the descriptor of APT::Status-Fd: `kind:name:percent:text`. */
+/** A line that apt writes to the descriptor of APT::Status-Fd: `kind:name:percent:text`. */
 export interface AptProgress {
-  /** 0 to 1, of downloads and installation together. */
+  /** Progress from 0 to 1 over downloads and installation together. */
   readonly share: number
   readonly text: string
 }
 
-/** Downloads are the first third of the way. */
+/** Downloads count as the first third. */
 const DOWNLOAD_SHARE = 0.33
 
-/** undefined when the line tells nothing about the progress. */
+/** Returns undefined when the line reports no progress. */
 export function aptProgress(line: string): AptProgress | undefined {
   const [, kind, percent, text] = /^(dlstatus|pmstatus):[^:]*:([\d.]+):(.*)$/.exec(line) ?? []
   const part = Number(percent) / 100

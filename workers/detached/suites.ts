@@ -9,14 +9,14 @@ import { reasonOf } from '../../src/base/reason.ts'
 const SAVED = 'saved'
 const DISABLED = /(^|\/)\.|\.disabled$/
 
-/** Answers undefined, or why it could not be done. */
+/** Returns undefined, or why the files could not be changed. */
 export async function changeSuites(folder: string, { files, suites, into }: SuitesStep): Promise<string | undefined> {
   try {
     if (into === undefined) await save(folder, files)
     else mkdirSync(join(folder, into), { recursive: true, mode: 0o700 })
     for (const file of files.filter((path) => !DISABLED.test(path))) {
       const found = readFileSync(file)
-      // A comment may be of another time than UTF-8: what is not a suite stays byte for byte.
+      // An old comment may not be UTF-8: everything but the suites stays byte for byte.
       const encoding = isUtf8(found) ? 'utf8' : 'latin1'
       const changed = Buffer.from(withSuites(found.toString(encoding), file, suites), encoding)
       const target = into === undefined ? file : join(folder, into, basename(file))
@@ -28,7 +28,9 @@ export async function changeSuites(folder: string, { files, suites, into }: Suit
   }
 }
 
-/** Once and whole: what was changed already must not be saved as what was found, nor half of it put back. */
+/**
+ * Saves each file once and durably: a changed file must never be saved as the original, nor half a file be restored.
+ */
 async function save(folder: string, files: readonly string[]): Promise<void> {
   const saved = join(folder, SAVED)
   mkdirSync(saved, { recursive: true, mode: 0o700 })

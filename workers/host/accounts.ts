@@ -13,9 +13,9 @@ const DONE: RunResult = { exitCode: 0, output: '' }
 type Account = AccountChange['account']
 
 /**
- * The password comes before the shell: at no moment does a shell stand open with a password that was not wanted. On the
- * way out the shell goes last, as it is what tells that access is off: what ends half-way still seems to be on, and is
- * done again. An account that is to be off and does not exist is not made.
+ * The password is set before the shell is opened, so that the shell is never open with an unwanted password. When
+ * access ends, the shell is changed last, because access counts as on until then: an interrupted change is repeated. An
+ * account that does not exist is not created just to be off.
  */
 export async function changeAccount(
   change: AccountChange,
@@ -38,7 +38,7 @@ export async function changeAccount(
     const program = shell ? LOGIN_SHELL : NO_LOGIN
     steps.push(() => run(['usermod', '--shell', program, account], timeout_ms, outside))
   }
-  // Sessions that a key has opened meanwhile.
+  // Ends sessions that were opened with a key in the meantime.
   if (shell === false) steps.push(() => endSessions(account, run, timeout_ms))
   for (const step of steps) {
     const result = await step()
@@ -47,7 +47,7 @@ export async function changeAccount(
   return DONE
 }
 
-/** Whether the account can log in; undefined when that cannot be read. */
+/** Whether the account can log in; undefined when /etc/passwd cannot be read. */
 export async function hasLoginShell(account: Account, passwdFile = PASSWD): Promise<boolean | undefined> {
   let passwd: string | undefined
   try {
@@ -60,7 +60,7 @@ export async function hasLoginShell(account: Account, passwdFile = PASSWD): Prom
   return shell !== undefined && !/\/(nologin|false)$/.test(shell)
 }
 
-/** The seventh field; '' stands for /bin/sh. undefined when there is no such account. */
+/** Returns the seventh field, where '' stands for /bin/sh; undefined when there is no such account. */
 function shellOf(account: Account, passwd: string): string | undefined {
   const line = passwd.split('\n').find((entry) => entry.startsWith(`${account}:`))
   return line === undefined ? undefined : (line.split(':')[6] ?? '')
@@ -70,13 +70,13 @@ function creation(account: Account): readonly string[] {
   return ['useradd', '--system', '--user-group', '--create-home', '--home-dir', HOME, '--shell', NO_LOGIN, account]
 }
 
-/** On standard input, because everybody can read the arguments of a process. */
+/** Passes the password on standard input, because everybody can read the arguments of a process. */
 async function setPassword(account: Account, secret: string, run: Run, timeout_ms: number): Promise<RunResult> {
   const result = await run(['chpasswd'], timeout_ms, { input: `${account}:${secret}\n`, isUnconfined: true })
   return { exitCode: result.exitCode, output: result.output.replaceAll(secret, '**') }
 }
 
-/** A session that is logged in would keep the shell. There may be none: that is no failure. */
+/** Ends all sessions, because an open session would keep its shell. It is no failure if there are none. */
 async function endSessions(account: Account, run: Run, timeout_ms: number): Promise<RunResult> {
   await run(['loginctl', 'terminate-user', account], timeout_ms, { isUnconfined: true })
   await run(['pkill', '--signal', 'KILL', '--uid', account], timeout_ms, { isUnconfined: true })

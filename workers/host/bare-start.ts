@@ -1,10 +1,10 @@
 /**
  * A program inherits every descriptor that is not closed on exec, and LMDB opens its files for reading and writing
- * without that flag: a program that has one can read every key and make its user Administrator. Node can neither mark
- * nor close what it did not open, so each program is started through Perl (of perl-base, which every Debian system
- * has), which closes all but the standard ones, whatever opened them and whenever, and becomes the program: same
- * process id, same environment. 436 is close_range on every architecture; kernels before 5.9 have none, and there each
- * is closed by its number.
+ * without that flag: a program with such a descriptor can read every key and make its user Administrator. Node can
+ * neither mark nor close descriptors that it did not open. So each program is started through Perl (of perl-base, which
+ * every Debian system has), which closes all but the standard ones, whatever opened them and whenever, and then becomes
+ * the program: same process id, same environment. 436 is close_range on every architecture; kernels before 5.9 lack it,
+ * and there each descriptor is closed by number.
  */
 const CLOSE_ALL_AND_BECOME = String.raw`
 if (syscall(436, 3, 0xffffffff, 0) != 0) {
@@ -17,7 +17,7 @@ if (syscall(436, 3, 0xffffffff, 0) != 0) {
 exec { $ARGV[0] } @ARGV or print STDERR "$ARGV[0]: $!\n" and exit 126;
 `
 
-/** What to start instead of `program`, so that it begins with its standard descriptors and no others. */
+/** Returns the command that starts `program` with its standard descriptors and no others. */
 export function bareStart(program: string, args: readonly string[]): readonly [string, readonly string[]] {
   return ['/usr/bin/perl', ['-e', CLOSE_ALL_AND_BECOME, '--', program, ...args]]
 }

@@ -4,19 +4,19 @@ import { sendCommand } from './control-socket.ts'
 import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 
 /**
- * `show servers state` of 100,000 servers takes 0.15 s; on a machine that is many times too busy, seconds. Without the
- * answer, servers that go by names have no address until they are resolved again.
+ * `show servers state` of 100,000 servers takes 0.15 s; on a heavily overloaded machine, seconds. Without the answer,
+ * servers with host names have no address until they are resolved again.
  */
 const STATE_TIMEOUT_MS = 5_000
 
 export interface CarriedServersPlaces {
   readonly masterSocket: string
   readonly configFile: string
-  /** Which the configuration names. */
+  /** State file that the configuration names. */
   readonly stateFile: string
 }
 
-/** What HAProxy knows of its servers, from one worker to the next. */
+/** Carries the state of HAProxy's servers from one worker to the next. */
 export class CarriedServers {
   readonly #places: CarriedServersPlaces
 
@@ -24,10 +24,10 @@ export class CarriedServers {
     this.#places = places
   }
 
-  /** The new worker learns which servers are down, or a reload would send them traffic until their next check. */
+  /** Tells the new worker which servers are down; otherwise a reload would send them traffic until their next check. */
   async over<T>(reload: () => Promise<T>): Promise<T> {
     const config = (await readText(this.#places.configFile)) ?? ''
-    // Where nothing can be carried, HAProxy is not asked for all that it has: it takes a second for 100,000 servers.
+    // If nothing can be carried, HAProxy is not asked for its state, which takes a second for 100,000 servers.
     const isCarried = carriesServers(config)
     await (isCarried ? this.#write(config) : this.forget())
     try {
@@ -37,7 +37,7 @@ export class CarriedServers {
     }
   }
 
-  /** Old news would mislead a HAProxy that starts later. One without the file only warns. */
+  /** Empties the file: stale state would mislead a later start. HAProxy only warns if the file is missing. */
   async forget(): Promise<void> {
     const { stateFile } = this.#places
     try {
@@ -53,7 +53,7 @@ export class CarriedServers {
       const table = await sendCommand(masterSocket, '@1 show servers state', STATE_TIMEOUT_MS)
       await writeFile(stateFile, carriedState(table, config), { mode: 0o600 })
     } catch {
-      // A worker that does not answer is the more reason to reload; the new one finds out by its checks.
+      // A worker that does not answer is one more reason to reload; the new one learns the state from its checks.
     }
   }
 }

@@ -7,13 +7,13 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const REQUEST_BYTES_MAX = 15_000
 
 /**
- * One command, one connection: the whole answer, without the line breaks at its end. HAProxy's master answers until
- * the writing side is closed, and every answer ends with a line break: nothing at all means that it was cut off.
+ * Sends one command over one connection and returns the whole answer without the line breaks at its end. HAProxy's
+ * master answers until the writing side is closed, and every answer ends with a line break: an empty one was cut off.
  */
 export function sendCommand(path: string, request: string, timeout_ms: number, payload?: string): Promise<string> {
   if (/[\r\n]/.test(request)) return Promise.reject(new Error('a command must be one line'))
   const whole = payload === undefined ? `${request}\n` : requestWithPayload(request, payload)
-  // HAProxy 2.6 does not refuse what its buffer cannot hold: it dies of it.
+  // HAProxy 2.6 does not refuse a request that its buffer cannot hold: it crashes.
   if (Buffer.byteLength(whole) > REQUEST_BYTES_MAX) return Promise.reject(new Error(`"${request}" is too long`))
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 const EXECUTABLE_BY_ALL = 0o001
 const MODE_BITS = 0o7777
 
-/** The file's text, or undefined when there is none. */
+/** Returns the file's text, or undefined when there is no file. */
 export async function readText(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8')
@@ -15,7 +15,7 @@ export async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-/** In order; none when there is no such folder. */
+/** Returns sorted names; none when there is no such folder. */
 export async function fileNames(folder: string): Promise<readonly string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true })
@@ -30,24 +30,24 @@ export async function fileNames(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * Old or new, never between, also after a power cut: the data is on disk before the name is, and the name before the
- * return.
+ * Leaves the old or the new content, never a mixture, even after a power cut: the data is on disk before the name is,
+ * and the name before the return.
  */
 export async function replaceFileDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const folder = dirname(path)
   const temporary = `${path}.new`
-  // Left by a kill: it may hold a secret that nobody wants any more.
+  // A file left by a kill may hold a secret that is no longer wanted.
   await rm(temporary, { force: true })
-  // What is there already needs no room on a full disk.
+  // Content that is already in place needs no room on a full disk.
   if (await isThere(path, content, mode)) return syncFolder(folder)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  // A program that everybody may run is of no use where nobody may look.
+  // A program that everybody may run is useless in a folder that not everybody may enter.
   if (made !== undefined && (mode & EXECUTABLE_BY_ALL) !== 0) await chmod(folder, 0o755)
   try {
     await writeDurably(temporary, content, mode)
     await rename(temporary, path)
   } catch (error) {
-    // On a full disk, half a file would only take the space that is needed.
+    // On a full disk, half a file would only take up needed space.
     await rm(temporary, { force: true })
     throw error
   }
@@ -74,7 +74,7 @@ async function isThere(path: string, content: string | Uint8Array, mode: number)
 async function writeDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {
-    // The umask may have taken bits away that other programs need.
+    // The umask may have removed bits that other programs need.
     await file.chmod(mode)
     await file.writeFile(content)
     await file.sync()

@@ -1,29 +1,31 @@
 /** How HAProxy is run on this machine. */
 export type Layer7ProxySettings =
   | {
-      /** The daemon starts HAProxy itself, in a session of its own that outlives the daemon. */
+      /** The daemon starts HAProxy itself, in its own session, in which it outlives the daemon. */
       readonly mode: 'supervised'
       readonly program: string
       readonly configFile: string
       readonly masterSocket: string
-      /** Working directory, pid file and log. */
+      /** Folder for pid file and log, and the working directory. */
       readonly folder: string
     }
   | {
       readonly mode: 'systemd'
       readonly masterSocket: string
-      /** What a new worker is told of servers goes through here; undefined where nothing is. */
+      /**
+       * Configuration and state file by which server state is carried to a new worker; undefined where none is carried.
+       */
       readonly carried?: { readonly configFile: string; readonly stateFile: string } | undefined
     }
 
 /** The etcd of a cluster; undefined where systemd runs it. */
 export interface ClusterProgram {
   readonly program: string
-  /** Log, and the file of its arguments. */
+  /** Folder for the log and the file of arguments. */
   readonly folder: string
 }
 
-/** Where plans are carried out. Travels to the system worker, so it is plain data. */
+/** The host that carries out plans. Passed to the system worker, so it is plain data. */
 export interface HostSettings {
   /** `trial` changes nothing outside the state folder: such steps are only recorded. */
   readonly profile: 'trial' | 'appliance'

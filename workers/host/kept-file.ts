@@ -4,10 +4,7 @@ import { isMissing, removeDurably, replaceFileDurably, syncFolder } from './dura
 
 const MODE_BITS = 0o7777
 
-/**
- * As `Host.keepFile` says. `give` gives a file to an owner and a group, as chown has them, which the daemon itself may
- * not.
- */
+/** Implements `Host.keepFile`. `give` changes the owner and group of a file, which the daemon itself may not do. */
 export async function keepFile(
   path: string,
   give: (owner: string, path: string) => Promise<void>,

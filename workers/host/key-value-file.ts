@@ -3,7 +3,7 @@ import { readText, removeDurably, replaceFileDurably } from './durable-files.ts'
 
 const MODE = 0o600
 
-/** A few values in one small file. Read anew each time: more than one thread may look. */
+/** A few values in one small file, read at every access because several threads use it. */
 export class KeyValueFile implements KeptValues {
   readonly #path: string
 
@@ -21,7 +21,7 @@ export class KeyValueFile implements KeptValues {
     if (value === undefined) values.delete(key)
     else values.set(key, value)
     if (values.size === 0) return removeDurably(this.#path)
-    // In one order, so that what is set and taken back leaves the same bytes.
+    // Sorted, so that setting a value and taking it back leaves the same bytes.
     const sorted = Object.fromEntries([...values].toSorted(([a], [b]) => (a < b ? -1 : 1)))
     await replaceFileDurably(this.#path, `${JSON.stringify(sorted, undefined, 1)}\n`, MODE)
   }
@@ -34,7 +34,7 @@ export class KeyValueFile implements KeptValues {
   }
 }
 
-/** The same without a file. */
+/** The same in memory. */
 export class KeyValueMemory implements KeptValues {
   readonly #values = new Map<string, string>()
 

@@ -43,7 +43,7 @@ const LISTENERS_TIMEOUT_MS = 5_000
 const GIVE_TIMEOUT_MS = 10_000
 const OUTSIDE_GRACE_MS = 1_000
 const JUDGED_BYTES_MAX = 64 * 1024 * 1024
-/** Nothing of the daemon's own environment, which may hold secrets, reaches another program. */
+/** Nothing of the daemon's own environment, which may hold secrets, is passed to another program. */
 const ENVIRONMENT = { LC_ALL: 'C', PATH: PROGRAM_FOLDERS.join(':') }
 
 /** The real machine. */
@@ -55,7 +55,7 @@ export class LinuxHost implements Host {
   readonly found: KeptValues
   readonly recorded = 0
 
-  /** `folder` keeps what must be remembered about the machine. */
+  /** `folder` stores the facts that must be remembered about the machine. */
   constructor({ layer7proxy, etcd }: Pick<HostSettings, 'layer7proxy' | 'etcd'>, folder: string) {
     this.found = new KeyValueFile(`${folder}/found.json`)
     this.#network = new KernelNetwork(networkFile(folder), runProgram)
@@ -65,7 +65,7 @@ export class LinuxHost implements Host {
         layer7proxy.mode === 'systemd'
           ? systemdHaproxy(layer7proxy)
           : new SupervisedProgram(layer7proxy, startDetached),
-      // It notifies systemd when it has found a quorum. Until then plans must not wait: they take turns.
+      // etcd notifies systemd only once it has a quorum. Plans must not wait for that, because they run one at a time.
       etcd:
         etcd === undefined
           ? new SystemdService(PROGRAMS.etcd.unit, runProgram, { waitsForStart: false })
@@ -110,7 +110,7 @@ export class LinuxHost implements Host {
   }
   async portProblem(ip: string, port: number): Promise<string | undefined> {
     const problem = await portProblem(ip, port)
-    // Under systemd HAProxy may listen where the daemon may not.
+    // HAProxy under systemd may bind ports that the daemon may not.
     return problem === NOT_PERMITTED && this.#mode === 'systemd' ? undefined : problem
   }
   async listeners(): Promise<readonly Listener[]> {
@@ -155,7 +155,7 @@ function systemdHaproxy({ masterSocket, carried }: Extract<Layer7ProxySettings, 
   return new SystemdUnit(PROGRAMS.layer7proxy.unit, masterSocket, runProgram, servers)
 }
 
-/** Runs a program in a process group of its own, so that a deadline ends its children as well. */
+/** Runs a program in its own process group, so that a deadline ends its children as well. */
 export async function runProgram(
   argv: readonly string[],
   timeout_ms: number,
@@ -172,8 +172,8 @@ export async function runProgram(
   const [program, args] = bareStart(first, others)
   return new Promise((resolve) => {
     const child = spawn(program, args, { detached: true, env: ENVIRONMENT, stdio: ['pipe', 'pipe', 'pipe'] })
-    // Without a descriptor left it has no streams, and fails a moment later. One that does not read its input is no
-    // problem of ours.
+    // If no descriptors are left, the child has no streams, and fails a moment later. A program that does not read its
+    // input is no failure.
     child.stdin?.on('error', () => undefined)
     child.stdin?.end(input)
     const chunks: Buffer[] = []
@@ -201,8 +201,8 @@ export async function runProgram(
 }
 
 /**
- * The daemon's unit may not write to the system; under systemd, what has to do so runs in a unit of its own. That is
- * not a child process of ours, so systemd has to end it as well, a little after its waiting client.
+ * The daemon's unit may not write to the system, so under systemd such programs run in their own unit. They are no
+ * child processes of the daemon, so systemd ends them as well, a little after the waiting client.
  */
 function transientUnit(runtimeDirectory: string | undefined, timeout_ms: number): readonly string[] {
   if (!existsSync('/run/systemd/system')) return []
@@ -218,11 +218,11 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The group ended on its own in the same moment.
+    // The process group ended at the same moment.
   }
 }
 
-/** Outside: the daemon's unit may not. */
+/** Runs outside, because the daemon's unit may not change owners. */
 async function give(owner: string, path: string): Promise<void> {
   const { exitCode, output } = await runProgram(['chown', owner, path], GIVE_TIMEOUT_MS, { isUnconfined: true })
   if (exitCode !== 0) throw new Error(output)
@@ -235,7 +235,7 @@ const startDetached: StartDetached = async (argv, { folder, logFile, environment
   const log = await open(logFile, 'a', 0o600)
   try {
     const stdio = ['ignore', log.fd, log.fd] as const
-    // A program whose working folder was removed cannot be reloaded: HAProxy asks for its name.
+    // A program cannot be reloaded once its working directory was removed: HAProxy asks for its name.
     const env = { ...ENVIRONMENT, ...environment }
     const child = spawn(program, args, { cwd: '/', detached: true, env, stdio: [...stdio] })
     const ended = new Promise<string>((resolve) => {

@@ -6,7 +6,7 @@ import { readSysctl, writeSysctl } from './settings/sysctl.ts'
 import { readTimezone, writeTimezone } from './settings/timezone.ts'
 import { readEnabled, writeEnabled } from './settings/unit-enabled.ts'
 
-/** The value now; undefined when this machine has no such setting. Changes nothing. */
+/** Returns the current value; undefined when this machine has no such setting. Changes nothing. */
 export function readSetting(setting: Setting, run: Run): Promise<string | undefined> {
   switch (setting.kind) {
     case 'sysctl':

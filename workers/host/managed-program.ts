@@ -7,22 +7,22 @@ export interface ManagedProgram {
 }
 
 export interface RunOptions {
-  /** For its standard input; never part of an error or a log. */
+  /** Text for the standard input; never part of an error or a log. */
   readonly input?: string
-  /** Outside the confinement of the daemon's own unit. */
+  /** Whether to run outside the confinement of the daemon's own unit. */
   readonly isUnconfined?: boolean
   /** See Outside. */
   readonly runtimeDirectory?: string
-  /** Bytes of output that are kept; 64 KiB unless told. */
+  /** Bytes of output that are kept; 64 KiB by default. */
   readonly output_max?: number
 }
 /** Runs a program without a shell. */
 export type Run = (argv: readonly string[], timeout_ms: number, options?: RunOptions) => Promise<RunResult>
 
-/** A program started in a session of its own. */
+/** A program that was started in its own session. */
 export interface Detached {
   readonly pid: number
-  /** Settles when the program ends, with a sentence about how. Never settles for one that outlives this process. */
+  /** Resolves when the program ends, with a sentence about how. Never settles if the program outlives this process. */
   readonly ended: Promise<string>
 }
 export type StartDetached = (
@@ -30,7 +30,7 @@ export type StartDetached = (
   options: {
     readonly folder: string
     readonly logFile: string
-    /** Beside what every program has. */
+    /** Variables in addition to those that every program gets. */
     readonly environment?: Readonly<Record<string, string>>
   },
 ) => Promise<Detached>

@@ -5,26 +5,26 @@ import { sendCommand } from './control-socket.ts'
 
 const ASK_TIMEOUT_MS = 2_000
 const POLL_MS = 10
-/** Any worker that runs at all answers in milliseconds. */
+/** A worker that is alive answers in milliseconds. */
 const SILENCE_MS = 3_000
 const KILLED_GONE_MS = 10_000
 const ASKED_AT_ONCE = 2
-/** For a look that kills nobody. */
+/** Deadline for a look that kills no worker. */
 const LOOK_MS = 1_000
-/** A master with 100,000 servers takes some seconds to begin again. */
+/** A master with 100,000 servers takes some seconds to restart. */
 const ROUSED_MS = 30_000
 
-/** The processes of the master behind this socket, or undefined when none answers. */
+/** Returns the processes of the master behind this socket, or undefined when none answers. */
 export async function askProcesses(masterSocket: string): Promise<ShowProc | undefined> {
   try {
     return parseShowProc(await sendCommand(masterSocket, 'show proc', ASK_TIMEOUT_MS))
   } catch {
-    // No file, nobody listening, or a master that is just replacing itself: all mean that nobody answers now.
+    // No file, no listener, or a master that is replacing itself: all mean that nobody answers now.
     return undefined
   }
 }
 
-/** Asks again and again until `accept` says so; undefined when the deadline passed. */
+/** Polls until `accept` returns a value; undefined when the deadline passed. */
 export async function untilProcesses<T>(
   masterSocket: string,
   timeout_ms: number,
@@ -46,8 +46,8 @@ export async function answers(masterSocket: string): Promise<boolean> {
 }
 
 /**
- * A master that runs and does not answer has lost its socket, or all its places for clients are taken, or it hangs. On
- * the signal for a reload it begins again, with its socket and without those clients. Answers whether it did.
+ * A master that runs and does not answer has lost its socket, has no places for clients left, or hangs. On the reload
+ * signal it restarts, with its socket and without those clients. Returns whether it did.
  */
 export async function rouse(
   masterSocket: string,
@@ -60,8 +60,8 @@ export async function rouse(
 }
 
 /**
- * Reloads through the master and waits for the outcome. Version 2.6 answers at once with nothing, so the outcome is in
- * `show proc`: the count of reloads goes up in any case, the worker changes only when the new one has its ports.
+ * Reloads through the master and waits for the outcome. Version 2.6 answers at once with nothing, so the outcome comes
+ * from `show proc`: the count of reloads rises in any case, the worker changes only when the new one has its ports.
  * From 3.0 the answer itself is the outcome.
  */
 export async function reloadThroughMaster(
@@ -86,14 +86,14 @@ async function orderReload(masterSocket: string, timeout_ms: number): Promise<st
   try {
     return await sendCommand(masterSocket, 'reload', timeout_ms)
   } catch {
-    // The master of 2.x replaces itself at once and may close before an answer; `show proc` has the outcome.
+    // The master of 2.x replaces itself at once and may close before it answers; `show proc` has the outcome.
     return ''
   }
 }
 
 /**
- * An old worker that hangs keeps its listening sockets, and the kernel goes on giving it a share of the new
- * connections, which nobody answers. A worker that answers ends by itself. Answers the ones that were killed.
+ * A hanging old worker keeps its listening sockets, and the kernel still gives it a share of the new connections, which
+ * nobody answers. A worker that answers ends on its own. Returns the workers that were killed.
  */
 async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<readonly number[]> {
   const pids = await silentOf(masterSocket, [...before.workers, ...before.oldWorkers], SILENCE_MS)
@@ -101,7 +101,7 @@ async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise
   const now = await askProcesses(masterSocket)
   const killed = (now?.oldWorkers ?? []).map(({ pid }) => pid).filter((pid) => pids.includes(pid))
   for (const pid of killed) kill(pid)
-  // Until it is gone, the kernel may still choose its sockets.
+  // Until the worker is gone, the kernel may still choose its sockets.
   const isGone = (then: ShowProc | undefined): true | undefined =>
     then === undefined || then.oldWorkers.some(({ pid }) => pids.includes(pid)) ? undefined : true
   await untilProcesses(masterSocket, KILLED_GONE_MS, isGone)
@@ -113,7 +113,10 @@ function told(killed: readonly number[]): string {
   return `a worker of HAProxy (process ${killed.join(', ')}) did not answer for ${SILENCE_MS / 1000} s and was killed`
 }
 
-/** Those that do not answer. Few at a time: a hanging one takes one of the ten places that a master has for clients. */
+/**
+ * Returns the workers that do not answer. Few are asked at a time, because a hanging one occupies one of the ten places
+ * that a master has for clients.
+ */
 async function silentOf(
   masterSocket: string,
   workers: readonly WorkerProcess[],
@@ -134,7 +137,8 @@ async function isSilent(masterSocket: string, pid: number, silence_ms: number): 
     await sendCommand(masterSocket, toWorker({ pid }, 'show info'), silence_ms)
     return false
   } catch {
-    // A worker that has just ended is refused at once or cut off; only the deadline means that it hangs.
+    // A connection to a worker that has just ended is refused or cut off at once; only the deadline means that it
+    // hangs.
     return performance.now() - asked_ms > silence_ms / 2
   }
 }
@@ -143,7 +147,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended in the same moment, or belongs to an account that we may not signal.
+    // The process ended at the same moment, or belongs to an account that the daemon may not signal.
   }
 }
 

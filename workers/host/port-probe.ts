@@ -4,7 +4,7 @@ import type { Listener } from '../../src/drivers/host.ts'
 
 const LOCAL_COLUMN = 3
 const UNIT = /\.(?:service|scope)$/
-/** As `ss` writes them; the first is that of both families. */
+/** Wildcard addresses as `ss` writes them; the first covers both families. */
 const ANY: ReadonlySet<string> = new Set(['*', '0.0.0.0', '::'])
 
 export const NOT_PERMITTED = 'Permission denied'
@@ -18,8 +18,9 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Listens for a moment. HAProxy finds out at a reload only, and then stops listening everywhere for about a tenth of a
- * second to make sure that it is not in its own way: connections would be refused for a mistake in one frontend.
+ * Returns why nobody can listen there, by trying to. HAProxy would find out only at a reload, and then stop listening
+ * everywhere for about a tenth of a second, in case it blocks itself: connections would be refused because of a mistake
+ * in one frontend.
  */
 export function portProblem(ip: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
@@ -34,7 +35,7 @@ export function portProblem(ip: string, port: number): Promise<string | undefine
 
 export const LISTENERS_ARGV = ['ss', '--no-header', '--listening', '--numeric', '--tcp', '--cgroup'] as const
 
-/** @param output what LISTENERS_ARGV prints: a line for each socket. */
+/** @param output the output of LISTENERS_ARGV: a line per socket. */
 export function readListeners(output: string): readonly Listener[] {
   const lines = output.split('\n').filter((line) => line !== '')
   return lines.map((line) => {
@@ -48,7 +49,7 @@ export function readListeners(output: string): readonly Listener[] {
   })
 }
 
-/** Units whose sockets keep others from this address. */
+/** Returns the units whose sockets occupy this address. */
 export function unitsInTheWay(listeners: readonly Listener[], ip: string, port: number): readonly string[] {
   const wanted = canonicalIp(ip)
   const isInTheWay = (other: Listener) =>

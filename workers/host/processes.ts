@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 
-// What the kernel answers from memory is read at once: as promises, a look at a hundred processes took twenty times as
-// much of the processor, and while HAProxy ends there is one every 10 ms.
+// The kernel answers from memory, so these reads are synchronous: as promises, a look at a hundred processes took
+// twenty times as much of the processor, and while HAProxy ends there is one every 10 ms.
 const POLL_MS = 10
 /** `num_threads`, the twentieth field of `stat` in proc(5), among those from the third on. */
 const THREADS = 17
 
-/** The words that a process was started with; none when it has ended. */
+/** Returns the words that a process was started with; none when it has ended. */
 export function commandLine(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -22,8 +22,8 @@ export interface FoundProcess {
 }
 
 /**
- * The processes whose command line `fits`. Only of this machine's own files: what runs in a container has another root,
- * where the same path is another file.
+ * Returns the processes whose command line `fits`, except those in containers: they have another root, where the same
+ * path is another file.
  */
 export function findProcesses(fits: (words: readonly string[]) => boolean): readonly FoundProcess[] {
   const pids = readdirSync('/proc')
@@ -72,7 +72,7 @@ function rootOf(pid: number | 'self'): string | undefined {
     const { dev, ino } = statSync(`/proc/${pid}/root/`)
     return `${dev}:${ino}`
   } catch {
-    // It has ended, or belongs to somebody else: then it is none of ours.
+    // The process has ended, or belongs to another account and is not ours.
     return undefined
   }
 }
@@ -85,7 +85,7 @@ function parentOf(pid: number): number | undefined {
 /** State, parent and so on: the fields of `stat` in proc(5) from the third on. */
 function fieldsOf(pid: number): readonly string[] | undefined {
   try {
-    // The name before it may hold anything, and ends with the last parenthesis.
+    // The name in parentheses may contain anything, so the fields begin after the last parenthesis.
     const line = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return line.slice(line.lastIndexOf(')') + 2).split(' ')
   } catch {

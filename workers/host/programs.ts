@@ -5,7 +5,7 @@ import { PROGRAMS } from '../../src/drivers/programs.ts'
 /** An ordinary user's PATH often lacks the system folders, where HAProxy is. */
 export const PROGRAM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/usr/local/sbin', '/usr/local/bin']
 
-/** Debian packages of commands: those of the system, and those of the managed programs. */
+/** Debian packages of commands, of the system and of the managed programs. */
 const PACKAGES: Readonly<Record<string, string>> = {
   ip: 'iproute2',
   journalctl: 'systemd',
@@ -27,13 +27,13 @@ export async function findProgram(name: string): Promise<string | undefined> {
       await access(path, constants.X_OK)
       return path
     } catch {
-      // Not here: the next folder.
+      // Not in this folder.
     }
   }
   return undefined
 }
 
-/** What a person can do about a missing program. */
+/** Explains how to install a missing program. */
 export function notInstalled(name: string): RunResult {
   const base = name.slice(name.lastIndexOf('/') + 1)
   const command = `apt-get install ${PACKAGES[base] ?? base}`

@@ -16,7 +16,7 @@ import {
 } from '../../src/drivers/host.ts'
 import { KeyValueMemory } from './key-value-file.ts'
 
-/** One thing that a real host would have done. */
+/** An action that a real host would have carried out. */
 export type JournalEntry =
   | { readonly verb: 'run'; readonly argv: readonly string[] }
   | { readonly verb: 'replaceFile'; readonly path: string; readonly content: string; readonly mode: number }
@@ -29,21 +29,24 @@ export type JournalEntry =
   /** Without the password. */
   | { readonly verb: 'account'; readonly account: string; readonly shell: boolean | undefined }
 
-/** Mode of a file that nothing was recorded about. */
+/** Mode of a file without a recorded one. */
 const FOUND_MODE = 0o644
 const DONE: RunResult = { exitCode: 0, output: '' }
 
 export interface RecordingHostOptions {
-  /** Read for files and units that nothing was recorded about. */
+  /** Host that is read for files and units without a record. */
   readonly base?: Pick<Host, 'readFile' | 'unitState'> & Partial<Pick<Host, 'readSetting' | 'hasShell'>>
-  /** Where settings and accounts are remembered; in memory only without it. */
+  /** Store for settings and accounts; without it they are kept in memory. */
   readonly memory?: KeptValues
   readonly interfaceNames?: ReadonlyMap<string, string>
   readonly answerRun?: (argv: readonly string[]) => RunResult
   readonly answerSocket?: (path: string, request: string) => string
 }
 
-/** Does nothing, remembers everything: dry runs, tests, and what the trial profile must not do to the machine. */
+/**
+ * A host that does nothing and records everything: for dry runs, tests, and the actions that the trial profile must not
+ * carry out.
+ */
 export class RecordingHost implements Host {
   readonly journal: JournalEntry[] = []
   readonly #files = new Map<string, string | undefined>()
@@ -68,12 +71,12 @@ export class RecordingHost implements Host {
     this.journal.push(entry)
   }
 
-  /** Takes the recorded entries, so that a worker can hand them over. */
+  /** Removes and returns the recorded entries, so that a worker can pass them on. */
   takeJournal(): readonly JournalEntry[] {
     return this.journal.splice(0)
   }
 
-  /** What this machine lacks can still be tried: nothing of it is needed. */
+  /** No program counts as missing: a trial needs none of them. */
   async missingProgram(): Promise<undefined> {
     return undefined
   }
@@ -133,7 +136,7 @@ export class RecordingHost implements Host {
   async readSetting(setting: Setting): Promise<string | undefined> {
     const known = await this.#memory.get(settingKey(setting))
     if (known !== undefined) return known
-    // What this machine lacks can still be tried: nothing of it is needed.
+    // A setting that this machine lacks can still be tried, because a trial does not need it.
     return (await this.#options.base?.readSetting?.(setting)) ?? ''
   }
   async writeSetting(setting: Setting, value: string): Promise<RunResult> {
@@ -148,7 +151,7 @@ export class RecordingHost implements Host {
   async network(desired: DesiredNetwork, phase: NetworkPhase): Promise<NetworkOutcome> {
     const warnings = phase === 'settle' ? (desired.leftOut ?? []) : []
     const isNothing = desired.addresses.length + desired.routes.length + desired.rules.length === 0
-    // As on a real machine: a network that never was of this daemon is not even looked at.
+    // As on a real machine: a network that the daemon never managed is not even read.
     if (isNothing && (await this.#memory.get('network')) === undefined) {
       return { ...DONE, undo: undefined, warnings }
     }

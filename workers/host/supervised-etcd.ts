@@ -9,24 +9,27 @@ import { areGone, findProcesses } from './processes.ts'
 import { findProgram, notInstalled } from './programs.ts'
 
 const POLL_MS = 20
-/** What is wrong with its arguments, its ports or its log it says at once. */
+/** Within this time etcd reports a problem with its arguments, its ports or its log. */
 const SETTLED_MS = 300
-/** On a slow machine, a new member whose disk is full ends later than others have settled: it makes its log first. */
+/**
+ * On a slow machine, a new member with a full disk fails later than others have settled, because it creates its log
+ * first.
+ */
 const LOG_MADE_MS = 10_000
-/** A joining member asks its peers first, which may take long; nothing else of this machine changes meanwhile. */
+/** A joining member asks its peers first, which may take long; nothing else can change on this machine meanwhile. */
 const JOINED_MS = 3_000
-/** An orderly stop hands leadership over, which a partner that hangs may hold up. */
+/** An orderly stop hands leadership over, which a hanging partner may delay. */
 const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL = 2_000
-/** What it says when it ends, and the trace of a panic behind it. */
+/** Lines searched for the reason: the last error, and the stack trace of a panic after it. */
 const LINES_MAX = 200
 const LEVELS: ReadonlySet<unknown> = new Set(['error', 'fatal', 'panic'])
 
 /**
- * The etcd of a cluster where no systemd looks after it: started in a session of its own and recognised by the folder
- * of its data, which stands in its command line.
+ * The etcd of a cluster where systemd does not run it: started in its own session, and recognised by the data folder in
+ * its command line.
  */
 export class SupervisedEtcd implements ManagedProgram {
   readonly #settings: ClusterProgram
@@ -52,7 +55,7 @@ export class SupervisedEtcd implements ManagedProgram {
     return (await findProgram(this.#settings.program)) === undefined ? 'missing' : 'stopped'
   }
 
-  /** Pids are used again by the kernel: a process is ours by its command line. */
+  /** The kernel reuses pids, so a process is recognised by its command line. */
   #pids(): readonly number[] {
     const data = `--data-dir=${this.#settings.folder}/etcd`
     return findProcesses((words) => words.includes(data)).map(({ pid }) => pid)
@@ -84,7 +87,7 @@ export class SupervisedEtcd implements ManagedProgram {
     while (performance.now() < end_ms && !signal.aborted && !(await this.#hasLog())) await wait(POLL_MS)
   }
 
-  /** Whether there is a write-ahead log, which etcd makes under another name, and renames when it is whole. */
+  /** Whether there is a write-ahead log. etcd creates it under another name and renames it when it is complete. */
   async #hasLog(): Promise<boolean> {
     return await stat(`${this.#settings.folder}/etcd/member/wal`).then(
       () => true,
@@ -108,7 +111,7 @@ export class SupervisedEtcd implements ManagedProgram {
       try {
         process.kill(pid, signal)
       } catch {
-        // It ended in the same moment.
+        // The process ended at the same moment.
       }
     }
   }
@@ -121,7 +124,7 @@ export class SupervisedEtcd implements ManagedProgram {
   }
 }
 
-/** The last error that etcd has logged, without where in its code that was. */
+/** Returns the last error that etcd has logged, without its place in the source. */
 function reasonIn(log: string): string | undefined {
   for (const line of log.trimEnd().split('\n').slice(-LINES_MAX).toReversed()) {
     if (!line.startsWith('{')) continue
@@ -129,7 +132,7 @@ function reasonIn(log: string): string | undefined {
       const { level, msg, error } = JSON.parse(line)
       if (LEVELS.has(level) && typeof error === 'string') return `${msg}: ${error}`
     } catch {
-      // A line that was cut off.
+      // The line was cut off.
     }
   }
   return undefined

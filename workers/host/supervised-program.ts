@@ -14,13 +14,13 @@ type Settings = Extract<Layer7ProxySettings, { mode: 'supervised' }>
 
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 const LOG_TAIL_BYTES = 16 * 1024
-/** On SIGTERM HAProxy drops its connections and ends; one that takes longer hangs. */
+/** On SIGTERM HAProxy drops its connections and ends; if it takes longer than this, it hangs. */
 const STOP_PATIENCE_MS = 5_000
 const KILLED_GONE_MS = 10_000
 
 /**
- * HAProxy where no systemd looks after it: started in a session of its own, so that it outlives the daemon, and
- * recognised again by its master socket and command line, or by its command line alone when its files are gone.
+ * HAProxy where systemd does not run it: started in its own session, so that it outlives the daemon, and recognised by
+ * its master socket and command line, or by its command line alone when its files are gone.
  */
 export class SupervisedProgram implements ManagedProgram {
   readonly #settings: Settings
@@ -55,11 +55,11 @@ export class SupervisedProgram implements ManagedProgram {
   async state(): Promise<UnitState> {
     if ((await this.#pid()) !== undefined) return (await answers(this.#settings.masterSocket)) ? 'running' : 'silent'
     if ((await findProgram(this.#settings.program)) === undefined) return 'missing'
-    // The file says that it was started, and nobody asked it to stop.
+    // The pid file exists, so HAProxy was started and nobody asked it to stop.
     return (await readText(this.#pidFile)) === undefined ? 'stopped' : 'failed'
   }
 
-  /** The pid of our master: from the master itself, from the file, or of the processes that there are. */
+  /** Returns the pid of our master: from the master itself, from the file, or from the process list. */
   async #pid(): Promise<number | undefined> {
     const processes = await askProcesses(this.#settings.masterSocket)
     if (processes !== undefined && this.#isOurs(processes.master.pid)) return processes.master.pid
@@ -69,12 +69,12 @@ export class SupervisedProgram implements ManagedProgram {
     return ours.find(({ parent }) => !ours.some(({ pid }) => pid === parent))?.pid
   }
 
-  /** Master and workers, old ones as well. */
+  /** Returns master and workers, including old ones. */
   #all(): readonly FoundProcess[] {
     return findProcesses((words) => this.#fits(words))
   }
 
-  /** Pids are used again by the kernel: before any signal the command line has to name our configuration. */
+  /** The kernel reuses pids, so before any signal the command line must name our configuration. */
   #isOurs(pid: number): boolean {
     return this.#fits(commandLine(pid))
   }
@@ -88,7 +88,7 @@ export class SupervisedProgram implements ManagedProgram {
     try {
       process.kill(pid, signal)
     } catch {
-      // It ended in the same moment.
+      // The process ended at the same moment.
     }
   }
 
@@ -114,8 +114,9 @@ export class SupervisedProgram implements ManagedProgram {
   }
 
   /**
-   * A HAProxy that listens in this folder and names another was started before the folder got its present name. It
-   * serves our ports and would reload from there: it finishes what it has, and takes nothing new.
+   * Asks an older HAProxy of this folder to finish. One with another path in its command line was started before the
+   * folder was renamed: it serves our ports and would reload from the old path, so it finishes its connections and
+   * accepts no new ones.
    */
   async #retire(pid: number | undefined): Promise<void> {
     if (pid === undefined) return
@@ -124,20 +125,20 @@ export class SupervisedProgram implements ManagedProgram {
     try {
       process.kill(pid, 'SIGUSR1')
     } catch {
-      // It ended in the same moment.
+      // The process ended at the same moment.
     }
   }
 
-  /** A disk that takes no file keeps no HAProxy from serving: it is found by its command line. */
+  /** Stores the pid. A full disk does not keep HAProxy from serving: it is also found by its command line. */
   async #record(pid: number): Promise<void> {
     try {
       await replaceFileDurably(this.#pidFile, `${pid}\n`, 0o600)
     } catch {
-      // The file only tells one that ended from one that was stopped.
+      // The file is only needed to distinguish a crash from a stop.
     }
   }
 
-  /** undefined when a worker serves; else what went wrong. */
+  /** Returns undefined when a worker serves; otherwise the problem. */
   async #awaitWorker(started: Detached, timeout_ms: number): Promise<RunResult | undefined> {
     let ended: string | undefined
     void started.ended.then((how) => (ended = how))
@@ -176,7 +177,7 @@ export class SupervisedProgram implements ManagedProgram {
     try {
       return (await stat(this.#logFile)).size
     } catch {
-      // No log before the first start.
+      // There is no log before the first start.
       return 0
     }
   }
@@ -197,7 +198,7 @@ export class SupervisedProgram implements ManagedProgram {
     }
   }
 
-  /** Only at a start, because a running HAProxy keeps the file open. */
+  /** Rotates only at a start, because a running HAProxy keeps the file open. */
   async #rotateLog(): Promise<void> {
     if ((await this.#logSize()) > LOG_BYTES_MAX) await rename(this.#logFile, `${this.#logFile}.1`)
   }

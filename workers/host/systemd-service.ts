@@ -2,13 +2,13 @@ import type { RunResult, UnitState, UnitVerb } from '../../src/drivers/host.ts'
 import type { ManagedProgram, Run } from './managed-program.ts'
 import { unitLog, systemdState } from './systemd-unit.ts'
 
-/** A daemon of the machine that systemd runs and that reloads by its unit: chrony, sshd. */
+/** A system daemon that systemd runs and that reloads through its unit: chrony, sshd. */
 export class SystemdService implements ManagedProgram {
   readonly #unit: string
   readonly #run: Run
   readonly #start: readonly string[]
 
-  /** `waitsForStart`: until the unit has notified systemd that it is up, or has failed. */
+  /** `waitsForStart`: a start waits until the unit has notified systemd that it is up, or has failed. */
   constructor(unit: string, run: Run, { waitsForStart = true } = {}) {
     this.#unit = unit
     this.#run = run

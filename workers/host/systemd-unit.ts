@@ -6,7 +6,7 @@ import { commandLine } from './processes.ts'
 
 const QUERY_TIMEOUT_MS = 10_000
 const KILLED = 'HAProxy did not answer and was killed'
-/** The unit judges the configuration before it signals the master. */
+/** Time for a reload of the unit, which checks the configuration before it signals the master. */
 const ROUSE_MS = 20_000
 
 /**
@@ -26,7 +26,7 @@ export class SystemdUnit implements ManagedProgram {
   }
 
   async perform(verb: UnitVerb, timeout_ms: number): Promise<RunResult> {
-    // Seconds are what journalctl understands of a time; one more line than needed does no harm.
+    // journalctl accepts whole seconds; an extra line does no harm.
     const since_s = Math.floor(Date.now() / 1000)
     const log = (): Promise<string> => unitLog(this.#unit, since_s, this.#run)
     if (verb !== 'reload') await this.#carried?.forget()
@@ -34,7 +34,7 @@ export class SystemdUnit implements ManagedProgram {
       return this.#told(await this.#systemctl([verb === 'reload' ? 'start' : verb], timeout_ms), log)
     const reload = () => this.#systemctl(['reload'], ROUSE_MS)
     if (verb === 'reload' && (await rouse(this.#masterSocket, timeout_ms, reload))) return this.#reload(timeout_ms, log)
-    // systemd would wait for it longer than anybody waits here.
+    // systemd would wait for a hung HAProxy longer than any caller of this function.
     const mustDie = await this.#isHung()
     if (verb === 'reload' && !mustDie)
       return { exitCode: 1, output: `no HAProxy master answers on ${this.#masterSocket}` }
@@ -53,7 +53,10 @@ export class SystemdUnit implements ManagedProgram {
     return { exitCode: result.exitCode, output: `${result.output}\n${await log()}`.trim() }
   }
 
-  /** A HAProxy that was never told to open that socket answers nobody there, and serves all the same. */
+  /**
+   * Whether HAProxy hangs. One that was started without this master socket does not answer there, but serves all the
+   * same.
+   */
   async #isHung(): Promise<boolean> {
     if (await answers(this.#masterSocket)) return false
     const { output } = await this.#run(['systemctl', 'show', '--property=MainPID', this.#unit], QUERY_TIMEOUT_MS)
@@ -80,7 +83,7 @@ export async function systemdState(unit: string, run: Run): Promise<UnitState> {
   return output.includes('ActiveState=failed') ? 'failed' : 'stopped'
 }
 
-/** What the unit wrote to the journal since then; '' when it cannot be read. */
+/** Returns the journal of the unit since then; '' when it cannot be read. */
 export async function unitLog(unit: string, since_s: number, run: Run): Promise<string> {
   const argv = ['journalctl', '--unit', unit, '--since', `@${since_s}`, '--output=cat', '--no-pager', '--lines=40']
   const { exitCode, output } = await run(argv, QUERY_TIMEOUT_MS)

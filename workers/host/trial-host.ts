@@ -17,8 +17,8 @@ import type {
 } from '../../src/drivers/host.ts'
 
 /**
- * The trial profile: what stays inside the state folder is done, everything else is only recorded. HAProxy and its
- * checker are real, because they run under the state folder.
+ * The host of the trial profile: steps inside the state folder are carried out, all others are only recorded. HAProxy
+ * and its checker are real, because they run under the state folder.
  */
 export class TrialHost implements Host {
   readonly #real: Host
@@ -26,7 +26,7 @@ export class TrialHost implements Host {
   readonly #folder: string
   readonly #programs: ReadonlySet<string>
 
-  /** `programs` are those whose only effect is what they print or write into the state folder. */
+  /** `programs` are those whose only effect is output, or files in the state folder. */
   constructor(real: Host, recorder: Host, stateFolder: string, programs: readonly string[]) {
     this.#real = real
     this.#recorder = recorder
@@ -34,7 +34,7 @@ export class TrialHost implements Host {
     this.#programs = new Set(programs)
   }
 
-  /** A folder of its own is the sandbox of health checks, which is tried. */
+  /** The sandbox of health checks has its own folder and is really run. */
   #forProgram(program: string): Host {
     const isReal = this.#programs.has(program) || resolve(program).startsWith(this.#folder)
     return isReal ? this.#real : this.#recorder
@@ -44,7 +44,7 @@ export class TrialHost implements Host {
     return resolve(path).startsWith(this.#folder) ? this.#real : this.#recorder
   }
 
-  /** HAProxy and etcd run under the state folder; the other programs are the machine's. */
+  /** HAProxy and etcd run under the state folder; the other programs belong to the machine. */
   #forUnit(name: UnitName): Host {
     return name === 'layer7proxy' || name === 'etcd' ? this.#real : this.#recorder
   }

@@ -1,29 +1,29 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Chunk, type SyslogAddress, SyslogConnection } from './syslog-connection.ts'
 
-/** Bytes of messages that wait: about half a minute of 5,000 requests a second. */
+/** Bytes of waiting messages: about half a minute of 5,000 requests a second. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
-/** What is written at once. */
+/** Bytes per write. */
 const CHUNK_BYTES = 64 * 1024
 const WAIT_FIRST_MS = 500
 const WAIT_MS_MAX = 30_000
-/** A daemon that ends waits so long for what is left to go. */
+/** How long a stopping daemon waits for the remaining messages to leave. */
 const STOP_MS = 2_000
 const STOP_LOOK_MS = 20
 
 export interface ForwardLosses {
-  /** They waited for the server in vain. */
+  /** Messages that were dropped without having been sent. */
   readonly unforwarded: number
-  /** They were on their way when the connection broke: syslog has no receipts. */
+  /** Messages that were on their way when the connection broke: syslog has no receipts. */
   readonly uncertain: number
 }
 
-/** Told once when it changes. */
+/** Reported once per change. */
 export type ServerState = { readonly isReached: true } | { readonly isReached: false; readonly reason: string }
 
 /**
- * Sends messages to a syslog server, each once at the most, in their order. Nobody waits for it: what the server does
- * not take waits in memory, and is counted as lost beyond its bounds.
+ * Sends messages to a syslog server, each at most once, in order. Callers never wait: messages that the server does not
+ * accept are kept in memory, and counted as lost beyond its bounds.
  */
 export class Forwarder {
   readonly #tell: (state: ServerState) => void
@@ -38,11 +38,11 @@ export class Forwarder {
   #unforwarded: number
   #uncertain: number
   #isDown = false
-  /** What was told last. */
+  /** Whether the last report was that the server cannot be reached. */
   #isTold = false
   #isStopped = false
 
-  /** `before` are the losses of the previous process, until it was killed. */
+  /** `before` are the losses left by the previous process if it was killed. */
   constructor(tell: (state: ServerState) => void, before: ForwardLosses, bytesMax = WAITING_BYTES_MAX) {
     this.#tell = tell
     this.#unforwarded = before.unforwarded
@@ -54,14 +54,14 @@ export class Forwarder {
     return { unforwarded: this.#unforwarded, uncertain: this.#uncertain }
   }
 
-  /** Messages that wait. */
+  /** Number of waiting messages. */
   get waiting(): number {
     return this.#messages
   }
 
-  /** Where to send them to from now on. undefined: nowhere, and what waits is lost. */
+  /** Sets the server. undefined: there is none, and all waiting messages are lost. */
   direct(address: SyslogAddress | undefined): void {
-    // Most applies change nothing about it.
+    // Most applies do not change the server.
     if (isDeepStrictEqual(address, this.#address)) return
     this.#address = address
     clearTimeout(this.#again)
@@ -78,7 +78,7 @@ export class Forwarder {
     this.#bytes = 0
   }
 
-  /** Framed messages, oldest first. */
+  /** Adds framed messages, oldest first. */
   add(frames: readonly string[]): void {
     let [some, length]: [string[], number] = [[], 0]
     const end = () => {
@@ -120,7 +120,8 @@ export class Forwarder {
       },
       ended: (reason, uncertain, hung) => {
         this.#uncertain += uncertain
-        // A lost connection is no news if the next one succeeds at once: servers close idle connections, and restart.
+        // A lost connection is not reported if the next one succeeds at once: servers close idle connections, and
+        // restart.
         if (this.#connection === connection) this.#tryAgain(isReached && !hung ? undefined : reason)
       },
     })
@@ -139,7 +140,7 @@ export class Forwarder {
     this.#wait_ms = Math.min(WAIT_MS_MAX, this.#wait_ms * 2)
   }
 
-  /** What cannot be sent within a moment still waits afterwards. */
+  /** Sends for a moment. Messages that are left still count as waiting. */
   async stop(): Promise<void> {
     const until = Date.now() + STOP_MS
     while (this.#connection?.isReady === true && this.#bytes > 0 && Date.now() < until)

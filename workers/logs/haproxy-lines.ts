@@ -4,10 +4,10 @@ import { exchange } from '../archive/exchange.ts'
 import { WorkerLines } from './worker-lines.ts'
 
 const ANSWER_MS = 2_000
-/** Half a second. */
+/** Together half a second. */
 const TRIES = 20
 const TRY_AGAIN_MS = 25
-/** Old workers that are listened to; each takes a place of the ten that its command socket has. */
+/** Old workers that are read at once. HAProxy's command socket has ten places. */
 const OLD_MAX = 16
 
 export interface LinesSource {
@@ -19,29 +19,29 @@ export interface LinesSource {
 export interface LinesIntake {
   line(text: string): void
   tooLong(): void
-  /** What this process says comes from its oldest line on, perhaps not for the first time. */
+  /** The following lines of this process start at its oldest, so some may be repeated. */
   again(pid: number): void
-  /** The processes that exist. */
+  /** The pids of all existing processes. */
   processes(pids: ReadonlySet<number>): void
 }
 
 interface Session {
   readonly lines: WorkerLines
-  /** Something came since it was looked at last. */
+  /** Whether a line came since the last look. */
   isActive: boolean
   isIdle: boolean
 }
 
 /**
- * Listens to the lines of HAProxy's processes: of the one that serves, and of old ones until their last connection
- * ended. An old worker does not end while it is listened to, so none of its lines is lost; HAProxy closes a session
- * that is silent for ten seconds, which is then begun again.
+ * Reads the lines of HAProxy's processes: of the current worker, and of old ones until their last connection has ended.
+ * An old worker does not end while it is read, so none of its lines is lost; HAProxy closes a session that is silent
+ * for ten seconds, which is then opened again.
  */
 export class HaproxyLines {
   readonly #source: LinesSource
   readonly #intake: LinesIntake
   readonly #sessions = new Map<number, Session>()
-  /** Not to be asked again: they have no ring, or nothing comes of them any more. */
+  /** Processes that need no further session: they have no ring, or send nothing more. */
   readonly #done = new Set<number>()
   #looking: Promise<void> | undefined
   #isHeard = false
@@ -52,7 +52,7 @@ export class HaproxyLines {
     this.#intake = intake
   }
 
-  /** Finds the processes. It never rejects: a HAProxy that does not answer is asked the next time. */
+  /** Finds the processes. Never rejects: a HAProxy that does not answer is asked again at the next look. */
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch(() => undefined)
@@ -61,8 +61,8 @@ export class HaproxyLines {
   }
 
   /**
-   * Resolves when the worker that serves is listened to, or was for long not to be reached. A worker that has just
-   * begun shares its socket with the one before it, which may answer there.
+   * Resolves when the current worker is read, or could not be reached for half a second. A new worker shares its socket
+   * with the one before it, which may answer there.
    */
   async listen(): Promise<void> {
     await this.#looking
@@ -101,8 +101,8 @@ export class HaproxyLines {
   }
 
   /**
-   * Resolves when the process has identified itself, or did not in time: one that hangs keeps no other from being
-   * listened to. Another one may listen at that path by now.
+   * Resolves when the process has identified itself, or has failed to do so in time, so that a hanging process does not
+   * block the others. Another process may meanwhile listen at that path.
    */
   #listen(path: string, before: string, wanted: number): Promise<void> {
     return new Promise((resolve) => {
@@ -141,7 +141,7 @@ export class HaproxyLines {
     })
   }
 
-  /** It is let go when it has had no connection twice, and said nothing in between. */
+  /** Releases an old worker when it had no connection at two looks, and sent no line in between. */
   async #lookAtOld(pid: number): Promise<void> {
     const session = this.#sessions.get(pid)
     if (session === undefined) return

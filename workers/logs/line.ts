@@ -2,23 +2,23 @@ import { LINE_MARK } from '../../src/drivers/haproxy/access-log.ts'
 import { type LogRow, NUMBERS } from '../../storage/logs/row.ts'
 import { maskHeader, maskParameters } from './masking.ts'
 
-/** Which line of its process it is: HAProxy counts those of each frontend. */
+/** The number of a line in its process: HAProxy counts the lines of each frontend. */
 export interface LineNumber {
   readonly pid: number
   readonly frontend: string
   readonly number: number
 }
 
-/** Where a line goes, which HAProxy was told when it was started. */
+/** The destination of a line, which HAProxy was told when it was started. */
 export interface Way {
   readonly isStored: boolean
-  /** How it reads at the syslog server; undefined when it does not go there. */
+  /** Format at the syslog server; undefined for lines that are not forwarded. */
   readonly format: 'structured' | 'combined' | undefined
 }
 /** Words before the headers. */
 const WORDS = 24
 
-/** undefined for what is no line of ours, such as what HAProxy itself says there. */
+/** Returns undefined for anything but an access line, such as HAProxy's own messages. */
 export function numberOf(words: readonly string[]): LineNumber | undefined {
   const [mark, pid, number, frontend] = words
   if (mark?.split(',', 1)[0] !== LINE_MARK || frontend === undefined) return undefined
@@ -26,7 +26,7 @@ export function numberOf(words: readonly string[]): LineNumber | undefined {
   return Number.isInteger(read.pid) && Number.isInteger(read.number) ? read : undefined
 }
 
-/** The kind that the first word of a line says. */
+/** Returns the destination that the first word of a line names. */
 export function wayOf(mark = ''): Way {
   const [, target, format] = mark.split(',')
   if (target === undefined) return { isStored: true, format: undefined }
@@ -34,8 +34,8 @@ export function wayOf(mark = ''): Way {
 }
 
 /**
- * A line as the log-format in `src/drivers/haproxy/access-log.ts` writes it. What clients sent is base64 there, so no
- * byte of theirs is taken for anything else; what is no UTF-8 becomes U+FFFD. undefined when the line is cut off.
+ * Parses a line in the log-format of `src/drivers/haproxy/access-log.ts`. Text from clients is base64 there, so none of
+ * its bytes can be misread; invalid UTF-8 becomes U+FFFD. Returns undefined when the line is cut off.
  */
 export function rowOf(words: readonly string[]): LogRow | undefined {
   if (words.length < WORDS + 1) return undefined
@@ -43,7 +43,8 @@ export function rowOf(words: readonly string[]): LogRow | undefined {
   const number = (at: number) => Number(words[at])
   const total_ms = number(12)
   const row: LogRow = {
-    // %Ts and %ms are when the connection was there; handshakes and what was idle before the request follow.
+    // %Ts and %ms are the time at which the connection was accepted; handshakes and the idle time before the request
+    // are added.
     at_ms: [number(4) * 1000, number(5), number(6), number(7), total_ms].reduce(
       (sum, part) => sum + Math.max(0, part),
       0,
@@ -75,7 +76,7 @@ const BAD_REQUEST = '<BADREQ>'
 
 const textOf = (word: string): string => (word === '-' ? '' : Buffer.from(word, 'base64').toString())
 
-/** Each word is `Name=value`; a header that the request did not have is left out. */
+/** Each word is `Name=value`; headers that the request did not have are left out. */
 function headersOf(words: readonly string[]): string {
   const headers: Record<string, string> = {}
   for (const word of words) {

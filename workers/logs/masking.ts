@@ -1,11 +1,11 @@
 /**
- * Secrets of clients are masked before a line is kept anywhere: a reader of logs must not be able to log in as somebody
- * else.
+ * Clients' secrets are masked before a line is stored or forwarded: a reader of logs must not be able to log in as
+ * somebody else.
  */
 
 export const MASK = '**'
 
-/** Words of names whose values are secrets, wherever they stand in the name. */
+/** Words that make a name secret wherever they occur in it. */
 const SECRET_WORDS: ReadonlySet<string> = new Set([
   'auth',
   'authorization',
@@ -31,24 +31,29 @@ const SECRET_WORDS: ReadonlySet<string> = new Set([
 ])
 const SECRET_PARTS = /token|passw|secret|signature|apikey|sessid|jsessionid/
 
-/** `X-Api-Key`, `apiKey` and `api_key` are words; so is what was encoded to hide it. */
+/**
+ * Whether the name contains a secret word, as in `X-Api-Key`, `apiKey` and `api_key`, also when it is percent-encoded.
+ */
 export function isSecretName(name: string): boolean {
   const plain = decoded(name)
   const words = plain.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase()
   return SECRET_PARTS.test(plain.toLowerCase()) || words.split(/[^a-z0-9]+/).some((word) => SECRET_WORDS.has(word))
 }
 
-/** A broken escape leaves the rest readable. */
+/** Decodes percent escapes; broken ones stay as they are. */
 const decoded = (name: string) =>
   name.replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16)))
 
-/** Names of parameters, before and behind the question mark; also those in the value of another one. */
+/** Names of parameters, before and after the question mark, and inside the values of others. */
 const NAME = /[?&;#]([^=&;#?/]*)=/g
 const VALUE = /[^&;#]*/y
-/** What was encoded more often is masked unread: each time costs another look at all of it. */
+/** A value that is encoded more often is masked unread, because each level costs another pass over it. */
 const ENCODED_MAX = 3
 
-/** A path with its query, or any text that may hold a URL; so may the value of a parameter. Each value is read once. */
+/**
+ * Masks a path with its query, or any text that may hold a URL, also in the value of a parameter. Each value is read
+ * once.
+ */
 export function maskParameters(text: string): string {
   if (!text.includes('=')) return text
   let [masked, from, readUntil] = ['', 0, 0]

@@ -7,34 +7,34 @@ import type { ForwardLosses, ServerState } from './forwarder.ts'
 import type { LinesSource } from './haproxy-lines.ts'
 import type { NameOf } from '../../storage/logs/shown-fields.ts'
 
-/** What the log thread and the main thread say to each other. */
+/** The messages between log thread and main thread. */
 
 export interface Forwarding {
   /** Address of the syslog server; undefined if there is none. */
   readonly address: SyslogAddress | undefined
-  /** Names of the records that lines mention, by id. */
+  /** Names of the records that lines refer to, by id. */
   readonly names: { readonly [S in Parameters<NameOf>[0]]: ReadonlyMap<string, string> }
 }
 
 export interface LogsOptions {
   readonly directory: string
   readonly limits: LogLimits
-  /** undefined: there is no HAProxy to listen to, only what is kept. */
+  /** undefined: no HAProxy to read, only the stored lines. */
   readonly source: LinesSource | undefined
   readonly forwarding?: Forwarding
 }
 
-/** Lines that did not come to where they should, since the thread began. */
+/** Lines that did not reach their destination since the thread began. */
 export interface LogLosses extends ForwardLosses {
-  /** HAProxy has written them, and they did not come: its ring was full, or nobody read it for long. */
+  /** Lines that HAProxy wrote and the thread did not receive: the ring was full, or unread for long. */
   readonly lost: number
-  /** They are not as lines of ours are. */
+  /** Lines that could not be parsed. */
   readonly unreadable: number
-  /** The disk did not take them. */
+  /** Lines that the disk did not accept. */
   readonly unstored: number
 }
 
-/** What came of the lines, since the thread began, and the size of what is kept. */
+/** Counts of lines since the thread began, and the size of the stored logs. */
 export interface LogCounts {
   readonly lines: number
   readonly bytes: number
@@ -65,9 +65,9 @@ export type ToLogThread =
       readonly after: Cursor | undefined
     }
   | { readonly type: 'top'; readonly request: number; readonly filter: Filter; readonly limit: number }
-  /** Listen to the HAProxy that serves now; answered when that is so. */
+  /** Read the current HAProxy worker; answered when that is established. */
   | { readonly type: 'look'; readonly request: number }
-  /** Whether new rows are to be told. */
+  /** Whether new rows are to be sent. */
   | { readonly type: 'follow'; readonly isWanted: boolean }
   | { readonly type: 'forward'; readonly forwarding: Forwarding }
   | { readonly type: 'stop' }
@@ -77,7 +77,7 @@ export type FromLogThread =
   | { readonly type: 'top'; readonly request: number; readonly answer: LogsTop }
   | { readonly type: 'looked'; readonly request: number }
   | { readonly type: 'failed'; readonly request: number; readonly reason: string }
-  /** Stored rows, and how many more were stored that are not among them. */
+  /** Stored rows, and the number of further stored rows that are not included. */
   | { readonly type: 'rows'; readonly rows: readonly PlacedRow[]; readonly more: number }
   | { readonly type: 'warning'; readonly message: string; readonly detail: string }
   | { readonly type: 'server'; readonly state: ServerState }

@@ -1,53 +1,53 @@
 import type { LineNumber } from './line.ts'
 
-/** A hole that is not filled by then is a loss. */
+/** A hole that is not filled after this time is a loss. */
 const PATIENCE_MS = 1_000
-/** A larger gap is no line that is late. */
+/** A larger gap is not explained by late lines. */
 const HOLES_MAX = 1_000
 
 interface Counted {
   next: number
-  /** Numbers that did not come yet, with the time when that was seen. */
+  /** Missing numbers, with the time at which each was noticed. */
   readonly holes: Map<number, number>
-  /** The same lines are read again from where they were last read. */
+  /** Whether lines may be repeats, until a new number comes. */
   isAgain: boolean
 }
 
 /**
- * Which lines are missing, and which came before. HAProxy numbers the lines of a frontend in each of its processes; two
- * of its threads may write them out of order, or give a number twice and leave out the next one.
+ * Finds missing and repeated lines. HAProxy numbers the lines of a frontend in each of its processes; two of its
+ * threads may write lines out of order, or give a number twice and skip the next one.
  */
 export class Numbering {
   readonly #counted = new Map<string, Counted>()
   #lost = 0
 
-  /** What `seen` and `holes` of an earlier run were. */
+  /** Takes `seen` and `holes` of an earlier run. */
   constructor(seen: unknown = {}, holes: unknown = {}, now_ms = 0) {
     for (const [key, next] of Object.entries(seen ?? {})) {
       if (typeof next !== 'number') continue
-      // Sound: it is stored beside `seen`, by the same hand.
+      // Sound: it is stored beside `seen`, by the same code.
       const missing = (holes as Readonly<Record<string, readonly number[]>>)[key] ?? []
       this.#counted.set(key, { next, holes: new Map(missing.map((number) => [number, now_ms])), isAgain: true })
     }
   }
 
-  /** Per frontend and process, the number after the last one. */
+  /** The number after the last one, per frontend and process. */
   get seen(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#counted].map(([key, { next }]) => [key, next]))
   }
 
-  /** Numbers before `seen` that may still come: a run that begins in between must not take them for known. */
+  /** Numbers before `seen` that may still come: a run that begins in between must not treat them as repeats. */
   get holes(): Readonly<Record<string, readonly number[]>> {
     const open = [...this.#counted].filter(([, { holes }]) => holes.size > 0)
     return Object.fromEntries(open.map(([key, { holes }]) => [key, [...holes.keys()]]))
   }
 
-  /** The lines of that process come once more, from the oldest that it has. */
+  /** The lines of this process are sent again, from the oldest that it has. */
   again(pid: number): void {
     for (const [key, counted] of this.#counted) if (key.startsWith(`${pid} `)) counted.isAgain = true
   }
 
-  /** Processes that are gone send nothing more. */
+  /** Drops ended processes, which send nothing more; their holes are losses. */
   keepOnly(pids: ReadonlySet<number>): void {
     for (const [key, { holes }] of this.#counted) {
       if (pids.has(Number(key.split(' ')[0]))) continue
@@ -56,7 +56,7 @@ export class Numbering {
     }
   }
 
-  /** False for a line that was taken before. */
+  /** Returns false for a line that was taken before. */
   take({ pid, frontend, number }: LineNumber, now_ms: number): boolean {
     const key = `${pid} ${frontend}`
     const counted = this.#counted.get(key) ?? { next: 0, holes: new Map<number, number>(), isAgain: false }
@@ -69,7 +69,7 @@ export class Numbering {
     }
     if (counted.holes.delete(number)) return true
     if (counted.isAgain) return false
-    // A number that was given twice: another one is never given.
+    // This number was given twice, so another one was skipped.
     const [spare] = counted.holes.keys()
     if (spare === undefined) this.#lost--
     else counted.holes.delete(spare)
@@ -81,7 +81,7 @@ export class Numbering {
     else for (let hole = next; hole < number; hole++) holes.set(hole, now_ms)
   }
 
-  /** Lines that are lost since this was asked last. */
+  /** Returns the lines that were lost since the last call. */
   lost(now_ms: number): number {
     for (const { holes } of this.#counted.values()) {
       for (const [number, since_ms] of holes) {
@@ -90,7 +90,7 @@ export class Numbering {
         this.#lost++
       }
     }
-    // A number that was given twice may make up for one that is missed later.
+    // The count may be negative, because a number given twice makes up for one that is missed later.
     const lost = Math.max(0, this.#lost)
     this.#lost -= lost
     return lost

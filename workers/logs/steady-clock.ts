@@ -1,13 +1,13 @@
 import type { Clock } from '../../src/base/clock.ts'
 
-/** How long a clock must have run evenly before anything is considered old by it. */
+/** How long a clock must have run evenly before its time may make anything old. */
 export const STEADY_MS = 12 * 3_600_000
-/** No correction of its pace sets a clock ahead by so much from one look to the next. */
+/** No adjustment of its speed moves a clock ahead by this much between two looks. */
 const JUMP_MS = 60_000
 
 /**
- * The time that ages are told by. A clock that was just set ahead may be wrong, and so may any clock at a start:
- * somebody has half a day to set it right before anything is lost by it.
+ * The clock that decides ages. A clock that was just set ahead may be wrong, and so may any clock after boot: people
+ * have half a day to correct it before anything expires.
  */
 export class SteadyClock {
   readonly #clock: Clock
@@ -20,7 +20,7 @@ export class SteadyClock {
     this.#offset_ms = clock.now_ms() - this.#since_ms
   }
 
-  /** undefined while it may be wrong. It has to be asked often, as that is how jumps are seen. */
+  /** Returns undefined while the time may be wrong. Must be called often, because only then does it notice jumps. */
   now_ms(): number | undefined {
     const [now_ms, monotonic_ms] = [this.#clock.now_ms(), this.#clock.monotonic_ms()]
     const offset_ms = now_ms - monotonic_ms

@@ -3,51 +3,54 @@ import { connect as connectTls } from 'node:tls'
 import { checkServerIdentity } from '../../src/base/server-identity.ts'
 
 const CONNECT_MS = 10_000
-/** A server that takes nothing for so long is down. */
+/** A server that accepts nothing for this long is down. */
 const STALL_MS = 30_000
 const KEEP_ALIVE_MS = 15_000
 const CLOSE_MS = 1_000
-/** A server that does not want us says so after it has taken the connection: TLS 1.3 judges clients last. */
+/** How long to wait for a rejection after connecting: in TLS 1.3 a server judges the client certificate last. */
 const SETTLE_MS = 1_000
-/** What was handed over so shortly before the end may not have arrived. */
+/** Messages sent this shortly before the end may not have arrived. */
 const UNCERTAIN_MS = 2_000
-/** It is noted in so much time at once. */
+/** Messages within this time are noted as one entry. */
 const NOTED_MS = 100
-/** What the buffers of both machines hold, where the server has stopped to read or is gone without a word. */
+/** Upper bound for the buffers of both machines, when the server has stopped reading or vanished silently. */
 const BUFFERS_BYTES = 16 * 1024 * 1024
 
-/** Where a syslog server listens, and by what it and we are known. */
+/** Address of a syslog server, and the TLS identities of both sides. */
 export interface SyslogAddress {
   readonly host: string
   readonly port: number
   readonly tls: TlsSettings | undefined
-  /** Resolves the host, if that is not left to the machine. */
+  /** Resolves the host; without it the machine's resolver is used. */
   readonly lookup?: LookupFunction
 }
 
 export interface TlsSettings {
-  /** PEM; undefined: the roots that everybody trusts. */
+  /** PEM; undefined for the public roots. */
   readonly ca: string | undefined
-  /** PEM of the chain and the key that are shown. */
+  /** PEM of the client certificate chain and its key. */
   readonly own: { readonly cert: string; readonly key: string } | undefined
 }
 
-/** Framed messages, ASCII. */
+/** Framed messages as ASCII. */
 export interface Chunk {
   readonly text: string
   readonly messages: number
 }
 
 export interface ChunkTaker {
-  /** What is to be sent next. */
+  /** Returns the next chunk to send. */
   next(): Chunk | undefined
-  /** It takes messages. */
+  /** Called when the server accepts messages. */
   ready(): void
-  /** Whether this many messages arrived is unknown. `hung`: the server had stopped reading, or was gone. */
+  /**
+   * Called at the end. It is unknown whether `uncertain` messages arrived. `hung`: the server had stopped reading, or
+   * vanished.
+   */
   ended(reason: string, uncertain: number, hung: boolean): void
 }
 
-/** One connection to a syslog server, from its beginning to its end. */
+/** One connection to a syslog server. */
 export class SyslogConnection {
   readonly #taker: ChunkTaker
   readonly #socket: Socket | undefined
@@ -56,7 +59,7 @@ export class SyslogConnection {
   #isReady = false
   #isEnded = false
   #writing: Chunk | undefined
-  /** What was handed over, with the time. */
+  /** Messages handed to the socket, with the time. */
   #handed: { readonly at_ms: number; messages: number; bytes: number }[] = []
   #handed_bytes = 0
 
@@ -71,14 +74,14 @@ export class SyslogConnection {
       this.#timer = setTimeout(() => socket.destroy(new Error('it does not answer')), CONNECT_MS)
       socket.setKeepAlive(true, KEEP_ALIVE_MS)
       socket.on('error', (error) => (failure = error))
-      // It has nothing to say, but its end is read.
+      // The server sends nothing, but reading notices its end.
       socket.resume()
       socket.on('close', () => {
         resolve()
         this.#end(failure)
       })
     } catch (error) {
-      // Certificates come with backups as well, unread.
+      // A backup may bring certificates that were never parsed.
       failure = error instanceof Error ? error : new Error(String(error))
       resolve()
       setImmediate(() => this.#end(failure))
@@ -98,7 +101,7 @@ export class SyslogConnection {
     }, SETTLE_MS)
   }
 
-  /** There may be something to send. */
+  /** Sends if there is something to send. */
   wake(): void {
     const socket = this.#socket
     if (!this.#isReady || this.#isEnded || this.#writing !== undefined || socket === undefined) return
@@ -135,7 +138,7 @@ export class SyslogConnection {
     this.#isEnded = true
     this.#isReady = false
     clearTimeout(this.#timer)
-    // Where a write was not taken, the buffers are full.
+    // After a write that was not accepted, the buffers are full.
     const areFull = this.#writing !== undefined || failure?.code === 'ETIMEDOUT'
     const since_ms = areFull ? 0 : performance.now() - UNCERTAIN_MS
     const handed = this.#handed.reduce((sum, { at_ms, messages }) => (at_ms < since_ms ? sum : sum + messages), 0)
@@ -143,7 +146,7 @@ export class SyslogConnection {
     this.#taker.ended(reason, handed + (this.#writing?.messages ?? 0), areFull)
   }
 
-  /** What was handed over still goes; of what is being written nobody knows. */
+  /** Closes after sending what the socket already has. The fate of the current write is unknown. */
   async close(): Promise<void> {
     if (!this.#isEnded) {
       this.#isEnded = true

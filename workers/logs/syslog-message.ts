@@ -3,14 +3,14 @@ import { headersIn, type LogRow } from '../../storage/logs/row.ts'
 import type { Way } from './line.ts'
 import { type NameOf, shownFields } from '../../storage/logs/shown-fields.ts'
 
-/** local0, info. */
+/** Facility local0, severity info. */
 const PRIORITY = 134
 /**
- * What a receiver takes without being told to. Of a longer message rsyslog takes the rest for one of its own, although
- * its length was told: clients could then write messages.
+ * The size that receivers accept by default. rsyslog reads the rest of a longer message as another one, although its
+ * length was given, so clients could forge messages.
  */
 const BYTES_MAX = 8_192
-/** Characters of each text that a client has sent: the first of them with which the message is short enough. */
+/** Characters kept of each text from a client: the first limit that makes the message short enough. */
 const CUTS = [512, 24] as const
 
 export interface Sender {
@@ -20,8 +20,8 @@ export interface Sender {
 }
 
 /**
- * A row as a message of RFC 5424, with its length before it (RFC 5425): ASCII only, without a byte that ends something.
- * The frontend stands where a process would, as the line of Apache has no place for it.
+ * Formats a row as a message of RFC 5424 with its length before it (RFC 5425): ASCII only, without a byte that ends
+ * anything. The frontend takes the place of the process, because Apache's format has none for it.
  */
 export function frameOf(row: LogRow, format: NonNullable<Way['format']>, { hostname, nameOf }: Sender): string {
   const time = new Date(row.at_ms).toISOString()
@@ -34,13 +34,13 @@ export function frameOf(row: LogRow, format: NonNullable<Way['format']>, { hostn
 
 const structured = (row: LogRow, nameOf: NameOf): string => asciiJson(shownFields(row, nameOf))
 
-/** JSON of printable ASCII. */
+/** Formats JSON as printable ASCII. */
 export const asciiJson = (value: object): string =>
   JSON.stringify(value).replaceAll(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
-/** A line of Apache, with its escapes. */
+/** A line in Apache's combined format, with its escapes. */
 function combined(row: LogRow, time: string): string {
   const { source, method, path, version, status, bytesOut } = row
   const [year, month, day] = time.slice(0, 10).split('-')
@@ -57,7 +57,7 @@ const escaped = (text: string): string =>
   )
 
 function shortened(row: LogRow, characters_max: number): LogRow {
-  // Half of a surrogate pair is no text.
+  // Cuts no surrogate pair in half.
   const short = (text: string) => text.slice(0, characters_max).replace(/[\ud800-\udbff]$/, '')
   return {
     ...row,

@@ -14,34 +14,34 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { reasonOf } from '../../src/base/reason.ts'
 
 const TICK_MS = 250
-/** Ticks from one word of what was counted to the next. */
+/** Ticks between two reports of the counts. */
 const COUNTS_EVERY = 4
-/** While a segment cannot be closed, ticks from one attempt to the next: it is packed anew each time. */
+/** Ticks between two attempts to close a segment after a failure: each attempt packs it again. */
 const CLOSE_EVERY = 40
-/** Rows that wait for the disk: about half a minute at 5,000 requests a second. */
+/** Rows waiting for the disk: about half a minute at 5,000 requests a second. */
 const WAITING_MAX = 150_000
-/** Rows that are told to followers at once. */
+/** Rows sent to followers at once. */
 const TOLD_MAX = 500
 
-/** What the next one has to know, stored with the lines. */
+/** State for the next run, stored with the lines. */
 interface Seen {
   readonly numbers: unknown
-  /** Lines that were late; stores of older daemons do not say. */
+  /** Numbers of late lines; missing in stores of older daemons. */
   readonly holes?: unknown
-  /** Lines that waited for the syslog server: nobody sends them when the process is killed. */
+  /** Lines waiting for the syslog server, which are lost if the process is killed. */
   readonly waiting: number
-  /** Lines that were to be sent next: when the process is killed, nobody knows whether they were. */
+  /** Lines about to be sent: if the process is killed, nobody knows whether they were. */
   readonly leaving: number
 }
 
-/** Stores of older daemons hold the numbers alone. */
+/** Stores of older daemons hold only the numbers. */
 function seenOf(stored: unknown): Seen {
   const isSeen = typeof stored === 'object' && stored !== null && 'numbers' in stored
-  // Sound: the journal has a checksum, and this is what is written there.
+  // Sound: the journal has a checksum, and this type is what is written there.
   return isSeen ? (stored as Seen) : { numbers: stored, waiting: 0, leaving: 0 }
 }
 
-/** Reads the lines of HAProxy, keeps and forwards them, and answers searches. */
+/** Reads HAProxy's lines, stores and forwards them, and answers searches. */
 export class LogThread {
   readonly #store: LogStore
   readonly #numbering: Numbering
@@ -53,7 +53,7 @@ export class LogThread {
   readonly #forwarder: Forwarder
   #sender: Sender = { hostname: ownName(), nameOf: () => undefined }
   #waiting: LogRow[] = []
-  /** Messages that are forwarded when it is stored that their lines were taken: none is sent twice. */
+  /** Messages that are forwarded once their lines are stored as taken, so that none is sent twice. */
   #leaving: string[] = []
   #stored: Seen
   #isTaken = false
@@ -63,7 +63,7 @@ export class LogThread {
   #ticks = 0
   #isFollowed = false
   #fault: string | undefined
-  /** Searches one after the other. */
+  /** Runs searches one after the other. */
   #queue: Promise<void> = Promise.resolve()
 
   constructor(
@@ -104,8 +104,8 @@ export class LogThread {
   }
 
   /**
-   * Listens to the HAProxy that serves now. Right before a reload: a worker that nobody listens to may be gone before
-   * the next look.
+   * Starts reading the current worker. Called right before a reload: a worker that is not read may be gone before the
+   * next look.
    */
   async look(): Promise<void> {
     await this.#lines?.listen()
@@ -114,7 +114,7 @@ export class LogThread {
   #take(text: string): void {
     const words = text.split(' ')
     const number = numberOf(words)
-    // HAProxy says other things there as well, such as that a proxy has stopped.
+    // HAProxy writes other messages there as well, such as that a proxy has stopped.
     if (number === undefined || !this.#numbering.take(number, this.#clock.now_ms())) return
     this.#isTaken = true
     const row = rowOf(words)
@@ -144,7 +144,7 @@ export class LogThread {
     this.#post({ type: 'counts', counts })
   }
 
-  /** First to the disk, then away. */
+  /** Stores the lines, then forwards them. */
   #pass(): void {
     this.#keep()
     this.#forwarder.add(this.#leaving)
@@ -152,7 +152,7 @@ export class LogThread {
   }
 
   #keep(): void {
-    // First, and whatever becomes of the rest: on a full disk nothing else makes room.
+    // Expiry comes first, whatever happens to the rest: on a full disk nothing else makes room.
     this.#store.expire(this.#steady.now_ms())
     const rows = this.#waiting
     const { number, rows: open } = this.#store.open
@@ -173,7 +173,7 @@ export class LogThread {
       this.#fault = undefined
     } catch (error) {
       const reason = reasonOf(error)
-      // What lasts is told once.
+      // A lasting failure is reported once.
       if (this.#fault === undefined) this.#warn('the access log cannot be stored', reason)
       this.#fault = reason
     }
@@ -201,7 +201,7 @@ export class LogThread {
     else this.#queue = this.#queue.then(() => this.#answer(message))
   }
 
-  /** Between segments, lines are read and kept. */
+  /** Searches pause between segments, so that lines are still read and stored. */
   async #answer(message: ToLogThread & { readonly type: 'search' | 'top' }): Promise<void> {
     const { request, filter, limit } = message
     try {
@@ -229,20 +229,20 @@ export class LogThread {
     if (damage.length > 0) this.#warn('a part of the access log is damaged and left out', damage.join('; '))
   }
 
-  /** Keeps what has come. */
+  /** Stores everything that has arrived. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#lines?.close()
     await this.#queue
     this.#pass()
     await this.#forwarder.stop()
-    // What has left meanwhile waits no more.
+    // Messages that left in the meantime no longer count as waiting.
     this.#keep()
     this.#store.close()
   }
 }
 
-/** As a header of syslog takes it. */
+/** The host name in the characters that a syslog header allows. */
 const ownName = () =>
   hostname()
     .replaceAll(/[^!-~]/g, '')

@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net'
 
-/** Longer than any line that HAProxy writes. */
+/** Longer than any line of HAProxy. */
 const LINE_BYTES_MAX = 128 * 1024
 
 export interface LinesTaker {
-  /** What was said before the lines: the answer to `show info`. */
+  /** Called with the answer to `show info`, which precedes the lines. */
   begun(info: string): void
   line(text: string): void
-  /** A line that has no end. */
+  /** Called for a line without an end. */
   tooLong(): void
   ended(): void
 }
 
 /**
- * The lines of one HAProxy process, from the oldest that its ring has and then as they come, over a session of its
- * command socket. HAProxy never waits for it: what the ring cannot hold it drops. `before` goes before each command.
+ * The lines of one HAProxy process over a session of its command socket: from the oldest in its ring, then as they
+ * come. HAProxy never waits for the reader: it drops what the ring cannot hold. `before` is prepended to each command.
  */
 export class WorkerLines {
   readonly #socket: Socket
@@ -52,7 +52,7 @@ export class WorkerLines {
     } else this.#info += `${line}\n`
   }
 
-  /** Lets the process go. */
+  /** Releases the process. */
   close(): void {
     if (this.#isEnded) return
     this.#isEnded = true

@@ -3,12 +3,12 @@ import type { Run } from '../host/managed-program.ts'
 
 const TIMEOUT_MS = 10_000
 const EVERYTHING = 'ALL:COMPLEMENTOFALL'
-/** Kinds of proof that a certificate gives; suites with another, or none, serve nobody here. */
+/** Authentication kinds that a certificate provides; suites with other kinds, or none, are useless here. */
 const WITH_CERTIFICATE: ReadonlySet<string> = new Set(['RSA', 'ECDSA', 'any'])
 
 /**
- * The suites of the OpenSSL that HAProxy is linked with: the program `openssl` of the same distribution uses the same
- * library. Undefined where it is not installed.
+ * Lists the suites of the OpenSSL that HAProxy is linked with: the `openssl` program of the same distribution uses the
+ * same library. Undefined where it is not installed.
  */
 export async function readCipherSuites(run: Run): Promise<readonly CipherSuite[] | undefined> {
   const { exitCode, output } = await run(['openssl', 'ciphers', '-s', '-v', EVERYTHING], TIMEOUT_MS)

@@ -16,7 +16,7 @@ export async function readClock(host: Pick<Host, 'readSetting'>, run: Run): Prom
   return { timezone: timezone === '' ? undefined : timezone, ntpEnabled, tracking }
 }
 
-/** Whether any service keeps the clock: chrony, or another one that systemd knows of. */
+/** Whether a service synchronises the clock: chrony, or another one that systemd knows. */
 async function isKept(host: Pick<Host, 'readSetting'>, run: Run): Promise<boolean | undefined> {
   const chrony = await host.readSetting({ kind: 'unitEnabled', unit: 'ntp' })
   if (chrony === 'enabled' || chrony === 'disabled running') return true
@@ -28,7 +28,7 @@ async function isKept(host: Pick<Host, 'readSetting'>, run: Run): Promise<boolea
 async function readTracking(run: Run): Promise<ClockTracking | undefined> {
   const tracking = await run(['chronyc', '-c', 'tracking'], QUERY_TIMEOUT_MS)
   if (tracking.exitCode !== 0) return undefined
-  // By the names they were configured with, not by those that the network has for their addresses.
+  // Servers by their configured names, not by the names that DNS has for their addresses.
   const sources = await run(['chronyc', '-c', '-N', 'sources'], QUERY_TIMEOUT_MS)
   return parseTracking(tracking.output, sources.exitCode === 0 ? sources.output : '')
 }
@@ -42,37 +42,37 @@ const STATES: Readonly<Record<string, string>> = {
   '~': 'too variable',
 }
 
-/** What `chronyc -c tracking` and `chronyc -c sources` print; undefined when that is something else. */
+/** Parses the output of `chronyc -c tracking` and `chronyc -c sources`; undefined for anything else. */
 export function parseTracking(tracking: string, sources: string): ClockTracking | undefined {
   const fields = tracking.trim().split(',')
   const [id = '', name = '', stratum, , offset] = fields
   const leap = fields[13]
   if (leap === undefined) return undefined
-  // The id of a server, and not of this machine's own clock.
+  // The reference is a server and not this machine's own clock.
   const isReference = !/^(00000000|7F7F0101)$/i.test(id)
   return {
     synchronised: leap !== 'Not synchronised',
     reference: isReference && name !== '' ? name : null,
     stratum: Number(stratum),
-    // Printed as what would correct the clock: a fast one has a negative figure.
+    // chronyc prints the correction: a fast clock has a negative figure.
     offset_s: 0 - Number(offset),
     servers: sources.split('\n').flatMap((line) => {
       const [mode, state = '', server, , , reach] = line.split(',')
-      // A clock of the machine's own, such as PHC0, is no server: nobody could ask it by that name.
+      // A local reference clock, such as PHC0, is no server: nobody could ask it by that name.
       if (server === undefined || mode === '#') return []
       return [{ name: server, state: STATES[state] ?? 'unknown', reachable: Number.parseInt(reach ?? '0', 8) > 0 }]
     }),
   }
 }
 
-/** Names of the time zones of tzdata, in order; undefined when tzdata is not installed. */
+/** Returns the time zones of tzdata, in order; undefined when tzdata is not installed. */
 export async function readTimeZones(folder = ZONES): Promise<readonly string[] | undefined> {
   const data = await readText(`${folder}/tzdata.zi`)
-  // A package beside tzdata has the files of old names.
+  // The files of old names are in a separate package.
   return data === undefined ? undefined : parseTimeZones(data).filter((zone) => existsSync(`${folder}/${zone}`))
 }
 
-/** Zones and links of tzdata.zi: "Z NAME …" and "L TARGET NAME". */
+/** Parses the zones and links of tzdata.zi: "Z NAME …" and "L TARGET NAME". */
 export function parseTimeZones(data: string): readonly string[] {
   const names = [...data.matchAll(/^(?:Z|L \S+) (\S+)/gm)].flatMap(([, name]) => (name === undefined ? [] : [name]))
   return names.toSorted()

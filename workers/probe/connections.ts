@@ -3,13 +3,13 @@ import type { Connection } from '../../src/model/machine-facts.ts'
 import { readText } from '../host/durable-files.ts'
 import type { Run } from '../host/managed-program.ts'
 
-/** The second is not there where the kernel was started without IPv6. */
+/** The second is missing where the kernel was started without IPv6. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const TIMEOUT_MS = 5_000
 const ESTABLISHED = '01'
 const MAPPED = '00000000000000000000ffff'
 
-/** The connections of a client to a port of this node, with the route that answers take. */
+/** Returns a client's connections to a port of this node, with the route of the replies. */
 export async function readConnections(
   client: string,
   port: number,
@@ -21,7 +21,7 @@ export async function readConnections(
   return Promise.all([...locals].map(async (local) => ({ local, ...(await routeTo(client, local, run)) })))
 }
 
-/** From a table as the kernel prints it. */
+/** Parses a connection table of the kernel. */
 export function localAddresses(table: string, client: string, port: number): readonly string[] {
   const wanted = canonicalIp(client)
   return table
@@ -35,7 +35,7 @@ export function localAddresses(table: string, client: string, port: number): rea
     })
 }
 
-/** Address and port of "0100007F:1F90": words of four bytes in the order of the machine. */
+/** Parses address and port of "0100007F:1F90": words of four bytes in the machine's byte order. */
 function endpointOf(text: string): readonly [ip: string, port: number] {
   const [hex = '', port = ''] = text.split(':')
   const bytes = (hex.match(/.{8}/g) ?? []).map((word) => (word.match(/../g) ?? []).toReversed().join('')).join('')
@@ -54,7 +54,9 @@ interface RawMatch {
   readonly via?: { readonly host?: string }
 }
 
-/** The route; everything when the kernel does not say, so that any change of a route counts. */
+/**
+ * Returns the route of the replies; the default route if the kernel names none, so that any change of a route counts.
+ */
 async function routeTo(client: string, local: string, run: Run): Promise<Omit<Connection, 'local'>> {
   const argv = ['ip', '-j', '-N', 'route', 'get', 'fibmatch', client, 'from', local]
   const { exitCode, output } = await run(argv, TIMEOUT_MS)

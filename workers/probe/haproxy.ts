@@ -3,7 +3,7 @@ import type { Run } from '../host/managed-program.ts'
 
 const TIMEOUT_MS = 10_000
 
-/** What it says of itself. Undefined where it is not installed. */
+/** Returns the version of HAProxy and whether it has QUIC. Undefined where it is not installed. */
 export async function readHaproxy(program: string, run: Run): Promise<HaproxyFacts | undefined> {
   const { exitCode, output } = await run([program, '-vv'], TIMEOUT_MS)
   const version = /^HAProxy version (\d+(?:\.\d+)*)/m.exec(output)?.[1]

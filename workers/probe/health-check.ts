@@ -7,7 +7,7 @@ import type { Run } from '../host/managed-program.ts'
 
 const SECONDS_MAX = 10
 const OUTPUT_BYTES_MAX = 16 * 1024
-/** The sandbox ends the script; this is for a sandbox that hangs. */
+/** The sandbox ends the script in time; this margin is for a sandbox that hangs. */
 const SPARE_S = 5
 const KILLED = 137
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not come through
@@ -22,10 +22,7 @@ export async function runHealthCheck(trial: CheckTrial, folder: string, run: Run
   return { ...ran, up: ran.exitCode === 0 }
 }
 
-/**
- * Runs a script once in the sandbox, from a folder that is gone afterwards. What it prints beyond the bound is read and
- * dropped.
- */
+/** Runs a script once in the sandbox, from a temporary folder. Output beyond the bound is read and dropped. */
 export async function runScript(called: ScriptRun, folder: string, run: Run): Promise<ScriptRan> {
   const place = `${folder}/${randomUUID()}`
   await mkdir(place, { recursive: true, mode: 0o700 })
@@ -34,7 +31,7 @@ export async function runScript(called: ScriptRun, folder: string, run: Run): Pr
     await writeFile(`${place}/sandbox`, SANDBOX, { mode: 0o700 })
     await writeFile(`${place}/run`, callOf(called, place), { mode: 0o700 })
     const started_ms = performance.now()
-    // The daemon's own unit may make no sandbox.
+    // The daemon's own unit may not create a sandbox.
     const options = { isUnconfined: true, ...(called.input === '' ? {} : { input: called.input }) }
     const { exitCode, output } = await run([`${place}/run`], (called.seconds + SPARE_S) * 1_000, options)
     const durationMs = Math.round(performance.now() - started_ms)
@@ -44,7 +41,7 @@ export async function runScript(called: ScriptRun, folder: string, run: Run): Pr
   }
 }
 
-/** A file, so that no word of anybody is one of a program that would read more into it. */
+/** Returns the call as a script, so that its words are not arguments of a program that would interpret them. */
 function callOf({ words: called, seconds, input }: ScriptRun, place: string): string {
   const words = [`${place}/sandbox`, 'test', String(seconds), `${place}/script`, ...called]
   const reads = input === '' ? ' </dev/null' : ''

@@ -4,10 +4,10 @@ import { interfaceOf, linksOf, parsedJson, type RawLink } from '../host/network/
 
 const TIMEOUT_MS = 10_000
 const NOT_INSTALLED = 127
-/** Some hundred bytes for an address. */
+/** Some hundred bytes per address. */
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
 
-/** Network interfaces but loopback, ordered by name, with the addresses that are valid beyond their link. */
+/** Returns all network interfaces but loopback, sorted by name, with the addresses that are valid beyond their link. */
 export async function readInterfaces(run: Run): Promise<readonly NetworkInterface[]> {
   const { exitCode, output } = await run(['ip', '-j', '-d', 'address', 'show'], TIMEOUT_MS, {
     output_max: OUTPUT_BYTES_MAX,

@@ -9,21 +9,21 @@ import type { Run } from '../host/managed-program.ts'
 
 const QUERY_TIMEOUT_MS = 60_000
 const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
-/** Reads only: neither a lock nor the right to write a cache is needed. */
+/** Only reads: needs neither a lock nor the right to write a cache. */
 const SIMULATE = ['apt-get', '-qq', '--simulate', '-o', 'Debug::NoLocking=1', 'dist-upgrade'] as const
 const PRINT = ['apt-get', '-qq', '--yes', '--print-uris', '-o', 'Debug::NoLocking=1', 'dist-upgrade'] as const
 const LOCKS = ['/var/lib/dpkg/lock-frontend', '/var/lib/dpkg/lock', '/var/lib/apt/lists/lock'] as const
 const SPACE = ['/', '/boot', '/var/cache/apt/archives'] as const
 const SOURCES = '/etc/apt/sources.list'
 
-/** What this answer depends on: another text means that it may have changed. */
+/** Returns a text that changes when the packages may have changed. */
 export function packagesStamp(): string {
   const files = [...sourceFiles(), '/var/lib/apt/lists', '/var/lib/dpkg/status', '/etc/apt/preferences.d']
   const ages = files.map((file) => `${file} ${existsSync(file) ? statSync(file).mtimeMs : ''}`)
   return createHash('sha256').update(ages.join('\n')).digest('hex')
 }
 
-/** undefined when this machine has no apt. */
+/** Returns undefined when this machine has no apt. */
 export async function readPackages(run: Run): Promise<PackageFacts | undefined> {
   const simulation = await run(SIMULATE, QUERY_TIMEOUT_MS, { output_max: OUTPUT_BYTES_MAX })
   if (simulation.exitCode === 127) return undefined
@@ -52,7 +52,10 @@ export async function readUpdateGround(run: Run): Promise<UpdateGround> {
   }
 }
 
-/** Lines of /proc/locks end in MAJOR:MINOR:INODE START END; the device of an overlay is another one there. */
+/**
+ * Lines of /proc/locks end in MAJOR:MINOR:INODE START END; on an overlay the device differs there, so only the inode
+ * counts.
+ */
 function isLocked(file: string, locks: string): boolean {
   if (!existsSync(file)) return false
   return new RegExp(`^.* WRITE \\d+ \\w+:\\w+:${statSync(file).ino} `, 'm').test(locks)
@@ -77,14 +80,14 @@ const PLACES: RestartPlaces = {
   kernel: release(),
 }
 
-/** Whether something that was updated counts after a restart only: a kernel, or what this daemon runs of. */
+/** Whether an update takes effect only after a restart: a new kernel, or files that this daemon runs from. */
 export function isRestartRequired({ flag, kernels, maps, kernel }: RestartPlaces = PLACES): boolean {
   if (existsSync(flag)) return true
   const names = existsSync(kernels) ? readdirSync(kernels) : []
   const installed = names.filter((name) => name.startsWith('vmlinuz-')).map((name) => name.slice('vmlinuz-'.length))
   const flavour = (version: string) => version.replace(/^[\d.+~-]+/, '')
   const isNewer = (version: string) => flavour(version) === flavour(kernel) && compareVersions(version, kernel) > 0
-  // Only where the running one is of these: a container has the kernel of its host.
+  // Only if the running kernel is installed here: a container has the kernel of its host.
   if (installed.includes(kernel) && installed.some(isNewer)) return true
   return /^.* \/(?:usr|lib|opt)\/\S*(?:\.so[\d.]*|\.node|\/node) \(deleted\)$/m.test(readFileSync(maps, 'utf8'))
 }

@@ -7,10 +7,10 @@ import type { Run } from '../host/managed-program.ts'
 
 const CONNECTIONS = '/proc/net/ip_vs_conn'
 const TIMEOUT_MS = 10_000
-/** Limit of nft's list of moved clients: some 200,000 of them. */
+/** Limit of nft's list of moved clients: some 200,000 entries. */
 const OUTPUT_MAX = 32 * 1024 * 1024
 
-/** What the kernel remembers of the clients of these marks; undefined on a machine without IPVS. */
+/** Returns the kernel's memory of the clients of these marks; undefined on a machine without IPVS. */
 export async function readPersistence(marks: readonly number[], run: Run): Promise<Persistence | undefined> {
   if (!existsSync(CONNECTIONS)) return undefined
   const wanted = new Set(marks)
@@ -29,8 +29,8 @@ export async function readPersistence(marks: readonly number[], run: Run): Promi
 }
 
 /**
- * A line as ip_vs_conn_seq_show of the kernel prints it, when it is the template of a mark: protocol IP, the client
- * without a port, and the mark where the address of the service is otherwise.
+ * Parses a line as ip_vs_conn_seq_show of the kernel prints it, if it is the template of a mark: protocol IP, the
+ * client without a port, and the mark in place of the service address.
  */
 export function parseTemplate(line: string): PersistenceTemplate | undefined {
   const [protocol, client = '', clientPort, service = '', , , , , expires = ''] = line.trim().split(/\s+/)
@@ -51,7 +51,7 @@ interface Listed {
   }[]
 }
 
-/** nft's list of one map. */
+/** Parses nft's list of one map. */
 export function parseMoved(output: string): readonly MovedClient[] {
   const { nftables = [] }: Listed = JSON.parse(output)
   return nftables.flatMap(({ map }) =>

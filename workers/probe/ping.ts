@@ -2,20 +2,20 @@ import type { PingResult } from '../../src/model/machine-facts.ts'
 import type { Run } from '../host/managed-program.ts'
 
 const COUNT = 3
-/** Between requests; the smallest that every account may ask for. */
+/** Interval between requests; the smallest that ordinary accounts may use. */
 const INTERVAL_S = 0.2
 const ANSWER_TIMEOUT_S = 1
-/** Requests, the last answer, and the start of the program. */
+/** Time for the requests, the last answer, and the start of the program. */
 const PROGRAM_TIMEOUT_MS = 5_000
 
 export interface EchoRequests {
-  /** Address or name of the interface that sends. */
+  /** Address, or name of the sending interface. */
   readonly from: string
   readonly to: string
   readonly count: number
 }
 
-/** Three echo requests; two seconds at the most. */
+/** Sends three echo requests; takes two seconds at most. */
 export function ping(from: string, to: string, run: Run): Promise<PingResult> {
   return sendEchoes({ from, to, count: COUNT }, run)
 }
@@ -35,7 +35,7 @@ export async function sendEchoes({ from, to, count }: EchoRequests, run: Run): P
   }
 }
 
-/** The line that says most: a loss, or what kept the requests from being sent. */
+/** Returns the most informative line: the loss, or what prevented the requests. */
 function reasonOf(output: string): string {
   const lines = output.split('\n').map((line) => line.trim())
   const loss = lines.find((line) => line.includes('packet loss'))

@@ -4,7 +4,7 @@ const TIMEOUT_MS = 5000
 /** `show stat` of frontends only. */
 const REQUEST = 'show stat -1 1 -1'
 
-/** Connections that these frontends of HAProxy have now; 0 when it does not run. */
+/** Returns the current connections of these HAProxy frontends; 0 when HAProxy does not run. */
 export async function readSessions(socket: string, frontends: readonly string[]): Promise<number> {
   try {
     return countSessions(await sendCommand(socket, REQUEST, TIMEOUT_MS), frontends)

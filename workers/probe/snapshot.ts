@@ -14,7 +14,7 @@ export async function readVolume(run: Run): Promise<VolumeFacts> {
       reason: `the root file system is on ${source || 'something unknown'}, which is no logical volume`,
     }
   }
-  // It asks the device mapper, whose device the daemon's own unit does not see.
+  // lvs asks the device mapper, whose device is hidden from the daemon's own unit.
   const lvs = await run(LVS, QUERY_TIMEOUT_MS, { isUnconfined: true, output_max: OUTPUT_BYTES_MAX })
   if (lvs.exitCode === 127) return { isSupported: false, reason: 'lvm2 is not installed' }
   if (lvs.exitCode !== 0) return { isSupported: false, reason: `lvs failed: ${lvs.output.slice(0, 300)}` }

@@ -22,26 +22,26 @@ export interface Comparison {
   readonly target: Target
   readonly owned: readonly OwnedAddress[]
   readonly displaced: readonly DisplacedRoute[]
-  /** Routes of others that the kernel refused to take back. */
+  /** Foreign routes that the kernel refused to take back. */
   readonly refused: ReadonlySet<string>
-  /** Whether addresses must stand in the order of the target, not only be there. */
+  /** Whether the addresses must also be in the order of the target. */
   readonly isOrdered: boolean
 }
 
-/** One round of changes. Nothing is to be done when no family has a line. */
+/** One round of changes. The round is empty when no family has a line. */
 export interface Difference {
   readonly lines: Readonly<Record<Family, readonly string[]>>
   readonly adds: readonly KernelAddress[]
-  /** Routes of others that ours replace, or that the kernel takes away with the last address of an interface. */
+  /** Foreign routes that ours replace, or that the kernel removes with the last address of an interface. */
   readonly displaces: readonly KernelRoute[]
   readonly givesBack: readonly DisplacedRoute[]
   /** Interfaces that lose the first address of a subnet whose others must stay. */
   readonly promotes: readonly string[]
-  /** Wanted routes in whose place the kernel's own stands. */
+  /** Wanted routes whose place is taken by a route of the kernel's own. */
   readonly waits: readonly KernelRoute[]
 }
 
-/** What turns the kernel into the target as far as it is ours. Makes before it breaks. */
+/** Returns the changes that turn our part of the kernel into the target. Additions come before removals. */
 export function differenceOf(comparison: Comparison): Difference {
   const addresses = addressChanges(comparison)
   const routes = routeChanges(comparison)
@@ -62,7 +62,7 @@ export function differenceOf(comparison: Comparison): Difference {
             ? [deleteAddress(address), addAddress(address)]
             : [addAddress(address)],
         ),
-      // Routes without a next hop first: the next hops of others are reached through them.
+      // Routes without a next hop come first: the next hops of others are reached through them.
       ...of(routes.makes.toSorted(byNextHop), routeFamily, makeRoute),
       ...of(newRules, routeFamily, (rule) => `rule add ${ruleWords(rule)}`),
       ...of(oldRules, routeFamily, (rule) => `rule del ${ruleWords(rule)}`),
@@ -83,7 +83,7 @@ const byNextHop = (a: KernelRoute, b: KernelRoute): number => Number(a.via !== u
 
 const deleteAddress = ({ ip, prefix, link }: KernelAddress): string => `address del ${ip}/${prefix} dev ${link}`
 function addAddress({ ip, prefix, link }: KernelAddress): string {
-  // Without a check of the kernel's own, an address serves at once.
+  // Without duplicate address detection, an address serves at once.
   if (ip.includes(':')) return `address add ${ip}/${prefix} dev ${link} nodad`
   return `address add ${ip}/${prefix} ${prefix < 31 ? 'brd + ' : ''}dev ${link}`
 }
@@ -93,7 +93,7 @@ function routeWords({ type, destination, via, device, metric, table }: KernelRou
   const hop = [
     ...(via === undefined ? [] : [`via ${via}`]),
     ...(device === undefined ? [] : [`dev ${device}`]),
-    // The interface is known: whether an address of its network came before or after the route makes no difference.
+    // The interface is known, so the order of the route and an address of its network does not matter.
     ...(via === undefined ? [] : ['onlink']),
   ]
   const what = type === 'unicast' ? [destination, ...hop] : [type, destination]
@@ -145,16 +145,15 @@ function addressChanges({ kernel, target, owned, isOrdered }: Comparison) {
   return { adds, moved, inTheWay, removes, promotes: promotedLinks(kernel, leaving) }
 }
 
-/** Addresses of one subnet compete for being the one that the kernel sends from. */
+/** Key of a subnet on an interface, whose addresses compete for being the kernel's source address. */
 function contest({ linkId, ip, prefix }: KernelAddress): string {
   const network = parseNetwork(`${ip}/${prefix}`)
   return `${linkId} ${network === undefined ? ip : networkText(networkOf(network))}`
 }
 
 /**
- * The kernel chooses the source of its own packets by the order in which addresses came. That must not depend on the
- * way that led here, so what stands out of order is taken out and added again - unless a route of somebody else would
- * be lost on the way.
+ * The kernel chooses the source of its own packets by the order in which addresses were added. The result must not
+ * depend on history, so addresses out of order are removed and added again, unless a foreign route would be lost.
  */
 function outOfOrder(
   kernel: KernelState,
@@ -167,7 +166,7 @@ function outOfOrder(
     const text = addressText(address)
     if (!ours.has(text)) continue
     const group = standing.get(contest(address)) ?? []
-    // The newest IPv6 address stands first.
+    // The kernel lists the newest IPv6 address first.
     if (familyOfAddress(address) === 6) group.unshift(text)
     else group.push(text)
     standing.set(contest(address), group)
@@ -202,7 +201,7 @@ function promotedLinks(kernel: KernelState, leaving: readonly KernelState['addre
   return [...new Set(firsts.filter((first) => (rivals.get(contest(first)) ?? 0) > 1).map(({ link }) => link))]
 }
 
-/** An interface that loses its last IPv4 address loses its IPv4 routes, whatever made them. */
+/** An interface that loses its last IPv4 address loses all its IPv4 routes, including foreign ones. */
 function endangered({ addresses, routes }: KernelState, removes: readonly KernelAddress[]): readonly KernelRoute[] {
   const leaving = new Set(removes.map(addressText))
   const staying = addresses.filter((address) => familyOfAddress(address) === 4 && !leaving.has(addressText(address)))
@@ -214,7 +213,7 @@ function endangered({ addresses, routes }: KernelState, removes: readonly Kernel
   )
 }
 
-/** Places of the routes that the kernel makes for addresses. */
+/** Keys of the routes that the kernel makes for addresses. */
 function connectedPlaces({ kernel, target }: Comparison): ReadonlySet<string> {
   const networks = target.addresses.flatMap((address) => {
     const destination = canonicalNetwork(`${address.ip}/${address.prefix}`)

@@ -2,11 +2,11 @@ import type { Run } from '../managed-program.ts'
 import { type KernelRoute, routeKey } from './kernel-state.ts'
 import type { DisplacedRoute } from './memory.ts'
 
-/** What iproute2 shows of a route and does not take as an argument: its state of the moment. */
+/** State that iproute2 shows of a route but does not accept as an argument. */
 const STATE =
   /\s(?:linkdown|dead|offload|rt_offload|trap|rt_trap|offload_failed|notify)(?=\s|$)|\s(?:expires|error) \S+|\\/g
 
-/** Routes of others as arguments that make them again. */
+/** Returns foreign routes as the arguments that create them again. */
 export async function displacedRoutes(
   routes: readonly KernelRoute[],
   run: Run,

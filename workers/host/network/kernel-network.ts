@@ -11,7 +11,7 @@ import { raiseLinks, setLinks } from './raised-links.ts'
 import { ourPart, resolve, type Target, type TargetAddress, together } from './target.ts'
 import { reasonOf } from '../../../src/base/reason.ts'
 
-/** Each round makes up for what the kernel did on its own in the round before. */
+/** Each round corrects the kernel's own reactions to the round before. */
 const ROUNDS_MAX = 4
 
 const DONE = { exitCode: 0, output: '', undo: undefined, warnings: [] } as const
@@ -20,7 +20,7 @@ interface Settled extends RunResult {
   readonly warnings: readonly string[]
 }
 
-/** Whether there is something to take back, whatever comes of the rest. */
+/** Whether something must be undone, even if the rest fails. */
 interface Told {
   hasChanged: boolean
 }
@@ -30,7 +30,7 @@ interface Making {
   readonly isSettling: boolean
   readonly isTrusted: boolean
   readonly memory: Memory
-  /** Our part of the kernel. */
+  /** Our part of the kernel before the change. */
   readonly before: Target
   readonly kernel: KernelState
   /** Interfaces that were brought up since the kernel was read. */
@@ -42,7 +42,7 @@ interface Work {
   readonly kernel: KernelState
   readonly memory: Memory
   readonly target: Target
-  /** Remembered when all is done. */
+  /** Stored as wanted when the work is done. */
   readonly wanted: DesiredNetwork
   readonly isOrdered: boolean
   readonly left_ms: () => number
@@ -52,21 +52,21 @@ interface Work {
 export class KernelNetwork {
   readonly #memory: NetworkMemory
   readonly #run: Run
-  /** Added since the last settlement: their gateways are asked when the routes are there as well. */
+  /** Addresses added since the last settlement: their gateways are tested once the routes exist as well. */
   #fresh: readonly TargetAddress[] = []
 
-  /** `file` remembers which addresses are this daemon's; routes and rules carry its protocol number. */
+  /** `file` stores which addresses are this daemon's; routes and rules carry its protocol number. */
   constructor(file: string, run: Run) {
     this.#memory = new NetworkMemory(file)
     this.#run = run
   }
 
-  /** What was settled last, whether or not it is in the kernel. */
+  /** Returns the network that was settled last, whether or not it is in the kernel. */
   async wanted(): Promise<DesiredNetwork> {
     return (await this.#memory.load())?.wanted ?? NOTHING
   }
 
-  /** Nothing is asked of other machines when `isTrusted`: so it was before the machine was started again. */
+  /** When `isTrusted`, no other machine is asked: the network was the same before the reboot. */
   async make(
     desired: DesiredNetwork,
     phase: NetworkPhase,
@@ -76,7 +76,7 @@ export class KernelNetwork {
     const { leftOut = [], ...network } = desired
     try {
       const outcome = await this.#make(network, phase, timeout_ms, isTrusted)
-      // Each is said once: every change ends with this phase.
+      // Every change ends with this phase, so each warning is given once.
       return { ...outcome, warnings: phase === 'settle' ? [...leftOut, ...outcome.warnings] : [] }
     } catch (error) {
       return { ...failed(error), undo: undefined, warnings: [] }
@@ -111,7 +111,7 @@ export class KernelNetwork {
     }
   }
 
-  /** `told` that something is changed, also where it throws. */
+  /** Sets `told.hasChanged` once something was changed, even if it throws later. */
   async #change(making: Making, told: Told): Promise<Omit<NetworkOutcome, 'undo'>> {
     const { desired, isSettling, isTrusted, memory, before, raised, left_ms } = making
     const kernel = raised.length > 0 ? await readKernel(this.#run, left_ms()) : making.kernel
@@ -133,7 +133,7 @@ export class KernelNetwork {
       left_ms,
     }
     const result = await this.#turn(work, told)
-    // What is remembered is taken back as well: that is only worth it when something settled.
+    // What is stored must be undone as well, which matters only when something settled.
     told.hasChanged ||= isSettling
     const silent = isSettling && result.exitCode === 0 ? await this.#silentGateways(target) : []
     return { ...result, warnings: [...warnings, ...result.warnings, ...silent] }
@@ -159,7 +159,7 @@ export class KernelNetwork {
     }
   }
 
-  /** Turns the kernel into the target, round by round; what it is to be is remembered before it is. */
+  /** Turns the kernel into the target, round by round. Each round is stored before it is carried out. */
   async #turn(work: Work, told: Told): Promise<Settled> {
     const { target, left_ms, isOrdered, memory } = work
     const refused = new Set<string>()
@@ -219,13 +219,13 @@ function failed(error: unknown): RunResult {
   return { exitCode: error instanceof UnreadableKernel ? error.exitCode : 1, output }
 }
 
-/** Addresses to ask the network for: no interface of this node has them. */
+/** Addresses that no interface of this node has, so that the network must be asked for them. */
 function unseen(addresses: readonly TargetAddress[], kernel: KernelState): readonly TargetAddress[] {
   const own = new Set(kernel.addresses.map(({ ip }) => ip))
   return addresses.filter(({ ip, pingCheck }) => pingCheck && !own.has(ip))
 }
 
-/** In the order of the kernel, so that the same state is remembered in the same words. */
+/** In the kernel's order, so that the same state is always stored as the same text. */
 function present(owned: Memory['addresses'], { addresses }: KernelState): Memory['addresses'] {
   const ours = new Set(owned.map(addressText))
   return addresses

@@ -6,7 +6,7 @@ import { type Link, linksOf, parsedJson, type RawLink } from './links.ts'
 export type Family = 4 | 6
 export const FAMILIES = [4, 6] as const
 
-/** Marks routes and rules as this daemon's, in the kernel itself. */
+/** Protocol number that marks routes and rules as this daemon's in the kernel. */
 export const PROTOCOL = 70
 export const MAIN_TABLE = 254
 const KERNEL_PROTOCOL = '2'
@@ -22,7 +22,7 @@ export interface KernelRoute {
   readonly table: number
   readonly destination: string
   readonly metric: number
-  /** unicast and blackhole are made here; others only seen. */
+  /** The daemon makes unicast and blackhole routes; other types are only read. */
   readonly type: string
   readonly via: string | undefined
   readonly device: string | undefined
@@ -37,17 +37,17 @@ export interface KernelRule {
   readonly suppressPrefixLength: number | undefined
 }
 type Owned = { readonly isOurs: boolean }
-/** Routes that the kernel makes for an address come and go with it. */
+/** The kernel adds and removes such a route together with its address. */
 type Made = { readonly isKernels: boolean }
 
-/** The part of the kernel that is compared: addresses of all, routes and rules of all, by whose they are. */
+/** The part of the kernel that is compared: all addresses, routes and rules, with their owners. */
 export interface KernelState {
   readonly links: readonly Link[]
-  /** In the order of the kernel, which prefers the first IPv4 address of a subnet. */
+  /** In the kernel's order; the kernel prefers the first IPv4 address of a subnet. */
   readonly addresses: readonly (KernelAddress & { readonly isSecondary: boolean })[]
   readonly routes: readonly (KernelRoute & Owned & Made)[]
   readonly rules: readonly (KernelRule & Owned)[]
-  /** Addresses that routes of others name as the source of their packets: those routes go with them. */
+  /** Addresses that foreign routes name as their source: those routes disappear with them. */
   readonly sources: ReadonlySet<string>
 }
 
@@ -73,7 +73,7 @@ interface RawRule {
   readonly protocol?: string
 }
 
-/** Numbers of route types, which is how `-N` shows them. */
+/** Route types by number, as `-N` shows them. */
 const TYPES: Readonly<Record<string, string>> = { 1: 'unicast', 6: 'blackhole' }
 const RULE_FIELDS: ReadonlySet<string> = new Set([
   'priority',
@@ -85,9 +85,9 @@ const RULE_FIELDS: ReadonlySet<string> = new Set([
   'suppress_prefixlen',
   'protocol',
 ])
-/** Not there where the kernel was started without IPv6 (`ipv6.disable=1`), of which `ip` cannot ask it then. */
+/** Missing where the kernel was started without IPv6 (`ipv6.disable=1`); `ip` cannot query IPv6 there. */
 const IPV6_FILE = '/proc/net/if_inet6'
-/** Hundreds of addresses and routes of others. */
+/** Enough for hundreds of foreign addresses and routes. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
 
 export class UnreadableKernel extends Error {
@@ -105,7 +105,7 @@ async function shown<T>(run: Run, timeout_ms: number, ...words: readonly string[
   return parsedJson<T>(output)
 }
 
-/** Reads everything at once. Throws UnreadableKernel when iproute2 cannot. */
+/** Reads everything at once. Throws UnreadableKernel when iproute2 fails. */
 export async function readKernel(run: Run, timeout_ms: number, ipv6File = IPV6_FILE): Promise<KernelState> {
   const isKnown = (family: Family) => family === 4 || existsSync(ipv6File)
   const ofFamily = async <T>(family: Family, ...words: readonly string[]) =>
@@ -127,13 +127,13 @@ export async function readKernel(run: Run, timeout_ms: number, ipv6File = IPV6_F
 }
 
 function sourceOf({ protocol, prefsrc }: RawRoute): readonly string[] {
-  // Routes that the kernel made for an address come back with it.
+  // Routes that the kernel made for an address return with it.
   const isMade = protocol === String(PROTOCOL) || protocol === KERNEL_PROTOCOL
   return isMade || prefsrc === undefined ? [] : [canonicalIp(prefsrc)]
 }
 
 function addressesOf({ id, name, raw }: Link): KernelState['addresses'] {
-  // Link-local addresses as well: one that was added by mistake can be removed only if it is seen.
+  // Includes link-local addresses: one that was added by mistake can be removed only if it is seen.
   return (raw.addr_info ?? []).flatMap(({ local, prefixlen, secondary = false }) =>
     local === undefined || prefixlen === undefined
       ? []
@@ -142,7 +142,7 @@ function addressesOf({ id, name, raw }: Link): KernelState['addresses'] {
 }
 
 function routeOf(raw: RawRoute, family: Family): KernelState['routes'] {
-  // A route for one type of service stands beside the one for all: it is in nobody's way.
+  // A route for one type of service exists beside the one for all, and conflicts with none.
   if (raw.dst === undefined || raw.tos !== undefined) return []
   const type = TYPES[raw.type ?? '1'] ?? raw.type ?? ''
   const isUnicast = type === 'unicast'
@@ -164,7 +164,7 @@ function routeOf(raw: RawRoute, family: Family): KernelState['routes'] {
 export const anywhere = (family: Family): string => (family === 4 ? '0.0.0.0/0' : '::/0')
 
 function ruleOf(raw: RawRule, family: Family): KernelState['rules'] {
-  // What also asks for a mark or an interface is another rule, whatever else it says.
+  // A rule with further conditions, such as a mark or an interface, is another rule.
   if (Object.keys(raw).some((field) => !RULE_FIELDS.has(field))) return []
   const network = (ip: string | undefined, length: number | undefined) =>
     ip === undefined || ip === 'all' ? undefined : canonicalNetwork(length === undefined ? ip : `${ip}/${length}`)
@@ -181,7 +181,7 @@ function ruleOf(raw: RawRule, family: Family): KernelState['rules'] {
   ]
 }
 
-/** Two routes with the same key exclude each other in the kernel. */
+/** Key of a route; two routes with the same key exclude each other in the kernel. */
 export const routeKey = ({ family, table, destination, metric }: Omit<KernelRoute, 'type' | 'via' | 'device'>) =>
   `${family} ${table} ${destination} ${metric}`
 export const routeText = (route: KernelRoute): string =>

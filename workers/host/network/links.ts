@@ -2,7 +2,7 @@ import type { NetworkInterface } from '../../../src/model/machine-facts.ts'
 import { nameBasedId } from '../../../src/base/ids.ts'
 import { canonicalIp } from '../../../src/base/ip-network.ts'
 
-/** What `ip -j -d address show` says of one interface, as far as it is read here. */
+/** The fields of an interface in `ip -j -d address show` that are read here. */
 export interface RawLink {
   readonly ifname: string
   readonly flags?: readonly string[]
@@ -29,34 +29,36 @@ export interface Link {
 }
 
 const STATES: Readonly<Record<string, NetworkInterface['state']>> = { UP: 'up', UNKNOWN: 'unknown' }
-/** Scope of addresses that are valid on their link only, by name and by number. */
+/** Scope of addresses that are valid only on their link, by name and by number. */
 const LINK_SCOPES: ReadonlySet<string> = new Set(['link', '253'])
 
-/** JSON of iproute2; what is not JSON is one of its messages. */
+/** Parses JSON of iproute2; other output is one of its error messages. */
 export function parsedJson<T>(output: string): readonly T[] {
   if (output.trim() === '') return []
   const start = output.indexOf('[')
   if (start === -1) throw new Error(output)
-  // The shape is iproute2's; every field that is read is optional where it may be absent.
+  // The shape is iproute2's; every field that may be absent is optional.
   const parsed = JSON.parse(output.slice(start)) as readonly (T | Record<string, never>)[]
-  // Older versions answer an empty object for nothing.
+  // Older versions return an empty object for nothing.
   return parsed.filter((entry): entry is T => Object.keys(entry as object).length > 0)
 }
 
-/** Every interface but loopback, with an id that survives reboots. */
+/** Returns every interface but loopback, with an id that survives reboots. */
 export function linksOf(raws: readonly RawLink[]): readonly Link[] {
   const shown = raws.filter(({ flags = [] }) => !flags.includes('LOOPBACK'))
   const counts = new Map<string, number>()
   for (const raw of shown) counts.set(keyOf(raw), (counts.get(keyOf(raw)) ?? 0) + 1)
   return shown.map((raw) => {
     const key = keyOf(raw)
-    // Two cards with one address are told apart by name.
+    // Two cards with the same hardware address are distinguished by name.
     const id = nameBasedId(counts.get(key) === 1 ? key : `${key} ${raw.ifname}`)
     return { id, name: nameOf(raw), isUp: raw.flags?.includes('UP') === true, raw }
   })
 }
 
-/** The card's own address follows it to another name or slot; what is made on top of a card borrows its address. */
+/**
+ * The permanent address of a card follows it to another name or slot; interfaces on top of a card borrow its address.
+ */
 function keyOf(raw: RawLink): string {
   const kind = raw.linkinfo?.info_kind
   const mac = raw.permaddr ?? raw.address ?? ''
@@ -64,10 +66,10 @@ function keyOf(raw: RawLink): string {
   return isCard ? `interface mac ${mac}` : `interface ${kind ?? 'plain'} ${raw.ifname}`
 }
 
-/** Without the part behind @ that other views show. */
+/** Without the part after @ that other views show. */
 const nameOf = ({ ifname }: RawLink): string => ifname.split('@')[0] ?? ifname
 
-/** Addresses that are valid beyond their link. */
+/** Returns the addresses that are valid beyond their link. */
 export function globalAddresses({ addr_info = [] }: RawLink): readonly RawAddress[] {
   return addr_info.filter(({ scope = '', family }) => family !== 'inet6' || !LINK_SCOPES.has(scope))
 }

@@ -9,7 +9,7 @@ export interface OwnedAddress {
   readonly prefix: number
 }
 
-/** A route of somebody else that stood where ours stands. */
+/** A foreign route whose place one of ours took. */
 export interface DisplacedRoute {
   readonly key: string
   readonly family: Family
@@ -20,20 +20,20 @@ export interface DisplacedRoute {
 export interface Memory {
   readonly addresses: readonly OwnedAddress[]
   readonly displaced: readonly DisplacedRoute[]
-  /** What was settled last, for the next start of the machine. */
+  /** The network that was settled last, for the next boot. */
   readonly wanted: DesiredNetwork
 }
 
 const MODE = 0o600
 
-/** In the folder where things about the machine are remembered. */
+/** Path of the memory in the folder for facts about the machine. */
 export const networkFile = (folder: string): string => `${folder}/network.json`
 
 export const NOTHING: DesiredNetwork = { addresses: [], routes: [], rules: [] }
 export const isNothing = ({ addresses, routes, rules }: DesiredNetwork): boolean =>
   addresses.length + routes.length + rules.length === 0
 
-/** Whose what is, in one durable file. No file: nothing of the network is ours. */
+/** The ownership of addresses and routes, in one durable file. Without a file, nothing of the network is ours. */
 export class NetworkMemory {
   readonly #path: string
   #text: string | undefined
@@ -46,11 +46,11 @@ export class NetworkMemory {
     this.#text = await readText(this.#path)
     if (this.#text === undefined) return undefined
     const { start, ...stored } = JSON.parse(this.#text) as Memory & { readonly start: string }
-    // After a start of the machine nothing in the kernel is ours yet, and what stood in its way is back by itself.
+    // After a reboot nothing in the kernel is ours yet, and displaced routes have returned on their own.
     return start === (await startId()) ? stored : { ...stored, addresses: [], displaced: [] }
   }
 
-  /** Durable when it resolves. Writes nothing when nothing changed. */
+  /** Durable when it resolves. Writes nothing if nothing changed. */
   async save(memory: Memory): Promise<void> {
     const text = `${JSON.stringify({ start: await startId(), ...memory }, undefined, 1)}\n`
     if (text === this.#text) return
@@ -65,7 +65,7 @@ export class NetworkMemory {
   }
 }
 
-/** Another one after each start of the machine. */
+/** Identifies the current boot of the machine. */
 async function startId(): Promise<string> {
   return ((await readText('/proc/sys/kernel/random/boot_id')) ?? '').trim()
 }

@@ -20,7 +20,7 @@ const POLL_MS = 100
 const GROUP_MAX = 100
 
 /**
- * A sentence for each address that another machine answers for. Takes little more than a second for a hundred
+ * Returns a sentence for each address that another machine already uses. Takes little more than a second for a hundred
  * addresses.
  */
 export async function takenAddresses(addresses: readonly TargetAddress[], run: Run): Promise<readonly string[]> {
@@ -37,7 +37,7 @@ export async function takenAddresses(addresses: readonly TargetAddress[], run: R
   })
 }
 
-/** A sentence for each address from which its gateway does not answer. */
+/** Returns a sentence for each address from which its gateway does not answer. */
 export async function silentGateways(addresses: readonly TargetAddress[], run: Run): Promise<readonly string[]> {
   const asked = addresses.flatMap(({ ip, gateway }) => (gateway === undefined ? [] : [{ ip, gateway }]))
   return inGroups(asked, async (group) => {
@@ -52,8 +52,8 @@ export async function silentGateways(addresses: readonly TargetAddress[], run: R
 const keyOf = ({ link, ip }: Pick<TargetAddress, 'link' | 'ip'>) => `${link} ${ip}`
 
 /**
- * Hardware addresses behind addresses, by asking the network anew. Asking needs no route and no address of the network,
- * and an answer does not depend on a firewall, as an echo does.
+ * Resolves the hardware addresses anew. This needs no route and no address of the network, and unlike an echo it is not
+ * subject to firewalls.
  */
 async function resolvedMacs(addresses: readonly TargetAddress[], run: Run): Promise<ReadonlyMap<string, string>> {
   const wanted = new Set(addresses.map(keyOf))
@@ -100,7 +100,7 @@ async function neighbours(run: Run) {
   }))
 }
 
-/** Group by group: the kernel's table of neighbours and this machine's processes are not without end. */
+/** Works group by group, because the kernel's neighbour table and the number of processes are limited. */
 async function inGroups<T>(
   items: readonly T[],
   work: (group: readonly T[]) => Promise<readonly string[]>,

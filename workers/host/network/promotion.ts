@@ -1,8 +1,8 @@
 import type { Run } from '../managed-program.ts'
 
 /**
- * When the first IPv4 address of a subnet goes, the kernel takes the others of that subnet with it, unless it was told
- * to let the next one be the first. It is told so for the time of `work` only: addresses of others must stay.
+ * When the first IPv4 address of a subnet is removed, the kernel removes the others of that subnet with it, unless it
+ * is set to promote the next one. It is set so only during `work`: foreign addresses must stay.
  */
 export async function keepingSecondaries<T>(
   links: readonly string[],

@@ -3,8 +3,8 @@ import type { Run } from '../managed-program.ts'
 import type { KernelState } from './kernel-state.ts'
 
 /**
- * Brings up the interfaces that are to carry an address and are down; answers their names, so that a change that comes
- * to nothing can put them down again. One that carried an address once stays up.
+ * Brings up the interfaces that need an address and are down; returns their names, so that a failed change can bring
+ * them down again. An interface that has carried an address stays up.
  */
 export async function raiseLinks(
   { addresses }: DesiredNetwork,
@@ -26,6 +26,6 @@ export async function setLinks(
 ): Promise<void> {
   if (names.length === 0) return
   const input = names.map((name) => `link set dev ${name} ${state}\n`).join('')
-  // What the kernel refuses shows in what is read afterwards.
+  // Refusals by the kernel show when its state is read afterwards.
   await run(['ip', '-force', '-batch', '-'], timeout_ms, { input })
 }

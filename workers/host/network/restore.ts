@@ -6,11 +6,11 @@ import { readKernel } from './kernel-state.ts'
 import { isNothing } from './memory.ts'
 
 export interface Restoring {
-  /** The file of KernelNetwork. */
+  /** The file of `KernelNetwork`. */
   readonly file: string
   readonly run: Run
   readonly say: (line: string) => void
-  /** How long interfaces are waited for that are not there yet. */
+  /** How long to wait for interfaces that have not appeared yet. */
   readonly wait_ms: number
 }
 
@@ -18,8 +18,8 @@ const POLL_MS = 250
 const TIMEOUT_MS = 30_000
 
 /**
- * Makes the network what it was when it was settled last, before programs listen on its addresses. Answers the exit
- * code: 0 also when an interface never came, which is said; what waits for it is made at the next start of the daemon.
+ * Restores the network that was settled last, before programs listen on its addresses. Returns the exit code: 0 also
+ * when an interface never appeared, which is reported; the next start of the daemon adds what is missing.
  */
 export async function restoreNetwork({ file, run, say, wait_ms }: Restoring): Promise<number> {
   const network = new KernelNetwork(file, run)

@@ -19,7 +19,7 @@ export interface TargetAddress extends KernelAddress {
   readonly gateway: string | undefined
 }
 
-/** What of the kernel is to be ours, in its own terms. */
+/** Our wanted part of the kernel, in the kernel's own terms. */
 export interface Target {
   readonly addresses: readonly TargetAddress[]
   readonly routes: readonly KernelRoute[]
@@ -31,7 +31,7 @@ export interface Resolved {
   readonly warnings: readonly string[]
 }
 
-/** What is ours in the kernel now. */
+/** Returns our current part of the kernel. */
 export function ourPart({ addresses, routes, rules }: KernelState, owned: readonly OwnedAddress[]): Target {
   const ours = new Set(owned.map(addressText))
   return {
@@ -43,7 +43,7 @@ export function ourPart({ addresses, routes, rules }: KernelState, owned: readon
   }
 }
 
-/** Interfaces by name. What cannot be made on this machine as it is now is left out and named. */
+/** Resolves interfaces to names. Parts that this machine cannot have now are left out and reported. */
 export function resolve(desired: DesiredNetwork, kernel: KernelState, owned: readonly OwnedAddress[]): Resolved {
   const warnings = new Set<string>()
   const links = new Map(kernel.links.map((link) => [link.id, link]))
@@ -63,7 +63,7 @@ export function resolve(desired: DesiredNetwork, kernel: KernelState, owned: rea
   return { target: { addresses, routes, rules }, warnings: [...warnings] }
 }
 
-/** The kernel shows a rule for every source without one. */
+/** The kernel shows no source in a rule for every source. */
 function ruleNetwork(text: string): string | undefined {
   const network = canonicalNetwork(text)
   return network.endsWith('/0') ? undefined : network
@@ -102,7 +102,7 @@ function routeOf(wanted: DesiredRoute, reach: Reach, warnings: Set<string>): rea
   return []
 }
 
-/** The interface of a route, or why there is none. */
+/** Returns the interface of a route, or why there is none. */
 function linkTowards(id: string | undefined, via: string | undefined, { links, networks }: Reach): Link | string {
   if (id !== undefined) return links.get(id) ?? `this node has no interface ${id}`
   const hop = via === undefined ? undefined : parseNetwork(via)
@@ -112,10 +112,7 @@ function linkTowards(id: string | undefined, via: string | undefined, { links, n
   return link ?? `its next hop ${via} is in no network of this node`
 }
 
-/**
- * Everything wanted beside what is ours already: nothing is taken away, except that a wanted route takes the place of
- * ours.
- */
+/** Adds the wanted part to what is already ours: nothing is removed, except that a wanted route replaces ours. */
 export function together(ours: Target, wanted: Target): Target {
   const present = new Set(ours.addresses.map(addressText))
   // The kernel holds an IPv6 address once per interface, whatever its prefix length.

@@ -4,10 +4,10 @@ import type { Run } from '../managed-program.ts'
 
 const QUERY_TIMEOUT_MS = 10_000
 const UNCONFINED = { isUnconfined: true } as const
-/** Is there when the kernel has IPVS: ipvsadm would load it just to look. */
+/** Exists only if the kernel has IPVS loaded: ipvsadm would load the module just to read the timeouts. */
 const IPVS = '/proc/net/ip_vs'
 
-/** "Timeout (tcp tcpfin udp): 900 120 300" as "900 120 300". */
+/** Reads "Timeout (tcp tcpfin udp): 900 120 300" as "900 120 300". */
 export function parseTimeouts(output: string): string | undefined {
   return /^Timeout \(tcp tcpfin udp\): (\d+ \d+ \d+)\s*$/m.exec(output)?.[1]
 }

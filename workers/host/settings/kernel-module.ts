@@ -6,7 +6,9 @@ const QUERY_TIMEOUT_MS = 10_000
 const UNCONFINED = { isUnconfined: true } as const
 const DONE: RunResult = { exitCode: 0, output: '' }
 
-/** `absent` only when it could be loaded: a kernel that has it built in without saying so needs nothing. */
+/**
+ * Returns `absent` only when the module could be loaded: a kernel that has it built in without saying so needs nothing.
+ */
 export async function readModule(name: string, run: Run): Promise<string | undefined> {
   if (existsSync(`/sys/module/${name}`)) return 'loaded'
   const { exitCode } = await run(['modprobe', '--dry-run', '--quiet', name], QUERY_TIMEOUT_MS, UNCONFINED)

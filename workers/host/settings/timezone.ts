@@ -5,9 +5,9 @@ import { readText } from '../durable-files.ts'
 import type { Run } from '../managed-program.ts'
 
 export interface ZoneFiles {
-  /** A link below `zones`. */
+  /** Link to a file below `zones`. */
   readonly localtime: string
-  /** Debian's own note of the zone, for machines whose localtime is a copy. */
+  /** Debian's file with the name of the zone, for machines whose localtime is a copy. */
   readonly name: string
   readonly zones: string
 }
@@ -21,7 +21,7 @@ const NO_ZONE = 'Etc/UTC'
 
 const ZONE = /^[A-Za-z0-9_+-]+(\/[A-Za-z0-9_+-]+)*$/
 
-/** The zone that a link such as ../usr/share/zoneinfo/Europe/Paris names. */
+/** Returns the zone of a link such as ../usr/share/zoneinfo/Europe/Paris. */
 export function zoneOfLink(target: string): string | undefined {
   const zone = /\/zoneinfo\/(?:posix\/)?(.+)$/.exec(target)?.[1]
   return zone !== undefined && ZONE.test(zone) ? zone : undefined
@@ -32,7 +32,7 @@ export async function readTimezone(files: ZoneFiles = MACHINE): Promise<string |
     const zone = zoneOfLink(await readlink(files.localtime))
     if (zone !== undefined) return zone
   } catch {
-    // No link: the note says it, or nothing does.
+    // Not a link: the name is in Debian's file, or nowhere.
   }
   const noted = (await readText(files.name))?.trim() ?? NO_ZONE
   return ZONE.test(noted) ? noted : undefined
@@ -45,7 +45,7 @@ export async function writeTimezone(
   files: ZoneFiles = MACHINE,
 ): Promise<RunResult> {
   if (!ZONE.test(zone)) return { exitCode: 1, output: `${zone} is no time zone` }
-  // Through D-Bus, so it needs no right to write to /etc.
+  // Uses D-Bus, which needs no right to write to /etc.
   if (files === MACHINE && existsSync('/run/systemd/system')) {
     return run(['timedatectl', 'set-timezone', zone], timeout_ms)
   }

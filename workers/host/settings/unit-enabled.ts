@@ -6,7 +6,8 @@ const QUERY_TIMEOUT_MS = 10_000
 const UNCONFINED = { isUnconfined: true } as const
 
 /**
- * Whether a unit starts at boot, and whether it runs now. The mixed ones are found, and given back, but never wanted.
+ * Commands by state: whether a unit starts at boot, and whether it runs now. Mixed states may be found and given back,
+ * but are never wanted.
  */
 const COMMANDS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   enabled: [['enable', '--now']],
@@ -15,7 +16,7 @@ const COMMANDS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'disabled running': [['disable'], ['start']],
 }
 
-/** What `systemctl show` says of a unit; undefined for one that does not exist. */
+/** Parses the output of `systemctl show`; undefined for a unit that does not exist. */
 export function parseEnabled(output: string): string | undefined {
   const property = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(output)?.[1] ?? ''
   if (property('LoadState') !== 'loaded') return undefined
@@ -31,7 +32,7 @@ export async function readEnabled(unit: UnitName, run: Run): Promise<string | un
   return exitCode === 0 ? parseEnabled(output) : undefined
 }
 
-/** Outside the confinement: for units that also have an old start script, systemctl writes to /etc itself. */
+/** Runs outside the confinement: for units that also have an init script, systemctl itself writes to /etc. */
 export async function writeEnabled(unit: UnitName, value: string, run: Run, timeout_ms: number): Promise<RunResult> {
   let result: RunResult = { exitCode: 1, output: `a unit cannot be ${value}` }
   for (const words of COMMANDS[value] ?? []) {
@@ -42,7 +43,7 @@ export async function writeEnabled(unit: UnitName, value: string, run: Run, time
   return { exitCode: 1, output: await whyStopped(PROGRAMS[unit].unit, run) }
 }
 
-/** systemd calls it no failure when a condition of the unit keeps it from starting. */
+/** systemd does not report a failure when a condition of the unit prevents its start. */
 async function whyStopped(unit: string, run: Run): Promise<string> {
   const { output } = await run(['systemctl', 'status', '--no-pager', '--lines=0', unit], QUERY_TIMEOUT_MS)
   const condition = /(\S+=\S+ was not met)/.exec(output)?.[1]
