@@ -11,7 +11,7 @@ import {
 import { assertWholeFile } from './file-check.ts'
 import { makeLockFile } from './room.ts'
 
-/** Keys and values as bytes: what the archive needs of lmdb-js. */
+/** Keys and values as bytes: the part of lmdb-js that the archive needs. */
 export type BinaryDatabase = Database<Uint8Array, Uint8Array>
 export type BinaryEnvironment = RootDatabase<Uint8Array, Uint8Array>
 
@@ -58,7 +58,7 @@ export function openBinaryDatabase(environment: BinaryEnvironment, name: string)
 type Options = DatabaseOptions & { readonly name: string }
 type Environment = Pick<RootDatabase, 'openDB' | 'close'>
 
-/** What is read for as long as the environment is open is opened by this, so that `closeEnvironment` knows it. */
+/** Opens a database whose reads `closeEnvironment` can refuse; for all that are read while the environment is open. */
 export function openDatabase<K extends Key>(environment: Environment, options: Options) {
   const database = environment.openDB<Uint8Array, K>(options)
   OPENED.set(environment, [...(OPENED.get(environment) ?? []), database])
@@ -71,8 +71,8 @@ const OPENED = new WeakMap<object, readonly object[]>()
 const READS = ['get', 'getBinary', 'getBinaryFast', 'getEntry', 'getRange', 'getKeys', 'getStats', 'doesExist'] as const
 
 /**
- * Waits for what is being written. Later reads are refused, as writes are: to lmdb-js 3.5 a read between the beginning
- * and the end of this is an error that nobody can catch, and that ends the process.
+ * Waits for pending writes. Later reads are refused, as writes are: in lmdb-js 3.5 a read during the close causes an
+ * error that cannot be caught and ends the process.
  */
 export function closeEnvironment(environment: Environment): Promise<void> {
   refuseReads(environment, () => new Error('the store is closed'))
@@ -88,8 +88,8 @@ export function refuseReads(environment: Environment, refusal: () => Error): voi
 }
 
 /**
- * Removes a range of keys, at most `limit`, and answers how many. The keys are read first: a cursor does not survive
- * changes under it.
+ * Removes a range of keys, at most `limit`, and returns how many. The keys are read first, because a cursor does not
+ * survive changes under it.
  */
 export function removeRange(
   database: { getKeys(range: RangeOptions): Iterable<Uint8Array>; removeSync(key: Uint8Array): unknown },
@@ -100,7 +100,7 @@ export function removeRange(
   return keys.length
 }
 
-/** How much of the data file is in use: up to the last page that was ever taken. */
+/** Returns how much of the data file is in use: up to the last page that was ever allocated. */
 export function usedBytes(environment: { getStats(): object }): number {
   const { pageSize, lastPageNumber } = { pageSize: 0, lastPageNumber: 0, ...environment.getStats() }
   return (lastPageNumber + 1) * pageSize

@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from '
 import { join } from 'node:path'
 import { brokenPage } from './page-check.ts'
 
-// LMDB's first two pages are meta pages: a page header of 24 bytes, then this (offsets in the page).
+// LMDB's first two pages are meta pages: a page header of 24 bytes, then these fields (offsets in the page).
 const META_BYTES = 160
 const MAGIC_AT = 24
 const MAGIC = 0xbeefc0de
@@ -13,9 +13,9 @@ const TRANSACTION_AT = 152
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 
 /**
- * Refuses a data file that LMDB would read past its end or not understand: either ends the process without a word.
- * An absent or empty file is a store that is still to be made. With `everyPage`, all that is in use is looked at, which
- * takes as long as reading it.
+ * Refuses a data file that LMDB would misread or read past its end, either of which ends the process without a message.
+ * An absent or empty file is a store that is yet to be created. With `everyPage`, all pages in use are examined, which
+ * takes as long as reading them.
  */
 export function assertWholeFile(directory: string, { everyPage = false } = {}): void {
   const path = join(directory, 'data.mdb')
@@ -23,7 +23,7 @@ export function assertWholeFile(directory: string, { everyPage = false } = {}): 
   if (fault !== undefined) throw new Error(damaged(path, fault))
 }
 
-/** What is wrong with the data file of a store that was in use: being empty is wrong as well. */
+/** Returns the problem with the data file of a store that was in use, for which an empty file is one as well. */
 export function brokenFile(directory: string): string | undefined {
   const path = join(directory, 'data.mdb')
   const fault = existsSync(path) && statSync(path).size === 0 ? 'it is empty' : faultIn(path, true)
@@ -54,7 +54,7 @@ function faultOf(file: number, size: number, everyPage: boolean): string | undef
   const transaction = (meta: Buffer) => meta.readBigUInt64LE(TRANSACTION_AT)
   const newest = transaction(second) > transaction(first) ? second : first
   const pages = BigInt(Math.floor(size / pageSize))
-  // Pages that a transaction took and gave back may never have been written, so the file may end a little early.
+  // Pages that a transaction allocated and freed may never have been written, so the file may end a little early.
   const isCut = newest.readBigUInt64LE(LAST_PAGE_AT) + 1n > pages * 2n
   const lacksRoot = ROOTS_AT.map((at) => newest.readBigUInt64LE(at)).some((root) => root !== NO_PAGE && root >= pages)
   if (isCut || lacksRoot) return 'it ends too early'

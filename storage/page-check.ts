@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
 
-// LMDB's format, as in its source (mdb.c of the version that lmdb-js brings): a page begins with its number (8 bytes),
+// LMDB's format, as in its source (mdb.c of the version that lmdb-js bundles): a page begins with its number (8 bytes),
 // a transaction (8), a size (2), flags (2), and the ends of its list of nodes and of its free space (2 each).
 const HEADER_BYTES = 24
 const FLAGS_AT = 18
@@ -20,25 +20,25 @@ const DATABASE_BYTES = 48
 const ROOT_AT = 40
 const NO_PAGE = 0xffff_ffff_ffff_ffffn
 const LARGE_BYTES = 24
-/** A tree of pages is never so high: each has two branches at least. */
+/** Higher than any tree of pages: each branch has at least two children. */
 const DEPTH_MAX = 40
 
-/** What a page must be; the message says how it is not, and where. */
+/** A page that violates the format; the message says how and where. */
 class PageFault extends Error {}
 
 function assertPage(isRight: boolean, page: bigint, what: string): void {
   if (!isRight) throw new PageFault(`page ${page} ${what}`)
 }
 
-/** What of a page's place in the tree its keys must keep to. */
+/** Bounds of a page's keys, from its place in the tree. */
 interface Bounds {
   readonly low?: Buffer | undefined
   readonly high?: Buffer | undefined
 }
 
 /**
- * Looks at every page that a data file of LMDB uses, as far as LMDB relies on it: LMDB itself checks none, and one that
- * is not what it should be ends the process with a signal. Answers what is wrong with the first one found.
+ * Checks every page that a data file of LMDB uses, as far as LMDB relies on it: LMDB itself checks none, and a
+ * malformed one ends the process with a signal. Returns the first problem found.
  */
 export function brokenPage(
   file: number,
@@ -79,7 +79,7 @@ class Tree {
     let last = bounds.low
     for (const [index, at] of nodes.entries()) {
       const key = page.subarray(at + NODE_BYTES, at + NODE_BYTES + page.readUInt16LE(at + 6))
-      // The first key of a branch is empty: everything before the second one lies behind it.
+      // The first key of a branch is empty: its child holds everything before the second key.
       const isFirst = kind === IS_BRANCH && index === 0
       const low = isFirst ? bounds.low : key
       if (this.#isOrdered && !isFirst) {
@@ -119,7 +119,7 @@ class Tree {
     assertPage(first + BigInt(count) <= this.#pages, first, 'goes on beyond the end of the file')
   }
 
-  /** Places of the nodes of a page, each within it. */
+  /** Returns the offsets of a page's nodes, each within the page. */
   #nodes(page: Buffer, number: bigint): readonly number[] {
     const [lower, upper] = [page.readUInt16LE(LOWER_AT), page.readUInt16LE(UPPER_AT)]
     const room = this.#pageSize - HEADER_BYTES

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /** Zeros written at once when the file is extended. */
 const PIECE = new Uint8Array(1_024 * 1_024)
 
-/** What LMDB maps of its lock file for the readers it allows by default. */
+/** Bytes that LMDB maps of its lock file for its default number of readers. */
 const LOCK_BYTES = 8_192
 
 /** There is no room for another transaction. Nothing was written. */
@@ -12,7 +12,7 @@ export class NoRoomError extends Error {
   override readonly name = 'NoRoomError'
 }
 
-/** LMDB met a disk that fails. Its environment has to be opened anew, by another process. */
+/** LMDB met a failing disk. Another process must open its environment anew. */
 export class StoreFailedError extends Error {
   override readonly name = 'StoreFailedError'
 
@@ -22,7 +22,7 @@ export class StoreFailedError extends Error {
   }
 }
 
-/** When LMDB fails, only the next start knows what became of its transaction. */
+/** Outcomes by operation: when LMDB fails, only the next start knows whether its transaction was stored. */
 const FAILED = {
   doing: ['It is not known whether this is stored', 'look then, and repeat it if it is not there'],
   writing: ['Nothing was changed', 'repeat it then'],
@@ -30,8 +30,8 @@ const FAILED = {
 } as const
 
 /**
- * Makes LMDB's lock file before LMDB does: mapped without blocks behind it, as a full disk leaves it, its first use
- * would end the process with a signal.
+ * Creates LMDB's lock file before LMDB does: mapped without blocks behind it, as on a full disk, its first use would
+ * end the process with a signal.
  */
 export function makeLockFile(directory: string): void {
   const path = join(directory, 'lock.mdb')
@@ -44,22 +44,22 @@ export function makeLockFile(directory: string): void {
   }
 }
 
-/** What a write beside LMDB was refused with. */
+/** Converts the error of a refused write. */
 export const noRoom = (error: unknown): NoRoomError => new NoRoomError(refusalOf(error), { cause: error })
 
 /**
- * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction of LMDB that meets a full disk
- * half-way leaves its environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk
- * must be met here, where it is an ordinary error. The room is made of zeros behind the last page that LMDB has ever
- * used; LMDB itself reuses the pages it frees, so the room is used up only while the archive grows.
+ * Room at the end of LMDB's data file, allocated before LMDB needs it. A transaction that meets a full disk half-way
+ * leaves LMDB's environment unusable (seen: a heap that is damaged after a few such transactions), so a full disk must
+ * be met here, where it is an ordinary error. The room consists of zeros after the last page that LMDB has ever used;
+ * LMDB reuses the pages it frees, so the room is used up only while the archive grows.
  */
 export class FileRoom {
   readonly #path: string
   readonly #usedBytes: () => number
-  /** Why the file could not be extended when it was last tried. */
+  /** Why the last attempt to extend the file failed. */
   #refusal: string | undefined
 
-  /** `usedBytes` answers how much of the file LMDB uses. */
+  /** `usedBytes` returns how much of the file LMDB uses. */
   constructor(directory: string, usedBytes: () => number) {
     this.#path = join(directory, 'data.mdb')
     this.#usedBytes = usedBytes
@@ -67,8 +67,8 @@ export class FileRoom {
 
   /**
    * Makes sure of room for a transaction that takes at most `need` bytes and leaves `reserved` ones for others. Throws
-   * NoRoomError when there is none. Whether there is or not, the file is opened: a disk that became read-only, or was
-   * shut down, is not met by LMDB either.
+   * NoRoomError when there is none. The file is opened in any case, so that LMDB never meets a disk that became
+   * read-only or was shut down.
    */
   ensure(need: number, reserved = 0): void {
     const enough = need + reserved
@@ -84,7 +84,7 @@ export class FileRoom {
     }
   }
 
-  /** Answers the size that the file has then: less than wanted after a refusal. */
+  /** Returns the new size of the file: less than wanted after a refusal. */
   #extendTo(file: number, wanted: number, from: number): number {
     let size = from
     while (size < wanted && this.#refusal === undefined) size += this.#extend(file, size)
@@ -99,7 +99,7 @@ export class FileRoom {
     }
   }
 
-  /** Answers how many bytes were added; a short write is followed by a refusal. */
+  /** Returns how many bytes were added; a short write is followed by a refusal. */
   #extend(file: number, size: number): number {
     try {
       return writeSync(file, PIECE, 0, PIECE.length, size)

@@ -9,15 +9,15 @@ import { carriedOver, newTable, readTable, sourceOf, type StoredTier, writeTable
 import { TierReader } from './tier-reader.ts'
 import type { Tier } from './tiers.ts'
 
-/** A chunk says in one byte how many buckets it has. */
+/** Maximum of the byte in which a chunk stores its number of buckets. */
 const POINTS_MAX = 255
-/** Seconds of a new tier that are written in one transaction at least. */
+/** Minimum span of a new tier that one transaction writes. */
 const SLICE_S = 3_600
 
 /**
- * Makes the archive keep the wanted tiers without losing what fits. A tier with the same buckets goes on and keeps more
- * or less from now on; any other is computed anew from what is there, into a database of its own, and takes its place
- * in one transaction at the end: a start that is killed half-way leaves the old table.
+ * Switches the archive to the wanted tiers without losing what fits. A tier with the same buckets is kept, with its new
+ * retention; any other is computed from the existing ones into its own database. One transaction at the end switches
+ * the table, so a start that is killed half-way leaves the old one.
  */
 export function adoptTiers(
   databases: ArchiveDatabases,
@@ -31,7 +31,7 @@ export function adoptTiers(
   const stored = readTable(databases.meta)
   if (stored !== undefined && sameTiers(stored, wanted)) return databases
   const old = stored ?? databases.table
-  // An archive that goes on as it is needs no room at a start; one that changes must not meet a full disk.
+  // Unchanged tiers need no room at a start; a change must not meet a full disk.
   const need = ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * objects.length
   room.ensure(need)
   if (objects.length === 0) return replaceTable(databases, old, newTable(wanted))
@@ -56,7 +56,7 @@ function replaceTable(
   return { ...databases, ...opened }
 }
 
-/** Every tier must be computable from the one before it, and the length of a column is one byte. */
+/** Checks that every tier can be computed from the one before it, and that its chunks are short enough for one byte. */
 function assertUsable(wanted: readonly Tier[]): void {
   if (wanted.length > ARCHIVE_TIERS_MAX) throw new RangeError(`more than ${ARCHIVE_TIERS_MAX} tiers`)
   if (wanted[0]?.step_s !== 1) throw new RangeError('the first tier has steps of 1 s')
@@ -98,7 +98,7 @@ class Rebuild {
     this.#hwm_s = hwm_s
   }
 
-  /** Writes all closed chunks of a tier that the archive does not have yet. */
+  /** Writes all closed chunks of a new tier. */
   tier(tier: Tier): StoredTier {
     const { environment, table } = this.#databases
     const source = sourceOf(table, tier, this.#hwm_s)
@@ -106,7 +106,7 @@ class Rebuild {
     if (from === undefined) throw new RangeError(`there is no tier ${source}`)
     const name = unusedName(table, tier.name)
     const database = openChunks(this.#databases, name)
-    // What an earlier start left half-way.
+    // An earlier start may have been interrupted here.
     database.clearSync()
     const reaches_s = Math.max(coverageStart(tier, this.#hwm_s), coverageStart(from, this.#hwm_s))
     const writer = new ChunkWriter()
@@ -133,7 +133,7 @@ class Rebuild {
   }
 }
 
-/** A database of this name, or with a number, that no tier uses now. */
+/** Returns this name, or the name with a number, as the name of an unused database. */
 function unusedName(table: readonly StoredTier[], name: string): string {
   for (let generation = 0; ; generation++) {
     const candidate = generation === 0 ? name : `${name}.${generation}`

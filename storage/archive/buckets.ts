@@ -1,6 +1,6 @@
 /**
  * Spreads a counter increment over `n` buckets: evenly, with the remainder one each to the last buckets, so that the
- * sum over the buckets is the increment exactly. Answers the share of bucket `index`. An unknown increment (NaN) stays
+ * buckets add up to the increment exactly. Returns the share of bucket `index`. An unknown increment (NaN) stays
  * unknown.
  */
 export function shareOf(increment: number, n: number, index: number): number {

@@ -23,7 +23,7 @@ export class ByteSink {
     this.bytes[this.length++] = value
   }
 
-  /** Safe integers from 0: seven bits a byte, lowest first. */
+  /** Writes a safe integer from 0 on: seven bits per byte, lowest first. */
   varint(value: number): void {
     this.reserve(8)
     let rest = value
@@ -49,7 +49,7 @@ export class ByteSink {
   }
 }
 
-/** Reads what ByteSink wrote. */
+/** Reads the output of ByteSink. */
 export class ByteSource {
   bytes: Uint8Array
   at = 0

@@ -10,7 +10,7 @@ export interface ArchiveObject extends ReadableObject {
   readonly id: number
   readonly kind: ObjectKind
   readonly name: string
-  /** For a server, the backend that holds it; else empty. */
+  /** For a server, its backend; else empty. */
   readonly backend: string
   readonly born_s: number
   died_s: number | undefined

@@ -17,17 +17,17 @@ import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 import { TierReader } from './tier-reader.ts'
 import { closeEnvironment } from '../env.ts'
 
-/** Broken archives can break in thousands of places; the first ones tell enough. */
+/** A broken archive can have thousands of problems; the first ones are enough. */
 const PROBLEMS_MAX = 100
 
-/** A ring that knows nothing: the check reads only what is stored. */
+/** An empty ring, so that the check reads only what is stored. */
 const NO_RING: RingView = { hwm: () => 0, oldest: () => Number.MAX_SAFE_INTEGER, copy: () => true }
 
 class Checker {
   readonly problems: string[] = []
   readonly #databases: ArchiveDatabases
   readonly #tail: FoundTail
-  /** Up to where chunks are stored. */
+  /** End of the seconds whose chunks are stored. */
   readonly #hwm_s: number
   readonly #reader: TierReader
   readonly #values: Float64Array
@@ -35,7 +35,7 @@ class Checker {
   readonly #computed = new Points()
   readonly #finer = new Points()
   #ids = new Set<number>()
-  /** Chunks of which nothing is known any more. */
+  /** Chunks whose contents were given up as damaged. */
   readonly #lost = new Set<string>()
 
   constructor(databases: ArchiveDatabases) {
@@ -111,7 +111,9 @@ class Checker {
     this.#integers(where, row)
   }
 
-  /** Before an archive of an earlier version is taken over; the rows tell of damage while they are read. */
+  /**
+   * Checks the crash tail of an earlier version in LMDB before it is moved; damaged rows are noted while they are read.
+   */
   #formerTail(): void {
     const { formerTail, formerBaseline } = this.#databases
     for (const rows of [formerTail, formerBaseline]) for (const { key } of rows.getRange()) rows.get(key)
@@ -122,7 +124,7 @@ class Checker {
     if (wrong !== undefined) this.#problem(`${where}: value ${wrong}`)
   }
 
-  /** What was found damaged on the way is no finer tier to compare with. */
+  /** Excludes a damaged chunk from the comparison with coarser tiers. */
   #noteDamage(index: number, database: string): void {
     for (const place of this.#databases.damage.places) {
       const [name, at] = place.split(' ')
@@ -154,7 +156,7 @@ class Checker {
     else this.#coarseChunk(where, value, index, tier, id, end_s)
   }
 
-  /** A row without a seal may hold anything. */
+  /** Reports a decoding error as a problem, because a row without a seal may hold anything. */
   #readable(where: string, look: () => void): void {
     try {
       look()
@@ -187,7 +189,7 @@ class Checker {
     this.#recompute(where, index, tier, id, end_s)
   }
 
-  /** A coarse chunk must equal what the next finer tier says, where that still holds all of it. */
+  /** Checks that a coarse chunk equals the same span of the next finer tier, if that is still complete. */
   #recompute(where: string, index: number, tier: Tier, id: number, end_s: number): void {
     const finer = this.#databases.table[index - 1]
     if (finer === undefined) return
@@ -223,14 +225,14 @@ function possible(tier: Tier, count: number, sum: number, minimum: number, maxim
   return minimum * count <= sum && sum <= maximum * count
 }
 
-/** Verifies every invariant of an open archive. `[]` when all hold. */
+/** Verifies every invariant of an open archive. Returns `[]` when all hold. */
 export function checkArchive(databases: ArchiveDatabases): readonly string[] {
   const checker = new Checker(databases)
   checker.run()
   return checker.problems
 }
 
-/** The same for an archive that nobody has open; for operators. */
+/** Verifies an archive that no process has open; for operators. */
 export async function checkArchiveDirectory(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)
   const problems = checkArchive(databases)

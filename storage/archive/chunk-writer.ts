@@ -7,23 +7,21 @@ import type { SealedRows } from './sealed-rows.ts'
 import type { ReadableObject } from './tier-reader.ts'
 import { METRIC_COUNT, span_s, type Tier } from './tiers.ts'
 
-/** Where the values of a chunk come from. */
+/** Source of the values of a chunk. */
 export interface ChunkSource {
   /** Values per second of [start, end), column-major. */
   base(object: ReadableObject, start_s: number, end_s: number, out: Float64Array): void
-  /** Buckets of the tier that is written, of [start, end). */
+  /** Buckets of the written tier in [start, end). */
   coarse(object: ReadableObject, start_s: number, end_s: number, out: Points): void
 }
 
-/** Writes chunks of one tier in order of time and object, so that LMDB appends. */
+/** Writes the chunks of one tier sorted by time and object, so that LMDB appends. */
 export class ChunkWriter {
   readonly #sink = new ByteSink()
   #values = new Float64Array(0)
   readonly #points = new Points()
 
-  /**
-   * Stores the chunks whose end lies in (from, to]; both may be any second. Answers how many were stored.
-   */
+  /** Stores the chunks that end in (from, to]; both may be any second. Returns how many were stored. */
   storeDue(
     database: SealedRows,
     tier: Tier,
@@ -47,7 +45,7 @@ export class ChunkWriter {
     return stored
   }
 
-  /** `undefined` when the chunk would hold nothing known. */
+  /** Returns `undefined` when the chunk would hold no known value. */
   #make(tier: Tier, object: ReadableObject, end_s: number, source: ChunkSource): Uint8Array | undefined {
     const start = end_s - span_s(tier)
     if (tier.step_s === 1) {

@@ -4,14 +4,14 @@ import type { Points } from './consolidate.ts'
 import { METRIC_COUNT } from './tiers.ts'
 
 /**
- * Chunk values: version, first bucket, number of buckets, then the columns. The head lets `check` prove that key and
- * value agree.
+ * Chunk values: version, first bucket, number of buckets, then the columns. The first three let `check` prove that key
+ * and value agree.
  */
 const VERSION = 2
-/** Chunks of before there were seals; they live for as long as their tier keeps them. */
+/** Version of chunks without seals; they live until their tier expires them. */
 const UNSEALED_VERSION = 1
 
-/** A flipped bit never turns it into the other version. */
+/** No single flipped bit turns one version into the other. */
 export const isUnsealedChunk = (bytes: Uint8Array): boolean => bytes[0] === UNSEALED_VERSION
 
 export interface ChunkHead {
@@ -40,7 +40,7 @@ export function encodeBaseChunk(sink: ByteSink, first_s: number, values: Float64
   return sink.take()
 }
 
-/** Decodes the first `columns` into `out` column-major; answers the number of values per metric. */
+/** Decodes the first `columns` into `out` column-major; returns the number of values per metric. */
 export function decodeBaseChunk(bytes: Uint8Array, out: Float64Array, columns = METRIC_COUNT): number {
   const source = new ByteSource(bytes)
   const { n } = readHead(source)
@@ -53,7 +53,7 @@ const column = new Float64Array(256)
 /**
  * Coarse tiers: count, minimum, maximum - minimum and sum - minimum * count per metric. The differences are zero for an
  * idle or steady object. A count of zero is an unknown bucket. Counts that equal those of the metric before are not
- * repeated. Metrics at the end of which nothing is known are left out.
+ * repeated. Trailing metrics without a known value are left out.
  */
 export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Points): Uint8Array {
   const { n, count, minimum, maximum, sum } = points
@@ -73,7 +73,7 @@ export function encodeCoarseChunk(sink: ByteSink, first_s: number, points: Point
   return sink.take()
 }
 
-/** How many metrics there are up to the last one of which something is known. */
+/** Returns the number of metrics up to the last one with a known value. */
 function knownMetrics({ n, count, columns }: Points): number {
   for (let at = columns * n; at > 0; at--) if (count[at - 1] !== 0) return Math.ceil(at / n)
   return 0
@@ -84,7 +84,7 @@ function sameCounts(count: Float64Array, a: number, b: number, n: number): boole
   return true
 }
 
-/** Decodes as many metrics as `out` has columns; answers where the last of them ended, for `check`. */
+/** Decodes as many metrics as `out` has columns; returns where the last of them ended, for `check`. */
 export function decodeCoarseChunk(bytes: Uint8Array, out: Points): number {
   const source = new ByteSource(bytes)
   const { n } = readHead(source)

@@ -1,9 +1,9 @@
 import { type ByteSink, type ByteSource, varintSize } from './bytes.ts'
 
 /**
- * One column of integers (0 to 2^53 - 1), where NaN is "unknown". The head byte holds the mode; a column with some
- * unknown values carries a presence bitmap and then only the values that are known. The smaller of two encodings is
- * taken: varints with runs of zeros, or frame of reference (minimum, then the differences in a fixed number of bits).
+ * One column of integers (0 to 2^53 - 1), where NaN means unknown. The head byte holds the mode; a column with unknown
+ * values has a presence bitmap, followed by the known values only. The smaller of two encodings is used: varints with
+ * runs of zeros, or frame of reference (the minimum, then differences in a fixed number of bits).
  */
 const ALL_UNKNOWN = 0
 const ALL_ZERO = 1
@@ -18,7 +18,7 @@ function bitWidth(value: number): number {
   return value < 0x100000000 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 0x100000000))
 }
 
-/** Copies the known values of the column to `scratch`; answers how many there are. */
+/** Copies the known values of the column to `scratch`; returns their number. */
 function gather(values: Float64Array, at: number, n: number): number {
   let known = 0
   for (let i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ export function encodeColumn(sink: ByteSink, values: Float64Array, at: number, n
     const value = scratch[i] ?? 0
     if (value < minimum) minimum = value
     if (value > maximum) maximum = value
-    // A run of zeros counts two bytes; runs above 128 need a third, which only makes the estimate modest.
+    // A run of zeros is counted as two bytes; runs above 128 need a third, so the estimate is slightly low.
     runBytes += value !== 0 ? varintSize(value) : previous === 0 ? 0 : 2
     previous = value
   }
@@ -105,8 +105,8 @@ export function encodeColumn(sink: ByteSink, values: Float64Array, at: number, n
 }
 
 /**
- * Columns of `n` values each. Those at the end of which nothing is known are left out: what was stored when there were
- * fewer of them has none.
+ * Encodes columns of `n` values each, without trailing columns that have no known value. Data from a time with fewer
+ * metrics lacks the later columns in the same way.
  */
 export function encodeColumns(sink: ByteSink, values: Float64Array, n: number, columns: number): void {
   let end = sink.length
@@ -126,7 +126,7 @@ function readZeroRuns(source: ByteSource, out: Float64Array, from: number, end: 
   }
 }
 
-/** Values of this many bits are taken from one 32-bit integer, whatever is left over from the value before. */
+/** A value of at most this many bits comes from one 32-bit integer, whatever bits the value before has left over. */
 const NARROW_BITS = 24
 
 function readFrame(source: ByteSource, out: Float64Array, from: number, end: number): void {
@@ -218,7 +218,7 @@ export function decodeColumn(source: ByteSource, out: Float64Array, at: number, 
   for (let i = 0; i < n; i++) out[at + i] = present(i) === 1 ? (scratch[next++] ?? 0) : Number.NaN
 }
 
-/** Reads the first `columns` of what `encodeColumns` wrote. */
+/** Reads the first `columns` of the output of `encodeColumns`. */
 export function decodeColumns(source: ByteSource, out: Float64Array, n: number, columns: number): void {
   for (let column = 0; column < columns; column++) {
     if (source.isAtEnd) return void out.fill(Number.NaN, column * n, columns * n)

@@ -1,13 +1,13 @@
 import { METRIC_COUNT } from './tiers.ts'
 
 /**
- * Buckets of several metrics as (sum, minimum, maximum, count), where count is the number of known seconds.
- * Never averages: sums are associative, so a coarse bucket is the same whichever finer tier it is computed from.
- * Column-major: the bucket `i` of metric `m` is at `m * n + i`.
+ * Buckets of several metrics as (sum, minimum, maximum, count), where count is the number of known seconds. There are
+ * no averages: sums are associative, so a coarse bucket is the same from whichever finer tier it is computed.
+ * Column-major: bucket `i` of metric `m` is at `m * n + i`.
  */
 export class Points {
   n = 0
-  /** How many metrics, counted from the first. */
+  /** Number of metrics, counted from the first. */
   readonly columns: number
   count = new Float64Array(0)
   sum = new Float64Array(0)

@@ -1,7 +1,7 @@
-/** Broken files can break in thousands of places; the first ones tell enough. */
+/** Broken files can be damaged in thousands of places; the first ones are enough. */
 const PLACES_MAX = 1_000
 
-/** Places of an archive that cannot be believed. What they held is unknown; the rest is served. */
+/** The damaged places of an archive. Their contents are unknown; the rest is served. */
 export class Damage {
   readonly #places = new Set<string>()
   #untold: string[] = []
@@ -16,7 +16,7 @@ export class Damage {
     return [...this.#places]
   }
 
-  /** What was found since the last call. */
+  /** Returns the places found since the last call. */
   take(): readonly string[] {
     const untold = this.#untold
     if (untold.length > 0) this.#untold = []
@@ -26,7 +26,7 @@ export class Damage {
 
 export const DAMAGED = 'parts of the archive are damaged: they are unknown, and --repair gives them up'
 
-/** For a line of the log; undefined when there is nothing to say. */
+/** Formats the places as a log line; undefined when there are none. */
 export function damageText([first, ...more]: readonly string[]): string | undefined {
   return more.length === 0 ? first : `${first} and ${more.length} more`
 }

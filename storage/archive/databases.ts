@@ -11,52 +11,52 @@ import { TIERS } from './tiers.ts'
 import type { ChunkLookup } from './tier-reader.ts'
 
 /**
- * The named databases of the archive. The writer opens them all before any reader: a read transaction cannot see a
+ * The named databases of the archive. The writer opens all of them before any reader: a read transaction cannot see a
  * newer one.
  */
 export interface ArchiveDatabases {
-  /** Where they are, and the crash tail beside them. */
+  /** Folder of the environment and of the crash tail's files. */
   readonly directory: string
   readonly environment: BinaryEnvironment
-  /** Has the schema's row alone without a seal, so that every version can read it. */
+  /** The only database without a seal: holds the schema's row, which every version must be able to read. */
   readonly schema: BinaryDatabase
   readonly catalog: SealedRows
   readonly meta: SealedRows
-  /** Had the crash tail before there were files for it. */
+  /** Counters of the crash tail in schemas that kept it in LMDB. */
   readonly formerBaseline: SealedRows
   readonly formerTail: SealedRows
   /** The tiers of this archive, from fine to coarse. */
   readonly table: readonly StoredTier[]
-  /** One for each entry of `table`. */
+  /** The chunks of each tier in `table`. */
   readonly tiers: readonly SealedRows[]
-  /** What was found that cannot be believed. */
+  /** Damaged places found so far. */
   readonly damage: Damage
 }
 
 export const META_SCHEMA = makeKey(0, 0)
 export const META_PROGRESS = makeKey(0, 1)
 export const META_NEXT_ID = makeKey(0, 2)
-/** 3 is the table of tiers. */
+/** 3 is used by the table of tiers. */
 const META_TAIL = makeKey(0, 4)
-/** 5 are the gaps. */
+/** 5 is used by the gaps. */
 export const SCHEMA_VERSION = 3
-/** The schema whose crash tail was in LMDB. */
+/** The schema with the crash tail in LMDB. */
 export const TAIL_INSIDE_SCHEMA = 2
-/** The schema whose rows had no seals. */
+/** The schema without seals. */
 export const UNSEALED_SCHEMA = 1
 
-/** `undefined` in an archive that has none yet, or does not know of it any more. */
+/** Returns `undefined` in an archive that has no place yet, or whose place is damaged. */
 export function readTailPlace({ meta }: Pick<ArchiveDatabases, 'meta'>): TailPlace | undefined {
   const stored = meta.get(META_TAIL)
   return stored === undefined ? undefined : { mark: keyFirst(stored), pair: keySecond(stored) }
 }
 
-/** Inside a transaction: from its end on the records of this mark are the crash tail. */
+/** Inside a transaction: once it commits, the records with this mark are the crash tail. */
 export function writeTailPlace({ meta }: Pick<ArchiveDatabases, 'meta'>, { mark, pair }: TailPlace): void {
   meta.putSync(META_TAIL, makeKey(mark, pair))
 }
 
-/** For a crash tail that begins anew beside the one that there is. */
+/** Returns a place for a new crash tail beside the current one. */
 export function newTailPlace(databases: Pick<ArchiveDatabases, 'meta'>): TailPlace {
   return { mark: randomBytes(4).readUInt32BE(), pair: 1 - (readTailPlace(databases)?.pair ?? 1) }
 }
@@ -67,7 +67,7 @@ export function openArchiveDatabases(directory: string): ArchiveDatabases {
     databases_max: ARCHIVE_DATABASES_MAX,
     map_bytes: ARCHIVE_MAP_BYTES,
   })
-  // New ones by one flush to the disk, and not one for each.
+  // One transaction creates all databases with a single flush.
   return environment.transactionSync(() => openAll(directory, environment))
 }
 
@@ -76,7 +76,7 @@ function openAll(directory: string, environment: BinaryEnvironment): ArchiveData
   const schema = openBinaryDatabase(environment, 'meta')
   const isOlder = () => keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) === UNSEALED_SCHEMA
   let isUnsealed = isOlder()
-  // Asked for each row of four small tables; once they are sealed they stay so.
+  // Read for each row of four small tables; once the archive is sealed, it stays so.
   const unsealed = () => isUnsealed && (isUnsealed = isOlder())
   const rows = (name: string) => new SealedRows(openBinaryDatabase(environment, name), name, damage, unsealed)
   const isSchema = (key: Uint8Array) => keyFirst(key) === 0 && keySecond(key) === 0
@@ -108,7 +108,7 @@ export function openChunks(
   return new SealedRows(openBinaryDatabase(environment, name), name, damage, (_, value) => isUnsealedChunk(value))
 }
 
-/** Chunks straight from LMDB's shared buffer: decoded before the next call, never kept. */
+/** Returns chunks straight from LMDB's shared buffer: they must be decoded before the next call, and not kept. */
 export function chunkLookup({ tiers }: Pick<ArchiveDatabases, 'tiers'>): ChunkLookup {
   const key = new Uint8Array(8)
   return (tier, end_s, objectId) => tiers[tier]?.getFast(writeKey(key, end_s, objectId))

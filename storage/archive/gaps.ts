@@ -6,13 +6,13 @@ import type { Tier } from './tiers.ts'
 const META_GAPS = makeKey(0, 5)
 const ENTRY_BYTES = 8
 
-/** Seconds that nothing was recorded in: the daemon was not there, or the clock was set forward. */
+/** Seconds in which nothing was recorded: the daemon did not run, or the clock was set forward. */
 export interface Gap {
   readonly from_s: number
   readonly to_s: number
 }
 
-/** From old to new. Of an archive that never had one, or does not know of them any more, there are none. */
+/** Sorted from old to new. Empty for an archive that never had a gap, or whose record of them is damaged. */
 export function readGaps(meta: Pick<SealedRows, 'get'>): readonly Gap[] {
   const bytes = meta.get(META_GAPS) ?? new Uint8Array()
   return Array.from({ length: Math.floor(bytes.length / ENTRY_BYTES) }, (_, index) => {
@@ -30,7 +30,7 @@ export function writeGaps(meta: Pick<SealedRows, 'putSync'>, gaps: readonly Gap[
   meta.putSync(META_GAPS, bytes)
 }
 
-/** With one more at the end. Where there are too many, the shortest counts as time that passed. */
+/** Appends a gap. Beyond the maximum, the shortest gap is dropped and counts as time that passed. */
 export function withGap(gaps: readonly Gap[], gap: Gap): readonly Gap[] {
   const all = [...gaps, gap]
   if (all.length <= GAPS_MAX) return all
@@ -39,7 +39,7 @@ export function withGap(gaps: readonly Gap[], gap: Gap): readonly Gap[] {
   return all.filter((_, index) => index !== first)
 }
 
-/** With those that the crash tail alone knows of: LMDB refused when they were passed over. */
+/** Adds the gaps that only the crash tail shows, because LMDB could not write when they passed. */
 export function gapsOfTail(
   gaps: readonly Gap[],
   records: readonly { readonly to_s: number }[],
@@ -53,15 +53,15 @@ export function gapsOfTail(
   return all
 }
 
-/** What is left of them when time is `to_s` again. */
+/** Returns the gaps that remain after time is set back to `to_s`. */
 export function gapsBefore(gaps: readonly Gap[], to_s: number): readonly Gap[] {
   return gaps.filter(({ from_s }) => from_s < to_s).map((gap) => ({ ...gap, to_s: Math.min(gap.to_s, to_s) }))
 }
 
 /**
- * The oldest second of which a tier keeps its chunks. It answers for less (`coverageStart`), but what is older than
- * that goes only as fast as newer seconds come: a clock that is set forward by mistake makes nothing old, and when it
- * is set right again, all is there.
+ * The oldest second for which a tier keeps its chunks. A tier answers for less (`coverageStart`), but older chunks
+ * expire only as fast as newer seconds come: a clock set forward by mistake ages nothing, and once it is corrected,
+ * everything is still there.
  */
 export function keptFrom(tier: Tier, hwm_s: number, gaps: readonly Gap[]): number {
   let start_s = floorTo(hwm_s, tier.step_s) - tier.step_s * tier.rows

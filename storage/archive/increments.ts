@@ -1,9 +1,8 @@
 import { COUNTER_COUNT } from './tiers.ts'
 
 /**
- * Counter values of one HAProxy process, and what they grew by since the poll before. Increments, never values, are
- * summed over the processes that live side by side during a reload. There is no 32-bit wrap logic: HAProxy counts in 64
- * bits.
+ * Counter values of one HAProxy process and their growth since the previous poll. Increments, never values, are summed
+ * over the processes that run side by side during a reload. 32-bit wraps are not handled: HAProxy counts in 64 bits.
  */
 export class ProcessCounters {
   readonly pid: number
@@ -19,7 +18,7 @@ export class ProcessCounters {
     this.fresh = fresh
   }
 
-  /** Begins the next poll of this process, of at most about so many objects. */
+  /** Begins the next poll of this process, with about this many slots. */
   beginPoll(slots: number): void {
     this.#poll++
     this.#room(slots)
@@ -36,16 +35,16 @@ export class ProcessCounters {
     this.#seen = seen
   }
 
-  /** Whether the slot was in the poll before this one. */
+  /** Whether the slot was in the previous poll. */
   known(slot: number): boolean {
     return this.#poll > 1 && this.#seen[slot] === this.#poll - 1
   }
 
   /**
-   * The increment of one counter since the poll before; NaN when it cannot be known. Call `see` when all counters are
-   * done. Same process and not smaller: the difference. Smaller: the counters were cleared, unknown, and a new
-   * baseline. Not seen before: the object is new in a process we know, or the process itself is new, so it counted from
-   * zero. A counter that the object does not have (NaN) stays unknown.
+   * Returns the increment of one counter since the previous poll; NaN when it is unknown. Call `see` when all counters
+   * are done. Same process and not smaller: the difference. Smaller: the counters were cleared, so the increment is
+   * unknown and the value a new baseline. Not seen before: the object is new in a known process, or the process itself
+   * is new, so it counted from zero. A counter that the object does not have (NaN) stays unknown.
    */
   increment(slot: number, counter: number, value: number): number {
     this.#room(slot + 1)
@@ -68,7 +67,7 @@ export class ProcessCounters {
     return this.#poll > 0 && this.#seen[slot] === this.#poll ? this.valueOf(slot, counter) : Number.NaN
   }
 
-  /** Restores what an earlier run of the daemon knew, as if it were the poll before. */
+  /** Restores the counters of an earlier run of the daemon, as if they were from the previous poll. */
   restore(slots: number, values: (slot: number, counter: number) => number | undefined): void {
     this.beginPoll(slots)
     for (let slot = 0; slot < slots; slot++) {

@@ -1,9 +1,6 @@
 import { span_s, type Tier } from './tiers.ts'
 
-/**
- * Keys are two big-endian u32: the order of bytes is the order (time, object), so that writes append and trims cut the
- * head.
- */
+/** Keys are two big-endian u32, so that byte order is (time, object): writes append and trims cut the head. */
 export function makeKey(first: number, second: number): Uint8Array {
   return writeKey(new Uint8Array(8), first, second)
 }
@@ -29,21 +26,21 @@ export function keySecond(key: Uint8Array): number {
 }
 
 /**
- * Chunks end at a phase of their own for each object, so that the writes of many objects spread evenly over time.
- * The phase follows from the object's number: a reader computes the exact key of any chunk and never scans.
+ * Phase of an object's chunk ends, so that the writes of many objects spread evenly over time. It follows from the
+ * object's number: a reader computes the exact key of any chunk and never scans.
  */
 function phase_s(tier: Tier, objectId: number): number {
   return (objectId % tier.points) * tier.step_s
 }
 
-/** The latest chunk end of the object that is not after `time_s`. */
+/** Returns the latest chunk end of the object that is not after `time_s`. */
 export function chunkEndAtOrBefore(tier: Tier, objectId: number, time_s: number): number {
   const span = span_s(tier)
   const past = (time_s - phase_s(tier, objectId)) % span
   return time_s - (past < 0 ? past + span : past)
 }
 
-/** The end of the chunk that holds the bucket starting at `time_s`. */
+/** Returns the end of the chunk that contains the bucket starting at `time_s`. */
 export function chunkEndAfter(tier: Tier, objectId: number, time_s: number): number {
   return chunkEndAtOrBefore(tier, objectId, time_s) + span_s(tier)
 }
@@ -57,8 +54,8 @@ export function ceilTo(time_s: number, step_s: number): number {
 }
 
 /**
- * The oldest second a tier answers for: the nominal ring, whether or not data is there, but nothing from before its
- * floor (a tier that once kept less).
+ * The oldest second that a tier answers for: its nominal retention, whether or not there is data, but nothing before
+ * its floor (for a tier that once kept less).
  */
 export function coverageStart(tier: Tier, hwm_s: number): number {
   return Math.max(floorTo(hwm_s, tier.step_s) - tier.step_s * tier.rows, ceilTo(tier.floor_s ?? 0, tier.step_s))

@@ -9,14 +9,14 @@ import type { Tier } from './tiers.ts'
 import { closeEnvironment } from '../env.ts'
 
 /**
- * Tries of a read that the ring's writer overtook. The ring has twenty seconds of room, so one retry is already rare.
+ * Attempts at a read that the ring's writer overtook. The ring has twenty seconds of slack, so even one retry is rare.
  */
 const TRIES = 3
 
 /**
- * Reads the archive beside its writer: chunks from LMDB, the newest seconds from the ring. Opened after the writer has
- * opened its databases. Every read starts from a fresh LMDB snapshot, so that it holds all that the high-water mark
- * promises.
+ * Reads the archive beside its writer: chunks from LMDB, the newest seconds from the ring. Must be opened after the
+ * writer has opened its databases. Every read starts from a fresh LMDB snapshot, so that it sees everything the
+ * high-water mark promises.
  */
 export class ArchiveReader {
   readonly #databases: ArchiveDatabases
@@ -35,7 +35,7 @@ export class ArchiveReader {
     return new TierReader(this.#databases.table, chunkLookup(this.#databases), this.#ring, 'ring', columns)
   }
 
-  /** The ring of a new writer, after the old one has ended. */
+  /** Switches to the ring of a new writer. */
   attach(header: SharedArrayBuffer, slabs: readonly SharedArrayBuffer[]): void {
     this.#ring = new RingReader(header, slabs)
     this.#core = this.#tierReader(CORE_COUNT)
@@ -46,7 +46,7 @@ export class ArchiveReader {
     this.#ring.addSlab(index, buffer)
   }
 
-  /** The tiers as they are now: a full disk makes the finest one keep less. */
+  /** The current tiers: on a full disk the finest one keeps less. */
   tiers(): readonly Tier[] {
     const { table } = this.#databases
     for (const [index, tier] of table.entries()) tier.floor_s = this.#ring.floor(index)
@@ -63,15 +63,15 @@ export class ArchiveReader {
     return readCatalog(this.#databases)
   }
 
-  /** What reads the first `columns` metrics, and no more than it has to. */
+  /** Returns the reader for the first `columns` metrics that reads no more than it must. */
   #tiersFor(columns: number): TierReader {
     return columns === CORE_COUNT ? this.#core : this.#all
   }
 
   /**
-   * Values of the first `columns` metrics (the core ones, or all) of the base tier, column-major with `end - first`
-   * values per metric; NaN is unknown. Answers false when the ring was overwritten in every try, or the object has lost
-   * its place there: what is in `out` then is not final.
+   * Reads values of the first `columns` metrics (the core ones, or all) of the base tier, column-major with
+   * `end - first` values per metric; NaN is unknown. Returns false when the ring was overwritten in every attempt, or
+   * the object has lost its slot: the contents of `out` are then not final.
    */
   readBase(
     object: ReadableObject,
@@ -84,7 +84,7 @@ export class ArchiveReader {
     return this.#retry((flushed_s) => tiers.readBase(object, first_s, end_s, flushed_s, out))
   }
 
-  /** As many metrics as `out` has columns: the core ones, or all. */
+  /** Reads as many metrics as `out` has columns: the core ones, or all. */
   readCoarse(tier: number, object: ReadableObject, first_s: number, end_s: number, out: Points): boolean {
     const tiers = this.#tiersFor(out.columns)
     return this.#retry((flushed_s) => tiers.readCoarse(tier, object, first_s, end_s, flushed_s, out))
@@ -99,7 +99,7 @@ export class ArchiveReader {
     return false
   }
 
-  /** What reads found damaged since the last call. */
+  /** Returns the damage that reads have found since the last call. */
   takeDamage(): readonly string[] {
     return this.#databases.damage.take()
   }

@@ -24,7 +24,7 @@ import { groupByBlock } from './tail-writer.ts'
 import { COUNTER_COUNT, METRIC_COUNT } from './tiers.ts'
 
 export interface Recovered {
-  /** Seconds before this one are in chunks, or on their way there. */
+  /** Chunks that end by this second are stored; the rest is in the crash tail. */
   readonly stored_s: number
   readonly hwm_s: number
   readonly sampled_s: number
@@ -37,7 +37,7 @@ export interface Recovered {
   readonly inTail: ReadonlySet<number>
 }
 
-/** Reads (or, in an empty archive, writes) what the writer must know before its first second. */
+/** Reads (or, in an empty archive, writes) the state that the writer needs before its first second. */
 export function recover(databases: ArchiveDatabases, now_s: number, room: FileRoom): Recovered {
   const schema = databases.schema.get(META_SCHEMA)
   if (schema === undefined) beginArchive(databases, now_s - ARCHIVE_HEARTBEAT_S, room)
@@ -60,7 +60,7 @@ export function recover(databases: ArchiveDatabases, now_s: number, room: FileRo
   }
 }
 
-/** A new archive begins a little in the past: HAProxy may have been started moments before. */
+/** Begins a new archive a little in the past: HAProxy may have been started moments before. */
 function beginArchive(databases: ArchiveDatabases, hwm_s: number, room: FileRoom): void {
   const { environment, schema, meta } = databases
   room.ensure(ROOM_BYTES_MIN)
@@ -74,7 +74,7 @@ function beginArchive(databases: ArchiveDatabases, hwm_s: number, room: FileRoom
   })
 }
 
-/** Nobody knows any more which files they were: their seconds are lost, and what comes has new ones. */
+/** Begins a new crash tail because the record of the current one is damaged: the seconds in the old files are lost. */
 function replacePlace(databases: ArchiveDatabases, room: FileRoom): TailPlace {
   const place = newTailPlace(databases)
   const stored_s = storedEnd(databases)
@@ -84,12 +84,15 @@ function replacePlace(databases: ArchiveDatabases, room: FileRoom): TailPlace {
   return place
 }
 
-/** When the number is damaged: above all that are kept. */
+/** Returns the next object number; if the stored one is damaged, a number above all existing ones. */
 function nextIdOf(stored: Uint8Array | undefined, objects: readonly ArchiveObject[]): number {
   return stored === undefined ? Math.max(0, ...objects.map(({ id }) => id)) + 1 : keySecond(stored)
 }
 
-/** Chunks of a schema without seals keep their own version; the rest gets seals, and the crash tail moves out. */
+/**
+ * Converts an older schema: chunks without seals keep their version, all other rows are sealed, and the crash tail
+ * moves to files.
+ */
 function takeOver(databases: ArchiveDatabases, room: FileRoom): void {
   const { environment, schema, meta, catalog, formerBaseline, formerTail } = databases
   room.ensure(ROOM_BYTES_MIN)
@@ -108,14 +111,14 @@ function takeOver(databases: ArchiveDatabases, room: FileRoom): void {
   })
 }
 
-/** What LMDB answers is good until the next change. */
+/** Copies a row, because LMDB's buffers are valid only until the next change. */
 const copied = ({ key, value }: Row): Row => ({ key: Uint8Array.from(key), value: Uint8Array.from(value) })
 const rowPart = ({ key, value }: Row) =>
   ({ kind: 'row', second: keyFirst(key), block: keySecond(key), bytes: value }) as const
 const baselinePart = ({ key, value }: Row, second: number) =>
   ({ kind: 'baseline', second, block: keySecond(key), bytes: value }) as const
 
-/** A whole crash tail in files that are not in use yet. */
+/** Writes a complete crash tail to files that are not in use yet. */
 export function writeTail(
   { directory }: Pick<ArchiveDatabases, 'directory'>,
   place: TailPlace,
@@ -135,26 +138,28 @@ export function writeTail(
   }
 }
 
-/** How far the archive has come: seconds before `hwm_s` are kept, the source was last read at `sampled_s`. */
+/**
+ * Returns how far the archive has come: seconds before `hwm_s` are stored, and the source was last read at `sampled_s`.
+ */
 export function readProgress(
   databases: Pick<ArchiveDatabases, 'meta' | 'tiers'>,
   { records }: Pick<FoundTail, 'records'>,
 ): { stored_s: number; hwm_s: number; sampled_s: number } {
   const progress = databases.meta.get(META_PROGRESS)
   const last = records.at(-1)
-  // Damaged: between the last chunk of all and where it was, none was due.
+  // If the row is damaged, uses the last chunk of all: no chunk was due between its end and the true value.
   const stored_s = progress === undefined ? Math.max(storedEnd(databases), records[0]?.to_s ?? 0) : keyFirst(progress)
   if (last !== undefined && last.to_s >= stored_s) return { stored_s, hwm_s: last.to_s, sampled_s: last.sampled_s }
   return { stored_s, hwm_s: stored_s, sampled_s: progress === undefined ? 0 : keySecond(progress) }
 }
 
-/** Where the crash tail lacks records that were there: each was on the disk before the chunks of its seconds were. */
+/** Returns where the crash tail lacks records. Each was on disk before the chunks of its seconds were. */
 export function damageOf({ records, damaged }: FoundTail, stored_s: number): readonly string[] {
   const end_s = records.at(-1)?.to_s ?? 0
   return end_s >= stored_s ? damaged : [...damaged, `tail from ${end_s} to ${stored_s}`]
 }
 
-/** Up to where there are chunks; where that was damaged, the end of the last one of all. */
+/** Returns the end of the stored chunks; if that row is damaged, the end of the last chunk of all. */
 function storedEnd({ meta, tiers }: Pick<ArchiveDatabases, 'meta' | 'tiers'>): number {
   const progress = meta.get(META_PROGRESS)
   if (progress !== undefined) return keyFirst(progress)
@@ -169,14 +174,14 @@ function objectsInTail({ records }: FoundTail, objects: readonly ArchiveObject[]
 
 export interface RecoveredBaseline {
   readonly pid: number
-  /** Counters by object number as of `sampled_s`. */
+  /** Counters by object number, as of `sampled_s`. */
   readonly counters: ReadonlyMap<number, readonly number[]>
 }
 
 /**
- * The counters of the HAProxy process as of the last poll before the daemon ended: the stored copy plus the increments
- * stored since. With them a restart shorter than the heartbeat loses nothing and invents nothing. `undefined` when
- * there are none.
+ * Returns the counters of the HAProxy process at the last poll before the daemon ended: the stored copy plus the
+ * increments stored since. With them a restart shorter than the heartbeat neither loses nor invents anything.
+ * `undefined` when there are none.
  */
 export function recoverBaseline(
   databases: ArchiveDatabases,
@@ -198,7 +203,10 @@ export function recoverBaseline(
   return { pid, counters }
 }
 
-/** The copies of one process. Those of another are of no use: their block saw no poll of the newest one. */
+/**
+ * Returns the stored counters of one process. Those of others are useless: their block was in no poll of the newest
+ * process.
+ */
 function storedCounters(
   stored: ReadonlyMap<number, StoredBaseline>,
   pid: number,
@@ -211,7 +219,7 @@ function storedCounters(
     decodeBaseline(bytes, values)
     for (const { id } of byBlock.get(block) ?? []) {
       const row = counterRow(values, placeInBlock(id))
-      // A row that was stored with fewer counters, or lacks some, goes on with those that are known.
+      // A row that was stored with fewer counters, or lacks some, continues with the known ones.
       if (!row.every(Number.isNaN)) counters.set(id, row)
     }
   }
@@ -234,7 +242,7 @@ interface StoredBaseline {
   readonly bytes: Uint8Array
 }
 
-/** The latest copy of each block. */
+/** Returns the latest copy of each block. */
 function newestBaselines(records: readonly TailRecord[]): ReadonlyMap<number, StoredBaseline> {
   const values = new Float64Array(COUNTER_COUNT * TAIL_BLOCK_OBJECTS)
   const newest = new Map<number, StoredBaseline>()

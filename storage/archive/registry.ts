@@ -8,26 +8,23 @@ export interface SlotChanges {
   readonly added: ArchiveObject[]
   readonly removed: number[]
   readonly slabs: number[]
-  /** Numbers of objects of which nothing is kept any more. */
+  /** Numbers of objects that are removed from the archive. */
   readonly forgotten: number[]
 }
 
 const NO_CHANGES = (): SlotChanges => ({ added: [], removed: [], slabs: [], forgotten: [] })
 
-/** The objects of the archive: their permanent numbers, and their places in the ring while they are alive. */
+/** The objects of the archive: their permanent numbers, and their slots in the ring while they are alive. */
 export class ObjectRegistry {
-  /** In order of their numbers. */
+  /** Sorted by number. */
   objects: ArchiveObject[]
-  /**
-   * Objects that may have something to be written, in the same order, so that it is appended; computed anew when they
-   * change.
-   */
+  /** Objects that may have something to write, sorted by number, so that writes append; recomputed after changes. */
   #active: readonly ArchiveObject[] | undefined
-  /** Objects that were seen since then may have an open chunk in some tier. */
+  /** Objects seen after this second may have an open chunk in some tier. */
   #activeSince_s = 0
-  /** Entries of the catalog to store with the next commit. */
+  /** Catalog entries to store with the next commit. */
   readonly unsaved = new Set<ArchiveObject>()
-  /** Numbers whose entries are removed with the next commit. */
+  /** Numbers whose catalog entries are removed with the next commit. */
   readonly expired = new Set<number>()
   nextId: number
   readonly #ring: RingWriter
@@ -44,18 +41,18 @@ export class ObjectRegistry {
     this.#byKey = new Map(objects.map((object) => [objectKey(object.kind, object.name, object.backend), object]))
   }
 
-  /** The living, and the dead that still have an open chunk: a catalog full of the past costs nothing each second. */
+  /** Returns the live objects, and dead ones with an open chunk: old catalog entries cost nothing each second. */
   active(): readonly ArchiveObject[] {
     this.#active ??= this.objects.filter(({ slot, seen_s }) => slot >= 0 || seen_s > this.#activeSince_s)
     return this.#active
   }
 
-  /** Places of the ring that are or were in use. */
+  /** Number of slots that are or were in use. */
   get slots(): number {
     return this.#slots
   }
 
-  /** The object of this name with a place in the ring, made if need be. `undefined` beyond the cap. */
+  /** Returns the object of this name with a slot in the ring, and creates it if needed. `undefined` beyond the cap. */
   ensure(kind: ObjectKind, name: string, backend: string, now_s: number): ArchiveObject | undefined {
     const known = this.#byKey.get(objectKey(kind, name, backend))
     if (known !== undefined && known.slot >= 0) return known
@@ -89,10 +86,10 @@ export class ObjectRegistry {
     this.#changes.added.push(object)
   }
 
-  /** Notes which objects have a sample in [from, to) of a ring. */
+  /** Records when each object had its last sample in [from, to) of a ring. */
   noteSeen(ring: RingWriter, from_s: number, to_s: number): void {
     for (const object of this.active()) {
-      // An object of an earlier run that has not come back counts from now on.
+      // An object of an earlier run that has not returned counts as seen now.
       if (object.seen_s === Number.POSITIVE_INFINITY) object.seen_s = to_s
       if (object.slot < 0) continue
       for (let second = to_s - 1; second >= from_s; second--) {
@@ -104,7 +101,7 @@ export class ObjectRegistry {
   }
 
   /**
-   * Marks objects that were not seen for long as gone and frees their place in the ring. A chunk stays open for at most
+   * Marks objects that were not seen for long as gone and frees their slots in the ring. A chunk stays open for at most
    * `open_s`.
    */
   retire(now_s: number, open_s: number): void {
@@ -121,22 +118,25 @@ export class ObjectRegistry {
     this.#active = undefined
   }
 
-  /** Time will be `to_s` again. One that has gone since then was there: its open chunk of `open_s` is written anew. */
+  /**
+   * Prepares for time being set back to `to_s`: objects that have gone since get a slot again, so that their open
+   * chunks of up to `open_s` can be rewritten.
+   */
   placeAgain(to_s: number, open_s: number): void {
     for (const object of this.objects) {
       if (object.slot < 0 && object.seen_s > to_s - open_s) this.ensure(object.kind, object.name, object.backend, to_s)
     }
   }
 
-  /** Time is `to_s` again. */
+  /** Adjusts to time having been set back to `to_s`. */
   stepBack(to_s: number): void {
     for (const object of this.objects) object.seen_s = Math.min(object.seen_s, to_s)
-    // Everything after the step was thrown away, so chunks of objects that were long gone before it are open again.
+    // Everything after the step was discarded, so even chunks of objects that were long gone may be open again.
     this.#activeSince_s = 0
     this.#active = undefined
   }
 
-  /** Forgets the objects that are gone since before `before_s`: no tier has anything of them. */
+  /** Removes the objects that are gone since before `before_s`: no tier has data of them. */
   expire(before_s: number): void {
     const gone = this.objects.filter(({ slot, died_s }) => slot < 0 && died_s !== undefined && died_s < before_s)
     if (gone.length === 0) return
@@ -148,25 +148,25 @@ export class ObjectRegistry {
     this.objects = this.objects.filter(({ id }) => !this.expired.has(id))
   }
 
-  /** Whether the catalog is not what the registry is. */
+  /** Whether the catalog lacks changes of the registry. */
   get hasUnsaved(): boolean {
     return this.unsaved.size + this.expired.size > 0
   }
 
-  /** Inside a transaction: makes the catalog what the registry is. */
+  /** Inside a transaction: writes these changes to the catalog. */
   store({ catalog, meta }: Pick<ArchiveDatabases, 'catalog' | 'meta'>): void {
     for (const object of this.unsaved) catalog.putSync(makeKey(0, object.id), encodeObject(object))
     for (const id of this.expired) catalog.removeSync(makeKey(0, id))
     if (this.unsaved.size > 0) meta.putSync(META_NEXT_ID, makeKey(0, this.nextId))
   }
 
-  /** After that transaction. */
+  /** Called after that transaction. */
   saved(): void {
     this.unsaved.clear()
     this.expired.clear()
   }
 
-  /** What readers must be told: new places, places given up, new slabs, numbers that mean nothing any more. */
+  /** Returns the changes for readers: added objects, freed objects, new slabs, and removed object numbers. */
   takeChanges(): SlotChanges {
     const changes = this.#changes
     this.#changes = NO_CHANGES()

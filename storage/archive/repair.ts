@@ -16,10 +16,10 @@ import { NO_TAIL, readTail, removeTail } from './tail-file.ts'
 import { closeEnvironment } from '../env.ts'
 
 /**
- * Takes out what cannot be believed of an archive that nobody has open, in one transaction, and answers where that was,
- * each table in one text. What a damaged chunk held is unknown from then on; the counters of a damaged baseline begin
- * anew with the next poll. What belongs to an object that the catalog lost goes with it: nobody can ask for it, and its
- * number is never given again.
+ * Removes the damaged rows of an archive that no process has open, in one transaction, and returns where they were, one
+ * text per table. The contents of a damaged chunk become unknown; the counters of a damaged baseline begin again with
+ * the next poll. Chunks of an object that the catalog lost are removed as well: nobody can query it, and its number is
+ * never reused.
  */
 export async function repairArchive(directory: string): Promise<readonly string[]> {
   const databases = openArchiveDatabases(directory)
@@ -55,7 +55,7 @@ function removeOrphans({ catalog, tiers }: ArchiveDatabases): readonly string[] 
   return [...orphans].map((id) => `what was stored of object ${id}`)
 }
 
-/** What can be believed of the crash tail is written anew beside it, and takes its place in one transaction. */
+/** Copies the intact part of the crash tail to the other pair of files, which replaces it in one transaction. */
 function mendTail(databases: ArchiveDatabases): readonly string[] {
   const { directory, environment, schema } = databases
   if (keyFirst(schema.get(META_SCHEMA) ?? makeKey(0, 0)) !== SCHEMA_VERSION) return []

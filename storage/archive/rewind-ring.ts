@@ -3,7 +3,7 @@ import type { RingWriter } from './ring.ts'
 import { METRIC_COUNT } from './tiers.ts'
 import type { TierReader } from './tier-reader.ts'
 
-/** The seconds [from, to) of each place of the ring, wherever the archive has them now. */
+/** Returns the seconds [from, to) of each slot, from wherever the archive has them now. */
 export function rowsBetween(
   objects: readonly ArchiveObject[],
   reader: TierReader,
@@ -21,7 +21,7 @@ export function rowsBetween(
   return rows
 }
 
-/** Makes the ring hold the seconds [from, to) and nothing else. */
+/** Makes the ring hold exactly the seconds [from, to). */
 export function rewindRing(
   ring: RingWriter,
   rows: ReadonlyMap<number, Float64Array>,

@@ -3,32 +3,34 @@ import { CORE_COUNT, METRIC_COUNT } from './tiers.ts'
 
 /**
  * The last seconds in shared memory: written by the archive thread, read by any thread without a message. One row per
- * second, in it one column per metric, in it one place per object. A reader copies what it wants and then looks whether
- * the writer has come near its oldest row meanwhile; if so, the copy is thrown away. A place holds the value plus one,
- * and zero for unknown: new memory is unknown by itself and not touched before it is used. The core metrics count bytes
- * and have 64 bits; the others, requests and milliseconds, have 32 in an area of their own, which is not touched as
- * long as nobody has any.
+ * second, with one column per metric and one place per object. A reader copies what it needs, then checks whether the
+ * writer has come near its oldest row; if so, it discards the copy. A place holds the value plus one, and zero for
+ * unknown, so new memory is unknown and stays untouched until it is used. The core metrics count bytes and have 64
+ * bits; the others, requests and milliseconds, have 32 in a separate area, which stays untouched while no object has
+ * any.
  */
 const HWM = 0
-/** Seconds before this one are on disk: the same as HWM but while the disk refuses. */
+/** Seconds before this one are on disk: the same as HWM, unless the disk refuses writes. */
 const STORED = 3
 /** The second being written; rows older than this minus RING_ROWS are gone. */
 const WRITING = 1
-/** The oldest second the ring knows about: later than the arithmetic says after a start or a long gap. */
+/** The oldest second the ring knows: after a start or a long gap, later than WRITING - RING_ROWS. */
 const OLDEST = 2
 /** From here on, one word per tier: the second before which it is incomplete. */
 const FLOORS = 4
 const HEADER_WORDS = FLOORS + ARCHIVE_TIERS_MAX
 const UNKNOWN = 0
 
-/** Values of one metric, one for each row, follow each other by so many. */
+/** Distance between the values of one metric in consecutive rows. */
 const CORE_ROW = CORE_COUNT * RING_SLAB_OBJECTS
 const MORE_ROW = (METRIC_COUNT - CORE_COUNT) * RING_SLAB_OBJECTS
 const CORE_BYTES = RING_ROWS * CORE_ROW * 8
 const MORE_BYTES = RING_ROWS * MORE_ROW * 4
-/** Behind the values stand the numbers of the objects that own the places, so that a place given away is noticed. */
+/**
+ * The values are followed by the numbers of the objects that own the places, so that readers notice a reassigned place.
+ */
 const SLAB_BYTES = CORE_BYTES + MORE_BYTES + RING_SLAB_OBJECTS * 4
-/** The largest value that 32 bits hold beside unknown. */
+/** The largest value that fits into 32 bits beside unknown. */
 const MORE_MAX = 0xffff_fffe
 
 interface Slab {
@@ -50,16 +52,16 @@ function viewSlab(buffer: SharedArrayBuffer): Slab {
   }
 }
 
-/** What the tier reader needs of either side of the ring. */
+/** The interface of the ring to the tier reader, for writer and readers. */
 export interface RingView {
-  /** Seconds before this one are complete: committed, or kept in memory alone while the disk refuses. */
+  /** Seconds before this one are final: committed, or only in memory while the disk refuses writes. */
   hwm(): number
   /** The oldest second that can be read. */
   oldest(): number
   /**
-   * Copies [from, to) of the first `columns` metrics of one object, column-major: metric `m` goes to
-   * `out[at + m * stride]` and on. Answers false when the rows were overwritten meanwhile or the place belongs to
-   * another object by now.
+   * Copies [from, to) of the first `columns` metrics of one object, column-major: metric `m` starts at
+   * `out[at + m * stride]`. Returns false when the rows were overwritten meanwhile, or the place belongs to another
+   * object by now.
    */
   copy(
     slot: number,
@@ -106,16 +108,16 @@ export class RingWriter implements RingView {
   readonly #words = new Uint32Array(this.header)
   readonly #views: Slab[] = []
 
-  /** Starts anew: nothing before `oldest_s` is known. */
+  /** Empties the ring: nothing before `oldest_s` is known. */
   reset(oldest_s: number): void {
     Atomics.store(this.#words, WRITING, oldest_s)
     Atomics.store(this.#words, OLDEST, oldest_s)
   }
 
-  /** How often seconds that were answered for were lost. */
+  /** How many times final seconds were lost. */
   losses = 0
 
-  /** What was before `oldest_s` is not known any more. */
+  /** Forgets the seconds before `oldest_s`. */
   forgetBefore(oldest_s: number): void {
     this.losses++
     Atomics.store(this.#words, OLDEST, oldest_s)
@@ -125,7 +127,7 @@ export class RingWriter implements RingView {
     return this.#words[HWM] ?? 0
   }
 
-  /** The second up to which rows are written; they are served only once published. */
+  /** Rows before this second are written; they are served only once published. */
   written(): number {
     return this.#words[WRITING] ?? 0
   }
@@ -134,7 +136,7 @@ export class RingWriter implements RingView {
     return Math.max(this.#words[OLDEST] ?? 0, this.written() - RING_ROWS)
   }
 
-  /** Gives a place to an object, growing by a slab when needed. Answers the new slab's index, if one was made. */
+  /** Assigns a place to an object, adding a slab when needed. Returns the index of a new slab. */
   own(slot: number, objectId: number): number | undefined {
     const index = Math.floor(slot / RING_SLAB_OBJECTS)
     let made: number | undefined
@@ -154,7 +156,7 @@ export class RingWriter implements RingView {
     return made
   }
 
-  /** Opens the row of the next second: every object unknown. */
+  /** Opens the row of the next second, with every object unknown. */
   beginSecond(second: number): void {
     Atomics.store(this.#words, WRITING, second + 1)
     const row = second % RING_ROWS
@@ -191,7 +193,7 @@ export class RingWriter implements RingView {
     return held === UNKNOWN ? Number.NaN : held - 1
   }
 
-  /** Lets readers have the seconds before `hwm_s`, of which those before `stored_s` are on disk. */
+  /** Publishes the seconds before `hwm_s` to readers; those before `stored_s` are on disk. */
   publish(hwm_s: number, stored_s: number): void {
     Atomics.store(this.#words, STORED, stored_s)
     Atomics.store(this.#words, HWM, hwm_s)
@@ -201,7 +203,7 @@ export class RingWriter implements RingView {
     Atomics.store(this.#words, FLOORS + tier, floor_s)
   }
 
-  /** The writer also reads rows that are written and not yet published; there is no race with itself. */
+  /** The writer also reads rows that are not published yet; it cannot race with itself. */
   copy(
     slot: number,
     _objectId: number,

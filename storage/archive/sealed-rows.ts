@@ -5,9 +5,7 @@ import type { Damage } from './damage.ts'
 import { keyFirst, keySecond } from './layout.ts'
 
 const SEAL_BYTES = 4
-/**
- * What stands for a row that was damaged and is given up: nothing is known of it, unlike of one that was never written.
- */
+/** Replaces a damaged row that is given up: its contents are unknown, unlike those of a row that was never written. */
 const LOST = new Uint8Array()
 
 export interface Row {
@@ -16,8 +14,8 @@ export interface Row {
 }
 
 /**
- * Rows that tell damage from what was written: each ends with the CRC-32 of its key and value, because LMDB checks
- * nothing itself. A row whose seal is wrong is reported, and is as if it were not there.
+ * Rows whose damage can be detected: each ends with the CRC-32 of its key and value, because LMDB has no checksums. A
+ * row with a wrong seal is reported, and treated as missing.
  */
 export class SealedRows {
   readonly #rows: BinaryDatabase
@@ -25,7 +23,7 @@ export class SealedRows {
   readonly #damage: Damage
   readonly #isUnsealed: (key: Uint8Array, value: Uint8Array) => boolean
 
-  /** `isUnsealed` knows rows of a version that sealed none. */
+  /** `isUnsealed` recognises rows of a version without seals. */
   constructor(
     rows: BinaryDatabase,
     name: string,
@@ -47,7 +45,7 @@ export class SealedRows {
     return row === undefined ? undefined : this.#opened(key, row)
   }
 
-  /** From LMDB's shared buffer: good until the next call. */
+  /** Returns LMDB's shared buffer: valid until the next call. */
   getFast(key: Uint8Array): Uint8Array | undefined {
     const row = this.#rows.getBinaryFast(key)
     if (row === undefined) return undefined
@@ -61,7 +59,7 @@ export class SealedRows {
     }
   }
 
-  /** Pages and entries, as LMDB counts them. */
+  /** LMDB's counts of pages and entries. */
   getStats(): object {
     return this.#rows.getStats()
   }
@@ -76,16 +74,13 @@ export class SealedRows {
     this.#rows.clearSync()
   }
 
-  /** Inside a transaction: rows of a version that sealed none get their seals. */
+  /** Inside a transaction: seals the rows of a version without seals. */
   seal(): void {
     const unsealed = [...this.#rows.getRange()].map(({ key, value }) => ({ key, value: Uint8Array.from(value) }))
     for (const { key, value } of unsealed) if (this.#isUnsealed(key, value)) this.putSync(key, value)
   }
 
-  /**
-   * Inside a transaction: takes out what cannot be believed, or leaves nothing but a mark there. Answers where that
-   * was.
-   */
+  /** Inside a transaction: removes damaged rows, or replaces them by a mark. Returns where they were. */
   mend(how: 'remove' | 'mark'): readonly string[] {
     const damaged = [...this.#rows.getRange()].filter(({ key, value }) => this.#bodyOf(key, value) === undefined)
     for (const { key } of damaged) {
@@ -128,7 +123,7 @@ function uint32(bytes: Uint8Array, at: number): number {
   return value
 }
 
-/** How much of the shared buffer the last answer takes; lmdb-js keeps it on the database and does not declare it. */
+/** Size of the last answer in the shared buffer; lmdb-js stores it on the database without declaring it. */
 function lastSize(rows: BinaryDatabase): number {
   return Number(Reflect.get(rows, 'lastSize'))
 }

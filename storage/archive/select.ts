@@ -2,9 +2,9 @@ import { ceilTo, coverageStart, floorTo } from './layout.ts'
 import type { Tier } from './tiers.ts'
 
 /**
- * Which archive answers a window: rrdtool's rule. Among the tiers that cover the start, the one whose step is nearest
- * to the wanted resolution, the finer on a tie; if none covers it, the tier with the longest overlap, then the nearest
- * step. The end of the window, the consolidation and the metrics have no part in it.
+ * Chooses the tier that answers a window, by rrdtool's rule. Among the tiers that cover the start, the one whose step
+ * is nearest to the wanted resolution, the finer on a tie; if none covers it, the tier with the longest overlap, then
+ * the nearest step. The end of the window, the consolidation and the metrics do not matter.
  */
 export function selectTier(tiers: readonly Tier[], hwm_s: number, start_s: number, resolution_s = 1): number {
   let full = -1
@@ -29,7 +29,9 @@ export interface ServedWindow {
   readonly end_s: number
 }
 
-/** The closed buckets that intersect [start, end); an empty window (`start = end`) is the one bucket that holds it. */
+/**
+ * The closed buckets that intersect [start, end); an empty window (`start = end`) is the one bucket that contains it.
+ */
 export function servedWindow(step_s: number, hwm_s: number, start_s: number, end_s: number): ServedWindow {
   const first = floorTo(start_s, step_s)
   const wanted = Math.max(ceilTo(end_s, step_s), first + step_s)

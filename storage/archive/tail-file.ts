@@ -6,25 +6,25 @@ import { noRoom } from '../room.ts'
 import { ByteSink, ByteSource } from './bytes.ts'
 
 /**
- * The crash tail: what each commit brought, one record after the other, in a pair of files that are written over in
- * turns. A second costs one write of its own bytes and one flush, where a transaction of LMDB costs whole pages along
- * a path in every table. Once both files have their size, nothing of the filesystem changes but their contents.
+ * The crash tail: one record per commit, in a pair of files that are overwritten in turn. A second costs one write of
+ * its own bytes and one flush, while a transaction of LMDB costs whole pages along a path in every table. Once both
+ * files have their final size, only their contents change in the filesystem.
  *
- * A record that is torn is the last one of its file, and what stands behind it is older. Numbers follow each other, so
- * that older records are told from what comes next, and a hole from an end.
+ * A torn record is the last one of its file, and the bytes after it are older. Consecutive sequence numbers distinguish
+ * older records from the next ones, and a hole from the end.
  */
 
-/** Which files belong to an archive: a mark that all their records have, and one of two pairs. */
+/** The files of an archive's tail: a mark that all their records carry, and one of two pairs. */
 export interface TailPlace {
   readonly mark: number
   readonly pair: number
 }
 
-/** What a record says of the archive when it was written. */
+/** The state of the archive when the record was written. */
 export interface TailHead {
   /** Seconds before this one are committed. */
   readonly to_s: number
-  /** The source was last read then. */
+  /** Second at which the source was last read. */
   readonly sampled_s: number
 }
 
@@ -40,13 +40,13 @@ export interface TailRecord extends TailHead {
   readonly parts: () => Generator<TailPart>
 }
 
-/** What is in the files. */
+/** The contents of the files. */
 export interface FoundTail {
-  /** In the order in which they were written. */
+  /** In the order of writing. */
   readonly records: readonly TailRecord[]
-  /** Where records are missing that were there. */
+  /** Places where records are missing. */
   readonly damaged: readonly string[]
-  /** Where the next record belongs. */
+  /** Position of the next record. */
   readonly next: TailEnd
 }
 
@@ -54,11 +54,11 @@ export interface TailEnd {
   readonly file: number
   readonly at: number
   readonly sequence: number
-  /** `to_s` of the first record of that file. */
+  /** `to_s` of the first record in that file. */
   readonly first_s: number | undefined
 }
 
-/** The end of a new tail. */
+/** The end of an empty tail. */
 const BEGINNING: TailEnd = { file: 0, at: 0, sequence: 1, first_s: undefined }
 export const NO_TAIL: FoundTail = { records: [], damaged: [], next: BEGINNING }
 
@@ -66,8 +66,8 @@ const MAGIC = 0x46_54_41_49
 const HEAD_BYTES = 28
 const CRC_AT = 24
 /**
- * Seconds for which a file gets room at once, so that a disk that is full later does not matter: as many as it holds of
- * few objects. Of many it gets no more than so many bytes in one second.
+ * Seconds for which a file is extended ahead, so that a disk that fills up later does not matter: with few objects, all
+ * that the file will hold. With many objects a single extension is limited to BYTES_AHEAD_MAX.
  */
 const SECONDS_AHEAD = 260
 const BYTES_AHEAD_MAX = 4 * 1_024 * 1_024
@@ -82,7 +82,7 @@ function tailPath(directory: string, pair: number, file: number): string {
   return join(directory, `tail-${pair * 2 + file}`)
 }
 
-/** Puts one record together. */
+/** Assembles one record. */
 export class RecordSink {
   readonly #sink = new ByteSink()
   #to_s = 0
@@ -94,7 +94,7 @@ export class RecordSink {
     this.#from_s = to_s
   }
 
-  /** Bytes of one second, for all that is known. */
+  /** Average bytes per second in the current record. */
   get pace(): number {
     return Math.ceil(this.#sink.length / Math.max(1, this.#to_s - this.#from_s))
   }
@@ -107,7 +107,7 @@ export class RecordSink {
     this.#sink.append(bytes)
   }
 
-  /** The whole record; good until the next one is begun. */
+  /** Completes the record. The bytes are valid until the next one is begun. */
   end(place: TailPlace, sequence: number, sampled_s: number): Uint8Array {
     const { length } = this.#sink
     const bytes = this.#sink.bytes.subarray(0, length)
@@ -141,10 +141,12 @@ export class TailFile {
   readonly #place: TailPlace
   #end: TailEnd
   #open: OpenFile | undefined
-  /** Names of files must outlive a power cut as well, also those that an earlier run made last. */
+  /**
+   * Whether the folder was flushed: file names must survive a power cut too, including those created by an earlier run.
+   */
   #isNamed = false
 
-  /** Goes on where `end` is; a tail that is new begins. */
+  /** Continues at `end`; without it, begins a new tail. */
   constructor(directory: string, place: TailPlace, end = BEGINNING) {
     this.#directory = directory
     this.#place = place
@@ -152,9 +154,9 @@ export class TailFile {
   }
 
   /**
-   * Writes a record and waits until it is on the disk. Records up to `needless_s` are not needed any more: when this
-   * file begins with one, all that is needed stands in it, and the other file is written over from now on. Throws
-   * NoRoomError when the disk refuses; the next record takes the same place then.
+   * Writes a record and waits until it is on disk. Records up to `needless_s` are no longer needed: when this file
+   * begins with one, it contains all that is needed, and the other file is overwritten from now on. Throws NoRoomError
+   * when the disk refuses; the next record then takes the same place.
    */
   append(record: RecordSink, sampled_s: number, to_s: number, needless_s: number): void {
     const { file, first_s, sequence } = this.#end
@@ -200,7 +202,10 @@ export class TailFile {
     return openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600)
   }
 
-  /** Room for this record and for those that follow, as far as there is any; also where the turn after this one is. */
+  /**
+   * Extends the file for this record and the following ones, as far as there is room; and the other file for its next
+   * turn.
+   */
   #reserve(open: OpenFile, end: number, pace: number): void {
     const ahead = Math.min(BYTES_AHEAD_MAX, SECONDS_AHEAD * pace)
     open.size = extended(open.descriptor, open.size, end + ahead)
@@ -218,13 +223,13 @@ export class TailFile {
   }
 }
 
-/** How long the file is then: less than wanted on a disk that has no more, where the record itself finds out. */
+/** Returns the new length of the file. On a full disk it is less than wanted, and the write of the record fails. */
 function extended(descriptor: number, size: number, wanted: number): number {
   let end = size
   try {
     while (end < wanted) end += writeSync(descriptor, ZEROS, 0, Math.min(ZEROS.length, wanted - end), end)
   } catch {
-    // Whatever keeps it from growing keeps the record from being written, unless it still fits.
+    // Whatever prevents the extension also prevents the record, unless that still fits.
   }
   return end
 }
@@ -238,7 +243,7 @@ function syncFolder(directory: string): void {
   }
 }
 
-/** Removes the pair that is not in use any more. */
+/** Removes the pair that is no longer in use. */
 export function removeTail(directory: string, pair: number): void {
   for (const file of [0, 1]) rmSync(tailPath(directory, pair, file), { force: true })
 }
@@ -249,11 +254,11 @@ interface FoundRecord extends TailRecord {
 
 interface FoundFile {
   readonly records: readonly FoundRecord[]
-  /** Where bytes were passed over that should have been a record, between two that are. */
+  /** Offsets between two records at which bytes were skipped that should have been a record. */
   readonly holes: readonly number[]
 }
 
-/** Reads both files of an archive's tail. What belongs to no archive of this mark is as if it were not there. */
+/** Reads both files of an archive's tail. Records with another mark are ignored. */
 export function readTail(directory: string, place: TailPlace): FoundTail {
   const found = [0, 1].map((file) => readFile(tailPath(directory, place.pair, file), place.mark))
   const last = (file: number) => found[file]?.records.at(-1)?.sequence ?? 0
@@ -261,7 +266,7 @@ export function readTail(directory: string, place: TailPlace): FoundTail {
   const [older, newer] = [found[1 - newest] ?? NOTHING, found[newest] ?? NOTHING]
   const name = (file: number, at: number) => `tail-${place.pair * 2 + file} at byte ${at}`
   const damaged = newer.holes.map((at) => name(newest, at))
-  // The older file may be one that is just being written over: it begins with a hole then, and nothing needs that.
+  // If the older file is just being overwritten, it begins with a hole that nothing needs.
   damaged.push(...older.holes.filter((at) => at > 0).map((at) => name(1 - newest, at)))
   const [first] = newer.records
   const before = older.records.at(-1)
@@ -290,7 +295,7 @@ function readFile(path: string, mark: number): FoundFile {
   }
 }
 
-/** The first whole record from `from` on that is later than `after`; what follows the last one is older. */
+/** Returns the first intact record at or after `from` that is newer than `after`; older ones follow the last. */
 function nextRecord(
   bytes: Buffer,
   from: number,

@@ -6,37 +6,37 @@ import { blockOf, decodeBlock, encodeBaseline, encodeBlock, placeInBlock } from 
 import { RecordSink, type TailFile, type TailRecord } from './tail-file.ts'
 import { COUNTER_COUNT, METRIC_COUNT } from './tiers.ts'
 
-/** The counters of the source as of the poll that is being committed. */
+/** The counters of the source at the poll that is being committed. */
 export interface Baseline {
-  /** The process that counts. */
+  /** The pid of the counting process. */
   readonly pid: number
   readonly counters: {
     /** NaN when the slot was not in the poll. */
     valueNow(slot: number, counter: number): number
   }
-  /** Slots whose stored copy plus the stored increments would not give the counter: they are stored now. */
+  /** Slots whose counter does not equal the stored copy plus the stored increments: they are stored now. */
   readonly changed: {
     has(slot: number): boolean
   }
 }
 
-/** What a commit brings: the rows [from, to) of the ring, and counters with the last of them. */
+/** The contents of a commit: the rows [from, to) of the ring, and counters with the last of them. */
 export interface Seconds {
   readonly from_s: number
   readonly to_s: number
-  /** Seconds of them from this one on have no row. */
+  /** Seconds from this one on have no row. */
   readonly rowsTo_s: number
   readonly sampled_s: number
   readonly baseline?: Baseline | undefined
 }
 
-/** Makes records of the crash tail: self-contained rows per second and block of objects, and counters with them. */
+/** Writes records of the crash tail: self-contained rows per second and block of objects, and counters with them. */
 export class TailWriter {
   readonly #record = new RecordSink()
   readonly #sink = new ByteSink()
   readonly #values = new Float64Array(METRIC_COUNT * TAIL_BLOCK_OBJECTS)
 
-  /** One durable record. What is needed no more ends at `needless_s`. */
+  /** Appends one durable record. Records before `needless_s` are no longer needed. */
   append(
     file: TailFile,
     ring: RingWriter,
@@ -76,7 +76,7 @@ export class TailWriter {
     }
   }
 
-  /** Adds the counters of the blocks whose turn it is, and of those that changed in a way increments do not tell. */
+  /** Adds the counters of the blocks that are due, and of those with changes that increments do not show. */
   #addBaseline(second: number, objects: readonly ArchiveObject[], baseline: Baseline): void {
     const { pid, counters, changed } = baseline
     let at = 0
@@ -98,7 +98,7 @@ export class TailWriter {
   }
 }
 
-/** Fills the rows [from, to) of a ring from the crash tail, the latest ones of them when they are more than it has. */
+/** Fills the rows [from, to) of a ring from the crash tail; if there are more than the ring holds, only the latest. */
 export function restoreRows(
   records: readonly TailRecord[],
   ring: RingWriter,

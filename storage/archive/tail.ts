@@ -11,7 +11,7 @@ export function placeInBlock(objectId: number): number {
   return objectId % TAIL_BLOCK_OBJECTS
 }
 
-/** A row of `columns` values for each of TAIL_BLOCK_OBJECTS objects with neighbouring numbers; NaN is unknown. */
+/** Encodes a row: `columns` values for each of TAIL_BLOCK_OBJECTS objects with consecutive numbers; NaN is unknown. */
 export function encodeBlock(sink: ByteSink, values: Float64Array, columns: number): void {
   encodeColumns(sink, values, TAIL_BLOCK_OBJECTS, columns)
 }
@@ -20,7 +20,7 @@ export function decodeBlock(source: ByteSource, out: Float64Array, columns: numb
   decodeColumns(source, out, TAIL_BLOCK_OBJECTS, columns)
 }
 
-/** Counters of the objects of one block at one second, kept to carry on after a restart as if there had been none. */
+/** The head of the counters of one block at one second, which let a restart continue without a loss. */
 export interface BaselineHead {
   readonly second: number
   readonly pid: number

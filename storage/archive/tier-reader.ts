@@ -4,20 +4,19 @@ import { chunkEndAfter, chunkEndAtOrBefore } from './layout.ts'
 import type { RingView } from './ring.ts'
 import { METRIC_COUNT, span_s, type Tier, tierAt } from './tiers.ts'
 
-/** The value of a stored chunk; it may be a shared buffer that the next call overwrites. */
+/** Returns the value of a stored chunk, perhaps in a shared buffer that the next call overwrites. */
 export type ChunkLookup = (tier: number, end_s: number, objectId: number) => Uint8Array | undefined
 
 export interface ReadableObject {
   readonly id: number
-  /** Place in the ring, or -1. */
+  /** Slot in the ring, or -1. */
   readonly slot: number
 }
 
 /**
- * Reads any window of one object from any tier. What is not yet written as a chunk of that tier is computed from the
- * next finer one, down to the ring: exact, because sums, minima, maxima and counts are associative. The writer makes
- * its chunks with the same code, so a bucket cannot differ by the way in which it is read, and open buckets need no
- * memory of their own.
+ * Reads any window of one object from any tier. Seconds that are not yet in a chunk of that tier are computed from the
+ * next finer one, down to the ring. This is exact, because sums, minima, maxima and counts are associative. The writer
+ * makes its chunks with the same code, so a bucket is the same however it is read, and open buckets need no memory.
  */
 export class TierReader {
   readonly #table: readonly Tier[]
@@ -27,14 +26,14 @@ export class TierReader {
   readonly #columns: number
   readonly #chunkValues: Float64Array
   readonly #chunkPoints: Points
-  /** One scratch per tier: the computation of a tier uses those of the finer tiers only. */
+  /** One scratch per tier: computing a tier uses only those of the finer tiers. */
   readonly #finer: readonly Points[]
   #base = new Float64Array(0)
 
   /**
-   * Where ring and chunks hold the same seconds, `preferred` is read. The ring costs no disk, which readers want; its
-   * rows lie far apart in memory, which a writer that reads a thousand objects in one second feels. Only the first
-   * `columns` metrics are read.
+   * Where ring and chunks hold the same seconds, `preferred` is read. Readers prefer the ring, which costs no disk
+   * access. Its rows lie far apart in memory, which slows a writer that reads a thousand objects in one second. Only
+   * the first `columns` metrics are read.
    */
   constructor(
     table: readonly Tier[],
@@ -58,8 +57,9 @@ export class TierReader {
   }
 
   /**
-   * Base values of [from, to), column-major with `to - from` values per metric, NaN for unknown. Chunks that end after
-   * `flushed_s` are not stored yet. Answers false if the ring was overwritten during the read: ask again.
+   * Reads base values of [from, to), column-major with `to - from` values per metric, NaN for unknown. Chunks that end
+   * after `flushed_s` are not stored yet. Returns false if the ring was overwritten during the read: the caller must
+   * retry.
    */
   readBase(object: ReadableObject, from_s: number, to_s: number, flushed_s: number, out: Float64Array): boolean {
     const n = to_s - from_s
@@ -76,7 +76,7 @@ export class TierReader {
     return from >= to_s || this.#ring.copy(object.slot, object.id, from, to_s, out, from - from_s, n, this.#columns)
   }
 
-  /** From which second the ring is read. An object without a place there has nothing but its chunks. */
+  /** Returns the second from which on the ring is read. An object without a slot has only its chunks. */
   #ringFrom(object: ReadableObject, stored_s: number): number {
     if (object.slot < 0) return Number.POSITIVE_INFINITY
     return this.#preferred === 'stored' ? Math.max(stored_s, this.#ring.oldest()) : this.#ring.oldest()
@@ -99,7 +99,7 @@ export class TierReader {
     }
   }
 
-  /** Buckets of [from, to) of a coarse tier (index 1 and up); both ends are multiples of its step. */
+  /** Reads buckets of [from, to) of a coarse tier (index 1 and up); both ends are multiples of its step. */
   readCoarse(
     tierIndex: number,
     object: ReadableObject,
@@ -110,7 +110,7 @@ export class TierReader {
   ): boolean {
     const tier = this.#tierAt(tierIndex)
     out.reset(Math.max(0, (to_s - from_s) / tier.step_s))
-    // What the ring holds is computed from it: young windows never touch the disk.
+    // If the ring holds the whole window, it is computed from there without the disk.
     if (this.#preferred === 'ring' && object.slot >= 0 && from_s >= this.#ring.oldest()) {
       return this.consolidate(0, tier.step_s, object, from_s, to_s, flushed_s, out, 0)
     }
@@ -182,7 +182,7 @@ export class TierReader {
   }
 }
 
-/** A chunk without a seal may hold anything. What cannot be decoded is unknown. */
+/** A chunk without a seal may hold anything. If it cannot be decoded, its contents are unknown. */
 function readable<T>(decode: () => T): T | undefined {
   try {
     return decode()

@@ -5,7 +5,7 @@ import type { Tier } from './tiers.ts'
 const META_TIERS = makeKey(0, 3)
 
 /**
- * A tier as this archive keeps it: what the code asked for when it was made, the database it is in, since when it is
+ * A tier as this archive stores it: the settings from its creation, its database, and the second since which it is
  * complete.
  */
 export interface StoredTier extends Tier {
@@ -16,7 +16,7 @@ export interface StoredTier extends Tier {
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** `undefined` in an archive that has none yet. */
+/** Returns `undefined` in an archive without a table. */
 export function readTable(meta: Pick<SealedRows, 'get'>): readonly StoredTier[] | undefined {
   const bytes = meta.get(META_TIERS)
   if (bytes === undefined) return undefined
@@ -48,8 +48,8 @@ export function newTable(tiers: readonly Tier[]): readonly StoredTier[] {
 }
 
 /**
- * The tier of the archive that can go on as the wanted one: the same buckets in the same chunks. It may keep more or
- * less from now on; what it did not keep until now it does not claim to know.
+ * Returns the stored tier that can become the wanted one: the same buckets in the same chunks. Its retention may
+ * change; a longer one claims nothing that was not kept so far.
  */
 export function carriedOver(table: readonly StoredTier[], wanted: Tier, hwm_s: number): StoredTier | undefined {
   const same = table.find(({ step_s, points }) => step_s === wanted.step_s && points === wanted.points)
@@ -59,8 +59,8 @@ export function carriedOver(table: readonly StoredTier[], wanted: Tier, hwm_s: n
 }
 
 /**
- * Where a tier that is not there yet is computed from: of those whose buckets fit into its own, the one that reaches
- * back furthest.
+ * Returns the index of the tier from which a new one is computed: among those whose buckets fit into its own, the one
+ * that reaches back furthest.
  */
 export function sourceOf(table: readonly StoredTier[], wanted: Tier, hwm_s: number): number {
   let best = 0

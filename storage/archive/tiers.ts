@@ -1,4 +1,4 @@
-/** The archives of the contract. `rows * step_s` is the retention; a chunk of `points` buckets is written at once. */
+/** A tier of the archive. `rows * step_s` is the retention; a chunk of `points` buckets is written at once. */
 export interface Tier {
   readonly name: string
   readonly step_s: number
@@ -19,7 +19,9 @@ export const TIERS = [
   { name: 't4', step_s: HOUR, rows: (730 * DAY) / HOUR, points: 24 },
 ] as const satisfies readonly Tier[]
 
-/** What counts every two seconds: such an archive's seconds are two of ours, and so are the steps here. */
+/**
+ * For a source that counts every two seconds: such an archive's second is two real seconds, and so are the steps here.
+ */
 export const TWO_SECOND_TIERS = [
   { name: 't0', step_s: 1, rows: HOUR, points: 120 },
   { name: 't1', step_s: 5, rows: DAY / 10, points: 30 },
@@ -30,11 +32,11 @@ export const TWO_SECOND_TIERS = [
 
 /**
  * Current sessions; the increments of sessions, bytes in, bytes out, requests, answers 1xx to 5xx and errors; then the
- * queue and the times of answers, of connecting and in all. Columns are only ever added at the end: what was stored
- * before has the first ones.
+ * queue and the times of answers, of connecting and in all. Columns are only ever added at the end: older data has the
+ * first ones.
  */
 export const METRIC_COUNT = 15
-/** The first of them, which every object has: what is asked for without a choice. */
+/** The first metrics, which every object has: the default of queries. */
 export const CORE_COUNT = 4
 /** The metrics from 1 on that are increments. The others are gauges: sampled, never differenced or spread. */
 export const COUNTER_COUNT = 10

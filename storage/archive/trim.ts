@@ -6,21 +6,21 @@ import { makeKey } from './layout.ts'
 import { writeTable } from './tier-table.ts'
 import type { Tier } from './tiers.ts'
 
-/** Chunks given up at a time when the disk is full: few, because giving up needs some free pages too. */
+/** Chunks removed at a time when the disk is full: few, because removing needs free pages too. */
 const RELIEF_KEYS = 64
-/** What that can take: a path of pages for each of them in the worst case. */
+/** Bytes that this may need: in the worst case a path of pages for each chunk. */
 export const RELIEF_BYTES = 256 * 1_024
 
 /**
- * Chunks that are removed at a time. Each tier has its turn in as many seconds as there are tiers, and twice what the
- * finest one, of which most expires, gets meanwhile keeps it at its size.
+ * Returns how many chunks to remove at a time. Each tier has its turn every `table.length` seconds; twice what the
+ * finest tier, which expires most, receives in that time keeps it at its size.
  */
 export function trimKeys(table: readonly Tier[], objects: number): number {
   const [base] = table
   return Math.max(TRIM_KEYS_MIN, Math.ceil((2 * table.length * objects) / (base?.points ?? 1)))
 }
 
-/** Inside a transaction: removes chunks that lie wholly before what the tier keeps. Answers how many. */
+/** Inside a transaction: removes chunks that lie wholly before the retention of the tier. Returns how many. */
 export function trimTier(
   databases: ArchiveDatabases,
   index: number,
@@ -36,7 +36,7 @@ export function trimTier(
 
 /**
  * Frees room inside the file while the disk is full: the base tier gives up its older half, a few chunks at a time,
- * because what it holds is in the coarser tiers as well. Answers whether there was anything left to give up.
+ * because the coarser tiers cover it as well. Returns whether anything was left to give up.
  */
 export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
   const { environment, meta, table } = databases
@@ -57,7 +57,7 @@ export function relieve(databases: ArchiveDatabases, hwm_s: number): boolean {
 }
 
 /**
- * Inside a transaction: the seconds from `to_s` to `hwm_s` will come again. Answers the gaps that are left.
+ * Inside a transaction: removes the seconds from `to_s` to `hwm_s`, which will come again. Returns the remaining gaps.
  */
 export function forgetFrom(
   { table, tiers, meta }: ArchiveDatabases,
@@ -66,7 +66,7 @@ export function forgetFrom(
   to_s: number,
 ): readonly Gap[] {
   for (const tier of tiers) removeRange(tier, { start: makeKey(to_s + 1, 0) })
-  // What was trimmed already does not come back with the time; what is written from now on lies behind no floor.
+  // Trimmed chunks do not return with the time; new ones must not lie before the floor.
   for (const tier of table) tier.floor_s = Math.min(to_s, keptFrom(tier, hwm_s, gaps))
   writeTable(meta, table)
   const left = gapsBefore(gaps, to_s)

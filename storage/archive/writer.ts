@@ -28,7 +28,7 @@ import { forgetFrom, RELIEF_BYTES, relieve, trimKeys, trimTier } from './trim.ts
 
 /**
  * The one writer of the archive. The caller fills the ring (`beginSecond`, `set`) and calls `commit`: one record of the
- * crash tail, and now and then one LMDB transaction with the chunks that have become due since the last one.
+ * crash tail, and from time to time one LMDB transaction with the chunks that have become due since the last.
  */
 export class ArchiveWriter {
   readonly ring: RingWriter
@@ -39,14 +39,11 @@ export class ArchiveWriter {
   #held: string | undefined
   #hwm_s: number
   #sampled_s: number
-  /** Chunks with seconds before this one are stored when they are due; later seconds are in the crash tail. */
+  /** Chunks that end by this second are stored; the rest is in the crash tail. */
   #stored_s: number
-  /** The same before the last transaction: after a power cut, LMDB may come back with the one before. */
+  /** `#stored_s` before the last transaction: after a power cut, LMDB may have lost the last one. */
   #storedBefore_s: number
-  /**
-   * What the ring held at the last transaction: without these rows an open chunk would lose what is already answered
-   * for.
-   */
+  /** Oldest second of the ring at the last transaction: without these rows an open chunk would lose final seconds. */
   #needed_s: number
   #gaps: readonly Gap[]
   readonly #reader: TierReader
@@ -56,8 +53,8 @@ export class ArchiveWriter {
   readonly #chunks = new ChunkWriter()
 
   /**
-   * Opens or makes the archive and rebuilds the ring from the crash tail. When the tiers are not those the archive was
-   * made with, what it holds is carried over first.
+   * Opens or creates the archive and rebuilds the ring from the crash tail. If the tiers have changed, the existing
+   * data is carried over first.
    */
   constructor(directory: string, now_s: number, tiers: readonly Tier[] = TIERS) {
     const opened = openArchiveDatabases(directory)
@@ -77,7 +74,7 @@ export class ArchiveWriter {
     this.registry = new ObjectRegistry(found.objects, found.nextId, this.ring)
     this.ring.reset(found.ringOldest_s)
     for (const object of found.objects) {
-      // An object that is gone gets a place when it is back: that also records that it lives.
+      // A dead object gets a slot only when it returns, which also records that it lives.
       if (object.died_s === undefined && found.inTail.has(object.id)) this.registry.place(object)
     }
     restoreRows(found.tail.records, this.ring, found.ringOldest_s, found.hwm_s, this.registry.objects)
@@ -88,12 +85,15 @@ export class ArchiveWriter {
     this.ring.publish(found.hwm_s, found.stored_s)
   }
 
-  /** Keeps commits from the disk until `undefined` is given: they fail with this reason, and all goes on in memory. */
+  /**
+   * Keeps commits off the disk until called with `undefined`: they fail with this reason, and everything goes on in
+   * memory.
+   */
   hold(reason: string | undefined): void {
     this.#held = reason
   }
 
-  /** Why there is, or will soon be, no room for more; `undefined` while there is enough. */
+  /** Why room is, or soon will be, exhausted; `undefined` while there is enough. */
   get shortage(): string | undefined {
     return this.#room.refusal
   }
@@ -110,22 +110,22 @@ export class ArchiveWriter {
   get hwm_s(): number {
     return this.#hwm_s
   }
-  /** The second up to which the source was last read successfully, by this run or an earlier one. */
+  /** The second at which the source was last read successfully, by this run or an earlier one. */
   get sampled_s(): number {
     return this.#sampled_s
   }
 
   objects = (): readonly ArchiveObject[] => this.registry.objects
 
-  /** The object of this name with a place in the ring, made if need be. `undefined` beyond the cap. */
+  /** Returns the object of this name with a slot in the ring, and creates it if needed. `undefined` beyond the cap. */
   ensure(kind: ObjectKind, name: string, backend: string): ArchiveObject | undefined {
     return this.registry.ensure(kind, name, backend, this.#hwm_s)
   }
 
   /**
-   * Keeps all seconds before `to_s` that are not kept yet. The ring must hold their rows; seconds without a row are
-   * unknown. `sampled` says that the source was read at `to_s`. Throws when the disk refuses: the rows stay in the
-   * ring, are served from there and go with the next commit that succeeds.
+   * Stores all seconds before `to_s` that are not stored yet. The ring must hold their rows; seconds without a row are
+   * unknown. `sampled`: the source was read at `to_s`. Throws when the disk refuses: the rows stay in the ring, are
+   * served from there and are stored by the next commit that succeeds.
    */
   commit(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     try {
@@ -141,7 +141,7 @@ export class ArchiveWriter {
   #keep(to_s: number, sampled: boolean, baseline: Baseline | undefined): void {
     const { ring } = this
     if (ring.oldest() > this.#hwm_s) {
-      // The disk refused for so long that these rows are lost. What was committed before them is in the crash tail.
+      // The disk refused for so long that these rows are lost. Earlier commits are in the crash tail.
       this.#appendGap(ring.oldest())
       ring.forgetBefore(ring.oldest())
     }
@@ -159,16 +159,16 @@ export class ArchiveWriter {
     }
   }
 
-  /** Whether it is time for a transaction: so rarely that it costs little, and so often that it takes no long time. */
+  /** Whether a transaction is due: rare enough to be cheap, and frequent enough to be short. */
   #isTime(): boolean {
     const seconds = this.#hwm_s - this.#stored_s
     return seconds >= CHUNKS_EVERY_S || seconds * this.registry.active().length >= CHUNKS_AT_ONCE
   }
 
-  /** The seconds from the last record to `to_s` in one record; those from `rowsTo_s` on have no rows. */
+  /** Writes the seconds from the last record to `to_s` as one record; those from `rowsTo_s` on have no rows. */
   #append(to_s: number, rowsTo_s: number, sampled: boolean, baseline?: Baseline): void {
     this.#ensureRoom()
-    // A row that outlives its object's entry would be another object's, which got its number.
+    // If the catalog entry were lost, its number would go to another object, and the row with it.
     if (this.registry.hasUnsaved) this.#saveObjects()
     const sampled_s = sampled ? to_s : this.#sampled_s
     const seconds = { from_s: this.#hwm_s, to_s, rowsTo_s, sampled_s, baseline }
@@ -187,28 +187,26 @@ export class ArchiveWriter {
     return tierAt(0, this.databases.table)
   }
 
-  /**
-   * Nothing is known of the seconds before `to_s`. When they cannot be stored, the next commit tries again and tells.
-   */
+  /** Leaves the seconds before `to_s` unknown. If they cannot be stored, the next commit retries and reports it. */
   passOver(to_s: number): void {
     try {
       this.commit(to_s, false, undefined)
     } catch {}
   }
 
-  /** The seconds up to `to_s` that have no row stay unknown; time goes on although nothing can be stored. */
+  /** Leaves the seconds up to `to_s` without a row unknown, so that time goes on although nothing can be stored. */
   #advance(to_s: number): void {
     const { ring } = this
     if (to_s - ring.written() >= RING_SERVED_S) ring.reset(to_s)
     else for (let second = ring.written(); second < to_s; second++) ring.beginSecond(second)
   }
 
-  /** Whether the ring has moved past rows that chunks need which are open at this second. */
+  /** Whether the ring has already dropped rows that chunks open at this second need. */
   #lacksRows(at_s: number, table = this.databases.table): boolean {
     return this.ring.oldest() > Math.max(this.#needed_s, at_s - span_s(tierAt(0, table)) + 1)
   }
 
-  /** Whatever is in the crash tail alone. Of what the ring has lost meanwhile, it has the rows. */
+  /** Moves everything that is only in the crash tail to chunks. Rows that the ring has lost are read from the tail. */
   #storeAll(): void {
     while (this.#stored_s < this.#hwm_s) {
       const gap = this.#gaps.find(({ from_s }) => from_s >= this.#stored_s)
@@ -216,12 +214,12 @@ export class ArchiveWriter {
       const isLost = this.#lacksRows(this.#stored_s)
       const until = isLost ? Math.min(end_s, this.#stored_s + span_s(this.#base)) : end_s
       const ring = isLost ? this.#ringFromTail(until) : this.ring
-      // A gap may be years: it is passed over in one transaction.
+      // A gap may be years long: one transaction passes over it.
       this.#store(until === gap?.from_s ? gap.to_s : until, ring, until)
     }
   }
 
-  /** Rows of the seconds before `to_s`, as many as open chunks can need. */
+  /** Returns a ring with the rows before `to_s` that open chunks can need. */
   #ringFromTail(to_s: number): RingWriter {
     const ring = this.#emptyRing()
     const from_s = this.#stored_s - TAIL_KEPT_S
@@ -231,33 +229,33 @@ export class ArchiveWriter {
     return ring
   }
 
-  /** Nothing is known about the seconds up to `to_s`. */
+  /** Records that the seconds up to `to_s` are unknown. */
   #appendGap(to_s: number): void {
     const from_s = this.#hwm_s
     this.#append(to_s, from_s, false)
     if (to_s - from_s >= RING_SERVED_S) this.#gaps = withGap(this.#gaps, { from_s, to_s })
   }
 
-  /** With the same places, and not shared. */
+  /** Returns an unshared ring with the same slots. */
   #emptyRing(): RingWriter {
     const ring = new RingWriter()
     for (const object of this.registry.objects) if (object.slot >= 0) ring.own(object.slot, object.id)
     return ring
   }
 
-  /** One transaction with the chunks that are due up to `to_s`. Only seconds before `rowsTo_s` have rows. */
+  /** Runs one transaction with the chunks that are due up to `to_s`. Only seconds before `rowsTo_s` have rows. */
   #store(to_s: number, ring: RingWriter, rowsTo_s: number): void {
     const from_s = this.#stored_s
     const objects = this.registry.active()
     const reader = ring === this.ring ? this.#reader : this.#readerOf(ring)
     this.registry.noteSeen(ring, from_s, rowsTo_s)
     this.databases.environment.transactionSync(() => {
-      // First, so that the pages it frees are written again by what follows instead of once as garbage.
+      // First, so that the following writes reuse the freed pages.
       this.#trim(from_s, to_s)
       for (const [index, tier] of this.databases.table.entries()) {
         const database = this.databases.tiers[index]
         const source = this.#source(reader, index, from_s)
-        // Behind the last row each object has one chunk with data at most: the one that was open.
+        // After the last row each object has at most one chunk with data: the one that was open.
         const last = Math.min(to_s, rowsTo_s + span_s(tier))
         if (database !== undefined) this.#chunks.storeDue(database, tier, objects, source, from_s, last)
       }
@@ -267,13 +265,14 @@ export class ArchiveWriter {
     this.#storedBefore_s = from_s
     this.#stored_s = to_s
     if (ring === this.ring) this.#needed_s = this.ring.oldest()
-    // Once a minute is often enough to look for objects that are gone.
+    // Looking for dead objects once a minute is enough.
     if (this.#sampled_s === this.#hwm_s && isCrossed(from_s, to_s, 60)) this.#lookForGone(from_s, to_s)
   }
 
   /**
-   * Inside a transaction: one tier for each second, so that its head is not cut each time. As of the last transaction:
-   * after a long silence what is due now is still made from what has expired since.
+   * Inside a transaction: trims one tier per second, so that not every tier's head is cut each time. Uses the time of
+   * the last transaction: after a long silence, chunks that are due now are still made from data that has since
+   * expired.
    */
   #trim(from_s: number, to_s: number): void {
     const { table } = this.databases
@@ -282,7 +281,7 @@ export class ArchiveWriter {
       trimTier(this.databases, second % table.length, from_s, this.#gaps, keys_max)
   }
 
-  /** Before anything is changed for a transaction. */
+  /** Called before anything is changed for a transaction. */
   #ensureRoom(): void {
     if (this.#held !== undefined) throw new NoRoomError(this.#held)
     this.#room.ensure(ROOM_BYTES_MIN + ROOM_BYTES_PER_OBJECT * this.registry.active().length)
@@ -291,10 +290,10 @@ export class ArchiveWriter {
   #lookForGone(before_s: number, now_s: number): void {
     const coarsest = this.databases.table.at(-1) ?? this.#base
     this.registry.retire(now_s, span_s(coarsest))
-    // Their last chunk ended later than they did, and is trimmed in its turn.
+    // Their last chunk ended later than they did; it is trimmed in its turn.
     if (isCrossed(before_s, now_s, 3_600))
       this.registry.expire(keptFrom(coarsest, now_s, this.#gaps) - 2 * span_s(coarsest))
-    this.databases.environment.readerCheck() // Else a killed process that read the file pins its pages for ever.
+    this.databases.environment.readerCheck() // Otherwise a killed reader would pin its pages for ever.
   }
 
   #source(reader: TierReader, tier: number, flushed_s: number): ChunkSource {
@@ -304,7 +303,7 @@ export class ArchiveWriter {
     }
   }
 
-  /** Gives up older seconds of the finest tier while the disk is full. Answers whether anything was freed. */
+  /** Gives up older seconds of the finest tier while the disk is full. Returns whether anything was freed. */
   relieve(): boolean {
     this.#room.ensure(RELIEF_BYTES)
     if (!relieve(this.databases, this.#hwm_s)) return false
@@ -313,12 +312,12 @@ export class ArchiveWriter {
   }
 
   /**
-   * The clock was set back by more than can be slewed: throws away what lies at or after `to_s`, so that no second has
-   * two values. What was not yet in a chunk before `to_s` is kept in the ring and the tail, which begins anew: until
-   * LMDB knows of the new one, the old one holds.
+   * Handles a clock that was set back by more than can be slewed: discards everything from `to_s` on, so that no second
+   * has two values. Seconds before `to_s` that were not yet in a chunk are kept in the ring and in a new tail; the old
+   * tail remains valid until LMDB records the new one.
    */
   stepBack(to_s: number): void {
-    // As much as a start takes to be in the tail: what is missing there it would take for unknown.
+    // As far back as a start expects the tail to reach: it treats missing rows as unknown.
     const from_s = to_s - TAIL_KEPT_S
     this.#ensureRoom()
     this.#storeAll()
@@ -326,7 +325,7 @@ export class ArchiveWriter {
     if (this.registry.hasUnsaved) this.#saveObjects()
     const rows = rowsBetween(this.registry.objects, this.#reader, this.#stored_s, from_s, to_s)
     const place = newTailPlace(this.databases)
-    // The ring itself goes on as it is when LMDB refuses.
+    // A separate ring, so that the current one is unchanged if LMDB refuses.
     const ring = this.#emptyRing()
     rewindRing(ring, rows, from_s, to_s)
     const file = this.#beginTail(place, ring, from_s, to_s)
@@ -351,7 +350,7 @@ export class ArchiveWriter {
     this.ring.publish(to_s, to_s)
   }
 
-  /** A crash tail with the rows [from, to) of a ring. */
+  /** Writes a new crash tail with the rows [from, to) of a ring. */
   #beginTail(place: TailPlace, ring: RingWriter, from_s: number, to_s: number): TailFile {
     removeTail(this.#directory, place.pair)
     const file = new TailFile(this.#directory, place)

@@ -21,11 +21,11 @@ import {
 import { SegmentFile } from './segment-file.ts'
 import { AuditShares } from './shares.ts'
 
-/** What the largest entry takes, and some that were begun before it. */
+/** Room for the largest entry and a few that were begun before it. */
 const ROOM_FOR_ONE_BYTES = 64 * 1_024
 const ROOM_FOR_MANY_BYTES = 128 * 1_024
 
-/** An entry before it has its place in the chain. */
+/** An entry that has no place in the chain yet. */
 export type Unnumbered = Omit<AuditEntry, 'seq'> & { readonly at: string }
 
 interface Waiting {
@@ -35,16 +35,18 @@ interface Waiting {
 }
 
 export interface AuditLogOptions {
-  /** How far somebody else knows that the chain was: a log without it was tampered with. */
+  /** The position of the chain according to an independent record: a log without it was tampered with. */
   readonly known?: KnownChain | undefined
-  /** Told after each write what the chain has come to. */
+  /** Called after each write, when `head` has changed. */
   readonly onHead?: () => void
   /**
-   * Called before the oldest entries go: what is older than `first` is not missed any more when it resolves. `newest`
-   * is when the last of them was made, `isYoung` whether it should have been kept.
+   * Called before the oldest entries are removed; once it resolves, entries older than `first` are not expected any
+   * more. `newest` is the time of the last removed entry, `isYoung` whether it should have been kept.
    */
   readonly beforeDrop?: (first: number, newest: string, isYoung: boolean) => Promise<void>
-  /** How long the log was in use. Entries younger than `keep_ms` of it are kept as long as there is any room. */
+  /**
+   * How long the log has been in use. Entries younger than `keep_ms` by that measure are kept while there is any room.
+   */
   readonly used_ms?: () => number
   readonly keep_ms?: number
   readonly segmentBytes_max?: number
@@ -65,7 +67,7 @@ export class AuditLog {
   /** Bytes of whole lines in the open segment. */
   #bytes: number
   #writing: Promise<void> | undefined
-  /** What was found wrong when it was opened. */
+  /** The problem found at opening, if any. */
   readonly problem: string | undefined
 
   constructor(folder: string, { known, ...options }: AuditLogOptions = {}) {
@@ -92,9 +94,9 @@ export class AuditLog {
     this.problem = isKept
       ? found?.problem
       : `the entries from ${known.first} to ${known.seq} are not those that were written`
-    // The chain goes on from what is known, and shows for ever that what was before it is not.
+    // The chain continues from the known position, so that the loss before it stays visible for ever.
     this.#head = isKept ? head : { seq: Math.max(head.seq, known.seq), hash: known.hash }
-    // After a line that somebody touched a new file begins, so that what follows can be told from it.
+    // After a tampered line a new file begins, so that later entries are distinct from it.
     this.#bytes = found === undefined || this.problem !== undefined ? Number.POSITIVE_INFINITY : found.bytes
     const { segments_max, segmentBytes_max, used_ms } = this.#options
     const lines = last === undefined ? [] : readFileSync(last, 'utf8').split('\n').slice(0, -1)
@@ -102,7 +104,10 @@ export class AuditLog {
     this.#shares = new AuditShares(folder, limits, segments.slice(0, -1), lines, used_ms())
   }
 
-  /** Seconds that somebody has to wait before more of theirs is written: 0, unless room is short because of them. */
+  /**
+   * Returns the seconds that this author must wait before the next entry: 0, unless the log is short of room because of
+   * them.
+   */
   wait_s(by: string): number {
     const { used_ms, keep_ms, shortSegments } = this.#options
     const since_ms = used_ms() - keep_ms
@@ -110,8 +115,8 @@ export class AuditLog {
   }
 
   /**
-   * Whether the next entries can be written even if the disk is full now; part of the room is for requests that make
-   * more of it.
+   * Whether the next entries can be written even on a full disk; part of the room is reserved for requests that free
+   * some.
    */
   hasRoom(makesRoom: boolean): boolean {
     this.#reserve.ensure()
@@ -174,7 +179,7 @@ export class AuditLog {
     this.#options.onHead()
   }
 
-  /** The reserve becomes room of the open file when there is no other. */
+  /** Turns the reserve into room of the open file when the disk has none. */
   async #makeRoom(file: SegmentFile): Promise<void> {
     if ((await file.extend()) || file.ahead >= ROOM_FOR_MANY_BYTES) return this.#reserve.ensure()
     if (this.#reserve.release()) await file.extend()
@@ -212,7 +217,7 @@ export class AuditLog {
   }
 }
 
-/** Whether one of the last segments has this entry. What is known is at most a few entries old. */
+/** Whether one of the last segments contains this entry. The independent record lags by a few entries at most. */
 function holds(folder: string, known: KnownChain): boolean {
   const segments = segmentsIn(folder)
   const [oldest] = segments

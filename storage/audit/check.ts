@@ -2,30 +2,30 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type ChainHead, firstOf, GENESIS, type KnownChain, segmentsIn, unchain } from './segments.ts'
 
 /**
- * Every sign that the audit log was tampered with, as sentences; [] when it is whole. `known` is how far the chain was
- * when somebody else took note of it: the log may have gone on, it cannot end before.
+ * Returns every sign of tampering with the audit log, as sentences; [] when it is intact. `known` is the chain's
+ * position according to an independent record: the log may have gone on, but cannot end before it.
  */
 export function checkAudit(folder: string, known: KnownChain | undefined): readonly string[] {
   if (!existsSync(folder)) return known === undefined ? [] : ['the audit log is gone']
   const chain = new ChainCheck(known)
   for (const path of segmentsIn(folder)) {
     chain.begin(path)
-    // A line without its newline is what a crash left; the next start takes it off.
+    // A crash leaves a line without a newline; the next start removes it.
     for (const line of readFileSync(path, 'utf8').split('\n').slice(0, -1)) chain.add(line)
   }
   if (!chain.isKnown) chain.problems.push(`${folder}: the entries up to ${known?.seq} are not those that were written`)
   return chain.problems
 }
 
-/** Follows the chain from line to line. */
+/** Follows the chain line by line. */
 class ChainCheck {
   readonly problems: string[] = []
   readonly #known: KnownChain | undefined
-  /** Whether the known entry is there. */
+  /** Whether the known entry was found. */
   isKnown: boolean
-  /** The entry before; undefined at the beginning and after a line that was changed. */
+  /** The previous entry; undefined at the beginning and after a changed line. */
   #before: ChainHead | undefined
-  /** Number of the entry that comes next. */
+  /** Expected number of the next entry. */
   #next: number | undefined
   #path = ''
   #line = 0
@@ -55,7 +55,7 @@ class ChainCheck {
       return
     }
     const { seq, hash, prev } = entry
-    // The first line of a file is the entry that the file is named after.
+    // A file is named after its first entry.
     const before =
       this.#before ??
       (this.#line === 1 ? { seq: firstOf(this.#path) - 1, hash: seq === 1 ? GENESIS.hash : prev } : undefined)

@@ -2,10 +2,10 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSy
 import { join } from 'node:path'
 
 const RESERVE = new Uint8Array(1_024 * 1_024)
-/** A full disk is tried again after this time, not with each entry. */
+/** Delay between attempts on a full disk, instead of one per entry. */
 const TRY_EVERY_MS = 250
 
-/** Space for the entries of requests that make room on a full disk. */
+/** Space for the entries of requests that free room on a full disk. */
 export class Reserve {
   readonly #path: string
   #triedAt_ms = Number.NEGATIVE_INFINITY
@@ -20,7 +20,7 @@ export class Reserve {
     return this.#isThere
   }
 
-  /** Makes it again, unless it is there or there is still no space. */
+  /** Recreates the reserve, unless it exists or there is still no space. */
   ensure(): void {
     const now_ms = performance.now()
     if (this.#isThere || now_ms - this.#triedAt_ms < TRY_EVERY_MS) return
@@ -36,12 +36,12 @@ export class Reserve {
       renameSync(`${this.#path}.new`, this.#path)
       this.#isThere = true
     } catch {
-      // Half of it would only take the space that is needed.
+      // A partial file would only take up needed space.
       rmSync(`${this.#path}.new`, { force: true })
     }
   }
 
-  /** Frees its space; answers whether there was any. On a disk that became read-only there is none. */
+  /** Frees the space; returns whether there was any. A disk that became read-only has none. */
   release(): boolean {
     const wasThere = this.#isThere
     try {

@@ -4,24 +4,24 @@ import { type AuditEntry, firstOf, segmentsIn, unchain } from './segments.ts'
 
 export interface AuditQuery {
   readonly limit: number
-  /** Entries with smaller numbers only. */
+  /** Only entries with smaller numbers. */
   readonly before?: number | undefined
   /** ISO 8601, inclusive. */
   readonly from?: string | undefined
   readonly to?: string | undefined
   /** Fields that must be equal, as text. */
   readonly equal?: Readonly<Record<string, string>> | undefined
-  /** Text that the line holds, whatever its case. */
+  /** Text that the line contains, ignoring case. */
   readonly text?: string | undefined
 }
 
-/** How far a search has come. */
+/** Progress of a search. */
 export interface AuditSearched {
   /** Newest first. */
   readonly found: readonly AuditEntry[]
-  /** Characters of all that was found so far. */
+  /** Characters of everything found so far. */
   readonly length: number
-  /** What follows is in files with smaller numbers than this; undefined when the search is over. */
+  /** The search continues in files with smaller numbers; undefined when it is complete. */
   readonly below: number | undefined
 }
 
@@ -50,7 +50,7 @@ export function searchAudit(folder: string, query: AuditQuery, { length, below =
   return { found, length: all, below: firstOf(path) }
 }
 
-/** None when the file has made room since the folder was read. */
+/** Returns no lines if the file was removed since the folder was read. */
 function linesOf(path: string): readonly string[] {
   try {
     return readFileSync(path, 'utf8').split('\n').slice(0, -1)
@@ -60,7 +60,7 @@ function linesOf(path: string): readonly string[] {
   }
 }
 
-/** A look at the text of a line, which costs far less than taking it apart. */
+/** Tests the text of a line, which costs far less than parsing it. */
 function lookingFor({ text, equal = {} }: AuditQuery): (line: string) => boolean {
   const wanted = text?.toLowerCase()
   const fields = Object.entries(equal).map(([field, value]) => `${JSON.stringify(field)}:${JSON.stringify(value)}`)

@@ -1,20 +1,20 @@
 import { type FileHandle, open } from 'node:fs/promises'
 
-/** Zeros after the last line: an entry never meets a full disk, whatever else fills it. */
+/** Zeros allocated after the last line, so that an entry fits even on a full disk. */
 const AHEAD_BYTES = 256 * 1_024
-/** From here on more is added. */
+/** Below this, more zeros are added. */
 const LOW_BYTES = 192 * 1_024
 
 /**
- * The open segment: lines, and behind them room that is on the disk already. Lines are split at line feeds, so the
- * zeros are none.
+ * The open segment: lines, followed by room that is already allocated. Lines are split at line feeds, so the zeros form
+ * none.
  */
 export class SegmentFile {
   readonly #file: FileHandle
   /** Bytes of whole lines. */
   #bytes: number
   #size: number
-  /** Behind the last line stands what is no room: a part of an attempt, whose whole lines would pass for written. */
+  /** Whether the room contains parts of a failed write, whose whole lines would count as written. */
   #isDirty = false
 
   private constructor(file: FileHandle, bytes: number, size: number) {
@@ -23,7 +23,7 @@ export class SegmentFile {
     this.#size = size
   }
 
-  /** Opens an existing one, with this many bytes of whole lines. */
+  /** Opens an existing segment with this many bytes of whole lines. */
   static async open(path: string, bytes: number): Promise<SegmentFile> {
     const file = await open(path, 'r+')
     const { size } = await file.stat()
@@ -36,12 +36,15 @@ export class SegmentFile {
     return new SegmentFile(file, 0, 0)
   }
 
-  /** Bytes of entries that can be written whatever becomes of the disk. */
+  /** Bytes of entries that can be written whatever happens to the disk. */
   get ahead(): number {
     return this.#size - this.#bytes
   }
 
-  /** On the disk when it resolves; nothing of it is there when it rejects, or before anything else is written. */
+  /**
+   * Durable when it resolves. If it rejects, nothing of the write remains in the file, or it is wiped before the next
+   * write.
+   */
   async append(bytes: Uint8Array): Promise<void> {
     if (this.#isDirty) await this.#wipe()
     try {
@@ -56,7 +59,9 @@ export class SegmentFile {
     this.#size = Math.max(this.#size, this.#bytes)
   }
 
-  /** Makes all that is behind the last line room. It is not cut off, as the disk may not give it again. */
+  /**
+   * Zeroes everything after the last line. The file is not truncated, because the disk may not give the space again.
+   */
   async #wipe(): Promise<void> {
     this.#size = (await this.#file.stat()).size
     await writeAll(this.#file, new Uint8Array(this.ahead), this.#bytes)
@@ -64,7 +69,7 @@ export class SegmentFile {
     this.#isDirty = false
   }
 
-  /** Adds to the room when it is low. Answers whether there is enough now. */
+  /** Adds room when it is low. Returns whether there is enough now. */
   async extend(): Promise<boolean> {
     if (this.ahead >= LOW_BYTES) return true
     try {
@@ -73,20 +78,20 @@ export class SegmentFile {
       await this.#file.datasync()
       return true
     } catch {
-      // A part of it may have been added; it is there to be used.
+      // A part may have been added, and can be used.
       this.#size = Math.max(this.#size, (await this.#file.stat()).size)
       return false
     }
   }
 
-  /** Without its room: nothing is written to it any more. */
+  /** Closes the segment for good and cuts off its room. */
   async end(): Promise<void> {
     await this.#file.truncate(this.#bytes)
     await this.#file.sync()
     await this.#file.close()
   }
 
-  /** To be opened again. */
+  /** Closes the segment so that it can be opened again. */
   close(): Promise<void> {
     return this.#file.close()
   }

@@ -3,31 +3,31 @@ import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } 
 import { join } from 'node:path'
 
 /**
- * The audit log on the disk: files of lines, one JSON object each, named by the number of their first entry. Every line
- * ends with the hash of its own text, which holds the hash of the line before it: nothing in between can be changed,
- * taken out or put in without every later hash becoming wrong.
+ * The audit log on disk: files of lines, one JSON object each, named by the number of their first entry. Every line
+ * ends with the hash of its own text, which includes the hash of the line before it: a change, removal or insertion
+ * makes every later hash wrong.
  */
 export interface AuditEntry {
-  /** Rises by one. */
+  /** Increases by one per entry. */
   readonly seq: number
   /** ISO 8601. */
   readonly at: string
   readonly [field: string]: unknown
 }
 
-/** What the chain has come to. */
+/** The position of the chain: its last entry. */
 export interface ChainHead {
   readonly seq: number
   readonly hash: string
 }
 
-/** The same with where the kept entries begin, as somebody else takes note of it. */
+/** The position with the number of the oldest kept entry, for an independent record. */
 export interface KnownChain extends ChainHead {
   /** Number of the oldest entry that is kept. */
   readonly first: number
 }
 
-/** Before the first entry. */
+/** The position before the first entry. */
 export const GENESIS: ChainHead = { seq: 0, hash: '0'.repeat(64) }
 
 const NAME = /^\d{12}\.jsonl$/
@@ -46,14 +46,14 @@ export const firstOf = (path: string): number => Number(path.slice(-'00000000000
 
 const ENDING = /,"hash":"([0-9a-f]{64})"\}$/
 
-/** The line of an entry that follows `head`, without its newline. */
+/** Returns the line of an entry that follows `head`, without its newline. */
 export function chain(entry: AuditEntry, head: ChainHead): { readonly line: string; readonly head: ChainHead } {
   const text = JSON.stringify({ ...entry, prev: head.hash })
   const hash = hashOf(text)
   return { line: `${text.slice(0, -1)},"hash":"${hash}"}`, head: { seq: entry.seq, hash } }
 }
 
-/** What a line says, when its own hash is right; undefined when somebody touched it. */
+/** Parses a line if its hash is right; undefined when it was changed. */
 export function unchain(line: string): (AuditEntry & { readonly prev: string; readonly hash: string }) | undefined {
   const ending = ENDING.exec(line)
   const text = `${line.slice(0, -(ending?.[0].length ?? 0))}}`
@@ -65,13 +65,13 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 interface SegmentEnd {
   readonly head: ChainHead
-  /** When its last entry was made. */
+  /** Time of the last entry. */
   readonly at: string
   readonly bytes: number
   readonly problem: string | undefined
 }
 
-/** The end of the chain in a segment; a line that a crash left unfinished becomes room again. */
+/** Returns the end of the chain in a segment; a line that a crash left unfinished is zeroed, and so becomes room. */
 export function lastOf(path: string): SegmentEnd | undefined {
   const content = readFileSync(path)
   const bytes = content.lastIndexOf(0x0a) + 1
@@ -93,7 +93,7 @@ export function lastOf(path: string): SegmentEnd | undefined {
   return emptySegment(path, lines.length - 1)
 }
 
-/** A segment that a crash left empty goes on where its name says; the chain goes on from the segment before it. */
+/** Returns the end of the chain for a segment without an intact line, from the segment before it. */
 function emptySegment(path: string, damaged: number): SegmentEnd | undefined {
   const folder = path.slice(0, path.lastIndexOf('/'))
   const before = segmentsIn(folder).findLast((segment) => segment < path)

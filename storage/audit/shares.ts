@@ -1,18 +1,18 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
-/** A full segment's part. */
+/** The record of a full segment. */
 interface Part {
-  /** In the time that the log was in use: no clock that is set makes it older. */
+  /** In time of use, so that setting the clock does not age it. */
   readonly ended_ms: number
-  /** Bytes by the author of the entries; authors of few are left out. */
+  /** Bytes by author of the entries; authors of few are left out. */
   readonly bytes: Readonly<Record<string, number>>
 }
 
 export interface ShareLimits {
-  /** Bytes of young entries from which on one person is kept to a pace. */
+  /** Bytes of young entries from which on an author is slowed down. */
   readonly bytes_max: number
-  /** Bytes at once, and then per second, for authors with more than that while room is short. */
+  /** Bytes at once, and then per second, for authors above `bytes_max` while room is short. */
   readonly burst_bytes: number
   readonly bytesPerSecond: number
 }
@@ -22,8 +22,8 @@ const FILE = 'shares.json'
 const LEFT_OUT_BELOW = 0.01
 
 /**
- * Whose entries the log is full of. A note beside the segments, and a hint: where it is missing, what is there counts
- * as young and nobody's.
+ * Records whose entries fill the log. The record is a file beside the segments, and only a hint: where it is missing,
+ * segments count as young and nobody's.
  */
 export class AuditShares {
   readonly #path: string
@@ -32,7 +32,7 @@ export class AuditShares {
   #open = new Map<string, number>()
   readonly #paced = new Map<string, { left: number; at_ms: number }>()
 
-  /** `segments` are full ones, `open` the lines of the last. */
+  /** `segments` are the full ones, `open` the lines of the last. */
   constructor(
     folder: string,
     limits: ShareLimits,
@@ -49,7 +49,7 @@ export class AuditShares {
     for (const line of open) this.#count(line)
   }
 
-  /** Takes note of a line of the open segment. */
+  /** Counts a line of the open segment. */
   add(line: string, now_ms: number): void {
     const by = this.#count(line)
     const pace = by === undefined ? undefined : this.#paced.get(by)
@@ -58,7 +58,7 @@ export class AuditShares {
     pace.left -= line.length
   }
 
-  /** The open segment is full. */
+  /** Records that the open segment is full. */
   end(path: string, now_ms: number): void {
     const all = [...this.#open.values()].reduce((sum, bytes) => sum + bytes, 0)
     const large = [...this.#open].filter(([, bytes]) => bytes >= all * LEFT_OUT_BELOW)
@@ -66,7 +66,7 @@ export class AuditShares {
     this.#open = new Map()
   }
 
-  /** Notes what is there now. A full disk keeps nobody from their work. */
+  /** Stores the record. A full disk must not stop anybody's work. */
   note(segments: readonly string[]): void {
     const kept = new Set(segments.map((path) => basename(path)))
     for (const name of this.#ended.keys()) if (!kept.has(name)) this.#ended.delete(name)
@@ -78,17 +78,17 @@ export class AuditShares {
     }
   }
 
-  /** Whether a full segment has entries that were made after `since_ms`. */
+  /** Whether a full segment has entries newer than `since_ms`. */
   isYoung(path: string, since_ms: number): boolean {
     return (this.#ended.get(basename(path))?.ended_ms ?? Number.POSITIVE_INFINITY) > since_ms
   }
 
-  /** Full segments with entries that were made after `since_ms`. */
+  /** Counts the full segments with entries newer than `since_ms`. */
   young(since_ms: number): number {
     return [...this.#ended.values()].filter(({ ended_ms }) => ended_ms > since_ms).length
   }
 
-  /** Seconds that an author has to wait while room is short; 0 for one who did not fill it. */
+  /** Returns the seconds that an author must wait while room is short; 0 for one who did not fill the log. */
   wait_s(name: string, since_ms: number, now_ms: number): number {
     const by = keyOf(name)
     if (this.#bytesOf(by, since_ms) < this.#limits.bytes_max) return 0
@@ -110,9 +110,9 @@ export class AuditShares {
     pace.at_ms = now_ms
   }
 
-  /** Refusals are bounded elsewhere, and a name that a login tries is nobody's. */
+  /** Ignores refusals: they are bounded elsewhere, and the name in a failed login proves nothing. */
   #count(line: string): string | undefined {
-    // The first of each is the entry's own: what somebody has sent stands behind.
+    // The first match is the entry's own field; text from the request comes later in the line.
     if (/"outcome":"(\w+)"/.exec(line)?.[1] === 'refused') return undefined
     const name = /"by":("(?:[^"\\]|\\.)*")/.exec(line)?.[1]
     if (name === undefined) return undefined

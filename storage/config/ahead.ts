@@ -4,34 +4,34 @@ import { encode } from './keys.ts'
 import { type Sections, setIn } from './sorted-records.ts'
 import type { OverlayEntry } from './store-state.ts'
 
-/** What one node runs that the others do not: a row of the table `ahead`, under the node's id. */
+/** The records of one node that differ from the others': a row of the table `ahead`, under the node's id. */
 interface AheadRow {
-  /** The last apply of that node alone. */
+  /** The node's last apply of its own. */
   readonly applyId: string
   readonly entries: readonly OverlayEntry[]
 }
 
 const nameOf = (key: RecordKey): string => JSON.stringify(encode(key))
 
-/** What nodes run beyond what all have agreed on, each since an apply of its own. */
+/** Running records of nodes beyond what all agree on, each from an apply on one node. */
 export class Ahead {
   readonly #rows = new Map<string, AheadRow>()
   #hereId: string | undefined
   #here: Sections<OverlayEntry> = new Map()
   #version = 0
 
-  /** Which node this is. */
+  /** Sets which node this is. */
   at(nodeId: string | undefined): void {
     this.#hereId = nodeId
     this.#here = sectionsOf(this.of(nodeId))
   }
 
-  /** Rises with every change, of whatever node. */
+  /** Increases with every change, of any node. */
   get version(): number {
     return this.#version
   }
 
-  /** What this node is ahead by. */
+  /** The records by which this node is ahead. */
   get here(): Sections<OverlayEntry> {
     return this.#here
   }
@@ -44,7 +44,7 @@ export class Ahead {
     return nodeId === this.#hereId ? this.#here : sectionsOf(this.of(nodeId))
   }
 
-  /** Every record that some node is ahead by, of the first such node. */
+  /** Returns every record by which some node is ahead; if several are, the first node's. */
   all(): readonly OverlayEntry[] {
     const found = new Map<string, OverlayEntry>()
     for (const { entries } of this.#rows.values())
@@ -52,12 +52,12 @@ export class Ahead {
     return [...found.values()]
   }
 
-  /** Whether the apply was the last one of some node alone. */
+  /** Whether this was the last apply of some node alone. */
   has(applyId: string): boolean {
     return [...this.#rows.values()].some((row) => row.applyId === applyId)
   }
 
-  /** Rows as they are written. */
+  /** Applies changes of the table `ahead`. */
   take({ puts, removed }: RowChanges): void {
     for (const key of removed) this.#rows.delete(key)
     // Sound: written by the fold only.
@@ -67,7 +67,7 @@ export class Ahead {
     this.at(this.#hereId)
   }
 
-  /** What an apply on one node makes of its row: what equals what all have is no difference any more. */
+  /** Returns a node's row after an apply on it alone: records that equal the agreed ones no longer differ. */
   afterOne(nodeId: string, applyId: string, changes: readonly Change[], agreed: RecordReader): RowChanges {
     const changed = new Set(changes.map(nameOf))
     const kept = this.of(nodeId).filter((entry) => !changed.has(nameOf(entry)))
@@ -81,7 +81,7 @@ export class Ahead {
     return { puts: [{ key: nodeId, value: row }], removed: [] }
   }
 
-  /** What an apply on all nodes makes of the rows: no node is ahead in what it changes. */
+  /** Returns the rows after an apply on all nodes: no node is ahead in the changed records. */
   afterAll(changes: readonly RecordKey[]): RowChanges {
     const changed = new Set(this.#rows.size === 0 ? [] : changes.map(nameOf))
     const puts = [...this.#rows].flatMap(([key, row]): Put[] => {
@@ -92,7 +92,10 @@ export class Ahead {
   }
 }
 
-/** A change of which running, where nodes agree, has the outcome already: it takes something back where they do not. */
+/**
+ * Whether the agreed configuration already has the outcome of a change, which then only takes something back where a
+ * node is ahead.
+ */
 export const isAgreed = (agreed: RecordReader, change: Pick<Change, keyof RecordKey | 'after'>): boolean =>
   isDeepStrictEqual(agreedOn(agreed, change), change.after?.value)
 

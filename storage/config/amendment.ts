@@ -3,18 +3,18 @@ import type { RecordKey, StoredRecord } from './config-store.ts'
 import type { Mirror } from './mirror.ts'
 import type { OverlayEntry } from './store-state.ts'
 
-/** Fields to set; undefined ones are taken away. */
+/** Fields to set; undefined ones are removed. */
 export type Patch = Readonly<Record<string, unknown>>
 
 export interface Amendment {
   readonly running: StoredRecord
-  /** What is pending for the record afterwards. */
+  /** The pending change of the record after the patch. */
   readonly overlay: OverlayEntry | undefined
 }
 
 /**
- * What a patch makes of a record in running and of what is pending for it: a pending change keeps what it wants itself,
- * of the same fields as well. One that wants the record gone stays.
+ * Returns a record's running value and pending change after a patch: a pending change keeps its own values, even of the
+ * same fields. A pending removal stays.
  */
 export function amend(mirror: Mirror, key: RecordKey, patch: Patch, revision: number): Amendment {
   const before = mirror.agreed.get(key.section, key.scope, key.key)
@@ -26,7 +26,7 @@ export function amend(mirror: Mirror, key: RecordKey, patch: Patch, revision: nu
   return { running, overlay: { ...pending, revision, stored: { value, revision } } }
 }
 
-/** The fields of a patch that a pending change leaves as they are: for the others the pending value counts. */
+/** Returns the fields of a patch that a pending change does not touch: for the others the pending value counts. */
 function untouched(patch: Patch, before: StoredRecord | undefined, pending: StoredRecord): Patch {
   const of = (record: StoredRecord | undefined, field: string): unknown => Reflect.get(Object(record?.value), field)
   return Object.fromEntries(
@@ -34,7 +34,7 @@ function untouched(patch: Patch, before: StoredRecord | undefined, pending: Stor
   )
 }
 
-/** The patch that makes one record of the other. */
+/** Returns the patch that turns one record into the other. */
 export function changedFields(before: unknown, after: unknown): Patch {
   const [old, next]: readonly [object, object] = [Object(before), Object(after)]
   const fields = Object.keys({ ...old, ...next }).filter(
@@ -43,7 +43,7 @@ export function changedFields(before: unknown, after: unknown): Patch {
   return Object.fromEntries(fields.map((field) => [field, Reflect.get(next, field) as unknown]))
 }
 
-/** Undefined values are fields to take away. */
+/** Applies a patch; fields with an undefined value are removed. */
 export function applyPatch(record: unknown, patch: Patch): object {
   const all: Record<string, unknown> = { ...(record as object | undefined), ...patch }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))

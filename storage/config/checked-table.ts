@@ -3,15 +3,15 @@ import { crc32 } from 'node:zlib'
 
 export type RowKey = string | string[]
 
-/** A row to write or to remove: its bytes are known before anything is written. */
+/** A row to write or to remove, with a size known before anything is written. */
 export interface RowWrite {
-  /** Size of the row with its key; 0 when it is removed. */
+  /** Size of the row with its key; 0 for a removal. */
   readonly bytes: number
-  /** Adds it to the LMDB transaction that is being put together. */
+  /** Adds the row to the LMDB transaction that is being assembled. */
   queue(): void
 }
 
-/** A row whose bytes are not those that were written. */
+/** The bytes of a row are not those that were written. */
 export class DamagedRowError extends Error {
   override readonly name = 'DamagedRowError'
   readonly table: string
@@ -24,10 +24,10 @@ export class DamagedRowError extends Error {
   }
 }
 
-/** What is under a key: its value, or nothing that could be believed. */
+/** A key with its value, or marked as damaged. */
 export type Surveyed<V, K> = { readonly key: K; readonly value: V } | { readonly key: K; readonly damaged: true }
 
-/** What can be done with a table whatever it holds. */
+/** The operations of a table that do not depend on its type. */
 export interface Surveyable {
   readonly name: string
   damagedKeys(): readonly RowKey[]
@@ -36,19 +36,19 @@ export interface Surveyable {
 }
 
 const LINE_FEED = 0x0a
-/** A line feed, which no JSON text holds, and the checksum as eight hexadecimal digits. */
+/** A line feed, which JSON text never contains, and the checksum as eight hexadecimal digits. */
 const CHECKSUM_BYTES = 9
 
 /**
- * Rows of JSON that tell damage from what was written: behind each stands the CRC-32 of its key and text. LMDB itself
- * checks nothing, and a flipped bit in a number is another number.
+ * Rows of JSON whose damage can be detected: each ends with the CRC-32 of its key and text. LMDB has no checksums, and
+ * a flipped bit in a number makes another number.
  */
 export class CheckedTable<V, K extends RowKey = string> {
   readonly name: string
   readonly #rows: Database<Uint8Array, K>
   readonly #foreign: K | undefined
 
-  /** The row of `foreign` is somebody else's. */
+  /** `foreign` is the key of a row that this class does not manage. */
   constructor(name: string, rows: Database<Uint8Array, K>, foreign?: K) {
     this.name = name
     this.#rows = rows
@@ -75,7 +75,7 @@ export class CheckedTable<V, K extends RowKey = string> {
     return this.#rows.get(key)?.length ?? 0
   }
 
-  /** Size of the pages of its tree; large values are stored outside it. */
+  /** Size of the pages of the table's tree; large values are stored outside it. */
   treeBytes(): number {
     const none = { pageSize: 0, treeBranchPageCount: 0, treeLeafPageCount: 0 }
     const { pageSize, treeBranchPageCount, treeLeafPageCount } = { ...none, ...this.#rows.getStats() }
@@ -91,7 +91,7 @@ export class CheckedTable<V, K extends RowKey = string> {
     for (const { key, value } of this.#rows.getRange(range)) yield { key, value: this.#opened(key, value) }
   }
 
-  /** Like `rows`, but goes on behind damage. */
+  /** Like `rows`, but continues after damage. */
   *survey(range: RangeOptions = {}): Generator<Surveyed<V, K>> {
     for (const { key, value } of this.#rows.getRange(range)) {
       if (key === this.#foreign) continue
@@ -105,7 +105,7 @@ export class CheckedTable<V, K extends RowKey = string> {
     return [...this.survey()].flatMap((row) => ('damaged' in row ? [row.key] : []))
   }
 
-  /** Rows of layout 1 were JSON alone. Answers what to write instead of each. */
+  /** Rows of layout 1 were plain JSON. Yields the replacement of each. */
   *unchecked(): Generator<RowWrite> {
     for (const { key, value } of this.#rows.getRange()) {
       if (key === this.#foreign) continue
@@ -124,7 +124,7 @@ export class CheckedTable<V, K extends RowKey = string> {
 
 const keyText = (key: RowKey): string => (typeof key === 'string' ? key : key.join(' '))
 
-/** The key belongs to it: a row that turns up under another one is as wrong as a changed one. */
+/** Includes the key: a row under another key is as wrong as a changed one. */
 const checksumOf = (key: RowKey, text: Uint8Array): string =>
   crc32(text, crc32(JSON.stringify(key)))
     .toString(16)
@@ -135,7 +135,7 @@ function sealed(key: RowKey, json: string): Buffer {
   return Buffer.concat([text, Buffer.from(`\n${checksumOf(key, text)}`)])
 }
 
-/** undefined when these are not the bytes that were written under this key. */
+/** Returns undefined when these are not the bytes that were written under this key. */
 function textOf(key: RowKey, row: Uint8Array): string | undefined {
   const bytes = Buffer.from(row.buffer, row.byteOffset, row.byteLength)
   const end = bytes.length - CHECKSUM_BYTES
@@ -144,7 +144,9 @@ function textOf(key: RowKey, row: Uint8Array): string | undefined {
   return bytes.toString('latin1', end + 1) === checksumOf(key, text) ? text.toString() : undefined
 }
 
-/** The promise of the whole batch reports a failure; the promises of its parts would report it again, unhandled. */
+/**
+ * The promise of the whole batch reports a failure; those of its parts would report it again, as unhandled rejections.
+ */
 export function ignoreRejection(part: Promise<unknown>): void {
   part.catch(() => undefined)
 }

@@ -14,7 +14,7 @@ import type { SharedTableName } from './tables.ts'
 
 /**
  * One operation on the configuration, as data. Its writer decides everything that could differ elsewhere (ids, times,
- * author), so that nodes which fold the same entries over the same state have the same state.
+ * author), so that nodes which fold the same entries over the same state reach the same state.
  */
 export type Entry =
   | StageEntry
@@ -28,70 +28,72 @@ export type Entry =
   | TakeoverEntry
   | LevelEntry
 
-/** Pending changes come and go, all or none. A record that equals running again is no change any more. */
+/** Adds and removes pending changes, all or none. A record that equals running again is no longer a change. */
 export interface StageEntry {
   readonly op: 'stage'
   readonly origin: Origin
   readonly writes: readonly StagedWrite[]
-  /** Ids of changes that are taken back. Frozen ones cannot be: they are being made running. */
+  /** Ids of changes to discard. Frozen ones cannot be discarded, because an apply is making them running. */
   readonly discards: readonly string[]
-  /** Id of the open transaction whose edits these are: it is open no longer. */
+  /** Id of the open transaction whose edits these are, which ends it. */
   readonly commits?: string | undefined
 }
 
 export interface StagedWrite extends Write {
-  /** Id of the change, unless the record has a pending one: that keeps its own. */
+  /** Id of the change, unless the record already has a pending one, which keeps its id. */
   readonly changeId: string
 }
 
 /**
- * Fixes what an apply will make running. While frozen, whatever is staged stays a change of its own, even when it
- * equals what is running now. Ends with `promote` or `thaw` of the same `applyId`.
+ * Fixes the changes that an apply will make running. While they are frozen, later edits of these records are changes of
+ * their own, even if they equal running. Ended by `promote` or `thaw` of the same `applyId`.
  */
 export interface FreezeEntry {
   readonly op: 'freeze'
   readonly applyId: string
-  /** Ids of pending changes, or changes that nobody staged. */
+  /** Ids of pending changes, or changes that were never staged. */
   readonly changes: readonly string[] | readonly Change[]
-  /** For an apply over several nodes. */
+  /** Only for an apply over several nodes. */
   readonly asked?: Asked | undefined
 }
 
-/** The apply came to nothing: changes that change nothing any more are dropped. */
+/** Ends an apply without effect: changes that no longer change anything are dropped. */
 export interface ThawEntry {
   readonly op: 'thaw'
   readonly applyId: string
 }
 
-/** Makes changes running, records the revision, closes the journal and says whether it waits for a confirmation. */
+/**
+ * Makes changes running, records the revision, closes the journal and sets whether the revision waits for confirmation.
+ */
 export interface PromoteEntry {
   readonly op: 'promote'
   readonly header: RevisionHeader
-  /** What was never frozen; without it, what was frozen under the header's `applyId`. */
+  /** Changes that were never frozen; if absent, those frozen under the header's `applyId`. */
   readonly changes?: readonly Change[] | undefined
   readonly unconfirmed?: Unconfirmed | undefined
-  /** Only this node has it from then on: the changes stay pending for the others, and there is no revision. */
+  /** The only node that gets the changes: they stay pending for the others, and there is no revision. */
   readonly onlyOn?: string | undefined
-  /** The machine has yet to follow: the journal stays open. */
+  /** The machine must still be changed, so the journal stays open. */
   readonly keepsJournal?: boolean
-  /** Becomes pending in the same transaction, unless the record has a pending change. */
+  /** Changes that become pending in the same transaction, unless their record has a pending change. */
   readonly again?: readonly Again[]
   /**
-   * Nobody staged the changes: what is pending for their records keeps what it wants itself, and takes them over in
-   * other fields.
+   * The changes were never staged: pending changes of their records keep their own values, and take over the other
+   * fields.
    */
   readonly unstaged?: boolean | undefined
 }
 
-/** The apply stays. Nothing happens when it is not the one that waits. */
+/** Keeps the apply. Has no effect unless this apply waits for confirmation. */
 export interface ConfirmEntry {
   readonly op: 'confirm'
   readonly applyId: string
 }
 
 /**
- * Changes one record at once, in running and in what is pending for it, and is no revision: for what people do to their
- * own account. Not between `freeze` and its end.
+ * Changes one record at once, in running and in its pending change, without a revision: for changes to one's own
+ * account. Not allowed between `freeze` and its end.
  */
 export interface AmendEntry {
   readonly op: 'amend'
@@ -99,67 +101,67 @@ export interface AmendEntry {
   readonly patch: Patch
 }
 
-/** Changes rows of a table that stands beside the configuration, such as sessions. */
+/** Changes rows of a table beside the configuration, such as sessions. */
 export interface PutEntry extends RowChanges {
   readonly op: 'put'
   readonly table: SharedTableName
 }
 
-/** Changes nothing: what the writer had behind an earlier entry, for others to compare with what they had. */
+/** Changes nothing: contains the writer's digest after an earlier entry, for other nodes to compare with theirs. */
 export interface CompareEntry {
   readonly op: 'compare'
   readonly position: number
   readonly digest: string
 }
 
-/** What is left of a cluster goes on by itself: from here on its history is another one. */
+/** The rest of a cluster goes on alone: from here on it has a history of its own. */
 export interface TakeoverEntry {
   readonly op: 'takeover'
   readonly takeover: Takeover
 }
 
 export interface Takeover {
-  /** One more than that of the previous history. */
+  /** The previous history's epoch plus one. */
   readonly epoch: number
-  /** Tells this history from that of a partner who has taken over as well. */
+  /** Distinguishes this history from that of a partner that has taken over as well. */
   readonly id: string
   readonly nodeId: string
-  /** Number of the last entry that both histories have. */
+  /** Number of the last entry that both histories share. */
   readonly since: number
   /** ISO 8601. */
   readonly at: string
-  /** The user who asked for it; `fulcrum` for the preferred node. */
+  /** The user who requested the takeover; `fulcrum` for the preferred node. */
   readonly by: string
   readonly reason: string
 }
 
-/** All nodes know the kinds of entries up to this level: from here on they may be written. */
+/** All nodes support the kinds of entries up to this level, which may be written from here on. */
 export interface LevelEntry {
   readonly op: 'level'
   readonly level: number
 }
 
 /**
- * Brings entries into one order. On one node that is the order in which they come; in a cluster all nodes agree on it
- * and fold each other's entries as well.
+ * Puts entries into one order. Without a cluster that is the order of arrival; in a cluster all nodes agree on it and
+ * fold each other's entries as well.
  */
 export interface EntryLog {
-  /** Id of this node; undefined on the only one. */
+  /** Id of this node; undefined without a cluster. */
   readonly nodeId?: string
   /** Number of the last entry that is folded here. */
   readonly position: number
   /**
    * Resolves when the entry is folded here as the next one after `since`.
    *
-   * @throws {LostRaceError} when another was first: that one is folded, and what was decided before may be wrong now.
+   * @throws {LostRaceError} when another entry was first: that one is folded, and the earlier decision may be outdated.
    */
   append(entry: Entry, since: number): Promise<void>
 }
 
-/** Another node has written first. Nothing of the entry was kept. */
+/** Another node wrote first. Nothing of the entry was stored. */
 export class LostRaceError extends Error {
   override readonly name = 'LostRaceError'
-  /** What the author of the edit is told if it lost again and again. */
+  /** The error for the author of the edit after repeated losses. */
   readonly refusal: Error
 
   constructor(refusal: Error) {
@@ -168,16 +170,16 @@ export class LostRaceError extends Error {
   }
 }
 
-/** What an edit decided. */
+/** The decision of an edit. */
 export interface Built<T> {
   readonly result: T
-  /** What is written; without it nothing is. */
+  /** The entry to write; if absent, nothing is written. */
   readonly entry?: Entry | undefined
-  /** Done in the same turn, once the entry is durable. */
+  /** Runs in the same turn, once the entry is durable. */
   readonly afterwards?: (() => Promise<void>) | undefined
 }
 
-/** `newId` names changes of records that have none pending. */
+/** Makes the entry that stages writes; `newId` names changes of records without a pending one. */
 export function staging(
   origin: Origin,
   writes: readonly Write[],

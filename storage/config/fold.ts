@@ -32,47 +32,47 @@ import {
 } from './store-state.ts'
 import type { CommitOptions, ConfigTables } from './tables.ts'
 
-/** What a log of entries does to a store, one thing at a time: the next one only when its promise is settled. */
+/** The interface of a store to a log of entries. Each call must wait for the promise of the one before. */
 export interface Folding {
   /** Number of the last entry of a shared log that is folded here; 0 before the first. */
   readonly position: number
-  /** Carries out the entry with the number behind `position`. What it froze survives the daemon. */
+  /** Folds the entry that follows `position`. Changes that it freezes survive a restart of the daemon. */
   fold(entry: Entry, position: number): Promise<void>
-  /** Throws where `fold` would with what is folded by now, but for the disk. */
+  /** Throws where `fold` would in the current state, except for errors of the disk. */
   check(entry: Entry): void
-  /** All that entries have made of the store, to begin elsewhere with. */
+  /** Everything that entries have made of the store, as a starting point for another one. */
   snapshot(): StoreState
-  /** The same without the history. */
+  /** Like `snapshot`, without the revisions. */
   records(): StoreRecords
-  /** Forgets what entries have made of this store, and takes over what they have made of another. */
+  /** Replaces everything that entries have made of this store by the state of another. */
   replace(state: StoreState, position: number): Promise<void>
 }
 
-/** What an entry makes of the store. */
+/** The effect of an entry on the store. */
 interface Folded {
-  /** One LMDB transaction. */
+  /** Rows of one LMDB transaction. */
   readonly rows: readonly RowWrite[]
   readonly options?: CommitOptions
-  /** What an apply has frozen, for stores that keep that as well. */
+  /** The changes that an apply has frozen, for stores that keep them on disk. */
   readonly frozen?: Frozen
-  /** What becomes true when the rows are written. */
+  /** Updates memory once the rows are written. */
   readonly settle: () => void
 }
 
-/** What only nodes of a cluster have. */
+/** Tables that only nodes of a cluster use. */
 const OF_CLUSTERS = ['members', 'joinTokens', 'openTransactions'] as const
 
 type Overlay = readonly (readonly [RecordKey, OverlayEntry | undefined])[]
 
 /**
- * Carries out entries: the tables first, and then the mirror that everybody reads. Nothing here asks for the time, for
- * a random number or for a setting: the same entries make the same store everywhere.
+ * Folds entries: first into the tables, then into the mirror that readers use. Nothing here depends on time, random
+ * numbers or settings: the same entries make the same store everywhere.
  */
 export class Fold implements Folding {
   readonly #tables: ConfigTables
   readonly #mirror: Mirror
   readonly #shared: SharedTables
-  /** Frozen changes by the id of the apply. */
+  /** Frozen changes by apply id. */
   readonly #frozen = new Map<string, Frozen>()
   #frozenIds: ReadonlySet<string> = new Set()
   #sequence: number
@@ -110,10 +110,10 @@ export class Fold implements Folding {
     return first
   }
 
-  /** On the only node: an apply whose daemon has ended is taken back, and what it froze is pending as before. */
+  /** Carries out an entry without a cluster. Frozen changes stay in memory, and are pending again after a restart. */
   async carryOut(entry: Entry): Promise<void> {
     const { rows, options, settle } = this.#folded(entry)
-    // Also when the disk is full: nobody would end the apply a second time.
+    // Even on a full disk, because nothing would end the apply a second time.
     if (entry.op === 'thaw') this.#hold(entry.applyId, undefined)
     if (rows.length > 0) await this.#tables.commit(rows, options)
     settle()
@@ -168,7 +168,7 @@ export class Fold implements Folding {
     this.#position = 0
   }
 
-  /** The node is alone again: configuration, pending changes and sessions stay; what only a cluster has goes. */
+  /** Removes the rows that only a cluster needs; configuration, pending changes and sessions stay. */
   async leave(): Promise<void> {
     const { meta } = this.#tables
     const shared = OF_CLUSTERS.map((table) => ({ table, puts: [], removed: this.#shared.keysOf(table) }))
@@ -183,7 +183,7 @@ export class Fold implements Folding {
     for (const { table, ...changes } of shared) this.#shared.tell(table, changes)
   }
 
-  /** Changes nothing by itself: an entry that is only looked at may never be written. */
+  /** Has no side effects, because `check` evaluates entries that may never be written. */
   #folded(entry: Entry): Folded {
     switch (entry.op) {
       case 'stage':
@@ -204,7 +204,7 @@ export class Fold implements Folding {
       case 'level':
         return this.#put(clusterRow(entry))
       case 'compare':
-        // The log that orders the entries compares.
+        // The comparison is made by the log that orders the entries.
         return { rows: [], settle: () => undefined }
       default:
         throw unknownOperation(entry)
@@ -213,17 +213,17 @@ export class Fold implements Folding {
 
   #stage({ writes, discards, origin, commits }: StageEntry): Folded {
     const taken = new Set(discards)
-    // The list of all that is pending is long, and most edits take nothing back.
+    // The list of pending changes is long, and most edits discard nothing.
     const gone = taken.size === 0 ? [] : this.#mirror.staged().filter((change) => taken.has(change.id))
     let sequence = this.#sequence
     const staged = writes.map(({ value, changeId: newId, ...key }): Overlay[number] => {
       const running = this.#mirror.agreed.get(key.section, key.scope, key.key)
       sequence += 1
       const known = this.#mirror.overlayEntry(key)
-      // What is taken back by the same entry is not there any more.
+      // A change that the same entry discards no longer counts.
       const pending = known !== undefined && taken.has(known.changeId) ? undefined : known
       const changeId = pending?.changeId ?? newId
-      // A record that is being made running will differ from what runs now: what is staged over it is a change.
+      // A frozen record will differ from running, so an edit over it is a change even if it equals running now.
       const isUnchanged = !this.isFrozen(changeId) && isDeepStrictEqual(running?.value, value)
       const stored = value === undefined ? undefined : { value, revision: sequence }
       const others = othersOf(pending, origin.actor)
@@ -234,7 +234,7 @@ export class Fold implements Folding {
     const committed = this.#put({ op: 'put', table: 'openTransactions', puts: [], removed })
     return {
       rows: [...this.#overlayRows(overlay), ...this.#sequenceRows(sequence), ...committed.rows],
-      // A request that removes something may be making room.
+      // A request that removes something may be freeing room.
       options: { keepsReserve: writes.some(({ value }) => value !== undefined) },
       settle: () => {
         this.#settle(sequence, overlay)
@@ -274,7 +274,7 @@ export class Fold implements Folding {
     if (entry.onlyOn !== undefined) return this.#promoteOn(entry.onlyOn, header.applyId, changed)
     const { meta, revisions } = this.#tables
     const ahead = this.#mirror.ahead.afterAll(changed)
-    // What only takes something back where a node was ahead changes nothing that a revision could tell.
+    // A change that only takes something back where a node was ahead does not belong in the revision.
     const told = ahead.puts.length === 0 ? changed : changed.filter((one) => !isAgreed(this.#mirror.agreed, one))
     let sequence = this.#sequence
     const made = renumber(changed, unstaged, () => (sequence += 1))
@@ -292,7 +292,7 @@ export class Fold implements Folding {
         meta.put('sequence', sequence),
         ...(keepsJournal ? [] : this.closedJournal(header.applyId)),
       ],
-      // The journal has seen to the room for this.
+      // The journal has already reserved the room for this.
       options: { keepsReserve: meta.get('journal') === undefined },
       settle: () => {
         this.#hold(header.applyId, undefined)
@@ -304,7 +304,7 @@ export class Fold implements Folding {
     }
   }
 
-  /** What is running where nodes agree stays, and with it what is pending. */
+  /** The agreed configuration stays, and with it what is pending. */
   #promoteOn(nodeId: string, applyId: string, changed: readonly Change[]): Folded {
     const { meta } = this.#tables
     const ahead = this.#mirror.ahead.afterOne(nodeId, applyId, changed, this.#mirror.agreed)
@@ -325,7 +325,7 @@ export class Fold implements Folding {
     }
   }
 
-  /** What another apply has left in doubt on this machine stays so. */
+  /** Applies that were in doubt on this machine before stay so. */
   closedJournal(applyId: string): readonly RowWrite[] {
     const { meta } = this.#tables
     const journal = Object(meta.get('journal'))
@@ -373,7 +373,7 @@ export class Fold implements Folding {
     for (const [key, entry] of overlay) this.#mirror.setOverlay(key, entry)
   }
 
-  /** What is pending for the record when the change runs. */
+  /** Returns the record's pending change after this change was made running. */
   #followed(change: Change): OverlayEntry | undefined {
     if (change.after === undefined) return this.#mirror.overlayEntry(change)
     const patch = changedFields(change.before?.value, change.after.value)

@@ -6,10 +6,10 @@ export type StoreKey = [section: string, scope: string, key: string]
 export const encode = ({ section, scope, key }: RecordKey): StoreKey => [section, scope, key]
 export const decode = ([section, scope, key]: StoreKey): RecordKey => ({ section, scope, key })
 
-/** Revisions sort as text. */
+/** Pads revisions so that they sort as text. */
 export const padRevision = (revision: number) => String(revision).padStart(12, '0')
 
-/** The changes of a revision, as they are kept. */
+/** Converts changes to the form stored in a revision. */
 export function recordChanges(changes: readonly Change[]): Revision['changes'] {
   return changes.map(({ id, section, scope, key, actor, others, endpoint, at, before, after }) => ({
     section,
@@ -21,7 +21,7 @@ export function recordChanges(changes: readonly Change[]): Revision['changes'] {
   }))
 }
 
-/** Changes that no editor staged get a revision of their own, so that a caller that read the record before notices. */
+/** Gives changes that no editor staged a revision of their own, so that a caller who has read the record notices. */
 export function renumber(changes: readonly Change[], unstaged: boolean, next: () => number): readonly Change[] {
   return changes.map((change) =>
     !(unstaged || change.id === '') || change.after === undefined

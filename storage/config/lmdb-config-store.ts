@@ -21,10 +21,10 @@ import { overlayOf, runningOf, unconfirmedIn } from './store-state.ts'
 import { CALLER_PREFIX, ConfigTables, type SharedTableName, type SideTableName } from './tables.ts'
 import { Fold, type Folding } from './fold.ts'
 
-/** If five nodes write without a pause, one of them loses this often in a row once in a thousand edits. */
+/** With five nodes writing without a pause, one of them loses this often in a row once in a thousand edits. */
 const TRIES_MAX = 32
 
-/** The store of one node: tables in LMDB, and a mirror of them that is read. */
+/** The store of one node: tables in LMDB, and a mirror in memory for reads. */
 export class LmdbConfigStore implements ConfigStore {
   readonly #tables: ConfigTables
   readonly #mirror = new Mirror()
@@ -32,7 +32,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly #alone: EntryLog = { position: 0, append: (entry) => this.#fold.carryOut(entry) }
   #log: EntryLog = this.#alone
   #last: Promise<unknown> = Promise.resolve()
-  /** The last write beside the configuration; such writes do not wait for edits. */
+  /** The last write to a shared table; such writes do not wait for edits. */
   #lastUpdate: Promise<unknown> = Promise.resolve()
   readonly sessions: SharedTable
   readonly apiTokens: SharedTable
@@ -46,7 +46,7 @@ export class LmdbConfigStore implements ConfigStore {
   readonly events: SideTable
   readonly alerts: SideTable
   readonly owed: SideTable
-  /** What was found damaged beside the configuration, and is left out. */
+  /** Damaged rows beside the configuration, which are left out. */
   readonly damaged: readonly string[]
 
   constructor(directory: string) {
@@ -146,7 +146,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.#last = turn.catch(() => undefined)
     return turn
   }
-  /** Waits for no edit: one that is under way may be waiting for this. */
+  /** Does not wait for edits, because a running edit may be waiting for this write. */
   #update(table: SharedTableName, build: () => RowChanges | undefined): Promise<boolean> {
     const turn = this.#lastUpdate.then(async () => {
       const { result } = await this.#written(() => {
@@ -158,7 +158,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.#lastUpdate = turn.catch(() => undefined)
     return turn
   }
-  /** Builds until no other node has written since, and then writes. */
+  /** Builds until no other node has written in between, and then writes. */
   async #written<T>(build: () => Built<T> | Promise<Built<T>>): Promise<Built<T>> {
     for (let tries = 1; ; tries++) {
       const since = this.#log.position
@@ -177,11 +177,11 @@ export class LmdbConfigStore implements ConfigStore {
     return this.edit(() => ({ result: undefined, entry }))
   }
 
-  /** What carries out entries, for the log that orders them. */
+  /** The interface for the log that orders entries. */
   get folding(): Folding {
     return this.#fold
   }
-  /** Entries are ordered by what `make` answers from then on; while it works, nothing is written. */
+  /** Lets the log that `make` returns order the entries from then on; nothing is written while `make` runs. */
   handOver(make: () => Promise<EntryLog>): Promise<void> {
     const turn = this.#last.then(() => {
       const made = this.#lastUpdate.then(async () => this.orderBy(await make()))
@@ -191,7 +191,7 @@ export class LmdbConfigStore implements ConfigStore {
     this.#last = turn.catch(() => undefined)
     return turn
   }
-  /** Entries are ordered here alone, once `end` has ended what orders them; while it works, nothing is written. */
+  /** Orders entries locally again, once `end` has ended the current log; nothing is written meanwhile. */
   standAlone(end: () => Promise<void>): Promise<void> {
     return this.handOver(async () => {
       await end()
@@ -202,7 +202,7 @@ export class LmdbConfigStore implements ConfigStore {
   startOver(): Promise<void> {
     return this.#fold.startOver()
   }
-  /** From now on entries are ordered by this log, which gives all of them to `folding`. */
+  /** Lets this log order the entries from now on; it passes all of them to `folding`. */
   orderBy(log: EntryLog): void {
     this.#log = log
     this.#mirror.ahead.at(log.nodeId)
@@ -211,7 +211,7 @@ export class LmdbConfigStore implements ConfigStore {
   async openJournal(journal: Journal): Promise<void> {
     const { meta } = this.#tables
     const row = meta.put('journal', journal)
-    // Also for what `promote` will write: an apply that has taken effect must not meet a full disk.
+    // Includes the writes of `promote`: an apply that has taken effect must not meet a full disk.
     const { bytes, rows } = this.#promotion(this.#fold.frozen(journal.applyId) ?? [])
     this.#tables.ensureRoom(row.bytes + bytes, rows + 1, { keepsReserve: true })
     await this.#tables.commit([row])
@@ -251,7 +251,10 @@ export class LmdbConfigStore implements ConfigStore {
     return this.#tables.close()
   }
 
-  /** What making the frozen changes running takes: each record as it becomes, and in the revision also as it was. */
+  /**
+   * Returns the size of the writes that make the frozen changes running: each new record, and in the revision also the
+   * old one.
+   */
   #promotion(frozen: readonly Change[]): { readonly bytes: number; readonly rows: number } {
     const { running, candidate } = this.#tables
     let bytes = 0
@@ -265,9 +268,9 @@ export class LmdbConfigStore implements ConfigStore {
   #load(): void {
     this.#mirror.load({ running: runningOf(this.#tables), candidate: overlayOf(this.#tables) })
     this.#mirror.ahead.take({ puts: [...this.#tables.side.ahead.rows()], removed: [] })
-    // In a cluster others have them as well until an entry takes them away.
+    // In a cluster the other nodes have them as well, until an entry removes them.
     if (this.#fold.position > 0) return
-    // Left by a crash during an apply, see `freeze`.
+    // Changes without effect that are left from a crash during an apply, see `freeze`.
     for (const [change] of this.#mirror.dropped()) this.#mirror.setOverlay(change, undefined)
   }
 }

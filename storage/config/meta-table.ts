@@ -1,13 +1,12 @@
 import { CheckedTable, type RowWrite } from './checked-table.ts'
 
 /**
- * Notes of the store, some of which are looked at each second: what was read once is read from memory until it is
- * written again. A read of LMDB writes to its lock file, and waits for as long as that file's disk hangs, or its file
- * system is frozen.
+ * Single values of the store, some of which are read every second, so values are cached until they are written again.
+ * Any read of LMDB writes to its lock file, and blocks while the disk of that file hangs or its file system is frozen.
  */
 export class MetaTable extends CheckedTable<unknown> {
   readonly #read = new Map<string, unknown>()
-  /** Keys of the transaction that is being written. */
+  /** Keys of the transaction that is being assembled. */
   readonly #queued = new Set<string>()
 
   override get(key: string): unknown {
@@ -33,7 +32,7 @@ export class MetaTable extends CheckedTable<unknown> {
     return { bytes: row.bytes, queue }
   }
 
-  /** What was queued is written, or never will be. What was read in between was the value before. */
+  /** Called when the queued values are written, or never will be. A read in between returned the old value. */
   settle(isWritten: boolean): void {
     for (const key of isWritten ? this.#queued : []) this.#read.delete(key)
     this.#queued.clear()

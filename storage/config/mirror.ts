@@ -9,20 +9,20 @@ interface RunningEntry {
   readonly stored: StoredRecord
 }
 
-/** Running and the candidate overlay in memory: the synchronous side of the store. */
+/** Running and the candidate overlay in memory, for synchronous reads. */
 export class Mirror {
   readonly #running: Sections<RunningEntry> = new Map()
   readonly #overlay: Sections<OverlayEntry> = new Map()
   readonly ahead = new Ahead()
   readonly #followers: TellRecord[] = []
 
-  /** What runs on every node that is not ahead of the others. */
+  /** The configuration that runs on every node that is not ahead of the others. */
   readonly agreed: RecordReader = {
     get: (section, scope, key) => this.#running.get(section)?.get(scope)?.byKey.get(key)?.stored,
     list: (section, scope) => storedIn(this.#runningList(section, scope)),
   }
 
-  /** What runs on this node. */
+  /** The configuration that runs on this node. */
   readonly running = this.#overlaid(() => this.ahead.here)
   readonly candidate = this.#overlaid(() => this.#overlay)
 
@@ -31,7 +31,7 @@ export class Mirror {
     return this.#overlaid(() => sections)
   }
 
-  /** What nodes agree on, but for some records. */
+  /** Returns a reader of the agreed configuration with some records replaced. */
   #overlaid(over: () => Sections<OverlayEntry>): RecordReader {
     return {
       get: (section, scope, key) => {
@@ -57,7 +57,7 @@ export class Mirror {
     return this.#overlay.get(section)?.get(scope)?.byKey.get(key)
   }
 
-  /** Forgets everything, and holds these. */
+  /** Replaces the whole contents. */
   load({ running, candidate }: Pick<StoreState, 'running' | 'candidate'>): void {
     this.#running.clear()
     this.#overlay.clear()
@@ -74,7 +74,7 @@ export class Mirror {
     for (const tell of this.#followers) tell(key)
   }
 
-  /** Everything, in no certain order. */
+  /** Returns all records, in no particular order. */
   rows(): Pick<StoreState, 'running' | 'candidate'> {
     const running: RunningRow[] = []
     for (const [section, scopes] of this.#running)
@@ -102,15 +102,15 @@ export class Mirror {
     setIn(this.#overlay, key, entry)
   }
 
-  /** True when nothing was staged over the frozen change since it was frozen (or what was staged equals it). */
+  /** Whether nothing was staged over the frozen change since (or what was staged equals it). */
   settles(change: Change): boolean {
     const entry = this.overlayEntry(change)
     return entry === undefined || isDeepStrictEqual(entry.stored?.value, change.after?.value)
   }
 
   /**
-   * What a promotion does to the overlay: what is settled goes, what is taken back comes again unless something was
-   * staged over it.
+   * Returns the changes of the overlay after a promotion: settled changes are removed, and changes taken back become
+   * pending again unless something was staged over them.
    */
   afterPromotion(
     promoted: readonly Change[],
@@ -134,14 +134,14 @@ export class Mirror {
     }))
   }
 
-  /** What was staged over what was frozen, and changes nothing: it goes. */
+  /** Returns the removals of changes that were staged over frozen ones and no longer change anything. */
   dropped(): readonly (readonly [RecordKey, undefined])[] {
     return this.staged()
       .filter(changesNothing)
       .map((change) => [change, undefined])
   }
 
-  /** How many `changes` answers. */
+  /** Number of `changes()`. */
   get changeCount(): number {
     let count = this.#unstaged().length
     for (const scopes of this.#overlay.values()) for (const records of scopes.values()) count += records.byKey.size
@@ -164,7 +164,9 @@ export class Mirror {
 
 const NO_ENTRIES: readonly RunningEntry[] = []
 
-/** The same list as long as nothing in it changes: code that has looked at all of it need not do so again. */
+/**
+ * Returns the same list while nothing in it changes, so that code which has examined all of it need not do so again.
+ */
 const storedByList = new WeakMap<readonly RunningEntry[], readonly StoredRecord[]>()
 
 function storedIn(list: readonly RunningEntry[]): readonly StoredRecord[] {
@@ -182,5 +184,5 @@ function changeOf(entry: OverlayEntry): Omit<Change, 'before' | 'after'> {
   return { id: changeId, revision, section, scope, key, actor, ...(others && { others }), endpoint, at }
 }
 
-/** Running holds already what the change would make of the record. */
+/** Whether running already has the value that the change would set. */
 export const changesNothing = ({ before, after }: Change) => isDeepStrictEqual(before?.value, after?.value)

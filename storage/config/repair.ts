@@ -4,25 +4,25 @@ import type { StoreKey } from './keys.ts'
 import { FROZEN_PREFIX } from './store-state.ts'
 import { CALLER_PREFIX, type ConfigTables, SIDE_TABLES } from './tables.ts'
 
-/** How far the sequence of edits jumps when nobody knows it any more: no number may be given twice. */
+/** How far the edit sequence jumps when it is lost: no number may be given twice. */
 const SEQUENCE_JUMP = 1_000_000
-/** Keys in one sentence. */
+/** Maximum number of keys in one sentence. */
 const NAMED_MAX = 5
 
-/** What is done about a damaged row. */
+/** The repair of a damaged row. */
 interface Mending {
   readonly rows: readonly RowWrite[]
   readonly told: string
 }
 
-/** Every damaged row of the configuration, as sentences; [] when it is whole. */
+/** Returns every damaged row of the configuration, as sentences; [] when it is intact. */
 export function damageOf(tables: ConfigTables): readonly string[] {
   return tables.all.flatMap((table) => table.damagedKeys().map((key) => new DamagedRowError(table.name, key).message))
 }
 
 /**
- * Mends what can be mended, in one transaction, and answers what was done about each damaged row. A record that runs
- * comes back as the newest revision has it; what is nowhere else is taken out, and said to be lost.
+ * Repairs what can be repaired, in one transaction, and returns what was done about each damaged row. A running record
+ * is restored from the newest revision that has it; rows without a copy are removed, and reported as lost.
  */
 export function repairConfig(tables: ConfigTables): readonly string[] {
   const { running, candidate, meta, side } = tables
@@ -48,7 +48,7 @@ function taken<K extends RowKey>(table: CheckedTable<unknown, K>, key: K, outcom
   return { rows: [table.remove(key)], told: `${new DamagedRowError(table.name, key).message}: ${outcome}` }
 }
 
-/** In one sentence: there may be thousands of them. */
+/** One sentence for all, because there may be thousands. */
 function takenTogether(table: CheckedTable<unknown>, keys: readonly string[], outcome: string): readonly Mending[] {
   const [first] = keys
   if (first === undefined) return []
@@ -81,18 +81,18 @@ function mendedMeta(tables: ConfigTables, kept: readonly Revision[]): readonly M
   ]
 }
 
-/** undefined for a row that is nowhere else. */
+/** Returns undefined for a row that has no copy. */
 function madeAgain({ meta }: ConfigTables, key: string, kept: readonly Revision[]): Mending | undefined {
   const { message } = new DamagedRowError(meta.name, key)
   const revision = kept[0]?.revision ?? 0
   if (key === 'revision') {
     return { rows: [meta.put(key, revision)], told: `${message}: the newest kept revision is ${revision}` }
   }
-  // Written with every repair.
+  // Every repair writes a new value.
   if (key === 'sequence')
     return { rows: [], told: `${message}: edits are counted on from a number that was never given` }
   if (key !== 'journal') return undefined
-  // Without names of drivers all of the machine is in doubt, and made anew at the next start.
+  // A journal without names of drivers puts the whole machine in doubt, so the next start enforces all of it.
   const journal: Journal = { applyId: 'repair', revision, by: 'fulcrum', at: '', comment: '', steps: [] }
   return {
     rows: [meta.put(key, journal)],
@@ -100,7 +100,7 @@ function madeAgain({ meta }: ConfigTables, key: string, kept: readonly Revision[
   }
 }
 
-/** What goes with a row of `meta` that is taken out. */
+/** Describes what is lost with a removed row of `meta`. */
 function lossOf(key: string): string {
   if (key.startsWith(CALLER_PREFIX)) return 'what the daemon had noted there is lost'
   if (key.startsWith(FROZEN_PREFIX)) return 'what applies under way had frozen is pending as before'

@@ -2,22 +2,23 @@ import { type CheckedTable, DamagedRowError, type RowWrite, type Surveyed } from
 import type { Revision, RevisionHeader } from './config-store.ts'
 import { padRevision } from './keys.ts'
 
-/** `kept` are kept however old they are, younger ones than `ms` as well, and never more than `kept_max`. */
+/**
+ * The newest `kept` revisions stay whatever their age, others while they are younger than `ms`, and never more than
+ * `kept_max`.
+ */
 export interface RevisionRetention {
   readonly kept: number
   readonly ms: number
   readonly kept_max: number
 }
 const RETENTION: RevisionRetention = { kept: 1_000, ms: 90 * 86_400_000, kept_max: 20_000 }
-/** More than one, so that many old ones go in time, and few enough for every apply. */
+/** More than one, so that a backlog shrinks, and few enough for every apply. */
 const EXPIRED_AT_ONCE = 4
 
 /** A revision without its changes. */
 export type CountedHeader = RevisionHeader & { readonly count: number }
 
-/**
- * Revisions, and their headers once more by themselves: a list of them must not read what thousands of records were.
- */
+/** Revisions, and a table of their headers alone: a list of them must not read thousands of old records. */
 export class RevisionTable {
   readonly #revisions: CheckedTable<Revision>
   readonly #headers: CheckedTable<CountedHeader>
@@ -33,13 +34,13 @@ export class RevisionTable {
     return [this.#revisions, this.#headers]
   }
 
-  /** Number of the oldest that is kept; undefined when there is none. */
+  /** Number of the oldest revision; undefined when there is none. */
   get oldest(): number | undefined {
     const [key] = this.#headers.keys({ limit: 1 })
     return key === undefined ? undefined : Number(key)
   }
 
-  /** What is too old, and what is too many, goes with it. */
+  /** Writes a revision, and removes those that are too old or too many. */
   put(revision: Revision): readonly RowWrite[] {
     const key = padRevision(revision.revision)
     return [
@@ -49,7 +50,7 @@ export class RevisionTable {
     ]
   }
 
-  /** What makes these all that there are. */
+  /** Returns the writes after which these are the only revisions. */
   replaced(revisions: readonly Revision[]): readonly RowWrite[] {
     const [kept, headers] = [this.#revisions, this.#headers]
     return [
@@ -74,7 +75,7 @@ export class RevisionTable {
     return expired
   }
 
-  /** Damaged ones are left out; `--check` names them. */
+  /** Damaged revisions are left out; `--check` names them. */
   list(limit: number, before: number | undefined): readonly Revision[] {
     return intact(this.#revisions.survey(newestFirst(limit, before)))
   }
@@ -88,7 +89,7 @@ export class RevisionTable {
     return intact(this.#revisions.survey({ reverse: true }))
   }
 
-  /** What becomes of damaged ones: a header comes back from its revision, a revision is lost with its header. */
+  /** Repairs damaged rows: a header is restored from its revision, a revision is lost with its header. */
   mended(): readonly { readonly rows: readonly RowWrite[]; readonly told: string }[] {
     const byKey = new Map([...this.#revisions.survey()].map((row) => [row.key, row] as const))
     const lost = [...byKey.values()].filter((row) => 'damaged' in row)
@@ -107,7 +108,7 @@ export class RevisionTable {
     ]
   }
 
-  /** Headers for revisions of a version that had none. */
+  /** Returns headers for revisions of a version that had none. */
   unlisted(): readonly RowWrite[] {
     const [oldest] = this.#headers.keys({ limit: 1 })
     const rows = this.#revisions.survey(oldest === undefined ? {} : { end: oldest })

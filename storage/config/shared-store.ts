@@ -2,7 +2,7 @@ import type { ConfigStore, Frozen, RecordKey, SharedTable } from './config-store
 import type { EntryLog } from './entry.ts'
 import type { Folding } from './fold.ts'
 
-/** A store as a cluster needs it. */
+/** The store's interface for a cluster. */
 export interface SharedStore extends Pick<
   ConfigStore,
   'agreed' | 'revision' | 'staged' | 'unconfirmed' | 'edit' | 'getMeta'
@@ -12,14 +12,14 @@ export interface SharedStore extends Pick<
   aheadOn(nodeId: string): readonly RecordKey[]
   readonly members: SharedTable
   readonly joinTokens: SharedTable
-  /** From now on entries are ordered by this log, which gives all of them to `folding`. */
+  /** Lets this log order the entries from now on; it passes all of them to `folding`. */
   orderBy(log: EntryLog): void
-  /** From now on it has folded nothing, and takes over what the log says; until then it can be read as it was. */
+  /** Resets the position, so that the store takes over the log's state; until then its old contents can be read. */
   startOver(): Promise<void>
-  /** What an apply has frozen that has not ended. */
+  /** The changes frozen by an apply that has not ended. */
   underWay(): Frozen | undefined
-  /** Entries are ordered here alone, once `end` has ended what orders them; while it works, nothing is written. */
+  /** Orders entries locally again, once `end` has ended the current log; nothing is written meanwhile. */
   standAlone(end: () => Promise<void>): Promise<void>
-  /** Entries are ordered by what `make` answers from then on; while it works, nothing is written. */
+  /** Lets the log that `make` returns order the entries from then on; nothing is written while `make` runs. */
   handOver(make: () => Promise<EntryLog>): Promise<void>
 }

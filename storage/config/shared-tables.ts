@@ -5,7 +5,7 @@ import { type ConfigTables, SHARED_TABLES, type SharedTableName } from './tables
 
 type Tell = (changes: RowChanges) => void
 
-/** The tables beside the configuration that nodes share, and the listeners that are told when one changes. */
+/** The tables that nodes share beside the configuration, and the listeners for their changes. */
 export class SharedTables {
   readonly #tables: ConfigTables
   readonly #told = new Map<SharedTableName, Tell[]>()
@@ -31,7 +31,7 @@ export class SharedTables {
     return [...this.#tables.side[table].keys()]
   }
 
-  /** Damaged rows are left out: the others have them. */
+  /** Damaged rows are left out, because the other nodes have them. */
   all(): readonly SharedRow[] {
     return SHARED_TABLES.flatMap((table) =>
       [...this.#tables.side[table].survey()].flatMap((row) =>
@@ -40,7 +40,7 @@ export class SharedTables {
     )
   }
 
-  /** What makes the tables those of another store. */
+  /** Returns the changes that turn the tables into those of another store. */
   replacing(wanted: readonly SharedRow[]): readonly (RowChanges & { readonly table: SharedTableName })[] {
     return SHARED_TABLES.map((table) => {
       const puts = wanted.filter((row) => row.table === table).map(({ key, value }) => ({ key, value }))

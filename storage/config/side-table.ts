@@ -3,7 +3,7 @@ import type { SideTable } from './config-store.ts'
 
 /**
  * A table of small records beside the configuration. `commit` is one durable transaction. A damaged record is left out
- * and told: a session or an event less is no reason not to start.
+ * and reported: the daemon can start without one session or event.
  */
 export function sideTable(
   table: CheckedTable<unknown>,

@@ -1,8 +1,8 @@
 import type { RecordKey } from './config-store.ts'
 
 /**
- * `sorted` with some records replaced, added or (undefined) taken away, in the order of their keys again. What did not
- * change is copied in runs and not compared: most changes touch one record of thousands.
+ * Returns `sorted` with some records replaced, added or (undefined) removed, again sorted by key. Unchanged records are
+ * copied in runs and not compared: most changes touch one record of thousands.
  */
 export function mergeSorted<T>(
   sorted: readonly T[],
@@ -12,7 +12,7 @@ export function mergeSorted<T>(
   if (changes.size === 0) return sorted
   const result: T[] = []
   let from = 0
-  // Ordered by code unit, so that the order does not depend on a language.
+  // Sorted by code unit, independent of any language.
   for (const key of [...changes.keys()].toSorted()) {
     const at = firstFrom(sorted, keyOf, key, from)
     for (; from < at; from++) result.push(sorted[from] as T)
@@ -25,7 +25,7 @@ export function mergeSorted<T>(
   return result
 }
 
-/** Place of the first record at or after `from` whose key is not before `key`. */
+/** Returns the index of the first record at or after `from` whose key is not less than `key`. */
 function firstFrom<T>(sorted: readonly T[], keyOf: (record: T) => string, key: string, from: number): number {
   let [low, high] = [from, sorted.length]
   while (low < high) {
@@ -36,7 +36,7 @@ function firstFrom<T>(sorted: readonly T[], keyOf: (record: T) => string, key: s
   return low
 }
 
-/** By section and scope, each by its own name: a combined key would have to be made anew for every look-up. */
+/** Maps by section, then scope: a combined key would have to be built for every look-up. */
 export type Sections<T extends { readonly key: string }> = Map<string, Map<string, SortedRecords<T>>>
 
 export function setIn<T extends { readonly key: string }>(
@@ -51,7 +51,7 @@ export function setIn<T extends { readonly key: string }>(
   records.set(key.key, record)
 }
 
-/** Records by their key. Lists are in the order of keys; one that was handed out is never changed. */
+/** Records by key. Lists are sorted by key; a list that was handed out is never changed. */
 export class SortedRecords<T extends { readonly key: string }> {
   readonly byKey = new Map<string, T>()
   readonly #touched = new Map<string, T | undefined>()

@@ -4,16 +4,16 @@ import type { Entry } from './entry.ts'
 import { decode, encode } from './keys.ts'
 import type { ConfigTables, SharedTableName } from './tables.ts'
 
-/** Prefix in `meta` of what an apply of a cluster has frozen. */
+/** Prefix in `meta` of the changes frozen by an apply of a cluster. */
 export const FROZEN_PREFIX = 'frozen '
 const BEHIND_FROZEN = 'frozen!'
 
-/** A record that runs. */
+/** A running record. */
 export interface RunningRow extends RecordKey {
   readonly stored: StoredRecord
 }
 
-/** A stored record of the overlay: a tombstone hides what running has. */
+/** A pending record of the overlay; without `stored` it hides the running one. */
 export interface OverlayEntry extends RecordKey {
   readonly stored: StoredRecord | undefined
   readonly revision: number
@@ -24,7 +24,7 @@ export interface OverlayEntry extends RecordKey {
   readonly at: string
 }
 
-/** Whose work is in the change as well, when `actor` writes over it. */
+/** Returns the other authors of a pending change that `actor` overwrites. */
 export function othersOf(pending: OverlayEntry | undefined, actor: string): { readonly others?: readonly string[] } {
   const all = pending === undefined ? [] : [...(pending.others ?? []), pending.actor]
   const others = [...new Set(all)].filter((one) => one !== actor)
@@ -36,7 +36,7 @@ export interface SharedRow extends Put {
   readonly table: SharedTableName
 }
 
-/** What entries make of a store, as data: stores that folded the same entries have the same. */
+/** The effect of all entries on a store, as data: stores that folded the same entries have the same. */
 export interface StoreRecords {
   readonly sequence: number
   readonly revision: number
@@ -44,7 +44,7 @@ export interface StoreRecords {
   readonly candidate: readonly OverlayEntry[]
   readonly frozen: readonly Frozen[]
   readonly shared: readonly SharedRow[]
-  /** Absent when nothing waits to be confirmed. */
+  /** Absent when no revision waits for confirmation. */
   readonly unconfirmed?: Unconfirmed
 }
 
@@ -59,7 +59,7 @@ export function frozenRows({ meta }: ConfigTables): readonly Frozen[] {
   return [...rows].map(({ value }) => value as Frozen)
 }
 
-/** What an entry makes of them. Another node may end the apply when this daemon is away. */
+/** Returns the changes to the frozen rows by an entry. Another node may end the apply while this daemon is down. */
 export function frozenChanges({ meta }: ConfigTables, entry: Entry, frozen: Frozen | undefined): readonly RowWrite[] {
   if (frozen !== undefined) return [meta.put(`${FROZEN_PREFIX}${frozen.applyId}`, frozen)]
   if (entry.op === 'thaw') return [meta.remove(`${FROZEN_PREFIX}${entry.applyId}`)]
@@ -73,7 +73,7 @@ export const unconfirmedIn = ({ meta }: ConfigTables): Unconfirmed | undefined =
 export const unconfirmedRow = ({ meta }: ConfigTables, unconfirmed: Unconfirmed | undefined): RowWrite =>
   unconfirmed === undefined ? meta.remove('unconfirmed') : meta.put('unconfirmed', unconfirmed)
 
-/** A change that is pending, as a row. */
+/** A pending change as a row. */
 export function overlayRow(tables: ConfigTables, key: RecordKey, entry: OverlayEntry | undefined): RowWrite {
   const { candidate } = tables
   if (entry === undefined) return candidate.remove(encode(key))
@@ -82,7 +82,7 @@ export function overlayRow(tables: ConfigTables, key: RecordKey, entry: OverlayE
   return candidate.put(encode(key), { revision, changeId, actor, ...(others && { others }), endpoint, at, ...value })
 }
 
-/** The pending changes that are in the table. */
+/** Reads the pending changes of the table. */
 export function overlayOf({ candidate }: ConfigTables): readonly OverlayEntry[] {
   return [...candidate.rows()].map(({ key, value: { value, ...row } }) => {
     const stored = value === undefined ? undefined : { value, revision: row.revision }
@@ -94,7 +94,7 @@ export function runningOf({ running }: ConfigTables): readonly RunningRow[] {
   return [...running.rows()].map(({ key, value }) => ({ ...decode(key), stored: value }))
 }
 
-/** What makes the tables of the configuration those of the state, whatever they hold. */
+/** Returns the writes that turn the configuration's tables into the state, whatever they contain. */
 export function stateRows(tables: ConfigTables, state: StoreState): readonly RowWrite[] {
   const { running, candidate, revisions } = tables
   return [

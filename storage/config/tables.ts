@@ -12,17 +12,17 @@ import { RevisionTable } from './revision-table.ts'
 
 /** Version of the layout below; raised by one with each migration. */
 export const CONFIG_SCHEMA = 2
-/** The layout whose rows had no checksums. */
+/** The layout without checksums. */
 const UNCHECKED_SCHEMA = 1
-/** Stays readable for every version: its row has no checksum. */
+/** Key of the version, whose row has no checksum, so that every version can read it. */
 const SCHEMA_KEY = 'schema'
 const DATABASES_MAX = 24
-/** With so few rows it is not worthwhile to measure the trees. */
+/** For so few rows it is not worthwhile to measure the trees. */
 const FEW_ROWS = 16
-/** Prefix in `meta` of what callers store under keys of their own. */
+/** Prefix in `meta` of values that callers store under their own keys. */
 export const CALLER_PREFIX = 'caller '
 
-/** A change as it is kept; without `value` it removes the record. */
+/** A pending change as stored; without `value` it removes the record. */
 export interface OverlayRow extends Origin {
   readonly value?: unknown
   readonly revision: number
@@ -45,20 +45,20 @@ export const SIDE_TABLES = [...SHARED_TABLES, 'transactions', 'jobs', 'events', 
 export type SideTableName = (typeof SIDE_TABLES)[number]
 
 export interface CommitOptions {
-  /** Leaves alone what lets people in and lets them make room when the disk is full. */
+  /** Whether to leave the reserve untouched, with which people can still log in and free room on a full disk. */
   readonly keepsReserve?: boolean
 }
 
 /**
  * The tables of the configuration. All rows are JSON with a checksum; all keys are strings, or [section, scope, key]
- * where a record is named.
+ * for records.
  *
  *   running     record key → {value, revision}
  *   candidate   record key → {value?, revision, changeId, actor, others?, endpoint, at}; no value = removed
  *   revisions   revision, zero-padded → Revision
  *   headers     revision, zero-padded → RevisionHeader with the number of changes
  *   sessions    session id → whatever the caller stores; the other side tables likewise
- *   meta        schema, sequence, revision, journal, unconfirmed, and what callers put under their own keys
+ *   meta        schema, sequence, revision, journal, unconfirmed, and values that callers store under their own keys
  *
  * Commits are flushed before their promise resolves (overlappingSync off): an answered write survives power loss.
  */
@@ -70,11 +70,11 @@ export class ConfigTables {
   readonly side: Readonly<Record<SideTableName, CheckedTable<unknown>>>
   readonly #root: RootDatabase
   readonly #room: FileRoom
-  /** Commits that came while another one is written. */
+  /** Commits that arrived while another one is being written. */
   #waiting: Commit[] = []
   #writing: Promise<void> = Promise.resolve()
   #isWriting = false
-  /** Size of the data file after the last commit: asking LMDB is a read, which must not wait for a disk that hangs. */
+  /** Size of the data file after the last commit: asking LMDB is a read, which would block on a hanging disk. */
   #used_bytes = 0
   #failure: string | undefined
 
@@ -82,11 +82,11 @@ export class ConfigTables {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     assertWholeFile(directory, { everyPage: true })
     makeLockFile(directory)
-    // With event turn batching a failed commit rejects a promise of lmdb-js's own as well, and ends the process.
+    // With event turn batching a failed commit also rejects an internal promise of lmdb-js, which ends the process.
     const options = { overlappingSync: false, eventTurnBatching: false }
     this.#root = openEnvironment(directory, { maxDbs: DATABASES_MAX, ...options })
     this.#room = new FileRoom(directory, () => this.#used_bytes)
-    // New ones by one flush to the disk, and not one for each.
+    // One transaction creates all tables with a single flush.
     const tables = this.#root.transactionSync(() => this.#open())
     ;({ running: this.running, candidate: this.candidate, revisions: this.revisions } = tables)
     ;({ meta: this.meta, side: this.side } = tables)
@@ -103,7 +103,7 @@ export class ConfigTables {
       candidate: table<OverlayRow, StoreKey>('candidate'),
       revisions: new RevisionTable(table('revisions'), table('headers')),
       meta: new MetaTable('meta', openDatabase<string>(this.#root, { name: 'meta', encoding: 'binary' }), SCHEMA_KEY),
-      // Sound: one entry for each of the names.
+      // Sound: there is one entry per name.
       side: Object.fromEntries(sideTables) as Record<SideTableName, CheckedTable<unknown>>,
     }
   }
@@ -113,14 +113,18 @@ export class ConfigTables {
     return [running, candidate, ...revisions.tables, meta, ...Object.values(side)]
   }
 
-  /** Why LMDB failed. It is not asked to write again: a next one may wait for ever for what the failed one holds. */
+  /**
+   * Why LMDB failed. It is not used for writing again: a write might wait for ever for a lock that the failed one
+   * holds.
+   */
   get failure(): string | undefined {
     return this.#failure
   }
 
   /**
-   * One durable transaction after the other; what comes meanwhile shares the next one, and its flush. Rejects with
-   * NoRoomError before anything is written on a full disk, and with StoreFailedError if LMDB fails, or has failed.
+   * Runs one durable transaction after the other; commits that arrive meanwhile share the next one, and its flush.
+   * Rejects with NoRoomError before anything is written on a full disk, and with StoreFailedError if LMDB fails, or has
+   * failed.
    */
   commit(rows: readonly RowWrite[], options: CommitOptions = {}): Promise<void> {
     const written = new Promise<void>((resolve, reject) => {
@@ -144,7 +148,7 @@ export class ConfigTables {
     this.#isWriting = false
   }
 
-  /** Those of the commits that there is room for, in one transaction; the others are refused. */
+  /** Returns the commits for which there is room in one transaction, and rejects the others. */
   #withRoom(commits: readonly Commit[]): readonly Commit[] {
     if (commits.length > 1 && this.#hasRoom(commits)) return commits
     const having: Commit[] = []
@@ -187,7 +191,7 @@ export class ConfigTables {
     }
   }
 
-  /** After a failed meta page LMDB refuses reads as well, in words that only its users understand. */
+  /** After a failed meta page LMDB refuses reads as well, with messages that only its users understand. */
   #canRead(): boolean {
     try {
       this.side.jobs.get('any')
@@ -197,7 +201,7 @@ export class ConfigTables {
     }
   }
 
-  /** The same before anything else can be done, at the start. */
+  /** Like `commit`, but synchronous: for the start, before anything else runs. */
   commitNow(rows: readonly RowWrite[]): void {
     if (rows.length === 0) return
     this.ensureRoom(bytesOf(rows), rows.length)
@@ -212,12 +216,15 @@ export class ConfigTables {
     this.#used_bytes = usedBytes(this.#root)
   }
 
-  /** Makes sure of room for so many bytes in so many rows. Throws NoRoomError. */
+  /** Makes sure of room for this many bytes in this many rows. Throws NoRoomError. */
   ensureRoom(bytes: number, rows: number, { keepsReserve = false }: CommitOptions = {}): void {
     this.#room.ensure(2 * bytes + this.#copied(rows), keepsReserve ? ROOM_BYTES_RESERVED : 0)
   }
 
-  /** A transaction copies the pages that it touches: at most two for each row, and never more than the trees have. */
+  /**
+   * Returns the bytes of the pages that a transaction copies: at most two pages per row, and never more than the trees
+   * have.
+   */
   #copied(rows: number): number {
     const each = rows * ROOM_BYTES_PER_RECORD
     if (rows <= FEW_ROWS) return each
@@ -230,7 +237,7 @@ export class ConfigTables {
     await closeEnvironment(this.#root)
   }
 
-  /** A new store gets its layout; that of an earlier version is rewritten, in one transaction. */
+  /** Writes the layout of a new store, or converts that of an earlier version in one transaction. */
   #adopt(directory: string): void {
     const layout: Database<unknown, string> = this.#root.openDB<unknown, string>({ name: 'meta', encoding: 'json' })
     const schema = layout.get(SCHEMA_KEY)
@@ -251,13 +258,13 @@ export class ConfigTables {
   }
 }
 
-/** lmdb-js rejects a promise in its error with why. */
+/** lmdb-js hides the reason in a rejected promise of its error. */
 async function reasonOfCommit(error: unknown): Promise<string> {
   try {
     await Object(error).commitError
     return String(error)
   } catch (why) {
-    // The part after a colon means something only to somebody who knows LMDB.
+    // The part after a colon is meaningless to anybody who does not know LMDB.
     const [reason] = (why instanceof Error ? why.message : String(why)).split(':')
     return `the disk failed (${reason})`
   }

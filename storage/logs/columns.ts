@@ -1,11 +1,11 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 /**
- * Columns of a segment as bytes. Numbers are offsets from the smallest, a plane for each of their bytes, so that what
- * is alike lies together; texts are a list of the different ones, and for each row its number in that list.
+ * Columns of a segment as bytes. Numbers are offsets from the smallest, split into one plane per byte, so that similar
+ * bytes are adjacent; texts are a list of distinct values, and the index into that list for each row.
  */
 
-/** Above it, a segment takes longer to make than it spares room. */
+/** A higher level takes longer than its savings are worth. */
 const LEVEL = 6
 /** Offsets of 48 bits are exact in a double. */
 const WIDTH_MAX = 6
@@ -16,7 +16,7 @@ export const pack = (bytes: Uint8Array): Buffer =>
 export const unpack = (bytes: Uint8Array, bytes_max: number): Buffer =>
   zstdDecompressSync(bytes, { maxOutputLength: bytes_max })
 
-/** Whole numbers, whose range is less than 2^48. */
+/** Encodes integers with a range of less than 2^48. */
 export function encodeNumbers(values: ArrayLike<number>): Buffer {
   let [least, most] = [Infinity, -Infinity]
   for (let at = 0; at < values.length; at++) {
@@ -60,7 +60,7 @@ export function decodeNumbers(bytes: Buffer): Float64Array {
 
 export interface Texts {
   readonly different: readonly string[]
-  /** Per row, its place in that list. */
+  /** Index into that list per row. */
   readonly places: Float64Array
 }
 

@@ -1,7 +1,7 @@
 import type { LogRow, TextColumn } from './row.ts'
 import type { Columns, SegmentHead } from './segment.ts'
 
-/** What a search looks for; every field that is given must fit. */
+/** The filter of a search; every given field must match. */
 export interface Filter {
   /** Inclusive. */
   readonly from_ms?: number | undefined
@@ -12,7 +12,7 @@ export interface Filter {
   readonly source?: string | undefined
   /** Inclusive. */
   readonly statuses?: { readonly from: number; readonly to: number } | undefined
-  /** Text that the path holds, with its query. */
+  /** Text that the path, including its query, contains. */
   readonly path?: string | undefined
   readonly slowerThan_ms?: number | undefined
 }
@@ -31,7 +31,7 @@ export function fits(row: LogRow, filter: Filter): boolean {
 
 const SAME = ['frontend', 'server', 'source'] as const
 
-/** Whether the head of a segment leaves it possible that a row fits. */
+/** Whether the head of a segment allows any row to match. */
 export function mayHold(
   head: SegmentHead,
   { from_ms, to_ms, frontend, server, source, statuses, slowerThan_ms }: Filter,
@@ -52,13 +52,13 @@ export function mayHold(
 type Test = (index: number) => boolean
 
 /**
- * The same over columns: whether the row of this number fits; undefined when none does. Each text is tried once, and
- * where its bytes are not in the list of a column, nothing else is read.
+ * Returns a test for rows by index; undefined when no row matches. Each text is tested once, and if its bytes are not
+ * in a column's list, nothing else is read.
  */
 export function testOf(columns: Columns, filter: Filter): Test | undefined {
   const { from_ms, to_ms, frontend, server, source, statuses, path, slowerThan_ms } = filter
   const tests: Test[] = []
-  /** A text is in a list as JSON writes it, and so is every part of it. */
+  /** A list holds texts as JSON writes them, and so every part of one. */
   const text = (column: TextColumn, written: string, isRight: (value: string) => boolean): boolean => {
     if (!columns.isWritten(column, written)) return false
     const { different, places } = columns.texts(column)

@@ -4,12 +4,12 @@ import { pack, unpack } from './columns.ts'
 import type { LogRow } from './row.ts'
 
 /**
- * The segment that is being written: a block for each write, with its length and its checksum before it, so that a torn
- * end is known as one.
+ * The segment that is being written: one block per write, preceded by its length and checksum, so that a torn end is
+ * recognised.
  */
 export interface Block {
   readonly rows: readonly LogRow[]
-  /** What the reader of the lines has to know to go on after them. */
+  /** State with which the reader of the lines continues after them. */
   readonly seen: unknown
 }
 
@@ -18,7 +18,7 @@ const BLOCK_BYTES_MAX = 256 * 1024 * 1024
 
 export class Journal {
   readonly blocks: readonly Block[]
-  /** Bytes at its end that were no whole block, and are cut off. */
+  /** Bytes at the end that form no complete block, and are cut off. */
   readonly torn_bytes: number
   readonly #file: number
   #length: number
@@ -42,7 +42,7 @@ export class Journal {
     return this.#length
   }
 
-  /** Throws if it is not written; then nothing of it is in the file, or the next append overwrites it. */
+  /** Throws if the block is not written; then nothing of it is in the file, or the next append overwrites it. */
   append(block: Block): void {
     const packed = pack(Buffer.from(JSON.stringify(block)))
     const head = Buffer.alloc(HEAD_BYTES)
@@ -62,11 +62,11 @@ export class Journal {
     try {
       ftruncateSync(this.#file, this.#length)
     } catch {
-      // A failing disk may refuse this as well.
+      // A failing disk may refuse to truncate as well.
     }
   }
 
-  /** Brings to the disk what was appended. */
+  /** Flushes the appended blocks to disk. */
   sync(done: (error: Error | null) => void): void {
     fdatasync(this.#file, done)
   }
@@ -83,7 +83,7 @@ function blocksOf(bytes: Buffer): { readonly blocks: readonly Block[]; readonly 
     const length = bytes.readUInt32LE(at)
     const packed = bytes.subarray(at + HEAD_BYTES, at + HEAD_BYTES + length)
     if (packed.length !== length || crc32(packed) !== bytes.readUInt32LE(at + 4)) break
-    // Sound: the checksum says that we wrote it.
+    // Sound: the checksum proves that this code wrote it.
     blocks.push(JSON.parse(unpack(packed, BLOCK_BYTES_MAX).toString()) as Block)
     at += HEAD_BYTES + length
   }

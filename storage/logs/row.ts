@@ -1,9 +1,9 @@
-/** One request as it is kept. A column each; -1 is a time that HAProxy did not come to measure. */
+/** One request as stored, one column per field; -1 is a time that HAProxy never measured. */
 export interface LogRow {
-  /** When the answer had ended, milliseconds since 1970. */
+  /** End of the answer, milliseconds since 1970. */
   readonly at_ms: number
   readonly frontend: string
-  /** Empty where none was chosen, as for the server. */
+  /** Empty if none was chosen; the same for the server. */
   readonly backend: string
   readonly server: string
   readonly source: string
@@ -11,7 +11,7 @@ export interface LogRow {
   readonly method: string
   readonly version: string
   readonly host: string
-  /** With its query. */
+  /** Includes the query. */
   readonly path: string
   readonly status: number
   readonly bytesIn: number
@@ -21,9 +21,9 @@ export interface LogRow {
   readonly connect_ms: number
   readonly response_ms: number
   readonly total_ms: number
-  /** How it ended, in HAProxy's four letters. */
+  /** Termination state, in HAProxy's four letters. */
   readonly state: string
-  /** The headers that the frontend names, as JSON. */
+  /** The headers that the frontend logs, as JSON. */
   readonly headers: string
 }
 
@@ -56,11 +56,11 @@ export const NUMBERS: readonly NumberColumn[] = [
   'total_ms',
 ]
 
-/** Sound: the log thread writes an object of texts. */
+/** Sound: the log thread writes an object of strings. */
 export const headersIn = ({ headers }: Pick<LogRow, 'headers'>) =>
   JSON.parse(headers) as Readonly<Record<string, string>>
 
-/** A row with its place: the segment that holds it, and its number there. */
+/** A row with its place: the segment that holds it, and its index there. */
 export interface PlacedRow {
   readonly segment: number
   readonly index: number

@@ -4,7 +4,7 @@ import type { LogRow, PlacedRow } from './row.ts'
 import type { Columns, Segment } from './segment.ts'
 import type { LogStore } from './store.ts'
 
-/** What a page begins after: rows with smaller numbers only. */
+/** The last row of the previous page: only rows with smaller numbers follow. */
 export interface Cursor {
   readonly segment: number
   readonly index: number
@@ -13,7 +13,7 @@ export interface Cursor {
 export interface Found {
   /** Newest first. */
   readonly rows: readonly PlacedRow[]
-  /** There may be more behind the last one. */
+  /** Whether there may be more after the last one. */
   readonly isMore: boolean
   readonly damage: readonly string[]
 }
@@ -28,15 +28,15 @@ export interface Counted {
   readonly damage: readonly string[]
 }
 
-/** Searches pause between segments, so that their caller can do something else. */
+/** A search that pauses between segments, so that its caller can do other work. */
 export type Search<T> = Generator<undefined, T>
 
-/** Newest first, by when answers ended. */
+/** Finds rows, newest first by the end of their answers. */
 export function* search(store: LogStore, filter: Filter, limit: number, after?: Cursor): Search<Found> {
   const rows: PlacedRow[] = []
   const damage: string[] = []
   const { number, rows: open } = store.open
-  // What is removed or closed meanwhile stays as it was.
+  // Segments removed or closed meanwhile do not affect this search.
   const segments = store.segments.toReversed()
   const isBefore = (segment: number) => after === undefined || segment <= after.segment
   const endOf = (segment: number, length: number) =>
@@ -65,10 +65,12 @@ export function* search(store: LogStore, filter: Filter, limit: number, after?: 
   return { rows, isMore: rows.length >= limit, damage }
 }
 
-/** Different paths and sources that are counted: beyond it, the rarest are left out now and then. */
+/**
+ * Maximum number of distinct paths and sources that are counted: beyond it, the rarest are dropped from time to time.
+ */
 const COUNTED_MAX = 50_000
 
-/** How often each path (without its query), source and status occurs, and which answers took longest. */
+/** Counts each path (without its query), source and status, and finds the slowest answers. */
 export function* count(store: LogStore, filter: Filter, slowest_max: number): Search<Counted> {
   const paths = new Map<string, number>()
   const sources = new Map<string, number>()
@@ -117,7 +119,7 @@ export function* count(store: LogStore, filter: Filter, slowest_max: number): Se
   return { paths, sources, statuses, slowest, rows, damage }
 }
 
-/** A segment that was deleted meanwhile because of its age is not damaged. */
+/** A segment that expired meanwhile is not damaged. */
 function damageOf({ number, path }: Segment, error: unknown): readonly string[] {
   return existsSync(path) ? [`segment ${number}: ${String(error)}`] : []
 }

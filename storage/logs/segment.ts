@@ -5,17 +5,17 @@ import { type Column, type LogRow, type NumberColumn, NUMBERS, type TextColumn, 
 
 /**
  * A closed segment: `FLG1`, the length of its head, the head as JSON, the CRC-32 of the head, and the columns, packed
- * one by one, so that a search reads those that it asks about.
+ * one by one, so that a search reads only those that it needs.
  */
 const MAGIC = 'FLG1'
 const HEAD_AT = 8
 const HEAD_BYTES_MAX = 4 * 1024 * 1024
-/** Bytes of one column: the paths of a full segment have 4 KB each at the most. */
+/** Bytes of one column: the paths of a full segment have at most 4 KB each. */
 const COLUMN_BYTES_MAX = 1024 * 1024 * 1024
-/** Longer lists of different texts are not in the head. */
+/** Longer lists of distinct texts are not in the head. */
 const LISTED_MAX = 256
 
-/** Where the bytes of a column are, counted from the end of the head, and their checksum. */
+/** Position of a column's bytes, counted from the end of the head, and their checksum. */
 type Place = readonly [from: number, length: number, crc: number]
 
 export interface SegmentHead {
@@ -23,7 +23,7 @@ export interface SegmentHead {
   readonly from_ms: number
   readonly to_ms: number
   readonly slowest_ms: number
-  /** The different values of some columns, where they are few. */
+  /** The distinct values of some columns, if they are few. */
   readonly frontends: readonly string[] | null
   readonly servers: readonly string[] | null
   readonly sources: readonly string[] | null
@@ -73,7 +73,7 @@ export function encodeSegment(rows: readonly LogRow[]): Buffer {
 const least = (values: readonly number[]) => values.reduce((one, other) => Math.min(one, other), Infinity)
 const most = (values: readonly number[]) => values.reduce((one, other) => Math.max(one, other), -Infinity)
 
-/** A file of a closed segment. Throws when its head cannot be believed. */
+/** A file of a closed segment. The constructor throws when its head is damaged. */
 export class Segment {
   readonly number: number
   readonly path: string
@@ -92,7 +92,7 @@ export class Segment {
       if (start.subarray(0, 4).toString() !== MAGIC || length > HEAD_BYTES_MAX) throw new Error('it is no segment')
       const text = readAt(file, HEAD_AT, length + 4)
       if (crc32(text.subarray(0, length)) !== text.readUInt32LE(length)) throw new Error('its head is damaged')
-      // Sound: the checksum says that we wrote it.
+      // Sound: the checksum proves that this code wrote it.
       this.head = JSON.parse(text.subarray(0, length).toString()) as SegmentHead
       this.#columnsAt = HEAD_AT + length + 4
     } finally {
@@ -100,7 +100,7 @@ export class Segment {
     }
   }
 
-  /** What may be read of it, while the file is open. Throws when a column that is read is damaged. */
+  /** Calls `work` with the columns while the file is open. Throws when a column that is read is damaged. */
   read<T>(work: (columns: Columns) => T): T {
     const file = openSync(this.path, 'r')
     try {
@@ -111,7 +111,7 @@ export class Segment {
   }
 }
 
-/** Columns of one segment, each read when it is first asked for. */
+/** Columns of one segment, each read at first use. */
 export class Columns {
   readonly #file: number
   readonly #at: number
@@ -142,7 +142,7 @@ export class Columns {
     return known
   }
 
-  /** Whether these bytes are in the list of different texts as it is written: much quicker than to read them. */
+  /** Whether these bytes occur in the encoded list of distinct texts: much quicker than decoding it. */
   isWritten(column: TextColumn, bytes: string): boolean {
     return this.#list(column).includes(bytes)
   }

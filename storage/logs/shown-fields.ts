@@ -1,6 +1,6 @@
 import { headersIn, type LogRow } from './row.ts'
 
-/** The name that a record has now, by its id; undefined when it is gone. */
+/** Returns the current name of a record by its id; undefined when it is gone. */
 export type NameOf = (section: 'l7Frontends' | 'l7Backends' | 'realServers', id: string) => string | undefined
 
 /** A row as it is answered, and sent to a syslog server. */

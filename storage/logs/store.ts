@@ -4,15 +4,15 @@ import { Journal } from './journal.ts'
 import type { LogRow } from './row.ts'
 import { encodeSegment, Segment } from './segment.ts'
 
-/** Rows of a segment: more pack better, and keep a start and a search in one segment longer. */
+/** Rows of a segment: more rows pack better, but slow down a start, and a search within one segment. */
 export const SEGMENT_ROWS = 65_536
-/** A segment that fills slowly is closed after so long, so that its age is known well enough. */
+/** A segment that fills slowly is closed after this time, so that its rows have about the same age. */
 const SEGMENT_AGE_MS = 3_600_000
-/** Size of a journal without rows. */
+/** Maximum size of a journal without rows. */
 const EMPTY_BYTES_MAX = 1024 * 1024
 
 export interface LogLimits {
-  /** Size of the closed segments. */
+  /** Maximum size of the closed segments and the journal. */
   readonly bytes_max: number
   readonly age_ms: number
 }
@@ -21,8 +21,8 @@ const nameOf = (number: number, ending: string) => `${String(number).padStart(12
 const NAME = /^(\d{12})\.(segment|journal)$/
 
 /**
- * The access log of a node: closed segments, and a journal whose rows are in memory as well. The one writer. Segments
- * count up and are never used again, so a row keeps its place.
+ * The access log of a node: closed segments, and a journal whose rows are in memory as well. The one writer. Segment
+ * numbers increase and are never reused, so a row keeps its place.
  */
 export class LogStore {
   readonly #folder: string
@@ -33,11 +33,11 @@ export class LogStore {
   #number: number
   #rows: LogRow[] = []
   #isSyncing = false
-  /** The disk has refused a flush of the journal, so only memory certainly has its lines. */
+  /** The disk has refused a flush of the journal, so only memory is certain to have its lines. */
   #isDoubtful = false
-  /** As it was given with the last rows that are stored. */
+  /** The state that was stored with the last rows. */
   readonly seen: unknown
-  /** What was found damaged, and is left out. */
+  /** Damaged parts, which are left out. */
   readonly damage: readonly string[]
 
   constructor(folder: string, limits: LogLimits, rowsMax = SEGMENT_ROWS) {
@@ -74,8 +74,8 @@ export class LogStore {
   }
 
   /**
-   * The daemon ended between the next journal and the end of this one, or the disk did not take its segment then. It
-   * goes when a segment that can be read has its rows. Answers what was last seen.
+   * Closes a journal that was left behind: the daemon ended after creating the next one, or the disk did not accept its
+   * segment then. The journal is removed once a readable segment has its rows. Returns its last `seen`.
    */
   #finish(number: number): unknown {
     const journal = new Journal(this.#path(number, 'journal'))
@@ -106,7 +106,7 @@ export class LogStore {
     return this.#segments
   }
 
-  /** The rows that no closed segment holds yet, and the number of theirs. */
+  /** The rows that are in no closed segment yet, and the number of their segment. */
   get open(): { readonly number: number; readonly rows: readonly LogRow[] } {
     return { number: this.#number, rows: this.#rows }
   }
@@ -115,7 +115,7 @@ export class LogStore {
     return this.#segments.reduce((sum, { bytes }) => sum + bytes, this.#journal.length)
   }
 
-  /** Throws when the rows are not stored; then none of them is. Afterwards kill -9 takes nothing of them away. */
+  /** Throws when the rows are not stored; then none of them is. Stored rows survive kill -9. */
   append(rows: readonly LogRow[], seen: unknown): void {
     this.#journal.append({ rows, seen })
     for (const row of rows) this.#rows.push(row)
@@ -133,12 +133,12 @@ export class LogStore {
     })
   }
 
-  /** Closes the segment when it is full or old, or its journal in doubt. Throws when the disk is full. */
+  /** Closes the segment when it is full or old, or its journal is in doubt. Throws when the disk is full. */
   tidy(now_ms: number, seen: unknown): void {
     const first = this.#rows[0]
     const isOld = first !== undefined && now_ms - first.at_ms > SEGMENT_AGE_MS
     if (this.#rows.length >= this.#rowsMax || isOld || this.#isDoubtful) this.#close(seen)
-    // Where all lines go elsewhere, only what was seen comes.
+    // Where all lines are only forwarded, the journal grows without rows.
     else if (first === undefined && this.#journal.length > EMPTY_BYTES_MAX) this.#close(seen)
   }
 
@@ -146,13 +146,13 @@ export class LogStore {
     const [number, journal] = [this.#number, this.#journal]
     const isEmpty = this.#rows.length === 0
     if (!isEmpty) this.#draft(number, this.#rows)
-    // The next journal first: what was seen must not go with the old one.
+    // The next journal comes first: `seen` must not be lost with the old one.
     const next = new Journal(this.#path(number + 1, 'journal'))
     try {
       next.append({ rows: [], seen })
       if (!isEmpty) this.#adopt(number)
     } catch (error) {
-      // This one goes on, and a start must not believe what the next one says of it.
+      // The old journal stays in use, and a start must not read the next one's `seen`.
       next.close()
       rmSync(this.#path(number + 1, 'journal'))
       throw error
@@ -182,7 +182,7 @@ export class LogStore {
       this.#syncFolder()
       this.#segments.push(new Segment(number, path))
     } catch (error) {
-      // More rows come to the journal, and a start would take them for stored.
+      // More rows will be appended to the journal, and a start would consider them stored.
       rmSync(path)
       throw error
     }
@@ -198,8 +198,8 @@ export class LogStore {
   }
 
   /**
-   * Removes what is beyond the limits, the oldest first. It needs no room, so that a full disk gets some by it; what
-   * cannot be removed is tried the next time. Nothing is old while nobody knows the time.
+   * Removes what exceeds the limits, oldest first. Needs no room, so that it frees some on a full disk; files that
+   * cannot be removed are retried next time. Nothing expires by age while the time is unknown.
    */
   expire(now_ms: number | undefined): void {
     const oldest_ms = (now_ms ?? -Infinity) - this.#limits.age_ms
