@@ -4,8 +4,8 @@ import { CHECK_FILE_MODE, type CheckFile, SANDBOX_NAME } from '../health-checks/
 const TIMEOUT_MS = 10_000
 
 /**
- * Writes the files of checks that are not there yet, the sandbox after it has been tried: without one nothing is
- * applied. `before` are those that are there for certain.
+ * Writes new and changed files of checks, the sandbox after it was tried: if it does not work, nothing is applied.
+ * `before` are the files that certainly exist.
  */
 export function writingSteps(
   folder: string,
@@ -27,7 +27,7 @@ export function writingSteps(
     })
 }
 
-/** Removes what no check uses any more; after the programs that start them were told. */
+/** Removes files that no check uses any more, after the programs that run checks have read their new configuration. */
 export function tidyingStep(folder: string, kept: readonly CheckFile[]): KeepOnlyStep {
   const names = kept.map(({ name }) => name)
   return {

@@ -3,16 +3,16 @@ import type { Problem } from '../model/problem.ts'
 import type { ConfigView, RecordChange, SectionName } from '../model/sections.ts'
 
 interface StepBase {
-  /** What this step is for, shown in plan previews and in failures. */
+  /** Purpose of this step, shown in plan previews and in failures. */
   readonly why: string
   readonly timeout_ms: number
-  /** After everything else of the plan, also after what the network loses. */
+  /** Runs after the rest of the plan, even after the network has lost addresses. */
   readonly isLast?: true
 }
 
-/** A file of which this is part of the content. */
+/** A file whose content may contain places. */
 interface NamingInterfaces {
-  /** It has places for the names that interfaces have on this machine: see `interfacePlace`. */
+  /** The content has places for this machine's interface names: see `interfacePlace`. */
   readonly namesInterfaces?: true
 }
 
@@ -20,9 +20,9 @@ interface NamingInterfaces {
 export interface PortClaim {
   readonly ip: string
   readonly port: number
-  /** The record that claims it, in the words of the program, so that `diagnose` finds the record: "frontend abc". */
+  /** The record that claims the port, in the program's words, so that `diagnose` finds it: "frontend abc". */
   readonly claimant: string
-  /** Whether the program may have it already, by a configuration that is not of our making. */
+  /** Whether the program may already hold the port, because of a configuration that is not ours. */
   readonly isInherited?: true
 }
 
@@ -38,7 +38,7 @@ export interface CheckStep extends StepBase, NamingInterfaces {
   readonly argv: readonly string[]
   readonly outside?: Outside
   readonly ports?: readonly PortClaim[]
-  /** Files of ours that the checked one names; written before it is judged. Undo: the previous ones. */
+  /** Files of ours that the checked one names; written before the check. Undo: the previous ones. */
   readonly beside?: readonly FileContent[]
 }
 export interface FileContent {
@@ -52,35 +52,35 @@ export interface ReplaceFileStep extends StepBase, NamingInterfaces {
   readonly content: string
   readonly mode: number
   readonly checked: boolean
-  /** What somebody else wrote there is kept, for a RemoveFileStep to give back. */
+  /** A foreign file at this path is stored, for a RemoveFileStep to give back. */
   readonly keepsFound?: true
-  /** What somebody else wrote there is copied to this path, once, for people: no step gives it back. */
+  /** A foreign file is copied to this path once, for people: no step gives it back. */
   readonly foundCopy?: string | undefined
 }
-/** Makes small files of ours, which programs watch, hold these values. Undo: the previous ones. */
+/** Sets the contents of small files of ours that programs watch. Undo: the previous contents. */
 export interface ValuesStep extends StepBase {
   readonly kind: 'values'
   readonly folder: string
-  /** Names and contents. */
+  /** File names and contents. */
   readonly values: readonly (readonly [name: string, content: string])[]
-  /** The same for files that somebody else may have made. */
+  /** The same, but only for files that already exist. */
   readonly ifThere: readonly (readonly [name: string, content: string])[]
-  /** Other files of the folder are removed. */
+  /** Whether other files of the folder are removed. */
   readonly keepsOnly: boolean
 }
-/** Removes the files of a folder of ours but these. Undo: the previous ones. */
+/** Removes all other files of a folder of ours. Undo: the previous ones. */
 export interface KeepOnlyStep extends StepBase {
   readonly kind: 'keepOnly'
   readonly folder: string
   readonly names: readonly string[]
 }
-/** Undo: the previous file. */
+/** Removes a file. Undo: the previous one. */
 export interface RemoveFileStep extends StepBase {
   readonly kind: 'removeFile'
   readonly path: string
-  /** Instead of nothing, what was found there before; a file that is not this daemon's stays. */
+  /** Restores the file that was found there before; a foreign file stays. */
   readonly givesBack?: true
-  /** Mode of a restored file; 0o644 unless told. */
+  /** Mode of a restored file; 0o644 by default. */
   readonly foundMode?: number
 }
 export interface RunStep extends StepBase {
@@ -89,28 +89,28 @@ export interface RunStep extends StepBase {
   readonly undo: readonly string[] | 'irreversible'
   readonly outside?: Outside
   readonly expect?: Expectation
-  /** When it fails, the engine makes the change again, by a reload. */
+  /** If it fails, the engine makes the change by a reload instead. */
   readonly isRuntime?: true
-  /** For what may be as wanted already: a failure of the program is none of the plan. */
+  /** The wanted state may already exist, so a failure of the program does not fail the plan. */
   readonly mayFail?: true
 }
-/** What the output must hold. */
+/** The expected output. */
 export type Expectation =
-  /** Lines that begin with `prefix` are these and no others, in any order and any number. */
+  /** The lines that begin with `prefix` are exactly these, in any order and number. */
   | { readonly prefix: string; readonly lines: readonly string[] }
   /**
-   * This comes about within the time of the step: there is a line with each of `begins`, and no line with the beginning
-   * of one of `ends` and without its end.
+   * Becomes true within the step's timeout: each of `begins` has a line, and every line with a `beginning` of `ends`
+   * has its `end` (undefined: there is no such line).
    */
   | {
       readonly begins: readonly string[]
       readonly ends: readonly { readonly beginning: string; readonly end: string | undefined }[]
     }
-  /** This text comes about within the time of the step: the program runs again until it does. */
+  /** The output contains this text within the step's timeout: the program runs again until it does. */
   | { readonly comes: string; readonly otherwise: string }
 /**
  * Starts, stops, reloads or restarts a managed program. Undo: the verb in `undo`, run after files are restored;
- * `asFound` is a restart of what ran before, and a stop of what did not.
+ * `asFound` restarts a program that ran before, and stops one that did not.
  */
 export interface UnitStep extends StepBase {
   readonly kind: 'unit'
@@ -118,36 +118,36 @@ export interface UnitStep extends StepBase {
   readonly verb: UnitVerb
   readonly undo: UnitVerb | 'asFound' | 'none'
   /**
-   * `skip` leaves the unit alone when no file of this plan changed, and it runs, or is to stop: a restarted daemon
-   * adopts it so.
+   * `skip` leaves the unit alone if this plan changed no file and the unit runs, or if the verb is `stop`: so a
+   * restarted daemon adopts a running program.
    */
   readonly whenUnchanged: 'act' | 'skip'
-  /** A file that is there while the program has not read what is on the disk: no kill in between is skipped over. */
+  /** A file that exists while the program has not read the files on disk, so that a kill in between is noticed. */
   readonly unread?: string
-  /** A process ends with its counters: what was counted is read before it. */
+  /** The counters of a process end with it, so they are read first. */
   readonly endsCounting?: true
 }
 export interface SocketCommand {
   readonly request: string
-  /** Sent with it, and shown nowhere: it may be a key. */
+  /** Sent with the request and never shown, because it may be a key. */
   readonly payload?: string
-  /** Accepted answers; one that ends in `*` is the beginning of accepted answers, one that begins with it the end. */
+  /** Accepted answers; one that ends in `*` is a prefix of accepted answers, one that begins with it a suffix. */
   readonly expect: readonly string[]
-  /** It takes counters away: what was counted is read before it, once for all such commands, when `quiet` holds. */
+  /** The command destroys counters: they are read first, once for all such commands, when `quiet` holds. */
   readonly endsCounting?: true
 }
-/** What one row of a table must hold, or that it must not be there. */
+/** The expected values of a table row, or its absence. */
 export interface RowExpectation {
   readonly where: Readonly<Record<string, string>>
-  /** Accepted values by column, with `*` as those of a command; undefined when no such row may exist. */
+  /** Accepted values by column, with `*` as in a command; undefined when no such row may exist. */
   readonly columns: Readonly<Record<string, readonly string[]>> | undefined
 }
-/** Read after the commands: a silent no-op must not pass for success. */
+/** A query after the commands, so that a silent no-op does not pass for success. */
 export interface ReadBack {
   readonly request: string
   /** For a table whose header line starts with `# `. */
   readonly rows?: readonly RowExpectation[]
-  /** Lines that the answer has to hold. */
+  /** Lines that the answer must contain. */
   readonly lines?: readonly string[]
 }
 /** Commands for a control socket, in order, then a read-back. Undo: `undo`, or a reload by the engine. */
@@ -156,31 +156,31 @@ export interface SocketStep extends StepBase {
   readonly path: string
   readonly commands: readonly SocketCommand[]
   readonly readBack: readonly ReadBack[]
-  /** What has to be so before counters are taken away, or soon: nothing is added to them any more. */
+  /** Becomes true before counters are destroyed: nothing is added to them any more. */
   readonly quiet?: readonly ReadBack[]
   readonly undo: readonly SocketCommand[]
 }
-/** Gives one setting a value, unless it has it. Undo: the previous value. */
+/** Sets one setting, unless it already has the value. Undo: the previous value. */
 export interface SettingStep extends StepBase {
   readonly kind: 'setting'
   readonly setting: Setting
-  /** undefined: as it was before this daemon first changed it. */
+  /** undefined: the value from before this daemon first changed it. */
   readonly value: string | undefined
   /** A machine without this setting is left alone instead of failing the plan. */
   readonly isOptional: boolean
 }
 /**
- * Addresses, routes and rules, compared with what the kernel has. Two of them stand in a plan: `add` before programs
- * that listen, `settle` after everything. Undo: what was there before.
+ * Addresses, routes and rules, compared with the kernel's. A plan has two such steps: `add` before programs that
+ * listen, `settle` at the end. Undo: the previous state.
  */
 export interface NetworkStep extends StepBase {
   readonly kind: 'network'
   readonly desired: DesiredNetwork
   readonly phase: NetworkPhase
-  /** What could be made stays when something else could not: what was there before is wanted by nobody. */
+  /** A partial success is kept: nobody wants the previous state. */
   readonly keepsPart?: true
 }
-/** Irreversible: nobody knows the password that was there. */
+/** Changes an account. Irreversible: nobody knows the previous password. */
 export interface AccountStep extends StepBase {
   readonly kind: 'account'
   readonly change: AccountChange
@@ -198,37 +198,35 @@ export type Step =
   | NetworkStep
   | AccountStep
 
-/** What came of a plan. A failed plan was undone in reverse unless `undone` is false. */
+/** The outcome of a plan. A failed plan was undone in reverse unless `undone` is false. */
 export type PlanResult =
   | {
       readonly ok: true
       readonly done: number
-      /** Steps that were only recorded, because the profile keeps hands off the machine. */
+      /** Number of steps that were only recorded, because the profile must not touch the machine. */
       readonly recorded: number
       readonly warnings: readonly string[]
     }
   | {
       readonly ok: false
       readonly failedStep: number
-      /**
-       * Kind of the step, or of the part of it that failed: a candidate that could not be written is no refused check.
-       */
+      /** Kind of the step, or of its part that failed: a candidate that could not be written is no refused check. */
       readonly kind: Step['kind']
       readonly why: string
       readonly output: string
-      /** The program that the step needs is not on this machine. */
+      /** Whether the program that the step needs is missing on this machine. */
       readonly missing: boolean
       readonly undone: boolean
     }
 
-/** What a change costs, cheapest first. `network` changes addresses or routes. */
+/** The cost of a change, cheapest first. `network` changes addresses or routes. */
 export const EFFECTS = ['runtime', 'reload', 'restart', 'network'] as const
 export type ChangeEffect = (typeof EFFECTS)[number]
 
 export interface PlanOptions {
   /** Never plan anything cheaper than this: `reload` after a refused runtime command, `restart` on ?force=restart. */
   readonly atLeast: 'runtime' | 'reload' | 'restart'
-  /** The way back to what was applied before: nothing outside this machine may stand in its way. */
+  /** Whether the plan restores what was applied before: nothing outside this machine may prevent that. */
   readonly isReturn?: true
 }
 
@@ -237,25 +235,23 @@ export interface PlanOptions {
  * `plan` from undefined means "the machine's state is unknown; make it `desired`": used at start and for recovery.
  */
 export interface Driver {
-  /** The service of /services, or what else is changed: network, conntrack, timezone, proxy. */
+  /** The service of /services, or another subject: network, conntrack, timezone, proxy. */
   readonly name: string
   readonly sections: readonly SectionName[]
-  /**
-   * Its plan from an unknown state takes back whatever another configuration has left: recovery need not tell it which.
-   */
+  /** The plan from an unknown state removes whatever another configuration has left, so recovery need not name it. */
   readonly makesAnew?: true
   /**
-   * Works out, portion by portion, what the other methods need of this configuration, so that they take little time
-   * afterwards. Nothing but time depends on it.
+   * Computes, portion by portion, intermediate results that make the other methods fast for this configuration. They do
+   * not depend on it otherwise.
    */
   prepare(view: ConfigView): Iterable<unknown>
-  /** Problems that can be seen without the program. Touches nothing. */
+  /** Returns the problems that can be found without the program. Touches nothing. */
   verify(desired: ConfigView): readonly Problem[]
-  /** [] when nothing is to be done. */
+  /** Returns [] when nothing needs to be done. */
   plan(running: ConfigView | undefined, desired: ConfigView, options: PlanOptions): readonly Step[]
-  /** What one change would cost, or undefined when this driver does not care. */
+  /** Returns the cost of one change, or undefined when it does not concern this driver. */
   effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined
-  /** The files this driver would write, for previews. */
+  /** Returns the files that this driver would write, for previews. */
   render(desired: ConfigView): readonly { readonly path: string; readonly content: string }[]
   /** Maps the checker's output to the records to blame. Never empty: unknown output becomes one problem. */
   diagnose(output: string, desired: ConfigView): readonly Problem[]

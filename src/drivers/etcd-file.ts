@@ -1,11 +1,11 @@
 /**
- * What etcd is started with, as a file: an environment file of systemd, whose unit starts etcd with the variable split
- * at spaces. No argument has one.
+ * The arguments of etcd, as an environment file of systemd, whose unit starts etcd with the variable split at spaces.
+ * No argument contains a space.
  */
 
-/** The folder of what a node stores about its cluster. */
+/** Folder for a node's data about its cluster. */
 export const clusterFolder = (stateFolder: string): string => `${stateFolder}/cluster`
-/** In that folder. */
+/** Name of the file in that folder. */
 export const ETCD_FILE = 'etcd.env'
 const NAME = 'ETCD_ARGUMENTS='
 
@@ -13,5 +13,5 @@ export const etcdFile = (args: readonly string[]): string => `${NAME}${args.join
 
 export const etcdArguments = (text: string): readonly string[] => text.replace(NAME, '').trim().split(' ')
 
-/** What its unit sets as well: memory is collected when it has grown by so many percent. By itself it waits for 100. */
+/** As in the unit of etcd: memory is collected after growing by this percentage. The default is 100. */
 export const ETCD_ENVIRONMENT = { GOGC: '40' } as const

@@ -15,17 +15,17 @@ import { webuiDriver } from './webui/driver.ts'
 
 export interface DriverPaths {
   readonly haproxy: HaproxyPaths
-  /** Where the daemon keeps what is its own. */
+  /** Folder for the daemon's own data. */
   readonly stateFolder: string
   /** For a node that shares its machine with others: its address in place of 127.0.0.1. */
   readonly loopback?: string | undefined
-  /** Where the API listens unless something is configured. */
+  /** Port of the API, unless configured. */
   readonly apiPort?: number
 }
 
 /**
- * Everything that is managed on one node, in the order in which plans are made and carried out. `nodeIds` are those of
- * its cluster in the order in which they come first; none without a cluster. `surroundings`: see `haproxyDriver`.
+ * The drivers of one node, in the order in which plans are made and carried out. `nodeIds` are the nodes of its cluster
+ * in order of precedence; none without a cluster. `surroundings`: see `haproxyDriver`.
  */
 export function createDrivers(
   paths: DriverPaths,
@@ -36,7 +36,7 @@ export function createDrivers(
   const haproxy = haproxyDriver(paths.haproxy, surroundings)
   return [
     networkDriver(nodeId, nodeIds),
-    // Before programs that listen on addresses of other nodes.
+    // Before the programs that listen on addresses of other nodes.
     vrrpDriver(nodeId, nodeIds),
     paths.loopback === undefined ? haproxy : onOwnLoopback(haproxy, paths.loopback),
     keepalivedDriver(nodeId),

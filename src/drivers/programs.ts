@@ -1,17 +1,17 @@
-/** A program that this daemon manages as a unit of systemd: everything that is said of it once. */
+/** Everything about a program that this daemon manages as a systemd unit, in one place. */
 export interface Program {
-  /** For people, in /services. */
+  /** Name for people, in /services. */
   readonly fullName: string
   readonly unit: string
-  /** Debian package, which can be updated from here. */
+  /** Debian package, which can be updated through the daemon. */
   readonly package: string
-  /** Commands of that package that drivers and reads of the machine run. */
+  /** Commands of that package that drivers and readings of the machine run. */
   readonly commands: readonly string[]
-  /** Takes a new configuration without stopping. */
+  /** Whether it reads a new configuration without stopping. */
   readonly canReload: boolean
 }
 
-/** Programs by their name in /services, if they are listed there, in the order of that list. */
+/** Programs by their name in /services, in the order of that list; some are not listed there. */
 export const PROGRAMS = {
   layer7proxy: {
     fullName: 'Layer 7 load balancer (HAProxy)',
@@ -34,7 +34,7 @@ export const PROGRAMS = {
     commands: ['keepalived'],
     canReload: true,
   },
-  /** Part of a cluster; it starts and ends with the membership, so it is no service for people. */
+  /** Part of a cluster: etcd starts and ends with the membership, so it is no service for people. */
   etcd: {
     fullName: 'Log of the cluster (etcd)',
     unit: 'fulcrum-etcd.service',

@@ -5,25 +5,25 @@ import type { CheckStep, ReplaceFileStep, Step } from './driver.ts'
 /** In UTF-16 units, encoded in one go: some tenths of a millisecond. */
 const PORTION = 512 * 1_024
 
-/** Steps on their way to another thread. */
+/** Steps in transit to another thread. */
 export interface SentPlan {
-  /** Long contents are left out. */
+  /** Steps without their long contents. */
   readonly steps: readonly Step[]
   readonly long: readonly LongContent[]
 }
 
 interface LongContent {
-  /** The steps that have it. */
+  /** Indices of the steps with this content. */
   readonly at: readonly number[]
-  /** UTF-8, in memory that both threads share. */
+  /** UTF-8, in shared memory. */
   readonly bytes: Uint8Array
 }
 
 type WithContent = CheckStep | ReplaceFileStep
 
 /**
- * A message is copied while the thread that sends it does nothing else: 30 ms for the configuration of 100,000 servers,
- * which a plan has twice. A long text is put into shared memory instead, once, and the loop turns meanwhile.
+ * A message is copied while the sending thread is blocked: 30 ms for the configuration of 100,000 servers, which a plan
+ * contains twice. So a long text is put into shared memory once, in portions, while the event loop goes on.
  */
 export async function sentPlan(steps: readonly Step[]): Promise<SentPlan> {
   const places = new Map<string, number[]>()
@@ -39,7 +39,7 @@ export async function sentPlan(steps: readonly Step[]): Promise<SentPlan> {
   return { steps: withContents(steps, new Map(long.flatMap(({ at }) => at.map((one) => [one, ''])))), long }
 }
 
-/** The steps as they were. */
+/** Restores the original steps. */
 export function receivedPlan({ steps, long }: SentPlan): readonly Step[] {
   if (long.length === 0) return steps
   const contents = new Map<number, string>()
@@ -63,7 +63,7 @@ async function sharedBytes(text: string): Promise<Uint8Array> {
 function* portionsOf(text: string): Generator<string> {
   for (let from = 0, to = 0; from < text.length; from = to) {
     to = from + PORTION
-    // A character of two units stays whole.
+    // Keeps surrogate pairs together.
     if (isFirstOfTwo(text.charCodeAt(to - 1)) && isSecondOfTwo(text.charCodeAt(to))) to += 1
     yield text.slice(from, to)
   }

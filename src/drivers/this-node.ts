@@ -1,8 +1,8 @@
 import type { ConfigView } from '../model/sections.ts'
 
-/** What earlier versions called the record, which was the only one. */
+/** Node id in records of earlier versions, which had only one. */
 const EARLIER = 'this'
 
-/** The id of this node in a configuration: `born` unless a full restore made it assume another identity. */
+/** Returns the id of this node in a configuration: `born` unless a full restore has given it another identity. */
 export const nodeIn = (view: ConfigView, born: string): string =>
   (view.get('nodeIdentities', born) ?? view.get('nodeIdentities', EARLIER))?.nodeId ?? born

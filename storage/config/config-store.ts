@@ -42,7 +42,7 @@ export interface ConfigStore {
   /**
    * Runs `build` while nothing else is written, writes its result, and starts the next `build` when that is durable:
    * what `build` read is still true when its result is written. It may run again if another node wrote first, so all
-   * its side effects belong into `afterwards`.
+   * its side effects belong in `afterwards`.
    */
   edit<T>(build: () => Built<T> | Promise<Built<T>>): Promise<T>
   /** Like `edit`, for an entry that does not depend on the store. */

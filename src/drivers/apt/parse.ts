@@ -11,7 +11,7 @@ export interface Installation {
   readonly security: boolean
 }
 
-/** `Inst NAME [OLD] (NEW ORIGIN/SUITE, ORIGIN/SUITE [ARCH])`, and whatever follows. */
+/** `Inst NAME [OLD] (NEW ORIGIN/SUITE, ORIGIN/SUITE [ARCH])`, followed by anything. */
 const INST = /^Inst (\S+) (?:\[([^\]]*)\] )?\((\S+) ?(.*?) ?\[([^\]]+)\]\)/gm
 
 export function parseInstallations(output: string): readonly Installation[] {
@@ -36,7 +36,7 @@ export function parseInstallations(output: string): readonly Installation[] {
   )
 }
 
-/** `Debian-Security:12/stable-security`; a repository without a Release file has no suite. */
+/** Parses `Debian-Security:12/stable-security`; a repository without a Release file has no suite. */
 function originOf(origin: string) {
   const at = origin.lastIndexOf('/')
   return at === -1
@@ -55,7 +55,7 @@ interface Described {
   readonly url: string
 }
 
-/** Paragraphs of `apt-cache show`. */
+/** Parses the paragraphs of `apt-cache show`. */
 export function parseShow(output: string): readonly Described[] {
   return output.split(/\n{2,}/).flatMap((paragraph) => {
     const field = (name: string) => new RegExp(`^${name}: *(.*)$`, 'm').exec(paragraph)?.[1] ?? ''
@@ -66,7 +66,7 @@ export function parseShow(output: string): readonly Described[] {
   })
 }
 
-/** Lines after the first; a single point is an empty line. */
+/** Joins the continuation lines; a single dot is an empty line. */
 const longText = (text: string) =>
   text
     .split('\n')
@@ -74,7 +74,7 @@ const longText = (text: string) =>
     .map((line) => (line === ' .' ? '' : line.slice(1)))
     .join('\n')
 
-/** What is pending, with the words of the package itself. */
+/** Lists the pending packages, each with its own description. */
 export function pendingPackages(simulation: string, shown: string): readonly PendingPackage[] {
   const described = new Map(parseShow(shown).map((one) => [`${one.name} ${one.version}`, one]))
   return parseInstallations(simulation)
@@ -85,12 +85,12 @@ export function pendingPackages(simulation: string, shown: string): readonly Pen
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Bytes of `apt-get --print-uris`: `'URI' FILE SIZE HASH`. */
+/** Sums the bytes of `apt-get --print-uris`: `'URI' FILE SIZE HASH`. */
 export function downloadBytes(output: string): number {
   return [...output.matchAll(/^'[^']*' \S+ (\d+)/gm)].reduce((total, [, size]) => total + Number(size), 0)
 }
 
-/** Lines of dpkg-query: name, architecture, version and state. */
+/** Fields of a line of dpkg-query: name, architecture, version and state. */
 export const INSTALLED_FORMAT = ['Package', 'Architecture', 'Version', 'db:Status-Status']
   .map((name) => `\${${name}}`)
   .join(' ')
@@ -98,13 +98,13 @@ export const INSTALLED_FORMAT = ['Package', 'Architecture', 'Version', 'db:Statu
 
 export interface ChangedPackage {
   readonly name: string
-  /** '' when it was not installed. */
+  /** '' if it was not installed. */
   readonly from: string
-  /** '' when it is gone. */
+  /** '' if it is gone. */
   readonly to: string
 }
 
-/** What differs between two lists of installed packages. */
+/** Returns the differences between two lists of installed packages. */
 export function changedPackages(before: string, after: string): readonly ChangedPackage[] {
   const [old, now] = [installed(before), installed(after)]
   const names = [...new Set([...old.keys(), ...now.keys()])].toSorted()
@@ -118,7 +118,7 @@ function installed(list: string): ReadonlyMap<string, string> {
   return new Map(entries.map(([, name = '', arch = '', version = '']) => [`${name} ${arch}`, version]))
 }
 
-/** Fields of `dpkg-deb --field`. */
+/** Parses the fields of `dpkg-deb --field`. */
 export function debFields(output: string): { readonly name: string; readonly version: string; readonly arch: string } {
   const field = (name: string) => new RegExp(`^${name}: *(\\S+)$`, 'm').exec(output)?.[1] ?? ''
   return { name: field('Package'), version: field('Version'), arch: field('Architecture') }

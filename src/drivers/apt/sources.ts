@@ -1,16 +1,16 @@
-/** Lists of package sources: the one-line form (*.list) and the one of paragraphs (*.sources). */
+/** Package sources come in a one-line form (*.list) and in paragraphs (*.sources). */
 
 export interface SuiteChange {
   readonly from: string
   readonly to: string
 }
 
-/** The same sources with other suites; whatever else stands there stays, what is commented out as well. */
+/** Returns the same text with other suites; everything else stays, including commented lines. */
 export function withSuites(text: string, file: string, suites: readonly SuiteChange[]): string {
   return changedLines(text, file, (suite) => suites.find(({ from }) => from === suite)?.to ?? suite)
 }
 
-/** The suites that are used. */
+/** Returns the suites in use. */
 export function suitesOf(text: string, file: string): readonly string[] {
   const found = new Set<string>()
   changedLines(text, file, (suite) => {
@@ -29,7 +29,7 @@ function changedLines(text: string, file: string, changed: Change): string {
   )
 }
 
-/** `deb [options] uri suite components…`. */
+/** Changes a line `deb [options] uri suite components…`. */
 function oneLine(line: string, changed: Change): string {
   const match = /^(\s*deb(?:-src)?\s+(?:\[[^\]]*\]\s+)?\S+\s+)(\S+)(.*)$/.exec(line)
   if (match === null) return line
@@ -37,7 +37,9 @@ function oneLine(line: string, changed: Change): string {
   return `${before}${changed(suite)}${after}`
 }
 
-/** `Suites: one two`; the field goes on in lines that begin with a blank, and comments may stand between them. */
+/**
+ * Changes fields `Suites: one two`; a field continues in lines that begin with a blank, and comments may be in between.
+ */
 function paragraphs(lines: readonly string[], changed: Change): readonly string[] {
   let isOfSuites = false
   return lines.map((line) => {

@@ -1,4 +1,4 @@
-/** Order of Debian versions: negative when `a` is older than `b`. */
+/** Compares Debian versions: negative when `a` is older than `b`. */
 export function compareVersions(a: string, b: string): number {
   const [first, second] = [split(a), split(b)]
   return (
@@ -16,7 +16,10 @@ function split(version: string) {
     : { epoch: Number(epoch), upstream: rest.slice(0, at), revision: rest.slice(at + 1) }
 }
 
-/** Text and numbers in turn; text by characters, with ~ before the end and letters before everything else. */
+/**
+ * Compares text and numbers alternately; text by characters, with ~ before the end and letters before all other
+ * characters.
+ */
 function compareParts(a: string, b: string): number {
   const [first, second] = [parts(a), parts(b)]
   for (let index = 0; index < Math.max(first.length, second.length); index++) {
@@ -27,7 +30,7 @@ function compareParts(a: string, b: string): number {
   return 0
 }
 
-/** Text at even places, numbers at odd ones. */
+/** Text at even indices, numbers at odd ones. */
 const parts = (text: string) => text.split(/(\d+)/)
 
 function compareNumbers(a: string, b: string): number {

@@ -10,12 +10,12 @@ const CONFIG_FILE = '/etc/chrony/chrony.conf'
 const CANDIDATE = `${CONFIG_FILE}.candidate`
 const FILE_MODE = 0o644
 const TIMEOUT_MS = 30_000
-/** Enabled: runs now and after each boot. */
+/** The unit runs now and starts at boot. */
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ntp' }
 
 type Ntp = ClockSettings['ntp']
 
-/** Keeps the clock of one node by NTP. The configuration that was there comes back with the last of ours. */
+/** Synchronises the clock of one node by NTP. The configuration that was found is restored when ours ends. */
 export function chronyDriver(nodeId: string): Driver {
   return {
     name: 'ntp',
@@ -54,14 +54,14 @@ function isSame(before: Ntp, after: Ntp): boolean {
   return !after.enabled || renderChrony(before.servers) === renderChrony(after.servers)
 }
 
-/** `running` is undefined when nobody knows it, null when NTP is as it was found. */
+/** `running` is undefined when it is unknown, null when NTP is left as it was found. */
 function plan(running: Ntp | undefined, desired: Ntp, options: PlanOptions): readonly Step[] {
   if (running !== undefined && isSame(running, desired)) return []
   if (desired === null) return running === undefined || running === null ? [] : givenBack(running.enabled)
-  // Its file goes as well, so that the machine does not depend on which servers there were before.
+  // The file is removed as well, so that the machine does not depend on earlier servers.
   if (!desired.enabled) return [serviceStep('disabled'), REMOVAL]
   const isAdoption = running === undefined && options.atLeast === 'runtime'
-  // How the service was found is kept before it is started.
+  // The found state of the service is stored before it is started.
   return [...fileSteps(renderChrony(desired.servers)), serviceStep('enabled'), restartStep(isAdoption ? 'skip' : 'act')]
 }
 
@@ -106,7 +106,7 @@ function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
 }
 
-/** "… at line 2 in file …" names a line; the servers stand below the first. */
+/** Messages name a line: "… at line 2 in file …". The servers follow the first line. */
 function diagnose(output: string, clock: ClockSettings | undefined): readonly Problem[] {
   const line = Number(/ at line (\d+) /.exec(output)?.[1])
   const servers = [...new Set(clock?.ntp?.servers)]

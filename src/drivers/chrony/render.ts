@@ -4,7 +4,7 @@ import { writtenHere } from '../fragment.ts'
 /** Debian's own servers, for a configuration that names none. */
 const DEFAULT_SOURCE = 'pool 2.debian.pool.ntp.org iburst'
 
-/** The whole chrony.conf. What is no host never becomes a line of it. */
+/** Renders the whole chrony.conf. A text that is no host never gets a line. */
 export function renderChrony(servers: readonly string[]): string {
   const named = [...new Set(servers)].filter(isHost).map((server) => `server ${server} iburst`)
   return writtenHere([

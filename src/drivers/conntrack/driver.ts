@@ -7,20 +7,20 @@ import { writtenHere } from '../fragment.ts'
 import type { Setting } from '../host.ts'
 import { nodeIn } from '../this-node.ts'
 
-/** Loaded at boot before the values are set: without the module they do not exist. */
+/** Loads the module at boot before the values are set: they do not exist without it. */
 const MODULES_FILE = '/etc/modules-load.d/fulcrum.conf'
 const SYSCTL_FILE = '/etc/sysctl.d/60-fulcrum-conntrack.conf'
 const FILE_MODE = 0o644
 const TIMEOUT_MS = 10_000
 
 const MODULE: Setting = { kind: 'kernelModule', name: 'nf_conntrack' }
-/** Its timeouts exist, and are kept over a reboot, while it is loaded. */
+/** IPVS has timeouts only while this module is loaded. */
 const IPVS_MODULE: Setting = { kind: 'kernelModule', name: 'ip_vs' }
 const MAX = 'net.netfilter.nf_conntrack_max'
 const ESTABLISHED = 'net.netfilter.nf_conntrack_tcp_timeout_established'
 const FIN_WAIT = 'net.netfilter.nf_conntrack_tcp_timeout_fin_wait'
 const UDP = 'net.netfilter.nf_conntrack_udp_timeout'
-/** The timeout of flows that were answered more than once. */
+/** Timeout of UDP flows that were answered more than once. */
 const UDP_STREAM = 'net.netfilter.nf_conntrack_udp_timeout_stream'
 
 interface Wanted {
@@ -28,7 +28,7 @@ interface Wanted {
   readonly timeouts: ConntrackTimeouts | undefined
 }
 
-/** Size of this node's connection table, and the timeouts that every node shares, of netfilter and of IPVS. */
+/** Size of this node's connection table, and the timeouts of netfilter and IPVS, which all nodes share. */
 export function conntrackDriver(nodeId: string): Driver {
   const wanted = (view: ConfigView): Wanted => ({
     limit: view.get('conntrackLimits', nodeIn(view, nodeId)),
@@ -78,7 +78,7 @@ function plan(running: Wanted | undefined, desired: Wanted): readonly Step[] {
   return [...written, settingStep(MODULE, 'loaded'), ...kept, ...given, ...ipvs(running, desired)]
 }
 
-/** A module that was loaded stays: it does nothing by itself, and others may use it by now. */
+/** A loaded module stays: it does nothing on its own, and others may use it by now. */
 function takenBack(running: Wanted): readonly Step[] {
   const removed = [SYSCTL_FILE, MODULES_FILE].map((path): Step => ({
     ...basics('no longer set connection tracking at boot'),
@@ -97,7 +97,7 @@ function ipvs(running: Wanted | undefined, desired: Wanted): readonly Step[] {
   return [...loaded, settingStep({ kind: 'ipvsTimeouts' }, value)]
 }
 
-/** Values of the kernel by name, in a fixed order. */
+/** Kernel values by name, in a fixed order. */
 function valuesOf({ limit, timeouts }: Wanted): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   if (limit !== undefined) values.set(MAX, String(limit.size))
@@ -124,11 +124,11 @@ const sysctl = (key: string): Setting => ({ kind: 'sysctl', key })
 function settingStep(setting: Setting, value: string | undefined): Step {
   const name = setting.kind === 'sysctl' ? setting.key : setting.kind
   const why = value === undefined ? `give ${name} back as it was found` : `set ${name} to ${value}`
-  // Without IPVS there are no timeouts of it; whether the module is needed shows by the values.
+  // Without IPVS its timeouts do not exist; if the module is needed, the values show it.
   return { ...basics(why), kind: 'setting', setting, value, isOptional: setting.kind !== 'sysctl' }
 }
 
 const basics = (why: string) => ({ why, timeout_ms: TIMEOUT_MS })
 
-/** What is no duration was refused before; 0 would make the kernel refuse it as well. */
+/** Invalid durations were refused earlier; 0 would be refused by the kernel as well. */
 const seconds = (duration: string): string => String(secondsOf(duration) ?? 0)

@@ -10,10 +10,10 @@ import { proxyInUse, renderApt, renderBypass, renderEnvironment } from './render
 export interface EgressProxyPaths {
   readonly apt: string
   /**
-   * Beside apt's folder of fragments: every file in there would be read as one. apt runs it as an account of its own.
+   * Outside apt's folder of fragments, where apt would read any file as one. apt runs the script under its own account.
    */
   readonly bypassScript: string
-  /** For what the daemon starts: EnvironmentFile= of systemd. */
+  /** For programs that the daemon starts: EnvironmentFile= of systemd. */
   readonly environment: string
 }
 
@@ -36,7 +36,7 @@ interface RenderedFile {
   readonly mode: number
 }
 
-/** The proxy for what the appliance itself fetches: packages, and whatever else the daemon's jobs ask for. */
+/** The proxy for downloads of the appliance itself: packages, and all other requests of the daemon's jobs. */
 export function egressProxyDriver(nodeId: string, paths: EgressProxyPaths): Driver {
   const files = (settings: SystemProxy | undefined) => renderFiles(settings, paths)
   return {
@@ -62,7 +62,7 @@ export function egressProxyDriver(nodeId: string, paths: EgressProxyPaths): Driv
   }
 }
 
-/** For people the mask reads as it does everywhere. */
+/** Shows people the mask as it reads everywhere else. */
 const unmasked = (content: string) => content.replaceAll('%2A%2A@', `${MASK}@`)
 
 function verify(settings: SystemProxy | undefined): readonly Problem[] {
@@ -88,7 +88,7 @@ function renderFiles(settings: SystemProxy | undefined, paths: EgressProxyPaths)
   const script = { path: paths.bypassScript, content: renderBypass(proxy), mode: PROGRAM_MODE }
   return [
     { path: paths.environment, content: renderEnvironment(proxy), mode: SECRET_MODE },
-    // Before the fragment that names it.
+    // Written before the fragment that names it.
     ...(proxy.bypass.length === 0 ? [] : [script]),
     {
       path: paths.apt,
@@ -99,7 +99,7 @@ function renderFiles(settings: SystemProxy | undefined, paths: EgressProxyPaths)
 }
 
 function steps(old: readonly RenderedFile[], files: readonly RenderedFile[], paths: EgressProxyPaths): readonly Step[] {
-  // An undo writes the previous text with the mode of the new one: a secret must not come back readable for everybody.
+  // A file that loses its password is removed before it is written with a mode that lets everybody read it.
   const secrets = old
     .filter(({ path, mode }) => mode === SECRET_MODE && files.some((file) => file.path === path && file.mode !== mode))
     .map(({ path }) => removal(path, 'the password of the proxy goes'))

@@ -3,7 +3,7 @@ import type { SystemProxy } from '../../model/node.ts'
 import { type BypassKind, bypassKind } from '../../rules/proxy-bypass.ts'
 import { writtenHere } from '../fragment.ts'
 
-/** A proxy in use: somewhere to connect to. Its password is never shown, only its absence. */
+/** A configured proxy with an address. Its password is never shown, only its absence. */
 export interface ProxyInUse {
   readonly host: string
   readonly port: number
@@ -12,7 +12,7 @@ export interface ProxyInUse {
   readonly bypass: readonly { readonly entry: string; readonly kind: BypassKind }[]
 }
 
-/** undefined when nothing goes through a proxy. What is no host, address or network never reaches a file. */
+/** Returns undefined when no proxy is used. A text that is no host, address or network never reaches a file. */
 export function proxyInUse(settings: SystemProxy | undefined): ProxyInUse | undefined {
   if (settings?.enable !== true || settings.address === null || !isHost(settings.address.value)) return undefined
   const { username, password } = settings
@@ -23,10 +23,7 @@ export function proxyInUse(settings: SystemProxy | undefined): ProxyInUse | unde
   return { host: settings.address.value, port: settings.address.port, username, password, bypass }
 }
 
-/**
- * Everything but letters and digits is encoded, so that no character means anything to a program that reads the URL or
- * its file.
- */
+/** Encodes everything but letters and digits, so that no character has a meaning in the URL or its file. */
 function encoded(text: string): string {
   return [...Buffer.from(text, 'utf8')]
     .map((byte) => {
@@ -42,7 +39,7 @@ function proxyUrl({ host, port, username, password }: ProxyInUse): string {
   return `http://${user}${host.includes(':') ? `[${host}]` : host}:${port}/`
 }
 
-/** For apt: a proxy for everything, and a program that is asked about each host first. */
+/** Renders the configuration of apt: a proxy for everything, and a program that apt asks first for each host. */
 export function renderApt(proxy: ProxyInUse, script: string): string {
   const url = proxyUrl(proxy)
   const detect =
@@ -52,7 +49,7 @@ export function renderApt(proxy: ProxyInUse, script: string): string {
 
 const directive = (scheme: string, name: string, value: string) => `Acquire::${scheme}::${name} "${value}";`
 
-/** For programs that the daemon starts, as systemd's EnvironmentFile= reads it. */
+/** Renders the environment of programs that the daemon starts, for systemd's EnvironmentFile=. */
 export function renderEnvironment(proxy: ProxyInUse): string {
   const url = proxyUrl(proxy)
   const values = [
@@ -65,8 +62,8 @@ export function renderEnvironment(proxy: ProxyInUse): string {
 }
 
 /**
- * Asked by apt with a URL: answers DIRECT for what is fetched without the proxy, and nothing otherwise. Holds no
- * secret.
+ * Renders the script that apt calls with a URL: it prints DIRECT for hosts without the proxy, and nothing otherwise.
+ * Holds no secret.
  */
 export function renderBypass({ bypass }: ProxyInUse): string {
   const list = (...kinds: readonly BypassKind[]) =>
@@ -81,7 +78,7 @@ export function renderBypass({ bypass }: ProxyInUse): string {
     .replace('#NETWORKS#', list('address', 'network'))
 }
 
-/** Perl, because its base package is on every Debian. */
+/** In Perl, because its base package is on every Debian. */
 const BYPASS_SCRIPT = String.raw`#!/usr/bin/perl
 #COMMENT#
 use strict;

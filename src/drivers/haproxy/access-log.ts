@@ -1,16 +1,16 @@
 import { isForwarded, isLogged, type LogSetting } from '../../model/access-log.ts'
 import type { L7Frontend } from '../../model/layer7.ts'
 
-/** Begins every line of ours, and says how it is written. */
+/** Beginning of every access line; tells its format and origin. */
 export const LINE_MARK = 'fulcrum1'
 export const COMBINED_HEADERS = ['Referer', 'User-Agent'] as const
 
-/** Lines wait in it for the daemon, which reads them over the command socket: record 129. */
+/** Ring in which lines wait for the daemon, which reads them over the command socket: record 129. */
 export const LOG_RING = 'fulcrum-logs'
 const RING_BYTES = 16 * 1024 * 1024
-/** The longest line has a path and sixteen headers, and is a third longer than they are. */
+/** The longest line has a path and sixteen headers in base64, which is a third longer than they are. */
 const LINE_BYTES_MAX = 65_535
-/** Base64 of it must fit in a buffer of HAProxy, which has 16 KiB. */
+/** The base64 of a path must fit into a buffer of HAProxy, which has 16 KiB. */
 const PATH_BYTES_MAX = 4_096
 const HOST_BYTES_MAX = 256
 const HEADER_BYTES_MAX = 1_024
@@ -24,13 +24,16 @@ export const ringStatements: readonly string[] = [
 
 const VARIABLE = 'txn.fulcrum_log'
 
-/** The first word of a line. It says where the line goes, whatever the frontend is told when somebody reads it. */
+/**
+ * Returns the first word of a line. It names the destination, even if the frontend's settings have changed when the
+ * line is read.
+ */
 function markOf(logs: LogSetting): string {
   const { target, format = 'structured' } = logs
   return isForwarded(logs) ? `${LINE_MARK},${target},${format}` : LINE_MARK
 }
 
-/** The headers of Apache's line are always included for it. */
+/** Returns the logged headers; the format of Apache always includes its own. */
 function headersOf({ format, headers = [] }: LogSetting): readonly string[] {
   if (format !== 'combined') return headers
   const named = new Set(headers.map((name) => name.toLowerCase()))
@@ -38,8 +41,8 @@ function headersOf({ format, headers = [] }: LogSetting): readonly string[] {
 }
 
 /**
- * What clients have sent is in base64, so that no byte of it ends a word or a line. It is kept when the request comes,
- * before rules change it. `workers/logs/line.ts` reads what this writes.
+ * Text from clients is in base64, so that none of its bytes ends a word or a line. It is captured when the request
+ * arrives, before rules change it. `workers/logs/line.ts` parses these lines.
  */
 export function logStatements({ mode, logs }: L7Frontend): readonly string[] {
   if (mode !== 'http' || logs === undefined || !isLogged(logs)) return []

@@ -7,7 +7,7 @@ import { inLines, linesOf, quoted, type Statement } from './statement.ts'
 import { holds, portRanges } from './tls.ts'
 import { whyUnvalidated } from './tls-alpn.ts'
 
-/** A token is text of base64url; nothing else is said back. */
+/** A token is base64url text; nothing else is echoed. */
 const IS_CHALLENGE = `{ path -m reg ${quoted(String.raw`^/\.well-known/acme-challenge/[A-Za-z0-9_-]+$`)} }`
 const TOKEN = '%[path,field(4,/)]'
 
@@ -19,13 +19,13 @@ const takesChallenges = (frontend: L7Frontend, account: AcmeAccount): boolean =>
   frontend.mode === 'http' &&
   portRanges(frontend).some((range) => !range.isTls && holds(range, portOf(account)))
 
-/** Why a CA would get no answer, in words that follow a field; undefined when it gets one. */
+/** Returns why a CA would get no answer, in words that follow a field; undefined when it gets one. */
 export function whyUnanswered(
   view: ConfigView,
   account: AcmeAccount,
   { challenge }: Pick<AcmeOrder, 'challenge'>,
 ): string | undefined {
-  // The script knows the name servers.
+  // Only the script knows whether the name servers will answer.
   if (challenge === 'dns-01') return undefined
   const frontends = servedFrontends(view)
   if (challenge === 'tls-alpn-01') return whyUnvalidated(frontends, account)
@@ -35,9 +35,9 @@ export function whyUnanswered(
 }
 
 /**
- * Answers HTTP-01 for the ordered names, for any client and any token: the token has to be followed by the thumbprint
- * of the account's key, which is no secret and never changes. So HAProxy need not learn about challenges, and each node
- * answers.
+ * Answers HTTP-01 for the ordered names, for any client and any token: the answer is the token followed by the
+ * thumbprint of the account's key, which is no secret and never changes. So HAProxy need not learn about challenges,
+ * and each node answers.
  */
 export function challengeStatements(frontend: L7Frontend, view: ConfigView): readonly Statement[] {
   return [...orderedNames(view, 'http-01')]

@@ -1,19 +1,19 @@
-/** Addresses have passed the `Ip` schema, so a colon tells the families apart. */
+/** Addresses have passed the `Ip` schema, so a colon means IPv6. */
 export function isIpv6(ip: string): boolean {
   return ip.includes(':')
 }
 
-/** One spelling for each address: `::0001` and `::1` are the same. */
+/** Returns the canonical spelling of an address: `::0001` and `::1` are the same. */
 export function canonicalIp(ip: string): string {
   return isIpv6(ip) && URL.canParse(`http://[${ip}]`) ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip
 }
 
-/** An address that covers every address of its family. */
+/** Whether an address stands for all addresses of its family. */
 export function isWildcard(ip: string): boolean {
   return ip === '0.0.0.0' || canonicalIp(ip) === '::'
 }
 
-/** How the C library may print an address: those that hold an IPv4 address have a dotted spelling as well. */
+/** Returns the spellings that the C library may print: IPv6 addresses with an IPv4 part have a dotted one as well. */
 export function printedIps(ip: string): readonly string[] {
   const canonical = canonicalIp(ip)
   const match = /^::(ffff:)?([\da-f]{1,4}):([\da-f]{1,4})$/.exec(canonical)
@@ -23,12 +23,12 @@ export function printedIps(ip: string): readonly string[] {
   return [canonical, `::${match[1] ?? ''}${bytes.join('.')}`]
 }
 
-/** Why no frontend can listen on this address on any machine; undefined when it could. */
+/** Returns why a frontend can never listen on this address; undefined when it could. */
 export function whyUnusable(ip: string): string | undefined {
   const canonical = canonicalIp(ip)
   if (canonical === '255.255.255.255') return 'it is the broadcast address'
   if (isIpv6(canonical) ? canonical.startsWith('ff') : isMulticast(canonical)) return 'it is a multicast address'
-  // HAProxy would take the port of the IPv4 address, unseen by the rules about clashing ports.
+  // HAProxy would occupy the port of the IPv4 address, unseen by the rules about port clashes.
   if (canonical.startsWith('::ffff:')) return 'it is an IPv4 address inside IPv6; write it as IPv4'
   return undefined
 }

@@ -5,11 +5,11 @@ const HTML = 'text/html; charset=utf-8'
 const MAINTAINED =
   '<!doctype html><title>Maintenance</title><h1>We are at work on this site</h1><p>Please try again later.\n'
 
-/** With a space before it; HAProxy takes no empty text. */
+/** Returns content type and text of an answer, with a leading space; HAProxy accepts no empty text. */
 export const payloadOf = (contentType: string, text: string): string =>
   text === '' ? '' : ` content-type ${quoted(contentType)} string ${bodyOf(text)}`
 
-/** What a frontend or backend answers by itself. */
+/** The settings of a frontend or backend for answers of its own. */
 interface Answering {
   readonly mode: 'http' | 'tcp'
   readonly maintenance?: Maintenance
@@ -22,7 +22,7 @@ export function answerLines(
 ): readonly Line[] {
   const isServed = maintenance?.enabled !== true
   if (mode === 'tcp') {
-    // A frontend does not even wait for TLS.
+    // A frontend rejects before TLS.
     const what = kind === 'frontend' ? 'connection' : 'content'
     return isServed ? [] : [[`tcp-request ${what} reject`, 'maintenance']]
   }

@@ -12,11 +12,12 @@ export const FALLBACK = 'fallback'
 export const DEFAULT_COOKIE = 'FULCRUMID'
 const DEFAULT_STICK_S = 1800
 /**
- * Most addresses that a stick table remembers; the oldest go first. Memory is taken as they come, about 120 bytes each.
+ * Maximum number of addresses in a stick table; the oldest are dropped. Memory is allocated as they come, about 120
+ * bytes each.
  */
 const STICK_ENTRIES = '1m'
 
-/** A disabled backend is left out; frontends that name it answer as if they had none. */
+/** A disabled backend is left out; frontends that name it answer as if they had no backend. */
 export function backendStatements(backend: L7Backend, view: ConfigView, checks: string): readonly Statement[] {
   const owner: Owner = { section: 'l7Backends', id: backend.id, field: undefined }
   if (!backend.enabled) {
@@ -31,7 +32,7 @@ export function backendStatements(backend: L7Backend, view: ConfigView, checks: 
   ]
 }
 
-/** Everything of a backend that is not one of its real servers; `checks` is the folder of its programs. */
+/** All statements of a backend except its real servers; `checks` is the folder of its programs. */
 function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
   const line = linesOf('l7Backends', backend.id)
   return [
@@ -42,11 +43,11 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
     },
     line(`mode ${backend.mode}`, 'mode'),
     line(`balance ${backend.balance}`, 'balance'),
-    // The only kind of hash whose servers can change weight, come and go at runtime.
+    // The only kind of hash that lets servers change weight, join and leave at runtime.
     ...(hashes(backend) ? [line('hash-type consistent', 'balance')] : []),
     line(`timeout connect ${backend.timeoutConnect}s`, 'timeoutConnect'),
     line(`timeout server ${backend.timeoutServer}s`, 'timeoutServer'),
-    // A client whose server is gone goes to another one, cookies and stick tables notwithstanding.
+    // A client whose server is gone is sent to another one, despite cookies and stick tables.
     line('option redispatch', 'persistence'),
     ...settingLines(backend).map(([text, field]) => line(text, field)),
     ...answerLines(backend, 'backend').map(([text, field]) => line(text, field)),
@@ -56,7 +57,7 @@ function backendHead(backend: L7Backend, checks: string): readonly Statement[] {
   ]
 }
 
-/** What was chosen of what HAProxy would do by itself. */
+/** Settings that replace HAProxy's defaults. */
 function settingLines({ httpReuse = 'safe', timeouts = {} }: L7Backend): readonly Line[] {
   const { queue, tunnel, serverFin, check } = timeouts
   const chosen = { queue, tunnel, 'server-fin': serverFin, check }
@@ -73,13 +74,14 @@ function persistenceLines(persistence: L7Backend['persistence']): readonly strin
     const name = persistence.cookieName ?? DEFAULT_COOKIE
     return [
       `cookie ${name} insert indirect nocache httponly attr "SameSite=Lax"`,
-      // The word `secure` above would take it from clients without TLS: a backend may have frontends of both kinds.
+      // The keyword `secure` above would drop the cookie for clients without TLS: a backend may have frontends of both
+      // kinds.
       `http-after-response replace-header Set-Cookie '^(${name}=.*)' '\\1; Secure' if { ssl_fc }`,
     ]
   }
   if (persistence.type === 'ip') {
     const expire = `${persistence.timeout ?? DEFAULT_STICK_S}s`
-    // Entries name servers, so they stay right when servers change places in the file.
+    // Entries name servers, so they stay right when servers move in the file.
     return [`stick-table type ipv6 size ${STICK_ENTRIES} expire ${expire} srvkey name ${SHARED}`, 'stick on src']
   }
   return []
@@ -97,8 +99,8 @@ function serverStatements(entry: Server, backend: Owner): readonly Statement[] {
 }
 
 /**
- * Backup servers are used one at a time in file order: the fallback, being last, answers while no real server takes new
- * connections.
+ * Backup servers are used one at a time in file order: the fallback, being last, answers only while no real server
+ * accepts new connections.
  */
 function fallbackStatements(backend: L7Backend): readonly Statement[] {
   if (backend.fallback === null) return []
@@ -112,7 +114,7 @@ function fallbackStatements(backend: L7Backend): readonly Statement[] {
   ]
 }
 
-/** The text of all statements, without the objects: a backend may have 20,000 servers. */
+/** Returns the text of all statements without building the objects: a backend may have 20,000 servers. */
 export function backendText(backend: L7Backend, view: ConfigView, checks: string): string {
   if (!backend.enabled) return textOf(backendStatements(backend, view, checks))
   const head = [...backendHead(backend, checks), ...rawOfProxy(view, 'backends', backend.id)]
@@ -121,7 +123,7 @@ export function backendText(backend: L7Backend, view: ConfigView, checks: string
   return text + textOf(fallbackStatements(backend))
 }
 
-/** What a reload is needed for when it changes: all but comments and real servers. */
+/** Returns the text whose changes need a reload: everything but comments and real servers. */
 export function backendSkeleton(backend: L7Backend): string {
   return backend.enabled ? textOf(backendHead(backend, '')) + textOf(fallbackStatements(backend)) : ''
 }

@@ -11,20 +11,20 @@ const [ADMIN, USED_WEIGHT, INITIAL_WEIGHT] = ['srv_admin_state', 'srv_uweight', 
 ]
 const STATE = columnOf('srv_op_state')
 
-/** A server-state-file that says nothing: what a HAProxy that starts cold must read. */
+/** A server-state-file without servers, for a cold start of HAProxy. */
 export const NO_STATE = `1\n# ${COLUMNS}\n`
 
 /**
- * What a new worker is told, as a server-state-file, of the servers that are down: without it a reload sends traffic to
- * them until their next check; and of those that have names: without it they are out until a name server answers. Only
- * servers whose address or name is the same in the new file are in it, with the weight of that file: HAProxy would
- * believe an old address or weight more than its configuration.
+ * Builds the server-state-file for a new worker. It has the servers that are down, to which a reload would otherwise
+ * send traffic until their next check; and those with host names, which would otherwise be out until a name server
+ * answers. Only servers with the same address or name in the new configuration are included, with their weight from
+ * there: HAProxy would prefer an old address or weight to its configuration.
  */
 export function carriedState(serversState: string, config: string): string {
   const [version, header, ...rows] = serversState.trimEnd().split('\n')
   if (version !== '1' || header !== `# ${COLUMNS}`) return NO_STATE
   const mayBeNamed = config.includes(NAMED)
-  // Most are up and have addresses: of 100,000 rows only those are taken apart that may be carried.
+  // Most servers are up and have addresses: of 100,000 rows only possible candidates are split.
   const some = mayBeNamed ? rows : rows.filter(isDown)
   const known = some.map((row) => row.split(' ')).filter((cells) => isKnown(cells))
   if (known.length === 0) return NO_STATE
@@ -43,7 +43,9 @@ export function carriedState(serversState: string, config: string): string {
 const NONE = '-'
 const cellOf = (cells: readonly string[], name: string): string => cells[columnOf(name)] ?? ''
 
-/** Where the file says that it is. The host and the port of a server with an SRV record are those of the answer. */
+/**
+ * Returns a server's place as the configuration writes it. With an SRV record, host and port are those of the answer.
+ */
 function placeIn(cells: readonly string[]): string {
   const service = cellOf(cells, 'srvrecord')
   if (service !== NONE) return `${service} 0`
@@ -57,9 +59,9 @@ function isDown(row: string): boolean {
   return row.startsWith('0 ', at)
 }
 
-/** Whether it is out by its check, or in by an address that its name has. */
+/** Whether the check has put the server down, or it has an address for its name. */
 function isKnown(cells: readonly string[]): boolean {
-  // Disabled by the file is nothing, and neither is that an SRV record named it.
+  // Ignores that the file disabled the server, or that an SRV record named it.
   if ((Number(cellOf(cells, 'srv_admin_state')) & ~(4 | 64)) !== 0) return false
   const isNamed = cellOf(cells, 'srv_fqdn') !== NONE && cellOf(cells, 'srv_addr') !== NONE
   return isNamed || cellOf(cells, 'srv_op_state') === '0'
@@ -68,12 +70,15 @@ function isKnown(cells: readonly string[]): boolean {
 const CHECKED = ' check inter '
 const NAMED = ' init-addr '
 
-/** Whether a haproxy.cfg of ours has servers of which a new worker can be told something. */
+/** Whether a haproxy.cfg of ours has servers whose state can be carried to a new worker. */
 export const carriesServers = (config: string): boolean => config.includes(CHECKED) || config.includes(NAMED)
 
 const isCarried = (options: string): boolean => !options.endsWith(' disabled') && carriesServers(` ${options}`)
 
-/** Weights of the servers of a haproxy.cfg of ours that are checked or have a name, by place as HAProxy prints it. */
+/**
+ * Returns the weights of the servers in a haproxy.cfg of ours that are checked or have a name, by place as HAProxy
+ * prints it.
+ */
 function weightsOf(config: string): ReadonlyMap<string, string> {
   const weights = new Map<string, string>()
   let backend = ''

@@ -14,17 +14,17 @@ const FILE_MODE = 0o600
 const FILE_TIMEOUT_MS = 10_000
 const ANSWER_TIMEOUT_MS = 5_000
 const PER_CERTIFICATE_TIMEOUT_MS = 500
-/** A running HAProxy dies of a command that its buffer of 16 KiB cannot hold; the words before it count as well. */
+/** A command that exceeds HAProxy's buffer of 16 KiB crashes it; the words before the payload count as well. */
 const PAYLOAD_BYTES_MAX = 14_000
-/** Each is a few commands; beyond this a reload is the quicker way. */
+/** Each needs several commands; beyond this number a reload is quicker. */
 const AT_RUNTIME_MAX = 50
 
-/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+/** A folder of ours beside haproxy.cfg: foreign files are removed from it. */
 export const certificateFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-certs`
 
 /**
- * Lists of certificates have no quotes. Where a line of them cannot hold the whole path, it has the name alone, and
- * haproxy.cfg says where that is; undefined elsewhere.
+ * Lines in lists of certificates cannot be quoted. If they cannot hold the whole path, they have only the name, and
+ * haproxy.cfg names this folder; otherwise undefined.
  */
 export function certificateBase(view: ConfigView, paths: HaproxyPaths): string | undefined {
   const folder = certificateFolder(paths)
@@ -34,12 +34,12 @@ export function certificateBase(view: ConfigView, paths: HaproxyPaths): string |
 const isPlain = (folder: string): boolean => quote(folder) === folder
 
 const pemName = (id: string) => `${id}.pem`
-/** Frontends and certificates may have the same id. */
+/** The suffix matters, because a frontend and a certificate may have the same id. */
 export const listName = (frontendId: string) => `${frontendId}.list`
-/** Authorities whose clients a frontend knows. */
+/** File of the authorities for client certificates of a frontend. */
 export const clientsName = (frontendId: string) => `${frontendId}.clients`
 
-/** The certificates that some enabled frontend shows, ordered by id. */
+/** Returns the certificates that enabled frontends present, sorted by id. */
 export function usedCertificates(view: ConfigView): readonly Certificate[] {
   const ids = new Set<string>()
   for (const { enabled, certificates = [] } of servedFrontends(view))
@@ -50,17 +50,17 @@ export function usedCertificates(view: ConfigView): readonly Certificate[] {
     .filter((certificate) => certificate !== undefined)
 }
 
-/** What HAProxy reads of a certificate, its key last. */
+/** Returns a certificate as HAProxy reads it, with the key last. */
 const pemOf = ({ chain, privateKey }: Certificate): string => `${chain.trimEnd()}\n${privateKey.trimEnd()}\n`
 
-/** The certificates of each frontend with TLS. */
+/** Returns the certificate list and client authorities of each frontend with TLS. */
 function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => string): readonly FileContent[] {
   const before = isPlain(folder) ? `${folder}/` : ''
   return servedFrontends(view)
     .filter(({ enabled, certificates = [] }) => enabled && certificates.length > 0)
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap(({ id, certificates = [], clientCa = '' }) => [
-      // In its order: the first is the default.
+      // In the frontend's order: the first is the default.
       {
         path: `${folder}/${listName(id)}`,
         content: certificates.map((certificate) => `${before}${pemName(certificate)}\n`).join(''),
@@ -69,7 +69,7 @@ function ofFrontends(view: ConfigView, folder: string, shown: (pem: string) => s
     ])
 }
 
-/** The files that haproxy.cfg names. */
+/** Returns the files that haproxy.cfg names. */
 export function certificateFiles(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map((used) => ({ path: `${folder}/${pemName(used.id)}`, content: pemOf(used) }))
@@ -78,7 +78,9 @@ export function certificateFiles(view: ConfigView, paths: HaproxyPaths): readonl
   return [...pems, ...ofFrontends(view, folder, (pem) => `${pem.trimEnd()}\n`), ...shared]
 }
 
-/** The same for people: of a key only what tells it from another, and nothing that is none of the configuration. */
+/**
+ * Returns these files for people: keys only by their fingerprint, and no file that is not part of the configuration.
+ */
 export function certificatePreviews(view: ConfigView, paths: HaproxyPaths): readonly FileContent[] {
   const folder = certificateFolder(paths)
   const pems = usedCertificates(view).map(({ id, chain, privateKey }) => ({
@@ -93,7 +95,7 @@ const summaryText = (chain: string): string =>
     .map(({ subject, validTo, sha256 }) => `# certificate ${subject}\n#   ends ${validTo}\n#   SHA-256 ${sha256}\n`)
     .join('')
 
-/** Previews show what an apply would refuse as well. */
+/** Previews also show keys that an apply would refuse. */
 function keyName(privateKey: string): string {
   try {
     const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
@@ -103,7 +105,7 @@ function keyName(privateKey: string): string {
   }
 }
 
-/** Removes what no frontend uses any more; after the reload, for HAProxy reads all of it then. */
+/** Removes files that no frontend uses any more, after the reload, at which HAProxy reads all of them. */
 export function keepOnlyUsed(view: ConfigView, paths: HaproxyPaths): KeepOnlyStep {
   const folder = certificateFolder(paths)
   return {
@@ -120,7 +122,7 @@ export interface ContentChange {
   readonly after: Certificate
 }
 
-/** Certificates that are used before and after, with another content. */
+/** Returns certificates that are used before and after, with changed content. */
 export function contentChanges(running: ConfigView, desired: ConfigView): readonly ContentChange[] {
   const before = new Map(usedCertificates(running).map((certificate) => [certificate.id, certificate]))
   return usedCertificates(desired).flatMap((after) => {
@@ -129,13 +131,13 @@ export function contentChanges(running: ConfigView, desired: ConfigView): readon
   })
 }
 
-/** Whether a running HAProxy takes these without a reload. */
+/** Whether a running HAProxy can load these without a reload. */
 export function fitsRuntime(changes: readonly ContentChange[]): boolean {
   const fits = (certificate: Certificate) => Buffer.byteLength(pemOf(certificate)) <= PAYLOAD_BYTES_MAX
   return changes.length <= AT_RUNTIME_MAX && changes.every(({ before, after }) => fits(before) && fits(after))
 }
 
-/** Replaces them in the running HAProxy, connections or not; new handshakes see the new ones. */
+/** Replaces certificates in the running HAProxy without affecting connections; new handshakes use the new ones. */
 export function replacementSteps(
   changes: readonly ContentChange[],
   paths: HaproxyPaths,
@@ -153,7 +155,7 @@ export function replacementSteps(
       lines: ['Status: Used', ...identity(after)],
     })),
     undo: changes.toReversed().flatMap(({ before }) => [
-      // A transaction that was begun and not committed would block every other.
+      // A transaction that was begun and not committed would block all others.
       { request: toWorker('current', command('abort', 'ssl', 'cert', fileOf(before))), expect: ['*'] },
       ...replacement(fileOf(before), before),
     ]),
@@ -181,13 +183,13 @@ function replacement(file: string, certificate: Certificate): readonly SocketCom
   ]
 }
 
-/** As `show ssl cert` prints what tells one certificate from another. */
+/** Returns the lines by which `show ssl cert` identifies a certificate. */
 function identity({ chain }: Certificate): readonly string[] {
   try {
     const { fingerprint } = new X509Certificate(chain)
     return [`SHA1 FingerPrint: ${fingerprint.replaceAll(':', '')}`]
   } catch {
-    // Plans are shown before they are verified; nothing prints this.
+    // Plans are also made for unverified previews; this line is never printed.
     return ['SHA1 FingerPrint: of a certificate that cannot be read']
   }
 }

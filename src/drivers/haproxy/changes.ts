@@ -8,14 +8,14 @@ import { hasServerDefaults } from './raw.ts'
 import { byId } from './render.ts'
 import { memberOf, type Server, serverOf, serversOf } from './server.ts'
 
-/** One server of a running backend that is to be different; a side is undefined when it is to come or to go. */
+/** The change of one server of a running backend; `before` is undefined for a new one, `after` for a removed one. */
 export interface ServerChange {
   readonly backendId: string
   readonly before: Server | undefined
   readonly after: Server | undefined
 }
 
-/** What separates two configurations in the eyes of a running HAProxy. */
+/** The difference between two configurations for a running HAProxy. */
 export type Difference = 'reload' | readonly ServerChange[]
 
 export function differenceOf(running: ConfigView, desired: ConfigView): Difference {
@@ -38,7 +38,7 @@ export function differenceOf(running: ConfigView, desired: ConfigView): Differen
   return changes
 }
 
-/** The difference of a backend whose record is the same on both sides, when only these real servers are not. */
+/** Returns the difference of a backend whose record is the same on both sides, when only these real servers changed. */
 function membersDifference(
   backend: L7Backend,
   reals: readonly string[],
@@ -49,21 +49,21 @@ function membersDifference(
   for (const id of reals) {
     if (memberOf(backend, id) === undefined) continue
     const [before, after] = [serverOf(backend, id, running), serverOf(backend, id, desired)]
-    // Where somebody comes or goes, the order counts as well.
+    // If a server is added or removed, the order matters as well.
     if (before === undefined || after === undefined) return backendDifference(backend, running, backend, desired)
     if (!same(before, after)) changes.push({ backendId: backend.id, before, after })
   }
   return unlessReload(backend, changes, desired)
 }
 
-/** The frontends as HAProxy sees them, without comments. */
+/** The frontends as HAProxy reads them, without comments. */
 function frontendsText(view: ConfigView): string {
   return byId(view.list('l7Frontends'))
     .map((frontend) => frontendSyntax(frontend, view))
     .join('')
 }
 
-/** Lines that were written by hand: nobody knows what they mean. */
+/** Raw lines: their meaning is unknown. */
 const rawText = (view: ConfigView) => JSON.stringify([...view.list('l7Raw')])
 
 export function backendDifference(
@@ -79,7 +79,7 @@ export function backendDifference(
 
 function serversDifference(backend: L7Backend, before: readonly Server[], desired: ConfigView): Difference {
   const after = serversOf(backend, desired)
-  // `first` fills servers in the order of the file.
+  // `first` fills servers in file order.
   if (backend.balance === 'first' && !sameOrder(before, after)) return 'reload'
   const standIns = (servers: readonly Server[]) => servers.filter(({ backup }) => backup)
   if (!sameOrder(standIns(before), standIns(after))) return 'reload'
@@ -94,7 +94,7 @@ function unlessReload(backend: L7Backend, changes: readonly ServerChange[], desi
 function changedServers(backendId: string, before: readonly Server[], after: readonly Server[]): ServerChange[] {
   const changes: ServerChange[] = []
   const old = new Map<string, Server>()
-  // Most servers are the same object at the same place; only the others are worth a lookup.
+  // Most servers are the same object at the same index; only the others need a lookup.
   for (const [index, entry] of before.entries()) if (after[index]?.id !== entry.id) old.set(entry.id, entry)
   for (const [index, entry] of after.entries()) {
     const at = before[index]
@@ -103,7 +103,7 @@ function changedServers(backendId: string, before: readonly Server[], after: rea
     old.delete(entry.id)
     if (was === undefined || !same(was, entry)) changes.push({ backendId, before: was, after: entry })
   }
-  // Removed servers come last, so that a backend is never without servers in between.
+  // Removals come last, so that a backend is never without servers in between.
   for (const gone of old.values()) changes.push({ backendId, before: gone, after: undefined })
   return changes
 }
@@ -112,32 +112,32 @@ export function same(a: Server, b: Server): boolean {
   return a.ip === b.ip && a.port === b.port && a.weight === b.weight && a.halted === b.halted && a.options === b.options
 }
 
-/** Whether a running HAProxy can be told, or has to be reloaded. */
+/** Whether the change is possible at runtime, or needs a reload. */
 export function serverEffect(
   backend: L7Backend,
   before: Server | undefined,
   after: Server | undefined,
   desired: ConfigView,
 ): 'runtime' | 'reload' {
-  // A server that is added at runtime gets nothing of default-server.
+  // A server added at runtime inherits nothing from default-server.
   if (before === undefined && hasServerDefaults(desired, backend.id)) return 'reload'
   if (before === undefined || after === undefined) return comesAndGoes(backend, before ?? after) ? 'runtime' : 'reload'
   // A server without a port of its own is of another kind inside HAProxy.
   const sameKind = (before.port === null) === (after.port === null)
-  // HAProxy takes another name or port with an address only, which a server with a name has not.
+  // HAProxy changes a name or port only together with an address, which a server with a name does not have.
   const moved = before.ip !== after.ip || before.port !== after.port
   const isRenamed = (before.isName || after.isName) && moved
   return sameKind && !isRenamed && before.options === after.options ? 'runtime' : 'reload'
 }
 
-/** Whether HAProxy 2.6 and later add and delete this server at runtime. */
+/** Whether HAProxy 2.6 and later can add and delete this server at runtime. */
 function comesAndGoes(backend: L7Backend, entry: Server | undefined): boolean {
   if (backend.balance === 'first' || entry?.isName === true) return false
-  // A server that was added at runtime has no words to start its program with, and its check fails.
+  // A server added at runtime has no arguments for its check program, and the check fails.
   if (isProgram(backend.healthCheck)) return false
   // Cookies are refused for servers added at runtime.
   if (backend.persistence.type === 'cookie') return false
-  // Backup servers serve in order, the fallback last; a running HAProxy puts one that comes behind all others.
+  // Backup servers serve in order, with the fallback last; a running HAProxy would append a new one after all others.
   return entry?.backup !== true
 }
 

@@ -12,10 +12,13 @@ import type { HaproxyPaths } from './paths.ts'
 import { servedFrontends } from './resting.ts'
 import { quote } from './statement.ts'
 
-/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+/** A folder of ours beside haproxy.cfg: foreign files are removed from it. */
 export const checkFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-checks`
 
-/** What HAProxy does itself, in its own words; undefined where a program has to be started. [] is a connection. */
+/**
+ * Returns the lines of a check that HAProxy does itself; undefined where a program must be started. [] is a mere
+ * connection.
+ */
 function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined {
   switch (id) {
     case 'tcp':
@@ -28,17 +31,17 @@ function nativeLines({ id, values }: AskedCheck): readonly string[] | undefined 
     case 'ldap':
       return ['option ldap-check']
     case 'mysql':
-      // A user without a name is refused there, and none in the script.
+      // HAProxy refuses a user without a name; to the script it means no user.
       return [`option mysql-check${(values['user'] ?? '') === '' ? '' : ` user ${quote(values['user'] ?? '')}`}`]
     default:
       return undefined
   }
 }
 
-/** Values keep to the rules of settings: a host is a format here, in which % would call functions of HAProxy. */
+/** Values follow the rules of settings, because a host is a format here, in which % would call functions of HAProxy. */
 function webLines({ path, host, expect }: AskedCheck['values']): readonly string[] {
   const uri = quote(path ?? CHECK_DEFAULTS.path)
-  // HTTP/1.1 demands a Host header; without one the older version is the honest request.
+  // HTTP/1.1 requires a Host header; without a host, HTTP/1.0 is the correct request.
   const version = host === undefined ? 'ver HTTP/1.0' : `ver HTTP/1.1 hdr Host ${quote(host)}`
   return [
     'option httpchk',
@@ -53,7 +56,7 @@ export function isProgram(setting: HealthCheckSetting): boolean {
   return asked !== undefined && nativeLines(asked) === undefined
 }
 
-/** The lines of a backend about its check. */
+/** Returns the backend's lines for its check. */
 export function checkLines({ id, healthCheck }: L7Backend, folder: string): readonly string[] {
   const asked = askedCheck(healthCheck)
   if (asked === undefined) return []
@@ -62,11 +65,11 @@ export function checkLines({ id, healthCheck }: L7Backend, folder: string): read
   )
 }
 
-/** What servers say of their check. */
+/** The options of servers for their check. */
 export interface ServerCheck {
   readonly text: string
   readonly isTls: boolean
-  /** Host header of a check that asks for one. */
+  /** Host header of the check, if it has one. */
   readonly host: string | undefined
 }
 
@@ -81,12 +84,14 @@ export function serverCheck(setting: HealthCheckSetting): ServerCheck | undefine
   }
 }
 
-/** Enabled backends for whose checks programs are started. */
+/** Returns the enabled backends whose checks start programs. */
 export function programBackends(view: ConfigView): readonly L7Backend[] {
   return [...view.list('l7Backends')].filter(({ enabled, healthCheck }) => enabled && isProgram(healthCheck))
 }
 
-/** Files that haproxy.cfg names. A backend with several frontends is checked as if it were asked by the first. */
+/**
+ * Returns the files that haproxy.cfg names. A backend with several frontends is checked with the address of the first.
+ */
 export function haproxyCheckFiles(view: ConfigView, paths: HaproxyPaths): readonly CheckFile[] {
   const backends = programBackends(view)
   if (backends.length === 0) return []
@@ -101,7 +106,7 @@ export function haproxyCheckFiles(view: ConfigView, paths: HaproxyPaths): readon
   return checkFiles(checkFolder(paths), backends, checkOf, ({ id }) => virtuals.get(id) ?? { ip: '0.0.0.0', port: 0 })
 }
 
-/** Programs of checks are there before HAProxy is told of them, and go after it was told. */
+/** Writes check programs before HAProxy reads its configuration, and removes them after. */
 export function checkSteps(running: ConfigView | undefined, desired: ConfigView, paths: HaproxyPaths) {
   const folder = checkFolder(paths)
   const before = running === undefined ? [] : haproxyCheckFiles(running, paths)

@@ -1,11 +1,11 @@
 /** The text protocol of HAProxy's command sockets (stats socket and master CLI): framing only, no input or output. */
 
-/** Characters that the CLI splits or unescapes at; each is protected by a backslash. */
+/** Characters at which the CLI splits or unescapes; each is escaped by a backslash. */
 const SPECIAL = /[\\; \t<]/g
 // oxlint-disable-next-line no-control-regex -- control characters are exactly what must be refused
 const FORBIDDEN = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
-/** One word of a command. A line break would start a second command, so control characters are refused. */
+/** Quotes one word of a command. A line break would start a second command, so control characters are refused. */
 export function quoteWord(word: string): string {
   if (word === '' || FORBIDDEN.test(word))
     throw new TypeError('a word of a HAProxy command is empty or holds a control character')
@@ -16,21 +16,22 @@ export function command(...words: readonly string[]): string {
   return words.map(quoteWord).join(' ')
 }
 
-/** Sends a command to a process of the master: `@1` is always the current worker, `@!pid` one exact process. */
+/** Addresses a command to a process of the master: `@1` is always the current worker, `@!pid` one exact process. */
 export function toWorker(target: 'current' | { readonly pid: number }, text: string): string {
   return target === 'current' ? `@1 ${text}` : `@!${target.pid} ${text}`
 }
 
 /**
- * Several commands in one line are answered in order, each answer followed by an empty line, then the socket is closed.
+ * Joins commands into one line. They are answered in order, each answer followed by an empty line, then the socket is
+ * closed.
  */
 export function requestLine(...commands: readonly string[]): string {
   return `${commands.join('; ')}\n`
 }
 
 /**
- * A command with a payload (certificates, maps). The payload ends at the first empty line, so empty lines in it are
- * left out.
+ * Adds a payload (certificates, maps) to a command. The payload ends at the first empty line, so empty lines in it are
+ * dropped.
  */
 export function requestWithPayload(text: string, payload: string): string {
   const lines = payload.split(/\r?\n/).filter((line) => line.trim() !== '')
@@ -38,8 +39,8 @@ export function requestWithPayload(text: string, payload: string): string {
 }
 
 /**
- * The answer of one command: HAProxy ends each with an empty line. `undefined` when that end is missing (the answer is
- * torn).
+ * Returns the answer to one command: HAProxy ends each with an empty line. `undefined` when that end is missing, so
+ * that the answer is incomplete.
  */
 export function answerText(raw: string): string | undefined {
   if (raw === '\n') return ''
@@ -64,14 +65,14 @@ export function refusalOf(text: string): string | undefined {
   return REFUSALS.some((start) => first.startsWith(start)) ? first.trim() : undefined
 }
 
-/** The value of one line of `show info`. */
+/** Returns the value of one line of `show info`. */
 export function infoField(text: string, name: string): string | undefined {
   return new RegExp(`^${name}: (.*)$`, 'm').exec(text)?.[1]
 }
 
 export interface WorkerProcess {
   readonly pid: number
-  /** How many reloads ago this process was started. */
+  /** Number of reloads since this process was started. */
   readonly reloads: number
   readonly uptime_s: number | undefined
   readonly version: string | undefined
@@ -84,7 +85,7 @@ export interface ShowProc {
   readonly oldWorkers: readonly WorkerProcess[]
 }
 
-/** `0d01h02m03s` as seconds. */
+/** Parses `0d01h02m03s` as seconds. */
 function parseUptime(text: string | undefined): number | undefined {
   const match = /^(\d+)d(\d+)h(\d+)m(\d+)s$/.exec(text ?? '')
   if (match === null) return undefined
@@ -92,7 +93,7 @@ function parseUptime(text: string | undefined): number | undefined {
   return (days ?? 0) * 86_400 + (hours ?? 0) * 3_600 + (minutes ?? 0) * 60 + (seconds ?? 0)
 }
 
-/** Columns by header name: the set of columns differs between 2.0 and 3.x. */
+/** Maps header names to columns: the set of columns differs between 2.0 and 3.x. */
 function columnsOf(header: string): ReadonlyMap<string, number> {
   const names = header
     .slice(1)
@@ -115,7 +116,7 @@ function parseProcess(fields: readonly string[], columns: ReadonlyMap<string, nu
   }
 }
 
-/** Parses the answer of `show proc` of the master CLI; `undefined` when it is something else or has no master line. */
+/** Parses the answer to `show proc` of the master CLI; `undefined` for anything else, or when it has no master line. */
 export function parseShowProc(text: string): ShowProc | undefined {
   const lines = text.split('\n')
   const header = lines.find((line) => line.startsWith('#<PID>'))
@@ -128,7 +129,7 @@ export function parseShowProc(text: string): ShowProc | undefined {
   for (const line of lines) {
     if (line.startsWith('# ')) section = line.slice(2).trim()
     if (line.startsWith('#') || line.trim() === '') continue
-    // The master's reload count is followed by "[failed: n]", which is no column of its own.
+    // The master's reload count is followed by "[failed: n]", which is no column.
     const failed = /\[failed: (\d+)\]/.exec(line)?.[1]
     const fields = line
       .replace(/\s*\[failed: \d+\]/, '')
@@ -143,7 +144,7 @@ export function parseShowProc(text: string): ShowProc | undefined {
   return master === undefined ? undefined : { master, workers, oldWorkers }
 }
 
-/** Why a socket answers nobody, by the code of the system, when no process has it any more. */
+/** System error codes of a socket on which no process listens any more, with their meaning. */
 export const NOBODY_LISTENS = {
   ENOENT: 'its socket does not exist',
   ECONNREFUSED: 'it does not accept connections on its socket',

@@ -5,8 +5,8 @@ import { lineOwners } from './render.ts'
 import type { Owner } from './statement.ts'
 
 /**
- * HAProxy's words as problems of records: by the line of the file where it names one, else by the proxy and server.
- * Covers the checker (`haproxy -c`) and a worker that could not bind its ports.
+ * Maps HAProxy's messages to records: by the line of the file if one is named, otherwise by proxy and server. Covers
+ * the checker (`haproxy -c`) and a worker that could not bind its ports.
  */
 export function diagnoseOutput(output: string, desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
   const owners = lineOwners(desired, paths)
@@ -26,7 +26,7 @@ export function diagnoseOutput(output: string, desired: ConfigView, paths: Hapro
   return [{ section: undefined, id: undefined, field: undefined, message }]
 }
 
-/** Lines that only repeat that there were errors. */
+/** Lines that only summarise earlier errors. */
 const SUMMARIES = [
   'Error(s) found in configuration file',
   'Fatal errors found in configuration',
@@ -45,12 +45,12 @@ function ownerNamed(message: string, desired: ConfigView): Owner | undefined {
   return desired.get('l7Backends', id) === undefined ? undefined : { section: 'l7Backends', id, field }
 }
 
-/** The path of our own file tells nothing to a person who edits records. */
+/** Removes the path of our own file, which means nothing to a person who edits records. */
 function withoutPath(message: string): string {
   return message.replace(/^(?:parsing|Binding) \[[^\]]*\]\s*:?\s*/, '')
 }
 
-/** HAProxy knows records by their ids, which are nothing that a person has given them. */
+/** Replaces record ids, which HAProxy uses, by the names that people have given. */
 function withNames(message: string, desired: ConfigView): string {
   const record = (id: string) =>
     desired.get('l7Frontends', id) ?? desired.get('l7Backends', id) ?? desired.get('realServers', id)

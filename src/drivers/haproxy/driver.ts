@@ -28,7 +28,7 @@ const CHECK_TIMEOUT_MS = 60_000
 const FILE_TIMEOUT_MS = 10_000
 const UNIT_TIMEOUT_MS = 60_000
 
-/** What `HaproxyPaths` has of these; it may be another from one call to the next. */
+/** The part of `HaproxyPaths` that may change from one call to the next. */
 export type HaproxySurroundings = Pick<HaproxyPaths, 'sharing' | 'nameServers'>
 
 export function haproxyDriver(own: HaproxyPaths, surroundings: () => HaproxySurroundings = () => ({})): Driver {
@@ -91,7 +91,7 @@ function planFor(
   const difference = differenceOf(running, desired)
   const replaced = contentChanges(running, desired)
   if (difference === 'reload' || !fitsRuntime(replaced)) return whole('reload')
-  // A check that is started with other words, or from another text, is so from the next time on.
+  // A changed check program takes effect at its next run.
   const checks = checkSteps(running, desired, paths)
   const maps = mapSteps(running, desired, paths)
   const files = [...checks.writing, ...maps, ...replacementSteps(replaced, paths)]
@@ -105,7 +105,7 @@ function planFor(
   return [commands, ...files, keepFile, ...checks.tidying]
 }
 
-/** An address that this very apply adds cannot be tried before it is there, and nobody else can listen on it. */
+/** An address that this apply adds cannot be tried before it exists, and nobody else can listen on it. */
 function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
   const had = new Set(ownAddresses(running))
   const added = new Set(ownAddresses(desired).filter((ip) => !had.has(ip)))
@@ -115,7 +115,7 @@ function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortCl
   return isServing(running) ? ports : ports.map((claim) => ({ ...claim, isInherited: true }))
 }
 
-/** Until the first apply of something of Layer 7, HAProxy runs what was found. */
+/** Whether anything of Layer 7 was applied. Until then HAProxy runs the configuration that was found. */
 const isServing = (running: ConfigView): boolean =>
   (['l7Frontends', 'l7Backends', 'l7Raw'] as const).some((section) => running.list(section).length > 0)
 
@@ -127,7 +127,7 @@ interface Whole {
   readonly running: ConfigView | undefined
   readonly desired: ConfigView
   readonly ports: readonly PortClaim[]
-  /** At a start of the daemon: a HAProxy that already runs this very file keeps its counters and connections. */
+  /** At a start of the daemon: if HAProxy already runs exactly this file, it keeps its counters and connections. */
   readonly isAdoption: boolean
   readonly verb: 'reload' | 'restart'
 }
@@ -197,7 +197,7 @@ function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView
   return undefined
 }
 
-/** The dearest of what the change means in each backend that has this real server; undefined when none has. */
+/** Returns the most expensive effect among the backends with this real server; undefined when there is none. */
 function realServerEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   let effect: ChangeEffect | undefined
   for (const backend of desired.list('l7Backends')) {
@@ -221,7 +221,7 @@ function frontendEffect(
   return syntaxOf(before, running) === syntaxOf(after, desired) ? 'runtime' : 'reload'
 }
 
-/** All orders together: asked for each of hundreds that are pending, in views that stay as they are. */
+/** The effect of all orders together: requested for each of hundreds of pending ones, in unchanged views. */
 const challengesEffects = new WeakMap<ConfigView, { running: ConfigView; effect: ChangeEffect | undefined }>()
 
 function challengesEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
@@ -232,14 +232,14 @@ function challengesEffect(running: ConfigView, desired: ConfigView): ChangeEffec
   return effect
 }
 
-/** Frontends answer for the names that are ordered. */
+/** The frontends must answer for the ordered names. */
 function effectOfChallenges(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const frontends = [...desired.list('l7Frontends')].filter(({ id }) => running.get('l7Frontends', id) !== undefined)
   const answers = (view: ConfigView) => frontends.map((frontend) => challengeSyntax(frontend, view)).join('')
   return answers(running) === answers(desired) ? undefined : 'reload'
 }
 
-/** A frontend rests or serves with its floating IP. */
+/** Whether frontends start or stop resting with their floating IP. */
 function floatingEffect(running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const served = (view: ConfigView) => new Map(servedFrontends(view).map(({ id, enabled }) => [id, enabled]))
   const [before, after] = [served(running), served(desired)]
@@ -251,8 +251,7 @@ function syntaxOf(frontend: SectionRecords['l7Frontends'] | undefined, view: Con
 }
 
 /**
- * A certificate that some frontend presents before and after is replaced; one that is added or removed changes its
- * frontend.
+ * A certificate that frontends present before and after is replaced; one that is added or removed changes its frontend.
  */
 function certificateEffect(id: string, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const changes = contentChanges(running, desired)
@@ -269,7 +268,7 @@ function cipherListEffect(id: string, running: ConfigView, desired: ConfigView):
   return undefined
 }
 
-/** Only its file changes; another way of using the check is a change of the backend. */
+/** Only the check's file changes; using it differently is a change of the backend. */
 function healthCheckEffect(id: string, desired: ConfigView): ChangeEffect | undefined {
   return programBackends(desired).some(({ healthCheck }) => healthCheck.id === id) ? 'runtime' : undefined
 }

@@ -22,10 +22,12 @@ import {
 import { httpsStatements, type PortRange, portRanges, quicOptions, tlsOptions } from './tls.ts'
 import { ownParts, passedSocket, passingStatements, type Validated, validatedAt } from './tls-alpn.ts'
 
-/** Longest wait for the headers of a request, so that slow senders cannot hold connections open. */
+/** Maximum time for the headers of a request, so that slow senders cannot hold connections open. */
 const REQUEST_HEADERS_S = 10
 
-/** A disabled frontend is left out: its ports are free for others, and `enabled` is a reload like any new frontend. */
+/**
+ * A disabled frontend is left out: its ports are free for others, and enabling it needs a reload like any new frontend.
+ */
 export function frontendStatements(frontend: L7Frontend, view: ConfigView, folders: Folders): readonly Statement[] {
   const owned = (field: string | undefined): Owner => ({ section: 'l7Frontends', id: frontend.id, field })
   if (!frontend.enabled || isResting(frontend, view)) {
@@ -47,7 +49,7 @@ export function frontendStatements(frontend: L7Frontend, view: ConfigView, folde
     line(`mode ${frontend.mode}`, 'mode'),
     ...lines.map(([text, field]) => line(text, field)),
     ...logStatements(frontend).map((text) => line(text, 'logs')),
-    // Before whatever would redirect or refuse the request of a CA.
+    // Before any rule that could redirect or refuse the CA's request.
     ...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []),
     ...answers.map(([text, field]) => line(text, field)),
     ...rawOfProxy(view, 'frontends', frontend.id),
@@ -71,7 +73,7 @@ function waitingLines({ timeoutClient, timeouts = {} }: L7Frontend): readonly Li
   const { httpRequest = Math.min(REQUEST_HEADERS_S, timeoutClient), httpKeepAlive = timeoutClient } = timeouts
   return [
     [`timeout http-request ${httpRequest}s`, 'timeouts.httpRequest'],
-    // Without this, HAProxy would end idle keep-alive connections after the wait for headers.
+    // Otherwise HAProxy would apply the timeout for headers to idle keep-alive connections.
     [`timeout http-keep-alive ${httpKeepAlive}s`, 'timeouts.httpKeepAlive'],
   ]
 }
@@ -90,13 +92,13 @@ function defaultLines({ defaultBackendId }: L7Frontend, view: ConfigView): reado
   return backend?.enabled === true ? [[`default_backend ${backend.id}`, 'defaultBackendId']] : []
 }
 
-/** Without this word on them, connections are taken as they come. */
+/** Without this keyword, connections are accepted without a PROXY header. */
 function expectedProxies({ proxyProtocol }: L7Frontend): readonly string[] {
   const from = Array.isArray(proxyProtocol) ? proxyProtocol : []
   return inLines(from, (some) => `tcp-request connection expect-proxy layer4 if { src ${some} }`)
 }
 
-/** What browsers are sent most, and what is not compressed already. */
+/** Common content types of web sites that are not compressed already. */
 const COMPRESSED = [
   'text/html',
   'text/plain',
@@ -113,10 +115,10 @@ const compressionLines = (types: readonly string[] = COMPRESSED) => [
   `compression type ${types.join(' ')}`,
 ]
 
-/** `::` takes IPv6 alone, so that `0.0.0.0` can have the same port. */
+/** `::` stands for IPv6 only, so that `0.0.0.0` can have the same port. */
 const onlyOf = ({ ip }: L7Frontend): string => (canonicalIp(ip) === '::' ? ' v6only' : '')
 
-/** What a bind line says of a place, before TLS. */
+/** Returns the part of a bind line before its TLS options. */
 function placeOf(frontend: L7Frontend, ports: number | string): string {
   const proxy = frontend.proxyProtocol === true ? ' accept-proxy' : ''
   return `${endpointText(frontend.ip, null)}:${ports}${onlyOf(frontend)}${proxy}`
@@ -150,16 +152,16 @@ const passingOf = (frontend: L7Frontend) => ({
 
 const NO_FOLDERS: Folders = { certificates: '', maps: '', sockets: '', challenges: '', account: undefined }
 
-/** What a frontend has for CAs. */
+/** The statements of a frontend for validations by CAs. */
 export function challengeSyntax(frontend: L7Frontend, view: ConfigView): string {
   const passing = passingStatements(frontend, validatedAt(frontend, view), NO_FOLDERS, passingOf(frontend))
   return textOf([...(frontend.mode === 'http' ? challengeStatements(frontend, view) : []), ...passing])
 }
 
-/** All that a running HAProxy would have to be reloaded for, wherever its files are, and whatever is in its maps. */
+/** Returns everything whose change needs a reload, independent of file locations and of the contents of maps. */
 export function frontendSyntax(frontend: L7Frontend, view: ConfigView): string {
   const statements = frontendStatements(frontend, view, NO_FOLDERS).filter(({ kind }) => kind !== 'comment')
-  // The order of its certificates, and the authorities of its clients, are in files of their own.
+  // The order of certificates and the client authorities are in separate files.
   const { certificates = [], clientCa = '' } = frontend
   return statements.length === 0 ? '' : `${textOf(statements)}${certificates.join(' ')}\n${clientCa}`
 }

@@ -3,11 +3,11 @@ import { isService, type RealServer, resolvedAt } from '../../model/real-server.
 import type { ConfigView } from '../../model/sections.ts'
 import { endpointText } from './statement.ts'
 
-/** Sections of HAProxy: those who ask for live names and for names of SRV records, and their tries, one a second. */
+/** Resolver sections, for live names and for names of SRV records, with their attempts, one per second. */
 const RESOLVERS = [
   ['names', 3],
-  // After a reload HAProxy (all versions of 2025 on) forgets what the state file says of such a server when its name
-  // was not answered by the last of these tries and the two seconds behind it, whatever `hold` says.
+  // After a reload HAProxy (all versions from 2025 on) drops the carried state of such a server if its name was not
+  // answered by the last of these attempts and two seconds more, whatever `hold` says.
   ['services', 60],
 ] as const
 type Resolvers = (typeof RESOLVERS)[number][0]
@@ -15,30 +15,30 @@ type Resolvers = (typeof RESOLVERS)[number][0]
 const sectionOf = (real: RealServer): Resolvers => (isService(real.ip) ? 'services' : 'names')
 
 /**
- * What a server line says of its host name. HAProxy starts without the addresses that it cannot find out: such servers
- * are in maintenance. A live name is not asked for at the start, where silent name servers hold up everything, but at
- * once after it. Over a reload HAProxy keeps the address that it had.
+ * Server options for host names. HAProxy starts even without an address, with the server in maintenance. A live name is
+ * not resolved during the start, which silent name servers would delay, but right after it. Over a reload HAProxy keeps
+ * the previous address.
  */
 const RESOLVING = {
   start: ' init-addr last,libc,none',
   live: ' resolve-prefer ipv4 init-addr last,none',
 } as const satisfies Record<'start' | 'live', string>
 
-/** Servers with the same name of SRV records get an answer each. Weights are ours: 0 is a server that drains. */
+/** Servers with the same SRV name share its answers, one each. Weights are ours: 0 means a drained server. */
 const SERVICE = ' resolve-opts ignore-weight'
 
-/** What a server line says of where the server is; nothing of an address. */
+/** Returns the server options for resolving its name; empty for an address. */
 export function resolvingWords(real: RealServer): string {
   const at = resolvedAt(real)
   if (at !== 'live') return at === undefined ? '' : RESOLVING[at]
   return ` resolvers ${sectionOf(real)}${RESOLVING.live}${isService(real.ip) ? SERVICE : ''}`
 }
 
-/** As many as the C library heeds. */
+/** The C library uses no more. */
 const SERVERS_MAX = 3
 const DNS_PORT = 53
 
-/** The name servers of /etc/resolv.conf, as HAProxy reads them. Without any, the C library asks this very machine. */
+/** Returns the name servers of /etc/resolv.conf for HAProxy. Without any, the C library asks this machine itself. */
 export function nameServersOf(resolvConf: string): readonly string[] {
   const named = resolvConf.split('\n').flatMap((line) => {
     const [word, address = ''] = line.trim().split(/\s+/)
@@ -55,7 +55,7 @@ interface Names {
 }
 const namesByList = new WeakMap<Iterable<RealServer>, Names>()
 
-/** The names of all real servers; computed once as long as a view has the same list. */
+/** Kinds of names of all real servers; computed once per list of a view. */
 function namesOf(view: ConfigView): Names {
   const list = view.list('realServers')
   const known = namesByList.get(list)
@@ -72,16 +72,16 @@ function namesOf(view: ConfigView): Names {
   return names
 }
 
-/** Whether some real server has a name that is resolved then. */
+/** Whether some real server has a name that is resolved at that time. */
 export const hasNames = (view: ConfigView, at: 'start' | 'live'): boolean => namesOf(view).at.has(at)
 
-/** One unanswered name delays the start, and each check of the file, by two seconds instead of twenty. */
+/** An unanswered name delays the start, and each check of the file, by two seconds instead of twenty. */
 export const RESOLVER_PATIENCE = 'setenv RES_OPTIONS "timeout:1 attempts:1"'
 
 /**
- * The name servers for live names, how often they are asked, and how long an answer holds when there is no other. That
- * a name is gone must have been answered for ten seconds, and with each of the tries; name servers that fail or are
- * silent take no server out, except one that was not answered within its tries after a reload.
+ * Returns the resolver sections: name servers, intervals, and how long answers hold without a newer one. A server goes
+ * out if its name was reported missing for ten seconds, and at each attempt. Failing or silent name servers take no
+ * server out, except one that was not answered within its attempts after a reload.
  */
 export function resolversLines(view: ConfigView, nameServers: readonly string[] = LOCAL): readonly string[] {
   const { used } = namesOf(view)
@@ -95,7 +95,7 @@ export function resolversLines(view: ConfigView, nameServers: readonly string[] 
     '    timeout retry 1s',
     '    hold valid 10s',
     '    hold nx 10s',
-    // Some name servers answer with a few of many records at a time.
+    // Some name servers return only a few of many records at a time.
     ...(name === 'services' ? ['    hold obsolete 10s'] : []),
     ...['refused', 'timeout', 'other'].map((failure) => `    hold ${failure} 24d`),
   ])

@@ -9,14 +9,14 @@ import { PEERS } from './sharing.ts'
 import { commentText, type Line, quote, quoted, inLines } from './statement.ts'
 import { speaksTls } from './tls.ts'
 
-/** The backend that a rule has chosen; which rule that was, nothing else tells. */
+/** Holds the chosen backend; HAProxy does not report which rule chose it. */
 const CHOSEN = 'txn.fulcrum_backend'
 const IS_CHOSEN = `{ var(${CHOSEN}) -m found }`
 const HELLO_S = 5
-/** Only a condition waits for the name that TLS asks for: an action alone takes what has arrived by then. */
+/** Only a condition waits for the SNI of the client: an action alone would use what has arrived by then. */
 const IS_NAMED = '{ req.ssl_sni -m found }'
 const TARPIT_S = 10
-/** Most keys that a table remembers; the oldest go first. */
+/** Maximum number of keys in a table; the oldest are dropped. */
 const LIMITED_ENTRIES = '1m'
 const KEY_LENGTH = 128
 
@@ -31,11 +31,11 @@ const never = () => ''
 
 const OF_REQUESTS: Fetches = {
   of: {
-    // As servers read it: //%61dmin is /admin.
+    // Normalised as servers do: //%61dmin is /admin.
     path: () => 'path,url_dec,regsub(//+,/,g)',
     host: () => 'req.hdr(host),host_only,lower,rtrim(.)',
     method: () => 'method',
-    // With its commas: a list of values is one text here.
+    // Includes commas: a list of values counts as one text.
     header: (name) => `req.fhdr(${name})`,
     cookie: (name) => `req.cook(${name})`,
     query: (name) => `url_param(${name}),url_dec(1)`,
@@ -67,25 +67,27 @@ function operatorOf({ type, match = 'is' }: Condition): string {
   return `-m ${METHODS[match]}${isCaseless(type) ? ' -i' : ''}`
 }
 
-/** Lines of one name add up: one of all their values has to fit. `addresses`: the file that has them. */
+/**
+ * Lines of one ACL are alternatives: one of all their values must match. `addresses`: the file that holds the values.
+ */
 function aclLines(name: string, condition: Condition, fetches: Fetches, addresses?: string): readonly string[] {
   const fetch = fetches.of[condition.type](condition.name ?? '')
   if (condition.values.length === 0) return [`acl ${name} ${fetch} -m found`]
   if (addresses !== undefined) return [`acl ${name} ${fetch} ${operatorOf(condition)} -f ${quote(addresses)}`]
   const words = condition.values.flatMap((value) => (value === '' ? [] : [wordOf(condition, value)]))
   const head = `acl ${name} ${fetch} ${operatorOf(condition)} --`
-  // A word without a character is the end of the line for HAProxy.
+  // HAProxy reads an empty word as the end of the line.
   const empty = words.length < condition.values.length ? [`acl ${name} ${fetch} -m len 0`] : []
   return [...inLines(words, (some) => `${head} ${some}`), ...empty]
 }
 
 function wordOf({ type, match = 'is' }: Condition, value: string): string {
-  // Ranges of numbers have a colon.
+  // HAProxy writes number ranges with a colon.
   if (type === 'status') return value.replace('-', ':')
   return quote(match === 'is' || match === 'ends' ? comparedAs(type, value) : value)
 }
 
-/** The condition behind a line, with a space before it. */
+/** Returns the condition at the end of a line, with a leading space. */
 function conditionText(rule: Rule, at: number): string {
   const names = conditionsOf(rule).map(({ negate }, index) => `${negate === true ? '!' : ''}${aclName(at, index)}`)
   return names.length === 0 ? '' : ` if ${names.join(rule.when?.any === undefined ? ' ' : ' || ')}`
@@ -93,7 +95,7 @@ function conditionText(rule: Rule, at: number): string {
 
 const aclName = (at: number, index: number): string => `r${at}c${index}`
 
-/** A text as HAProxy fills it, one word. */
+/** Formats a text with placeholders as one word for HAProxy. */
 function formatOf(text: string, { filled }: Pick<Fetches, 'filled'>): string {
   const parts = partsOf(text).map((part) =>
     typeof part === 'string' ? escaped(part) : `%[${filled[part.of](part.name)}]`,
@@ -101,10 +103,10 @@ function formatOf(text: string, { filled }: Pick<Fetches, 'filled'>): string {
   return quoted(parts.join(''))
 }
 
-/** HAProxy reads escapes such as \x0a in the text for a path when it has been filled: of a client there are none. */
+/** HAProxy interprets escapes such as \x0a in a path after filling it in, so those from clients are encoded. */
 const withoutEscapes = (fetch: string) => String.raw`${fetch},regsub("\\\\",%5C,g)`
 
-/** In a path nothing that a client has sent may end it. */
+/** Placeholders in a path, where text from a client must not end the path. */
 const IN_PATH: Fetches['filled'] = {
   ...OF_REQUESTS.filled,
   path: () => withoutEscapes('path'),
@@ -115,19 +117,19 @@ const IN_PATH: Fetches['filled'] = {
   variable: (name) => `${variable(name)},url_enc`,
 }
 
-/** Percent signs begin what is filled in. */
+/** Escapes percent signs, which begin a placeholder. */
 const escaped = (text: string) => text.replaceAll('%', '%%')
 
 const literalRegex = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
 
-/** What a rule does, each line with the condition behind it. */
+/** The parts for rendering a rule, each of whose lines ends with the condition. */
 interface Rendering {
   readonly action: Action
-  /** ` if …` where the rule has a condition. */
+  /** ` if …`, or empty for a rule without a condition. */
   readonly cond: string
   readonly fetches: Fetches
   readonly isServed: (backendId: string) => boolean
-  /** For a limit: which of the three counters of a request. */
+  /** For a limit: the index of its counter, of three per request. */
   readonly counter: number
   readonly table: string
 }
@@ -138,7 +140,7 @@ const header =
   (verb: 'set-header' | 'add-header'): Render =>
   ({ action: { name, value = '' }, cond, fetches }) => [`${verb} ${name} ${formatOf(value, fetches)}${cond}`]
 
-/** A new kind of action is a row here, one where it is judged, and its word in the model. */
+/** A new kind of action needs a row here, one where actions are verified, and its name in the model. */
 const RENDERED: Readonly<Record<Action['type'], Render>> = {
   // A disabled backend answers as if there were none.
   backend: ({ action: { backendId = '' }, cond, isServed }) =>
@@ -156,7 +158,7 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
   limit: ({ action, cond, counter, table }) => {
     const { per = 'source', name = '', rate = 0, burst = 0, over = 1, answer = 429 } = action
     const key = { source: 'src', path: 'path', header: `req.fhdr(${name})`, cookie: `req.cook(${name})` }[per]
-    // Only requests that the line before has counted have this counter.
+    // Only requests that the line above has tracked have this counter.
     const beyond = `{ sc_http_req_rate(${counter}) gt ${rate + burst} }`
     return [
       `track-sc${counter} ${key} table ${table}${cond}`,
@@ -167,7 +169,7 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
   addHeader: header('add-header'),
   removeHeader: ({ action: { name }, cond }) => [`del-header ${name}${cond}`],
   rewritePath: ({ action: { value = '', to = '', match = 'begins' }, cond }) => {
-    // HAProxy puts the text in place of the whole path.
+    // HAProxy replaces the whole path by the text.
     const [regex, by] =
       match === 'regex' ? [value, to] : [`^${literalRegex(value)}(.*)`, `${to.replaceAll('\\', '\\\\')}\\1`]
     return [`replace-path ${quoted(regex)} ${formatOf(by, { filled: IN_PATH })}${cond}`]
@@ -177,7 +179,7 @@ const RENDERED: Readonly<Record<Action['type'], Render>> = {
   ],
 }
 
-/** Actions of connections; all others are of requests. */
+/** Actions on connections; all others apply to requests. */
 const OF_TCP: Partial<Readonly<Record<Action['type'], Render>>> = {
   backend: ({ action: { backendId = '' }, cond, isServed }) =>
     isServed(backendId) ? [`set-var(${CHOSEN}) str(${backendId})${cond}`, `accept if ${IS_CHOSEN}`] : [`reject${cond}`],
@@ -190,14 +192,14 @@ const aclsOf = (rule: Rule, at: number, fetches: Fetches, addresses?: (index: nu
   )
 
 /**
- * What is no path is refused where paths are looked at, or a rule that refuses some could be got round. Clients leave
- * dot segments out before they send a path (RFC 3986, section 6.2.2.3).
+ * Requests without a proper path are refused where rules test paths; otherwise a rule that refuses some paths could be
+ * bypassed. Clients remove dot segments before they send a path (RFC 3986, section 6.2.2.3).
  */
 const NO_PATH = "deny deny_status 400 if !{ path,url_dec -m found } || { path,url_dec -m reg '/\\.\\.?(/|$)' }"
 const noQuery = (name: string) =>
   `deny deny_status 400 if { url_param(${name}) -m found } !{ url_param(${name}),url_dec(1) -m found }`
 
-/** A name with encoded letters is the same to servers, and another one to HAProxy. */
+/** To servers a name with encoded letters is the same, to HAProxy it is another one. */
 function noOtherSpelling(name: string): string {
   const letters = Array.from(name, (letter) => {
     const code = letter
@@ -220,8 +222,8 @@ function malformed(rules: readonly Rule[]): readonly string[] {
 }
 
 /**
- * The rules of a frontend; the first that chooses a backend, answers or refuses is the last that is looked at.
- * `folder`: where its maps are.
+ * The rules of a frontend; evaluation ends at the first that chooses a backend, answers or refuses. `folder`: location
+ * of its maps.
  */
 export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: string): readonly Line[] {
   const { id, rules = [], mode } = frontend
@@ -253,7 +255,7 @@ export function frontendRules(frontend: L7Frontend, view: ConfigView, folder: st
   ]
 }
 
-/** How rules are said of requests and of connections. */
+/** The keywords of rules for requests and for connections. */
 interface Speech {
   readonly keyword: string
   readonly rendering: Partial<Readonly<Record<Action['type'], Render>>>
@@ -273,7 +275,7 @@ const OF_CONNECTIONS_SAID: Speech = {
   refuse: 'reject',
 }
 
-/** Where the map has nothing, the variable stays as it is. */
+/** Without a matching entry in the map, the variable stays unset. */
 function lookUp(condition: Condition, map: string, fetches: Fetches, { take, refuse }: Speech): readonly string[] {
   const method = condition.match === 'begins' ? 'map_beg' : 'map_str'
   const file = /^[\w./-]+$/.test(map) ? map : `"${map}"`
@@ -287,14 +289,14 @@ function lookUp(condition: Condition, map: string, fetches: Fetches, { take, ref
 
 const ofAll = (text: string): Line => [text, 'rules']
 
-/** With its name before. */
+/** Returns the lines of a rule, preceded by its name. */
 function ruleLines({ name = '' }: Rule, at: number, texts: readonly string[]): Line[] {
   const field = `rules.${at}`
   const title: readonly Line[] = name === '' ? [] : [[`# ${commentText(name)}`, `${field}.name`]]
   return [...title, ...texts.map((text): Line => [text, field])]
 }
 
-/** The rules of a backend, about its responses. */
+/** The rules of a backend, which apply to its responses. */
 export function backendRules({ rules = [] }: Pick<L7Backend, 'rules'>): readonly Line[] {
   return rules.flatMap((rule, at): Line[] => {
     const action = rule.do
@@ -309,12 +311,14 @@ const asksForSni = (rule: Rule) => conditionsOf(rule).some(({ type }) => type ==
 
 interface Limit {
   readonly at: number
-  /** Name of its table. */
+  /** Name of the table. */
   readonly name: string
   readonly statement: string
 }
 
-/** What the limits of a frontend count in: each table stays the same while its limit does, wherever the rule stands. */
+/**
+ * Returns the tables for the limits of a frontend: a table stays the same while its limit does, even if the rule moves.
+ */
 export function limitsOf({ id, rules = [] }: Pick<L7Frontend, 'id' | 'rules'>): readonly Limit[] {
   const seen = new Map<string, number>()
   return rules.flatMap(({ when, do: action }, at): Limit[] => {

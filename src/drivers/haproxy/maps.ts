@@ -9,8 +9,8 @@ import { servedFrontends } from './resting.ts'
 import { commentText } from './statement.ts'
 
 /**
- * What HAProxy looks up in files, and takes changes of while it runs: rules that do no more than to choose a backend by
- * a name or a path, and lists of addresses.
+ * Files in which HAProxy looks things up, and which can be changed at runtime: maps for rules that only choose a
+ * backend by a name or a path, and lists of addresses.
  */
 
 const FILE_MODE = 0o600
@@ -18,24 +18,24 @@ const FILE_TIMEOUT_MS = 10_000
 const ANSWER_TIMEOUT_MS = 3_000
 const PER_COMMAND_TIMEOUT_MS = 5
 
-/** A folder of ours beside haproxy.cfg: what is not written here is removed from it. */
+/** A folder of ours beside haproxy.cfg: foreign files are removed from it. */
 export const mapFolder = ({ configFile }: HaproxyPaths): string => `${dirname(configFile)}/fulcrum-maps`
 
-/** In the place of a backend that is disabled: no id has it. */
+/** Stands for a disabled backend: no id has this value. */
 export const NO_BACKEND = '-'
 
-/** Rules of a frontend that stand together in its configuration, the first of them at this place in the list. */
+/** Consecutive rules of a frontend; `at` is the index of the first. */
 export interface RuleGroup {
   readonly at: number
   readonly rules: readonly Rule[]
-  /** What all of them look up, in one map. */
+  /** The condition type that all of them look up in one map. */
   readonly lookedUp: Condition | undefined
 }
 
-/** A key in a file ends at a space, and a line with # is a comment; that no path or name begins with. */
+/** A key in a file ends at a space, and lines with # are comments, with which no path or name begins. */
 const KEY = /^[!-~]+$/
 
-/** The condition of a rule that a map can stand for. */
+/** Returns the condition of a rule that a map can replace. */
 function lookUpOf(rule: Rule): Condition | undefined {
   const [condition, other] = conditionsOf(rule)
   if (rule.do.type !== 'backend' || condition === undefined || other !== undefined) return undefined
@@ -47,7 +47,7 @@ function lookUpOf(rule: Rule): Condition | undefined {
 const isAlike = (one: Condition, other: Condition) =>
   one.type === other.type && (one.match ?? 'is') === (other.match ?? 'is')
 
-/** Rules in a row that look up the same thing are one group; each other rule is one by itself. */
+/** Groups consecutive rules that look up the same thing; every other rule is a group of its own. */
 export function ruleGroups(rules: readonly Rule[]): readonly RuleGroup[] {
   const groups: { at: number; rules: Rule[]; lookedUp: Condition | undefined }[] = []
   for (const [at, rule] of rules.entries()) {
@@ -60,28 +60,28 @@ export function ruleGroups(rules: readonly Rule[]): readonly RuleGroup[] {
   return groups
 }
 
-/** The map of a group of rules, by the place of the group. */
+/** Name of a group's map, by the index of the group. */
 export const mapName = (frontendId: string, group: number): string => `${frontendId}.r${group}.map`
-/** The addresses of a condition. */
+/** Name of the address list of a condition. */
 export const addressesName = (frontendId: string, group: number, condition: number): string =>
   `${frontendId}.r${group}c${condition}.acl`
 
 interface LookedUpFile {
   readonly name: string
   readonly kind: 'map' | 'acl'
-  /** Keys with what they stand for, each once. */
+  /** Keys and their values, each key once. */
   readonly entries: ReadonlyMap<string, string>
   readonly content: string
 }
 
-/** As they are looked for. The dot at the end of a host changes nothing: servers take both for one. */
+/** Returns a value as it is compared. A dot at the end of a host is dropped: servers treat both spellings alike. */
 export function comparedAs(type: Condition['type'], value: string): string {
   let { length } = value
   if (type === 'host') while (length > 1 && value[length - 1] === '.') length -= 1
   return value.slice(0, length)
 }
 
-/** The map of this group. Of two rules that have a key the first one counts, as in the list. */
+/** Returns the map of a group. If two rules have the same key, the first one counts, as in the list. */
 function mapOf(
   rules: readonly Rule[],
   lookedUp: Condition,
@@ -90,7 +90,7 @@ function mapOf(
 ): LookedUpFile {
   const entries = new Map<string, string>()
   const isBeginning = lookedUp.match === 'begins'
-  // HAProxy takes the longest beginning that fits: one behind a part of itself would be taken first, and never is here.
+  // HAProxy uses the longest matching prefix, so a key after one of its own prefixes would win, and is left out.
   const isTaken = (key: string) =>
     isBeginning ? Array.from(key, (_, at) => key.slice(0, at + 1)).some((part) => entries.has(part)) : entries.has(key)
   let content = ''
@@ -109,7 +109,7 @@ function mapOf(
   return { name, kind: 'map', entries, content }
 }
 
-/** A frontend's rules may look up one thing in a thousand places. */
+/** A frontend may look up the same thing in a thousand rules. */
 function filesOf({ id, rules = [] }: L7Frontend, isServed: (backendId: string) => boolean): readonly LookedUpFile[] {
   return ruleGroups(rules).flatMap(({ rules: together, lookedUp }, at) => {
     if (lookedUp !== undefined) return [mapOf(together, lookedUp, mapName(id, at), isServed)]
@@ -128,11 +128,11 @@ const lookedUpIn = (view: ConfigView, isWanted: (frontend: L7Frontend) => boolea
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .flatMap((frontend) => filesOf(frontend, (id) => view.get('l7Backends', id)?.enabled === true))
 
-/** The files that haproxy.cfg names. */
+/** Returns the files that haproxy.cfg names. */
 export const mapFiles = (view: ConfigView, paths: HaproxyPaths): readonly FileContent[] =>
   lookedUpIn(view).map(({ name, content }) => ({ path: `${mapFolder(paths)}/${name}`, content }))
 
-/** Removes those that nothing names any more; after the reload, for HAProxy reads all of them then. */
+/** Removes files that haproxy.cfg no longer names, after the reload, at which HAProxy reads all of them. */
 export function mapTidying(
   running: ConfigView | undefined,
   desired: ConfigView,
@@ -146,8 +146,8 @@ export function mapTidying(
 }
 
 /**
- * For files that exist on both sides, with the same backends enabled; if a file comes or goes, HAProxy is reloaded for
- * the line that names it. Most frontends are the same record on both sides, and are skipped.
+ * For files that exist on both sides, with the same backends enabled: adding or removing a file needs a reload, because
+ * haproxy.cfg changes. Most frontends are the same record on both sides, and are skipped.
  */
 export function mapSteps(
   running: ConfigView,
@@ -177,14 +177,14 @@ export function mapSteps(
     timeout_ms: ANSWER_TIMEOUT_MS + commands.length * PER_COMMAND_TIMEOUT_MS,
     path: paths.masterSocket,
     commands,
-    // Each command says whether it found its key.
+    // The answer to each command shows whether its key was found.
     readBack: [],
     undo: changed.toReversed().flatMap(({ before: old, after }) => undone(commandsFor(after, old, mapFolder(paths)))),
   }
   return [socket, ...files]
 }
 
-/** What comes is there before something else goes: nothing is without its entry in between. */
+/** Additions come first, so that nothing lacks an entry in between. */
 function commandsFor(before: LookedUpFile, after: LookedUpFile, folder: string): readonly SocketCommand[] {
   const say = (verb: 'add' | 'set' | 'del', ...words: readonly string[]): SocketCommand => ({
     request: toWorker('current', command(verb, after.kind, `${folder}/${after.name}`, ...words)),
@@ -202,8 +202,8 @@ function commandsFor(before: LookedUpFile, after: LookedUpFile, folder: string):
 }
 
 /**
- * An undo does not know how far the commands came. What it adds a second time stands for the same, and goes with the
- * first.
+ * An undo does not know how far the commands came. A duplicate addition has the same value, and is removed with the
+ * original.
  */
 const undone = (commands: readonly SocketCommand[]): readonly SocketCommand[] =>
   commands.map(({ request, expect }) => ({ request, expect: [...expect, 'entry not found.', 'Key not found.'] }))

@@ -4,13 +4,13 @@ import type { ConfigView, SectionName, SectionRecords } from '../../model/sectio
 import type { Driver } from '../driver.ts'
 import { servedFrontends } from './resting.ts'
 
-/** What is an address of each node, whichever machine that is. */
+/** Addresses that every node has, on whatever machine. */
 const OF_EACH: ReadonlySet<string> = new Set(['127.0.0.1', '0.0.0.0'])
 
 /**
- * For nodes of one cluster that share a machine: their HAProxys have the same frontends, and would all listen at the
- * same place, where the kernel gives a connection to any of them. So each listens at an address of loopback of its own
- * for 127.0.0.1 and for all addresses, and serves no others.
+ * For nodes of one cluster on the same machine: their HAProxys have the same frontends and would all listen on the same
+ * address, where the kernel gives a connection to any of them. So each node uses its own loopback address in place of
+ * 127.0.0.1 and of all addresses, and serves no others.
  */
 export function onOwnLoopback(driver: Driver, loopback: string): Driver {
   const moved = movedTo(loopback)

@@ -1,47 +1,47 @@
 import type { Sharing } from './sharing.ts'
 
-/** Where HAProxy's program and files are. Everything the driver knows of the machine. */
+/** Locations of HAProxy's program and files: everything that the driver knows of the machine. */
 export interface HaproxyPaths {
-  /** Program, found in the usual system folders when it has no slash. */
+  /** The program; without a slash it is searched in the usual system folders. */
   readonly program: string
   readonly configFile: string
   readonly masterSocket: string
   readonly statsSocket: string
-  /** Stick tables pass from the old to the new worker through this socket. */
+  /** Socket over which the old worker passes stick tables to the new one. */
   readonly peersSocket: string
-  /** Where the daemon answers validations of CAs. */
+  /** Socket on which the daemon answers validations of CAs. */
   readonly challengeSocket: string
-  /** What a new worker is told of servers that are down or have names. */
+  /** State file with which a new worker learns of servers that are down or have names. */
   readonly stateFile: string
-  /** Where the first configuration goes that somebody else wrote; undefined where there can be none. */
+  /** Copy of a foreign configuration found at the first apply; undefined where there can be none. */
   readonly foundCopy: string | undefined
-  /** Account the workers switch to; undefined keeps the account that starts HAProxy. */
+  /** Account of the workers; undefined keeps the account that starts HAProxy. */
   readonly runAs: { readonly user: string; readonly group: string } | undefined
-  /** The name servers, as HAProxy reads them; undefined if there are none. */
+  /** The name servers in HAProxy's syntax; undefined if there are none. */
   readonly nameServers?: readonly string[] | undefined
-  /** With other nodes; undefined on a node without a cluster. */
+  /** Stick-table sharing with other nodes; undefined without a cluster. */
   readonly sharing?: Sharing | undefined
 }
 
-/** Places of ours that haproxy.cfg names. */
+/** Locations that haproxy.cfg names. */
 export interface Folders {
   readonly certificates: string
   readonly maps: string
-  /** Folder of sockets that HAProxy makes for itself. */
+  /** Folder for sockets between HAProxy's own proxies. */
   readonly sockets: string
   /** See `HaproxyPaths`. */
   readonly challenges: string
-  /** Account that the workers switch to, where they do. */
+  /** Account of the workers, if they have one of their own. */
   readonly account: string | undefined
 }
 
-/** A socket name holds 107 bytes in Linux, of which HAProxy needs some for the suffixes of its temporary names. */
+/** A socket path has at most 107 bytes in Linux, of which HAProxy needs some for the suffixes of temporary names. */
 export const SOCKET_PATH_MAX = 92
 
 /** Name of the state file in the folder of a supervised HAProxy. */
 export const STATE_FILE = 'server-state'
 
-/** Everything in one folder of ours: HAProxy is started and watched by the daemon. */
+/** Paths for a HAProxy that the daemon starts and supervises: everything is in one folder of ours. */
 export function supervisedPaths(folder: string): HaproxyPaths {
   return {
     program: 'haproxy',
@@ -56,7 +56,7 @@ export function supervisedPaths(folder: string): HaproxyPaths {
   }
 }
 
-/** Debian's haproxy.service. `stateFolder` is the daemon's own. */
+/** Paths of Debian's haproxy.service. `stateFolder` is the daemon's own. */
 export function debianPaths(stateFolder: string): HaproxyPaths {
   return {
     program: 'haproxy',

@@ -14,8 +14,8 @@ interface Claim {
 }
 
 /**
- * Enabled frontends that claim one port of one address. The kernel would let HAProxy bind both and share the
- * connections between them at random, so the checker does not see it.
+ * Returns the clashes of enabled frontends with the same port and address. The kernel would let HAProxy bind both and
+ * distribute connections between them at random, so the checker does not notice.
  */
 export function portClashes(frontends: Iterable<L7Frontend>): readonly Problem[] {
   const claims = [...frontends].filter(({ enabled }) => enabled).flatMap(claimsOf)
@@ -37,10 +37,10 @@ export function portClashes(frontends: Iterable<L7Frontend>): readonly Problem[]
   return problems
 }
 
-/** Most ports that are tried before a reload: each is listened on for a moment. */
+/** Maximum number of ports that are tried before a reload, each by listening for a moment. */
 const PORTS_TRIED_MAX = 1000
 
-/** The ports of `desired` that `running` does not hold in any way. */
+/** Returns the ports of `desired` that no frontend of `running` holds. */
 export function newPorts(running: Iterable<L7Frontend>, desired: Iterable<L7Frontend>): readonly PortClaim[] {
   const held = [...running].filter(({ enabled }) => enabled).flatMap(claimsOf)
   const ports: PortClaim[] = []

@@ -2,7 +2,7 @@ import { SHARED } from '../../model/node.ts'
 import type { ConfigView } from '../../model/sections.ts'
 import { linesOf, type Statement } from './statement.ts'
 
-/** Lines that were written by hand, marked as such. */
+/** Raw lines, marked by comments. */
 function statements(lines: readonly string[] | undefined, field: string): readonly Statement[] {
   if (lines === undefined || lines.length === 0) return []
   const line = linesOf('l7Raw', SHARED)
@@ -13,7 +13,7 @@ function statements(lines: readonly string[] | undefined, field: string): readon
 export const rawOfWhole = (view: ConfigView, section: 'global' | 'defaults'): readonly Statement[] =>
   statements(view.get('l7Raw', SHARED)?.[section], section)
 
-/** Whether servers of this backend begin with settings that no record has, and that one added at runtime would lack. */
+/** Whether a backend has default-server settings in its raw lines, which a server added at runtime would not get. */
 export function hasServerDefaults(view: ConfigView, backendId: string): boolean {
   const raw = view.get('l7Raw', SHARED)
   const own = raw?.backends.find(({ id }) => id === backendId)?.lines ?? []

@@ -18,8 +18,8 @@ import { linesOf, type Owner, quote, type Statement, textOf } from './statement.
 import { needsDhParameters } from './tls.ts'
 
 /**
- * The whole haproxy.cfg. Proxies are named by record ids and servers by real-server ids, so nothing that a person
- * typed becomes syntax; the same records give the same bytes.
+ * Renders the whole haproxy.cfg. Proxies are named by record ids and servers by real-server ids, so nothing that a
+ * person typed becomes syntax; the same records give the same bytes.
  */
 export function renderConfig(view: ConfigView, paths: HaproxyPaths): string {
   let text = textOf(preamble(view, paths))
@@ -38,7 +38,7 @@ const foldersOf = (paths: HaproxyPaths): Folders => ({
   account: paths.runAs?.user,
 })
 
-/** The record behind each line of the same file; the first line is at index 0. */
+/** Returns the record behind each line of the same file; the first line is at index 0. */
 export function lineOwners(view: ConfigView, paths: HaproxyPaths): readonly (Owner | undefined)[] {
   const statements = [...preamble(view, paths)]
   const folders = foldersOf(paths)
@@ -73,7 +73,7 @@ function preamble(view: ConfigView, paths: HaproxyPaths): readonly Statement[] {
   return [...statements, EMPTY, ...peers.map(plain), ...limits]
 }
 
-/** Sorted, because the order in which a store lists records is not part of the configuration. */
+/** Sorted, because a store's order of records is not part of the configuration. */
 export function byId<R extends { readonly id: string }>(records: Iterable<R>): readonly R[] {
   return [...records].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
@@ -82,7 +82,7 @@ const EMPTY: Statement = { text: '', owner: undefined, kind: 'comment' }
 const plain = (text: string): Statement => ({ text, owner: undefined, kind: 'statement' })
 const comment = (text: string): Statement => ({ text, owner: undefined, kind: 'comment' })
 
-/** HAProxy starts no program unless it is told twice that it may. */
+/** HAProxy starts programs only if both lines allow it. */
 const PROGRAMS = [plain('    external-check'), plain('    insecure-fork-wanted')]
 
 function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Sharing): readonly Statement[] {
@@ -102,7 +102,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
     plain('    spread-checks 10'),
     plain(`    localpeer ${localPeer(sharing)}`),
     ...(programBackends(view).length > 0 ? PROGRAMS : []),
-    // OpenSSL before 3.5 has no QUIC of its own, and HAProxy makes do with it when it is told to.
+    // OpenSSL before 3.5 has no QUIC API of its own; this option makes HAProxy work with it.
     ...(servedFrontends(view).some(({ enabled, http3 }) => enabled && http3 === true)
       ? [plain('    limited-quic')]
       : []),
@@ -115,7 +115,7 @@ function globalStatements(view: ConfigView, paths: HaproxyPaths, sharing?: Shari
   ]
 }
 
-/** Every proxy sets its own timeouts; these only keep a proxy of HAProxy's own from waiting for ever. */
+/** Every proxy sets its own timeouts; these only keep HAProxy's internal proxies from waiting for ever. */
 const DEFAULTS: readonly Statement[] = [
   plain('defaults'),
   plain('    timeout connect 5s'),

@@ -6,23 +6,23 @@ import { command, toWorker } from './cli.ts'
 import type { Server } from './server.ts'
 import { endpointText } from './statement.ts'
 
-/** Beyond this many commands (about 0.3 ms each) a reload is the quicker way. */
+/** Beyond this many commands (about 0.3 ms each) a reload is quicker. */
 export const RUNTIME_COMMANDS_MAX = 1000
 
-/** A worker that hangs must not hold an apply: the reload that follows does without it. */
+/** A hanging worker must not delay an apply: the reload that follows replaces it. */
 const ANSWER_TIMEOUT_MS = 3_000
 const PER_COMMAND_TIMEOUT_MS = 5
 
 /**
- * The commands that make a running HAProxy's servers what they are to be. They go through the master socket: a session
- * on the workers' own socket would stay with the old worker after a reload.
+ * Returns the commands that bring a running HAProxy's servers to their wanted state. They go through the master socket:
+ * a session on the workers' own socket would stay with the old worker after a reload.
  */
 export function runtimeStep(changes: readonly ServerChange[], masterSocket: string): SocketStep {
   const reversed = changes
     .map(({ backendId, before, after }) => ({ backendId, before: after, after: before }))
     .reverse()
   const all = changes.flatMap(commandsFor)
-  // Servers go last, together: what they counted is read once, when nothing is given to them any more.
+  // Removals come last, together: the counters of these servers are read once, when they no longer change.
   const commands = [
     ...all.filter((one) => one.endsCounting !== true),
     ...all.filter((one) => one.endsCounting === true),
@@ -39,7 +39,7 @@ export function runtimeStep(changes: readonly ServerChange[], masterSocket: stri
   }
 }
 
-/** An undo does not know how far the commands came: what was never done needs no undoing. */
+/** Answers to the undo of a command that was never carried out: an undo does not know how far the commands came. */
 const NEVER_DONE = ['No such server.', "'id' : custom id *", 'Already exists a server with the same name in backend.']
 const evenIfDone = ({ request, expect }: SocketCommand): SocketCommand => ({
   request,
@@ -55,7 +55,7 @@ const SILENT = ['']
 function commandsFor({ backendId, before, after }: ServerChange): readonly SocketCommand[] {
   const target = `${backendId}/${(after ?? before)?.id ?? ''}`
   if (after === undefined) {
-    // Deleting needs maintenance first; with connections still attached it is refused, and then a reload does it.
+    // Deleting needs maintenance first; HAProxy refuses it while connections exist, which leads to a reload.
     return [
       toServer(SILENT, 'set', 'server', target, 'state', 'maint'),
       { ...toServer(['Server deleted.'], 'del', 'server', target), endsCounting: true },
@@ -69,7 +69,7 @@ function additionOf(target: string, entry: Server): readonly SocketCommand[] {
   const commands = [
     toServer(['New server registered.'], 'add', 'server', target, endpointText(entry.ip, entry.port), ...options),
   ]
-  // A server added at runtime starts in maintenance with its checks off, which is not what the file says of it.
+  // A server added at runtime starts in maintenance with its checks off, unlike one in the file.
   if (options.includes('check')) commands.push(toServer(SILENT, 'enable', 'health', target))
   if (!entry.halted) commands.push(toServer(SILENT, 'enable', 'server', target))
   return commands
@@ -78,7 +78,7 @@ function additionOf(target: string, entry: Server): readonly SocketCommand[] {
 function alterationOf(target: string, before: Server, after: Server): readonly SocketCommand[] {
   const commands: SocketCommand[] = []
   const moved = before.ip !== after.ip || before.port !== after.port
-  // Out first and in last: between two commands a server must not take traffic at half of its new settings.
+  // Stop first and start last: a server must not take traffic with half of its new settings.
   if (after.halted && !before.halted) commands.push(toServer(SILENT, 'set', 'server', target, 'state', 'maint'))
   if (moved) {
     const port = after.port === null ? [] : ['port', String(after.port)]
@@ -92,10 +92,10 @@ function alterationOf(target: string, before: Server, after: Server): readonly S
   return commands
 }
 
-/** Types of rows in `show stat`. */
+/** Type of the server rows in `show stat`. */
 const SERVERS = '4'
 const ALL = '-1'
-/** Up to this many servers of a backend are queried one by one: HAProxy takes 20 ms to print the states of 10,000. */
+/** Up to this many servers of a backend are queried individually: HAProxy takes 20 ms to print the states of 10,000. */
 const SINGLY_MAX = 4
 
 const statOf = (backendId: string, which: string): string =>
@@ -117,7 +117,7 @@ function statReadBack({ backendId, before, after }: ServerChange): ReadBack {
   return { request: statOf(backendId, String(number)), rows: [{ where: { svname }, columns }] }
 }
 
-/** A connection that ends after the figures were read takes what it brought with it. */
+/** A connection that ends after the figures were read would take its bytes with it. */
 function unused(changes: readonly ServerChange[]): readonly ReadBack[] {
   const going = changes.flatMap(({ backendId, before, after }) =>
     before === undefined || after !== undefined ? [] : [{ backendId, ...before }],
@@ -135,8 +135,8 @@ function rowExpectation({ before, after }: ServerChange): RowExpectation {
 }
 
 /**
- * How `show stat` prints this server, which has no name to resolve. Other states come from an operator who drains it by
- * hand.
+ * Returns the row of this server in `show stat`, for a server without a name to resolve. Other states mean that an
+ * operator drains it by hand.
  */
 function statColumns({ ip, port, weight, halted }: Server): Readonly<Record<string, readonly string[]>> {
   const hosts = isIpv6(ip) ? printedIps(ip).map((host) => `[${host}]`) : [ip]
@@ -148,8 +148,8 @@ function statColumns({ ip, port, weight, halted }: Server): Readonly<Record<stri
 }
 
 /**
- * How `show servers state` prints this server. Of the admin state, bit 4 only says that the file had it disabled,
- * bit 32 that its name is not resolved, and bit 64 that an SRV record named it. Whatever address a name has is right.
+ * Returns the row of this server in `show servers state`. In the admin state, bit 4 means that the file disabled it,
+ * bit 32 that its name is not resolved, and bit 64 that an SRV record named it. Any address of a name is accepted.
  */
 export function stateColumns(entry: Server): Readonly<Record<string, readonly string[]>> {
   const admin = entry.halted ? [1, 5] : [0, 4]

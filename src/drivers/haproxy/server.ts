@@ -7,33 +7,33 @@ import { serverCheck } from './checks.ts'
 import { resolvingWords } from './host-names.ts'
 import { commentText, endpointText, quote } from './statement.ts'
 
-/** Backends that choose a server by hashing over stable numbers, so that one server more or less moves few clients. */
+/** Whether a backend hashes over stable numbers, so that adding or removing a server moves few clients. */
 export function hashes(backend: L7Backend): boolean {
   return backend.balance === 'source' || backend.balance === 'uri'
 }
 
-/** Up to this many servers of a ring have their weights as they are. */
+/** Up to this many servers of a ring have their weights unscaled. */
 const RING_SERVERS_UNSCALED = 500
 
 /**
- * A ring holds 16 points for each unit of weight: 10,000 servers of weight 100 take HAProxy half a minute to load and
- * 800 MB. Rings of very many servers have coarser weights. Depends on the number of servers only, so that a change
- * of one weight stays a change of one weight.
+ * A ring has 16 points per unit of weight: with 10,000 servers of weight 100, HAProxy takes half a minute to load and
+ * 800 MB. So rings of very many servers have coarser weights. The divisor depends on the number of servers only, so
+ * that changing one weight changes no other.
  */
 function weightDivisor(backend: L7Backend): number {
   const isRing = hashes(backend) || backend.balance === 'random'
   return isRing ? Math.max(1, Math.ceil(backend.reals.length / RING_SERVERS_UNSCALED)) : 1
 }
 
-/** A server of a backend with everything that HAProxy is told about it. */
+/** A server of a backend with everything that HAProxy gets. */
 export interface Server {
   readonly id: string
-  /** Number by which HAProxy knows it in its backend. */
+  /** Server number within the backend in HAProxy. */
   readonly number: number
-  /** Or its host name. */
+  /** Address, or host name. */
   readonly ip: string
   readonly isName: boolean
-  /** A name of SRV records, which contain the port as well. */
+  /** Whether the name is one of SRV records, which contain the port as well. */
   readonly isService: boolean
   /** null: the port that the client used. */
   readonly port: number | null
@@ -41,14 +41,14 @@ export interface Server {
   readonly weight: number
   readonly halted: boolean
   readonly backup: boolean
-  /** Everything that a running HAProxy cannot change. */
+  /** All options that cannot be changed at runtime. */
   readonly options: string
-  /** The two lines of haproxy.cfg. */
+  /** The two lines in haproxy.cfg. */
   readonly comment: string
   readonly line: string
 }
 
-/** Some neighbouring servers of a backend, with their part of haproxy.cfg. */
+/** Consecutive servers of a backend, with their part of haproxy.cfg. */
 export interface Portion {
   readonly reals: readonly (RealServer | undefined)[]
   readonly servers: readonly Server[]
@@ -56,13 +56,16 @@ export interface Portion {
 }
 const PORTION = 100
 
-/** What was worked out of a backend record, kept as long as the record: most changes touch one server of thousands. */
+/** Results derived from a backend record, cached as long as the record: most changes touch one server of thousands. */
 interface Resolved {
   readonly numbers: ReadonlyMap<string, number>
   readonly optionsOf: (member: L7Real) => string
   readonly divisor: number
   portions: readonly Portion[]
-  /** The real servers that these are all of: nobody needs to be looked up as long as a view has the same list. */
+  /**
+   * The list of real servers that the portions were computed from: while a view has the same list, nothing needs a
+   * lookup.
+   */
   of: readonly RealServer[] | undefined
 }
 const resolvedByBackend = new WeakMap<L7Backend, Resolved>()
@@ -79,13 +82,13 @@ function resolvedOf(backend: L7Backend): Resolved {
 }
 
 /**
- * The servers of a backend in the order of the record, a portion at a time; one whose real servers are the same records
- * as the last time is that of the last time. A real server that does not exist is left out: `verify` reports it before
- * anything is rendered for the machine.
+ * Yields the servers of a backend in the order of the record, portion by portion; a portion whose real servers are
+ * unchanged is reused. A real server that does not exist is left out: `verify` reports it before anything is rendered
+ * for the machine.
  */
 export function* portionsOf(backend: L7Backend, view: ConfigView): Generator<Portion, undefined> {
   const resolved = resolvedOf(backend)
-  // Known servers stay as they are until all are found: another caller may be halfway through another view.
+  // The cache is replaced only at the end: another caller may be halfway through another view.
   const { of, portions } = resolved
   const all = view.list('realServers')
   if (of === all) {
@@ -112,10 +115,10 @@ function portionAt(index: number, backend: L7Backend, view: ConfigView, known: P
   return isKnown ? known : portion(members, reals, resolvedOf(backend))
 }
 
-/** Whether one of these real servers is in a portion of the backend. */
+/** Returns a test for portions that contain one of these real servers. */
 function touching(backend: L7Backend, reals: readonly string[]): (index: number) => boolean {
   const members = membersOf(backend)
-  // A server that is listed twice may be in two portions; and many are not looked up one by one.
+  // A server that is listed twice may be in two portions, and many servers are not worth individual lookups.
   if (members.size < backend.reals.length || reals.length > PORTION) return () => true
   const portions = new Set<number>()
   for (const id of reals) {
@@ -140,7 +143,7 @@ export function serversOf(backend: L7Backend, view: ConfigView): readonly Server
   return servers
 }
 
-/** One server of a backend, or undefined when the member is not of it or its real server does not exist. */
+/** Returns one server of a backend, or undefined when it is no member or the real server does not exist. */
 export function serverOf(backend: L7Backend, ripId: string, view: ConfigView): Server | undefined {
   const member = memberOf(backend, ripId)
   const real = view.get('realServers', ripId)
@@ -180,7 +183,7 @@ export function memberOf(backend: L7Backend, ripId: string): L7Real | undefined 
   return membersOf(backend).get(ripId)
 }
 
-/** The members by real server; fewer than the record lists when one is listed twice. */
+/** The members by real server; fewer than listed if one is listed twice. */
 export function membersOf(backend: L7Backend): ReadonlyMap<string, L7Real> {
   let members = membersByBackend.get(backend)
   if (members === undefined) {
@@ -190,7 +193,7 @@ export function membersOf(backend: L7Backend): ReadonlyMap<string, L7Real> {
   return members
 }
 
-/** The options of a member. What all members share is worked out once: a backend may hold 20,000 of them. */
+/** Returns the options of a member. The common part is computed once: a backend may have 20,000 members. */
 function serverOptions(backend: L7Backend): (member: L7Real) => string {
   const check = checkOptions(backend.healthCheck)
   const withCookie = backend.persistence.type === 'cookie'
@@ -199,7 +202,7 @@ function serverOptions(backend: L7Backend): (member: L7Real) => string {
     let text = ''
     if (withCookie) text += ` cookie ${member.ripId}`
     if (member.backup === true) text += ' backup'
-    // A client must not stay on a server that only stands in for the others.
+    // A client must not stick to a server that only stands in for the others.
     if (member.backup === true && withIp) text += ' non-stick'
     if (member.encrypted === true) text += tlsOptions(member)
     if (member.sendProxy === true) text += ' send-proxy-v2'
@@ -220,17 +223,19 @@ function checkOptions(setting: HealthCheckSetting): (member: L7Real) => string {
   if (check === undefined) return () => ''
   const host = check.host === undefined ? undefined : hostName(check.host)
   return (member) => {
-    // A check over TLS follows the traffic when that is encrypted; an https check of plain traffic brings its own TLS.
+    // A check uses TLS when the traffic does; an https check of plain traffic adds its own TLS.
     const encrypted = member.encrypted === true
     if (!encrypted && !check.isTls) return check.text
     const own = encrypted ? check.text : `${check.text} check-ssl verify none`
-    // With `verify`, the name asked for has to be the name that is compared with the certificate.
+    // With `verify`, the SNI must be the name that is compared with the certificate.
     const name = member.verify === true ? (member.sni ?? host) : (host ?? member.sni)
     return name === undefined ? own : `${own} check-sni ${quote(name)}`
   }
 }
 
-/** The name in a Host header, without its port; undefined for a literal address, which SNI does not allow. */
+/**
+ * Returns the host name in a Host header, without its port; undefined for a literal address, which SNI does not allow.
+ */
 function hostName(host: string): string | undefined {
   const name = host.replace(/:\d+$/, '')
   return name.includes(':') || /^[\d.]+$/.test(name) ? undefined : name
@@ -242,9 +247,9 @@ function numbersInOrder(backend: L7Backend): ReadonlyMap<string, number> {
 }
 
 /**
- * A number for each server that depends on its id alone (FNV-1a; taken numbers move up). HAProxy's consistent hash
- * places servers by number: numbers by position would shift every client when the first server goes. And HAProxy takes
- * six times as long to load 10,000 servers when it has to find free numbers itself.
+ * Numbers servers by their ids alone (FNV-1a; taken numbers move up). HAProxy's consistent hash places servers by
+ * number: positions as numbers would move every client when the first server is removed. And HAProxy takes six times as
+ * long to load 10,000 servers when it must find free numbers itself.
  */
 function stableNumbers(backend: L7Backend): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>()
@@ -263,7 +268,7 @@ function numberOf(ripId: string): number {
   return FIRST_NUMBER + ((hash >>> 0) % NUMBERS)
 }
 
-/** Where ids meet in one number the order of ids decides, so that the order of the record does not. */
+/** If ids collide in a number, the order of ids decides, so that the order of the record does not matter. */
 function numbersApart(wanted: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const numbers = new Map<string, number>()
   const taken = new Set<number>()
@@ -276,6 +281,6 @@ function numbersApart(wanted: ReadonlyMap<string, number>): ReadonlyMap<string, 
   return numbers
 }
 
-/** Small numbers are left to the fallback, which gets its own from HAProxy. */
+/** Small numbers are left to the fallback, which gets its number from HAProxy. */
 const FIRST_NUMBER = 100_000
 const NUMBERS = 2_000_000_000

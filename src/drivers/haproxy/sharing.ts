@@ -3,22 +3,24 @@ import type { FileContent } from '../driver.ts'
 import { servedFrontends } from './resting.ts'
 import { endpointText, quote } from './statement.ts'
 
-/** How the HAProxy of a node of a cluster shares its stick tables with those of the others. */
+/** How HAProxy shares its stick tables with those of the other nodes. */
 export interface Sharing {
-  /** Id of this node: HAProxies know each other by those. */
+  /** Id of this node, by which HAProxys address each other. */
   readonly self: string
-  /** Where it listens for the others. */
+  /** Address on which HAProxy listens for the others. */
   readonly ip: string
   readonly port: number
-  /** PEM: the key that it has for this alone, behind its certificate. */
+  /** PEM: a certificate for this purpose only, followed by its key. */
   readonly own: string
-  /** PEM: the certificates that count, its own among them. They are no authorities: each is named here itself. */
+  /**
+   * PEM: the accepted certificates, including the own one. They are no authorities: each certificate is listed itself.
+   */
   readonly named: string
   readonly others: readonly { readonly id: string; readonly ip: string; readonly port: number }[]
 }
 
 export const PEERS = 'fulcrum_peers'
-/** Name of a node without others. */
+/** Peer name of a node without others. */
 const ALONE = 'fulcrum'
 const OWN_FILE = 'node.peers'
 const NAMED_FILE = 'nodes.peers'
@@ -30,16 +32,16 @@ export const sharesTable = (view: ConfigView): boolean => {
   )
 }
 
-/** What a stick table says, so that it is shared. */
+/** Option of a shared stick table. */
 export const SHARED = `peers ${PEERS}`
 
-/** Its name among peers: the old worker knows by it that a new one is its successor. */
+/** Peer name of this HAProxy: by it the old worker recognises the new one as its successor. */
 export const localPeer = (sharing: Sharing | undefined): string => sharing?.self ?? ALONE
 
 /**
- * A peer of itself: at a reload the old worker hands its stick tables to the new one. Not in the first seconds after a
- * cold start, while it still waits for a peer to learn from. `account`: that of the workers, one of which connects; the
- * socket is made by the process that starts them.
+ * Peers section with this HAProxy alone: at a reload the old worker passes its stick tables to the new one, but not in
+ * the first seconds after a cold start, while it still waits for a peer to learn from. `account`: that of the workers,
+ * one of which connects; the socket is created by the process that starts them.
  */
 export const alone = (socket: string, account: string | undefined): readonly string[] => [
   `peers ${PEERS}`,
@@ -48,8 +50,8 @@ export const alone = (socket: string, account: string | undefined): readonly str
 ]
 
 /**
- * The same with other nodes, which get each entry as it is made. A peer without one of the named certificates is
- * refused. `transparent`: HAProxy has to serve even if this address is missing.
+ * Peers section with other nodes, which receive each entry as it is made. Peers without a listed certificate are
+ * refused. `transparent`: HAProxy must serve even if this address is missing.
  */
 export function amongNodes({ self, ip, port, others }: Sharing, folder: string): readonly string[] {
   const files = `crt ${quote(`${folder}/${OWN_FILE}`)} ca-file ${quote(`${folder}/${NAMED_FILE}`)}`

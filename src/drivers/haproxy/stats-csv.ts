@@ -1,19 +1,19 @@
 /**
  * Reads the CSV answer of `show stat` as bytes. Columns are found by the names in the header, because each HAProxy
- * version has more of them. Nothing is split and no string is made here: at 20,000 objects the answer is 5 MB, every
+ * version adds some. Nothing is split and no string is made here: with 20,000 objects the answer has 5 MB, every
  * second.
  */
 export const FRONTEND_ROW = 0
 export const BACKEND_ROW = 1
 export const SERVER_ROW = 2
 
-/** What a row is of, by HAProxy's number of its type. */
+/** Returns the kind of a row, by HAProxy's type number. */
 export const kindOf = (type: number): 'frontend' | 'backend' | 'server' =>
   type === FRONTEND_ROW ? 'frontend' : type === BACKEND_ROW ? 'backend' : 'server'
 
 /**
- * What the archive stores, in its order. Several columns are added: no type of object has all of them. The first four
- * are there in every version, and for every type.
+ * The columns stored by the archive, in its order. Several columns are added up where no type of object has all of
+ * them. The first four exist in every version, and for every type.
  */
 export const STORED_COLUMNS: readonly (readonly string[])[] = [
   ['scur'],
@@ -34,7 +34,7 @@ export const STORED_COLUMNS: readonly (readonly string[])[] = [
 ]
 export const STORED_COUNT = STORED_COLUMNS.length
 const NEEDED_COUNT = 4
-/** The first value that comes from several columns. */
+/** Index of the first value that comes from several columns. */
 const ADDED = STORED_COLUMNS.findIndex((columns) => columns.length > 1)
 
 const COMMA = 0x2c
@@ -74,7 +74,7 @@ export function findHeader(bytes: Uint8Array, from = 0): StatHeader | undefined 
   return { columns: new Map(names.map((name, index) => [name, index])), start, end: line + 1 }
 }
 
-/** Position after the field that starts at `at`: at the comma or line end behind it. */
+/** Returns the position after the field that starts at `at`: at the comma or line end after it. */
 export function fieldEnd(bytes: Uint8Array, at: number): number {
   let i = at
   if (bytes[i] === QUOTE) {
@@ -90,15 +90,15 @@ export function fieldEnd(bytes: Uint8Array, at: number): number {
   return i
 }
 
-/** The text of the field at `at`, unquoted. */
+/** Returns the text of the field at `at`, unquoted. */
 export function fieldText(bytes: Uint8Array, at: number): string {
   const text = decoder.decode(bytes.subarray(at, fieldEnd(bytes, at)))
   return text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text
 }
 
 /**
- * A row that counts: where it begins, where its second field (svname) ends, where its status is (0: it has none), and
- * its values. Arrays are reused by the next scan.
+ * The rows that count: where each begins, where its second field (svname) ends, where its status is (0: none), and its
+ * values. Arrays are reused by the next scan.
  */
 export interface StatRows {
   count: number
@@ -106,7 +106,7 @@ export interface StatRows {
   nameEnds: Uint32Array
   statuses: Uint32Array
   kinds: Uint8Array
-  /** STORED_COUNT values per row; NaN where HAProxy leaves the column empty; from 2^53 on the low bits. */
+  /** STORED_COUNT values per row; NaN where HAProxy leaves the column empty; only the low bits from 2^53 on. */
   values: Float64Array
 }
 
@@ -148,25 +148,25 @@ function parseNumber(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * The low bits of a counter that has outgrown exact numbers: it continues from 0, and all but one of its increments are
- * exact.
+ * Returns the low bits of a counter that exceeds exact numbers: it continues from 0, and all but one of its increments
+ * are exact.
  */
 const lowBits = (bytes: Uint8Array, from: number, to: number): number =>
   Number(BigInt.asUintN(EXACT_BITS, BigInt(decoder.decode(bytes.subarray(from, to)))))
 const EXACT_BITS = 53
 
-/** Proxies that HAProxy makes for itself (the whole name, with the comma after it), and what is no row. */
+/** HAProxy's internal proxies (the whole name, with the comma after it), and lines that are no rows. */
 const INTERNAL = ['GLOBAL,', 'MASTER,', '#'].map((name) => encoder.encode(name))
 
 function isInternal(bytes: Uint8Array, at: number): boolean {
   return INTERNAL.some((name) => matches(bytes, at, name))
 }
 
-/** What the columns of one header version mean for the scan. */
+/** The columns of one header version, prepared for the scan. */
 interface ScanPlan {
   /** Per column: index of the stored value, TYPE, STATUS, or SKIP. */
   readonly roles: Int8Array
-  /** Columns after this one are skipped as a whole. */
+  /** Columns after this one are skipped together. */
   readonly last: number
 }
 
@@ -188,8 +188,8 @@ function planScan(header: StatHeader): ScanPlan | undefined {
 }
 
 /**
- * Scans the whole answer. Answers the header, or `undefined` when the answer is torn (its end is missing, a row is
- * short) or is no statistics: then nothing of it may be used.
+ * Scans the whole answer. Returns the header, or `undefined` when the answer is incomplete (its end is missing, a row
+ * is short) or no statistics: then nothing of it may be used.
  */
 export function scanStats(bytes: Uint8Array, rows: StatRows, from = 0): StatHeader | undefined {
   rows.count = 0
@@ -198,7 +198,7 @@ export function scanStats(bytes: Uint8Array, rows: StatRows, from = 0): StatHead
   const header = findHeader(bytes, from)
   const plan = header === undefined ? undefined : planScan(header)
   if (header === undefined || plan === undefined) return undefined
-  // Line breaks occur inside quotes only, and quotes are rare: without any, the rest of a row is skipped natively.
+  // Line breaks occur only inside quotes, which are rare: without any, the rest of a row is skipped natively.
   const quoted = bytes.includes(QUOTE, header.end)
   for (let at = header.end; at < length - 1;) {
     if (bytes[at] === LINE) return undefined
@@ -214,7 +214,7 @@ function note(values: Float64Array, base: number, role: number, value: number): 
   values[base + role] = before === before ? before + value : value
 }
 
-/** Scans one row; answers the start of the next, or -1 when the row is short. */
+/** Scans one row; returns the start of the next, or -1 when the row is short. */
 function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPlan, quoted: boolean): number {
   if (rows.count === rows.starts.length) grow(rows)
   const { roles, last } = plan
@@ -241,7 +241,7 @@ function scanRow(bytes: Uint8Array, start: number, rows: StatRows, plan: ScanPla
   return rowEnd(bytes, at - 1, quoted)
 }
 
-/** From the end of a field to the start of the next row. */
+/** Returns the start of the next row, from the end of a field. */
 function rowEnd(bytes: Uint8Array, fieldEndAt: number, quoted: boolean): number {
   if (!quoted) {
     const line = bytes.indexOf(LINE, fieldEndAt)

@@ -8,16 +8,16 @@ import { orderedNames } from '../../rules/acme.ts'
 import { inLines, linesOf, quote, type Statement } from './statement.ts'
 import { holds, type PortRange, portRanges, withoutPort } from './tls.ts'
 
-/** Handshakes of this protocol are validations of CAs (RFC 8737). */
+/** ALPN protocol of validations by CAs (RFC 8737). */
 const PROTOCOL = 'acme-tls/1'
-/** How long the first message of a client may take to say which protocols it speaks. */
+/** Seconds within which a client must send its first message, with its protocols. */
 const HELLO_S = 5
-/** The daemon answers so many validations a second; whatever else comes is a client like any other. */
+/** Validations per second that reach the daemon; connections beyond that are treated as ordinary clients. */
 const VALIDATIONS_PER_S = 100
 const VALIDATIONS_AT_ONCE = 64
-/** Seconds that one waits for a daemon that is being started. */
+/** Retries of a validation, one per second, while the daemon is starting. */
 const PATIENCE = 8
-/** The timeouts of the frontend count: it ends what it has had enough of. */
+/** The frontend's own timeouts apply: it ends connections as it sees fit. */
 const LONGEST = '24d'
 const FIN = '30s'
 
@@ -27,14 +27,14 @@ const portOf = ({ tlsPort = HTTPS_PORT }: AcmeAccount): number => tlsPort
 const takesValidations = (frontend: L7Frontend, account: AcmeAccount): boolean =>
   frontend.enabled && portRanges(frontend).some((range) => range.isTls && holds(range, portOf(account)))
 
-/** Why TLS-ALPN-01 cannot be answered, in words that follow a field; undefined when it can. */
+/** Returns why TLS-ALPN-01 cannot be answered, in words that follow a field; undefined when it can. */
 export function whyUnvalidated(frontends: readonly L7Frontend[], account: AcmeAccount): string | undefined {
   if (frontends.some((frontend) => takesValidations(frontend, account))) return undefined
   const port = portOf(account)
   return `needs an enabled frontend that takes port ${port} with TLS, where the CA asks: make one that shows a certificate, which may be self-signed until then`
 }
 
-/** Where CAs arrive at a frontend, and the names that they ask for. */
+/** The ports of a frontend at which CAs validate, and the ordered names. */
 export interface Validated {
   readonly ports: readonly number[]
   readonly names: readonly string[]
@@ -51,31 +51,34 @@ export function validatedAt(frontend: L7Frontend, view: ConfigView): Validated {
   return { ports: [...ports].toSorted((a, b) => a - b), names: [...names].toSorted() }
 }
 
-/** What a frontend listens at itself of a range: at other ports stands what looks at the protocol first. */
+/**
+ * Returns the parts of a range on which the frontend itself listens: on the other ports the protocol is inspected
+ * first.
+ */
 export function ownParts(range: PortRange, { ports }: Validated): readonly PortRange[] {
   return ports.reduce<readonly PortRange[]>((parts, port) => parts.flatMap((part) => withoutPort(part, port)), [range])
 }
 
 /**
- * The socket on which a frontend takes what is passed on; undefined where nothing is. Few bytes: the paths of sockets
- * are short.
+ * Returns the socket on which a frontend accepts passed connections; undefined if there are none. The name is short
+ * because socket paths are limited.
  */
 export function passedSocket({ id }: L7Frontend, { ports }: Validated, { sockets }: Folders): string | undefined {
   if (ports.length === 0) return undefined
   return `${sockets}/${createHash('sha256').update(id).digest('base64url').slice(0, 10)}`
 }
 
-/** What the frontend would say itself at the ports that are passed on. */
+/** The settings that the frontend itself would have at the passed ports. */
 interface Passing {
   readonly bind: (port: number) => string
-  /** Those that name their clients by PROXY protocol before anything else is read. */
+  /** Statements for clients that are named by the PROXY protocol before anything else is read. */
   readonly expecting: readonly string[]
 }
 
 /**
- * HAProxy chooses certificates by name, not by protocol: to answer a CA without taking the name from everybody else,
- * the first message of each client is looked at before TLS. Validations go to the daemon, all others to the frontend,
- * which knows their addresses by the PROXY protocol.
+ * HAProxy chooses certificates by name, not by protocol. To answer a CA without taking the name from other clients, the
+ * first message of each client is inspected before TLS. Validations are passed to the daemon, all others to the
+ * frontend, which learns their addresses by the PROXY protocol.
  */
 export function passingStatements(
   frontend: L7Frontend,

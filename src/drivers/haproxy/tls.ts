@@ -5,7 +5,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { clientsName, listName } from './certificates.ts'
 import { type Line, quote } from './statement.ts'
 
-/** A year, as browsers' lists of such hosts ask for. */
+/** A year, as browsers' preload lists require. */
 const HSTS_S = 31_536_000
 const ALT_SVC_S = 86_400
 const HTTP_PORT = 80
@@ -13,7 +13,7 @@ const HTTPS_PORT = 443
 
 const ALPN = ['h2', 'http/1.1'] as const
 
-/** OpenSSL chooses those of TLS 1.3 apart from all others, and names only them like this. */
+/** OpenSSL chooses suites of TLS 1.3 separately, and only their names begin like this. */
 export const isTls13 = (suite: string): boolean => suite.startsWith('TLS_')
 
 export function speaksTls({ certificates = [] }: L7Frontend): boolean {
@@ -22,7 +22,7 @@ export function speaksTls({ certificates = [] }: L7Frontend): boolean {
 
 export const minTlsOf = ({ minTls = DEFAULT_MIN_TLS }: L7Frontend) => minTls
 
-/** The cipher list that counts: without TLS none does. */
+/** Returns the cipher list in force: none without TLS. */
 export function cipherListOf(frontend: L7Frontend, view: ConfigView): CipherList | undefined {
   const { cipherListId } = frontend
   if (!speaksTls(frontend) || cipherListId === null || cipherListId === undefined) return undefined
@@ -35,7 +35,7 @@ export interface PortRange {
   readonly isTls: boolean
 }
 
-/** The ports of a frontend, and which of them speak TLS: port 80 stays plain when it sends people to the others. */
+/** Returns the ports of a frontend, and which of them use TLS: port 80 stays plain when it redirects to the others. */
 export function portRanges(frontend: L7Frontend): readonly PortRange[] {
   const isTls = speaksTls(frontend)
   const ranges = (parsePorts(frontend.ports) ?? []).map((range) => ({ ...range, isTls }))
@@ -46,7 +46,7 @@ export function portRanges(frontend: L7Frontend): readonly PortRange[] {
   )
 }
 
-/** What is left of a range: the ports below, and those above. */
+/** Returns the rest of a range: the ports below `port`, and those above. */
 export function withoutPort(range: PortRange, port: number): readonly PortRange[] {
   if (!holds(range, port)) return [range]
   const below = range.first < port ? [{ ...range, last: port - 1 }] : []
@@ -61,7 +61,7 @@ const shownWords = (frontend: L7Frontend, folder: string) => [
   ...clientWords(frontend, folder),
 ]
 
-/** What a bind line over UDP says: QUIC is TLS 1.3. */
+/** Options of a bind line over UDP: QUIC is TLS 1.3. */
 export const quicOptions = (frontend: L7Frontend, folder: string): string =>
   ` ${shownWords(frontend, folder).join(' ')} alpn h3 ssl-min-ver TLSv1.3`
 
@@ -74,14 +74,14 @@ function alpnWords({ mode, alpn = [] }: L7Frontend): readonly string[] {
   return offered.length === 0 ? [] : ['alpn', offered.join(',')]
 }
 
-/** What a bind line says of TLS, with a space before it. */
+/** TLS options of a bind line, with a leading space. */
 export function tlsOptions(frontend: L7Frontend, view: ConfigView, folder: string): string {
   const minTls = minTlsOf(frontend)
   const words = shownWords(frontend, folder)
   words.push(...alpnWords(frontend), 'ssl-min-ver', `TLSv${minTls}`)
   const suites = cipherListOf(frontend, view)?.ciphers
   const [tls13, older] = [suites?.filter(isTls13) ?? [], suites?.filter((suite) => !isTls13(suite)) ?? []]
-  // Otherwise OpenSSL would offer its own choice of the version that the list leaves out.
+  // Otherwise OpenSSL would offer its default suites for the version that the list leaves out.
   if (suites !== undefined && tls13.length === 0) words.push('ssl-max-ver', 'TLSv1.2')
   const forOlder = [...(suites === undefined ? ['DEFAULT'] : older), ...oldVersions(minTls)]
   if (suites !== undefined ? older.length > 0 : forOlder.length > 1) words.push('ciphers', forOlder.join(':'))
@@ -89,22 +89,22 @@ export function tlsOptions(frontend: L7Frontend, view: ConfigView, folder: strin
   return ` ${words.join(' ')}`
 }
 
-/** Without parameters of its own, HAProxy leaves out the suites with Diffie-Hellman over numbers. */
+/** Without parameters of its own, HAProxy disables suites with finite-field Diffie-Hellman. */
 export function needsDhParameters(frontends: readonly L7Frontend[], view: ConfigView): boolean {
   return frontends.some(
     (frontend) => frontend.enabled && cipherListOf(frontend, view)?.ciphers.some((suite) => suite.startsWith('DHE-')),
   )
 }
 
-/** OpenSSL 3 speaks the versions before 1.2 only when it is told that weak signatures are meant. */
+/** OpenSSL 3 allows versions before 1.2 only at a security level that permits weak signatures. */
 function oldVersions(minTls: string): readonly string[] {
   return minTls === '1.0' || minTls === '1.1' ? ['@SECLEVEL=0'] : []
 }
 
-/** Host header with a name or an address, perhaps with a port, and nothing that could end the host of a URL early. */
+/** Host header with a name or an address, optionally a port, and nothing that could end the host of a URL early. */
 const HOST_PATTERN = String.raw`^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$`
 
-/** Statements of an http frontend about https, by the field they come from. */
+/** Statements of an http frontend about https, with the fields they come from. */
 export function httpsStatements(frontend: L7Frontend): readonly Line[] {
   const { httpRedirectToHttps = false, hsts = false, forwardFor } = frontend
   const isTls = speaksTls(frontend)
@@ -135,13 +135,13 @@ export function httpsStatements(frontend: L7Frontend): readonly Line[] {
   }
   const seconds = hsts === true ? HSTS_S : Number(hsts)
   if (isTls && seconds > 0) {
-    // Answers of HAProxy itself have it as well.
+    // Set on HAProxy's own answers as well.
     lines.push([`http-after-response set-header Strict-Transport-Security max-age=${seconds} if { ssl_fc }`, 'hsts'])
   }
   return [...lines, ...quicStatements(frontend)]
 }
 
-/** Browsers are told of it, and come by it with their next request. */
+/** Advertises HTTP/3, which browsers use from their next request on. */
 function quicStatements({ http3 = false }: L7Frontend): readonly Line[] {
   const told = `'h3=":%[dst_port]"; ma=${ALT_SVC_S}'`
   return http3 ? [[`http-after-response set-header Alt-Svc ${told} if { ssl_fc }`, 'http3']] : []

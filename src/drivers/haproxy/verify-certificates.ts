@@ -4,15 +4,21 @@ import type { Problem } from '../../model/problem.ts'
 
 const BLOCK = (label: string) =>
   String.raw`-----BEGIN ${label}-----\n(?:[A-Za-z0-9+/=]{1,76}\n)+-----END ${label}-----(?:\n|$)`
-/** Nothing around it: HAProxy takes an empty line for the end of a certificate, and what follows for a command. */
+/**
+ * A chain without any text around it: HAProxy reads an empty line as the end of a certificate, and the rest as a
+ * command.
+ */
 const CHAIN = new RegExp(`^(?:${BLOCK('CERTIFICATE')})+$`)
 const KEY = new RegExp(`^${BLOCK('PRIVATE KEY')}$`)
 const EACH = new RegExp(BLOCK('CERTIFICATE'), 'g')
 
-/** Records do not change, and reading keys takes its time. */
+/** Cached, because records do not change, and parsing keys takes time. */
 const known = new WeakMap<Certificate, readonly Problem[]>()
 
-/** What a backup could bring and the API refuses: a certificate that cannot be read, or that is not of its key. */
+/**
+ * Returns problems that the API refuses, but a backup could bring: a certificate that cannot be read, or does not match
+ * its key.
+ */
 export function certificateProblems(certificate: Certificate): readonly Problem[] {
   const before = known.get(certificate)
   if (before !== undefined) return before
@@ -43,17 +49,17 @@ function keyProblem({ chain, privateKey }: Certificate): string | undefined {
       return isItsKey ? undefined : 'its private key is that of another'
     }
   } catch {
-    // The words of the library could quote the key.
+    // The library's message could quote the key.
   }
   return 'its private key cannot be read'
 }
 
-/** Suites have names of several parts; words such as ALL and -ALL mean many at once. */
+/** Names of suites have several parts; words such as ALL and -ALL stand for many at once. */
 const SUITE = /^(TLS_[A-Z0-9_]+|[A-Z0-9]+(-[A-Z0-9]+)+)$/
-/** Without encryption, without a certificate, or weakened for export. */
+/** Suites without encryption, without a certificate, or weakened for export. */
 const WORTHLESS = /(^|-|_)NULL(-|_|$)|^(ADH|AECDH|EXP|EXP1024)-/
 
-/** The same for the suites of a list: OpenSSL would take some words that are none. */
+/** Returns the problems of a cipher list: OpenSSL would accept some words that are no suites. */
 export function cipherListProblems({ id, name, ciphers }: CipherList): readonly Problem[] {
   return ciphers.flatMap((suite, index): readonly Problem[] => {
     const why = WORTHLESS.test(suite) ? 'protects nothing' : SUITE.test(suite) ? undefined : 'is no cipher suite'

@@ -4,7 +4,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 import { cipherListOf, isTls13, minTlsOf, portRanges, speaksTls } from './tls.ts'
 
-/** What would leave a frontend without a single handshake, although HAProxy's checker has nothing against it. */
+/** Returns problems that would make every handshake of a frontend fail, although HAProxy's checker accepts them. */
 export function tlsProblems(frontend: L7Frontend, view: ConfigView): readonly Problem[] {
   if (!speaksTls(frontend)) return []
   const problems: Problem[] = []
@@ -59,7 +59,7 @@ function suiteProblems(
     )
 }
 
-/** Suites before TLS 1.3 name the kind of key that they need; without a name it is RSA. */
+/** Suites before TLS 1.3 name the type of key that they need; without a name it is RSA. */
 function goesWith(suite: string, { facts }: Certificate): boolean {
   return facts.keyType.startsWith('rsa') !== suite.includes('ECDSA')
 }

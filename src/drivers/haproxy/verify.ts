@@ -16,7 +16,9 @@ import { type Portion, portionsOf } from './server.ts'
 import { certificateProblems, cipherListProblems } from './verify-certificates.ts'
 import { tlsProblems } from './verify-tls.ts'
 
-/** Problems that HAProxy's own checker reports badly, late or not at all. Disabled objects must be right as well. */
+/**
+ * Returns problems that HAProxy's own checker reports badly, late or not at all. Disabled objects are verified as well.
+ */
 export function verifyConfig(desired: ConfigView, paths: HaproxyPaths): readonly Problem[] {
   const frontends = servedFrontends(desired)
   const problems = [...pathProblems(paths), ...portClashes(frontends)]
@@ -106,7 +108,7 @@ function knownOwnProblems(backend: L7Backend): readonly FieldProblem[] {
 type Found = Pick<FieldError, 'field' | 'message'>
 const foundInPortion = new WeakMap<Portion, readonly Found[]>()
 
-/** The same of members: a portion is another one when its backend or any of its real servers is. */
+/** Problems of members, cached per portion, which is replaced when its backend or any of its real servers changes. */
 function problemsIn(portion: Portion, from: number, backend: L7Backend): readonly Found[] {
   const known = foundInPortion.get(portion)
   if (known !== undefined) return known

@@ -9,19 +9,19 @@ type Group = SectionRecords['ipGroups']
 type Route = SectionRecords['ipRoutes']
 
 const MAIN_TABLE = 254
-/** Two of them for each kind of rule, so that thousands fit below the kernel's own 32,766. */
+/** Each kind of rule takes two priorities, so that thousands fit below the kernel's own 32,766. */
 const FIRST_PRIORITY = 10_000
 
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
   a.id < b.id ? -1 : Number(a.id > b.id)
 
-/** Interface of a group on this node. */
+/** Returns the interface of a group on this node. */
 export const interfaceOn = (group: Group, nodeId: string): string | undefined =>
   group.assignedInterfaces.find((assigned) => assigned.nodeId === nodeId)?.interfaceId
 
 /**
- * The network that the records of one node describe. `nodeIds` are the nodes of its cluster: what moves between them
- * is not among these addresses.
+ * Returns the network that the records of one node describe. `nodeIds` are the nodes of its cluster: floating IPs that
+ * move between them are not included.
  */
 export function desiredNetwork(view: ConfigView, nodeId: string, nodeIds: readonly string[] = []): DesiredNetwork {
   const site = { nodeId, nodeIds }
@@ -47,7 +47,7 @@ export interface PlacedAddress {
   readonly address: DesiredAddress
 }
 
-/** In the order of creation: the first of a subnet is the one the kernel sends from. */
+/** In order of creation: the kernel sends from the first address of a subnet. */
 export const placedAddresses = (view: ConfigView, nodeId: string): readonly PlacedAddress[] =>
   placed(view, { nodeId, nodeIds: [] })
 
@@ -63,7 +63,7 @@ function placed(view: ConfigView, site: Site): readonly PlacedAddress[] {
   })
 }
 
-/** Floating ones come after those of the node, so that nothing is sent from them unasked. */
+/** Floating IPs come after the node's own addresses, so that the kernel never chooses them as source. */
 function addressesOf(view: ConfigView, site: Site) {
   const own = [...view.list('staticIps')].filter((address) => address.nodeId === site.nodeId).toSorted(byId)
   const floating = [...view.list('floatingIps')]
@@ -120,7 +120,7 @@ export function desiredRoute(route: Route, tables: ReadonlyMap<string, number>):
   }
 }
 
-/** How narrow a rule is: the longer source first, then the longer destination. */
+/** A rule's packets. `width` orders rules: the longer source first, then the longer destination. */
 interface Selector {
   readonly from: string
   readonly to: string | undefined
@@ -137,14 +137,14 @@ function rulesOf(routes: readonly Route[], tables: ReadonlyMap<string, number>):
     const from = canonicalNetwork(source)
     selectors.set(table, { from, to, table, width: prefixOf(from) * 256 + (to === undefined ? 0 : prefixOf(to)) })
   }
-  // Rules of one width never compete unless they are for the same packets.
+  // Rules of one width never compete unless they match the same packets.
   const widths = [...new Set([...selectors.values()].map(({ width }) => width))].sort((a, b) => b - a)
   return [...selectors.values()]
     .sort((a, b) => b.width - a.width || a.table - b.table)
     .flatMap(({ from, to, table, width }) => {
       const priority = FIRST_PRIORITY + 2 * widths.indexOf(width) + 1
       const rule = { priority, from, to, table, suppressPrefixLength: undefined }
-      // A route for everything still leaves the networks that the main table knows to the main table.
+      // With a route for everything, networks in the main table are still reached through that table.
       const known = { priority: priority - 1, from, to: undefined, table: MAIN_TABLE, suppressPrefixLength: 0 }
       return to === undefined ? [known, rule] : [rule]
     })

@@ -33,9 +33,9 @@ export function networkDriver(nodeId: string, nodeIds: () => readonly string[] =
 }
 
 /**
- * From an unknown state it is settled as well: on a node that never had a network of ours that costs one look at a
- * file. Then nobody is asked about addresses: what was applied stays in force when the daemon or the machine starts
- * again, or when a change is taken back.
+ * From an unknown state the network is settled as well; on a node without a network of ours that costs one look at a
+ * file. Other machines are then not asked about addresses: an applied network stays in force when the daemon or the
+ * machine restarts, or a change is taken back.
  */
 function planFor(
   before: DesiredNetwork | undefined,
@@ -45,7 +45,7 @@ function planFor(
   const isMade = before !== undefined && isSame(before, wanted)
   if (isMade && isSameText(before.leftOut, wanted.leftOut)) return []
   const settling = 'make addresses and routes as configured'
-  // A single address that the kernel no longer accepts must not cost all the others.
+  // One address that the kernel no longer accepts must not cost all the others.
   if (before === undefined || isReturn === true)
     return [{ ...step(unasked(wanted), 'settle', settling), keepsPart: true }]
   const add = step(wanted, 'add', 'add what is missing of addresses and routes')
@@ -53,7 +53,7 @@ function planFor(
   return isMade || isNothing(wanted) ? [settle] : [add, settle]
 }
 
-/** What is left out was said when it was applied. */
+/** Omissions were reported when the network was applied. */
 const unasked = ({ addresses, routes, rules }: DesiredNetwork): DesiredNetwork => ({
   routes,
   rules,
@@ -74,7 +74,7 @@ const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JS
 const isSame = (a: DesiredNetwork, b: DesiredNetwork): boolean =>
   isSameText([a.addresses, a.routes, a.rules], [b.addresses, b.routes, b.rules])
 
-/** A change of names only costs nothing; anything else of these records may move packets. */
+/** Changing only names costs nothing; any other change of these records may redirect packets. */
 function concerns(change: RecordChange, nodeId: string): boolean {
   if (!SECTIONS.some((section) => section === change.section)) return false
   const known = change.after ?? change.before

@@ -3,10 +3,10 @@ import type { DesiredAddress, DesiredNetwork, DesiredRoute, DesiredRule } from '
 
 const MAIN_TABLE = 254
 
-/** An address that an interface has, whatever added it. */
+/** An address of an interface, whatever added it. */
 export type Standing = Pick<DesiredAddress, 'interfaceId' | 'ip' | 'prefix'>
 
-/** One route or rule that came, went or leads elsewhere. */
+/** A route or rule that was added, removed or redirected. */
 export interface RouteChange {
   /** CIDR; for a rule without a destination, everything. */
   readonly destination: string
@@ -15,15 +15,15 @@ export interface RouteChange {
 }
 
 export interface NetworkChange {
-  /** Addresses that an interface loses, even when another one gets them. */
+  /** Addresses that an interface loses, even if another one gets them. */
   readonly removedAddresses: readonly string[]
-  /** Routes, networks of addresses among them, and rules that were added, removed or changed. */
+  /** Added, removed or changed routes, including networks of addresses, and rules. */
   readonly routes: readonly RouteChange[]
 }
 
 /**
- * What of a change can cut a connection off. `standing` are the addresses of all now: the network of an address that
- * comes or goes is a route as well, unless another address of its interface keeps it.
+ * Returns the changes that can cut a connection off. `standing` are all current addresses: the network of an added or
+ * removed address is a route as well, unless another address of its interface keeps it.
  */
 export function networkChange(
   running: DesiredNetwork,
@@ -36,7 +36,7 @@ export function networkChange(
   const remaining = [...standing.filter((address) => !ours.has(wholeOf(address))), ...desired.addresses]
   const connected = differing(connectedTo(standing), connectedTo(remaining))
   const rules = [...running.rules, ...desired.rules]
-  // A route of a table of its own concerns the packets that are sent there.
+  // A route in a separate table concerns the packets that rules send there.
   const routes = differing(carried(running.routes, standing), carried(desired.routes, remaining)).flatMap(
     ({ destination, table }): readonly RouteChange[] =>
       table === MAIN_TABLE
@@ -62,11 +62,11 @@ interface Connected {
   readonly destination: string
 }
 
-/** The networks that interfaces are in by their addresses. */
+/** The directly connected networks of interfaces. */
 const connectedTo = (standing: readonly Standing[]): readonly Connected[] =>
   standing.map(({ interfaceId, ip, prefix }) => ({ interfaceId, destination: canonicalNetwork(`${ip}/${prefix}`) }))
 
-/** A route without an interface goes where its next hop is connected, or waits. */
+/** A route without an interface uses the one to which its next hop is connected, or waits. */
 function carried(routes: readonly DesiredRoute[], standing: readonly Standing[]): readonly DesiredRoute[] {
   return routes.map((route) => ({ ...route, interfaceId: route.interfaceId ?? carrierOf(route.via, standing) }))
 }

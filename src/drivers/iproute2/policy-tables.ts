@@ -4,13 +4,13 @@ import type { IpRoute } from '../../model/network.ts'
 const FIRST_TABLE = 10_000
 const TABLES = 15_990_000
 
-/** Same packets, same table. */
+/** Routes with the same packets share a table. */
 const selectorOf = ({ source, destination }: IpRoute): string =>
   `${canonicalNetwork(source)} ${destination === '' ? '' : canonicalNetwork(destination)}`
 
 /**
- * A routing table of its own for each source (and destination), by id of the route. The number comes from the texts, so
- * that it does not depend on what else there is; when two meet, the one that sorts later takes the next free number.
+ * Assigns a routing table to each source (and destination), by route id. The number is a hash of the texts, so that it
+ * does not depend on other routes; after a collision, the one that sorts later gets the next free number.
  */
 export function policyTables(routes: readonly IpRoute[]): ReadonlyMap<string, number> {
   const selectors = [...new Set(routes.map(selectorOf))].sort()

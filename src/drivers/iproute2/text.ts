@@ -1,9 +1,9 @@
 import type { DesiredNetwork, DesiredRoute, DesiredRule } from '../host.ts'
 
-/** The network has no file of configuration; in reviews its text stands under this name. */
+/** The network has no configuration file; reviews show its text under this name. */
 export const SHOWN_AS = 'addresses and routes'
 
-/** One line for each address, route and rule, in the words of iproute2, with interfaces by their ids. */
+/** Returns one line for each address, route and rule, in iproute2's syntax, with interfaces by their ids. */
 export function textOf({ addresses, routes, rules }: DesiredNetwork): string {
   const lines = [
     ...addresses.map(({ ip, prefix, interfaceId }) => `address ${ip}/${prefix} dev ${interfaceId}`),

@@ -8,10 +8,10 @@ import { defaultGateways, desiredNetwork, desiredRoute, enabledRoutes, placedAdd
 import { connectedMetric, kernelMetric } from './kernel-metric.ts'
 import { policyTables } from './policy-tables.ts'
 
-/** Everything that can be seen without the machine. */
+/** Returns the problems that can be found without the machine. */
 export function verifyNetwork(view: ConfigView, nodeId: string): readonly Problem[] {
   const own = ownProblems(view, nodeId)
-  // Records that are wrong by themselves are named once, not again for what follows from them.
+  // Problems within records are reported first, without those that follow from them.
   return own.length > 0
     ? own
     : [...gatewaysOfOurs(view, nodeId), ...connectedNetworks(view, nodeId), ...sameRoutes(view, nodeId)]
@@ -66,7 +66,10 @@ function gatewaysOfOurs(view: ConfigView, nodeId: string): readonly Problem[] {
   return [...ofRoutes, ...ofGroups]
 }
 
-/** The kernel's own route to the network of an address is not ours to replace, nor does it matter which came first. */
+/**
+ * The kernel's own route to the network of an address must not be replaced; the result must not depend on which came
+ * first.
+ */
 function connectedNetworks(view: ConfigView, nodeId: string): readonly Problem[] {
   const groups = new Map(
     placedAddresses(view, nodeId).map(({ group, address: { ip, prefix } }) => [
@@ -78,14 +81,14 @@ function connectedNetworks(view: ConfigView, nodeId: string): readonly Problem[]
     if (route.type !== 'static' && route.type !== 'blackhole') return []
     const wanted = desiredRoute(route, new Map())
     const group = groups.get(wanted.destination)
-    // With a larger metric it stands behind the connected one.
+    // With a larger metric the route ranks behind the connected one.
     if (group === undefined || kernelMetric(wanted) > connectedMetric(wanted.destination)) return []
     const message = `route ${route.name}: ${wanted.destination} is the network of IP group ${group}, which is connected`
     return [{ section: 'ipRoutes', id: route.id, field: 'destination', message } as const]
   })
 }
 
-/** The kernel holds one route for a destination and a metric: the second would silently take the place of the first. */
+/** The kernel has one route per destination and metric: the second would silently replace the first. */
 function sameRoutes(view: ConfigView, nodeId: string): readonly Problem[] {
   const routes = enabledRoutes(view, nodeId)
   const tables = policyTables(routes.filter(({ type }) => type === 'policy'))

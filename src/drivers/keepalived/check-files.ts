@@ -6,7 +6,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import type { FileContent, Step } from '../driver.ts'
 import { CHECK_FOLDER, isProgram } from './checks.ts'
 
-/** Frontends that serve, as far as checks go. */
+/** The part of served frontends that checks need. */
 type Checked = readonly { readonly backend: L4Backend }[]
 
 function namedFiles(served: Checked, view: ConfigView): readonly CheckFile[] {
@@ -17,12 +17,12 @@ function namedFiles(served: Checked, view: ConfigView): readonly CheckFile[] {
   return filesOf(CHECK_FOLDER, programs, checkOf, () => 'as called')
 }
 
-/** The programs that keepalived.conf names. */
+/** Returns the programs that keepalived.conf names. */
 export function checkFiles(served: Checked, view: ConfigView): readonly FileContent[] {
   return namedFiles(served, view).map(({ name, content }) => ({ path: `${CHECK_FOLDER}/${name}`, content }))
 }
 
-/** Programs of a configuration, or of none. */
+/** A configuration with its served frontends. */
 interface From {
   readonly served: Checked
   readonly view: ConfigView
@@ -31,12 +31,12 @@ interface From {
 const programsOf = (from: From | undefined): readonly CheckFile[] =>
   from === undefined ? [] : namedFiles(from.served, from.view)
 
-/** Writes what is new before keepalived is told. */
+/** Writes new programs before keepalived reads its configuration. */
 export function checkWrites(running: From | undefined, desired: From): readonly Step[] {
   return writingSteps(CHECK_FOLDER, programsOf(running), programsOf(desired))
 }
 
-/** Removes what keepalived does not start any more, when it has read its new file. */
+/** Removes programs that are no longer used, after keepalived has read its new file. */
 export function checkTidying(running: From | undefined, desired: From): readonly Step[] {
   const wanted = programsOf(desired)
   return running !== undefined && wanted.length === 0 && programsOf(running).length === 0

@@ -4,20 +4,20 @@ import { isWeb } from '../../health-checks/web-values.ts'
 import { CHECK_DEFAULTS, type HealthCheckSetting } from '../../model/health-check.ts'
 import type { L4Backend } from '../../model/layer4.ts'
 
-/** Beside keepalived.conf; keepalived refuses programs in folders that others could change. */
+/** Beside keepalived.conf; keepalived refuses programs in folders that others can change. */
 export const CHECK_FOLDER = '/etc/keepalived/fulcrum-checks'
 
-/** What keepalived reads as it stands: nothing that ends a word, begins a comment or stands for something else. */
+/** Text that keepalived reads literally: nothing that ends a word, begins a comment or is a placeholder. */
 const PLAIN = /^[\w./:@=+,~?&%*;()[\]-]+$/
-/** keepalived 2.2 takes a last byte of ff for an error. */
+/** keepalived 2.2 treats a last byte of ff as an error. */
 const HEX = /^([\da-f]{2})*(?!ff)[\da-f]{2}$/i
-/** keepalived reads its file in pieces of 1024 bytes: the rest of a longer line would be a statement of its own. */
+/** keepalived reads its file in blocks of 1024 bytes: the rest of a longer line would be a separate statement. */
 const VALUE_MAX = 400
 const DNS_TYPES: ReadonlySet<string> = new Set(['A', 'AAAA', 'NS', 'CNAME', 'SOA', 'MX', 'TXT'])
 
 type Statement = string | readonly [block: string, ...lines: string[]]
 
-/** The check in keepalived's words; undefined where a program has to be started. */
+/** Returns the check in keepalived's syntax; undefined where a program must be started. */
 function nativeCheck({
   id,
   values,
@@ -46,7 +46,7 @@ function nativeCheck({
 
 function webCheck(id: 'http' | 'https', values: AskedCheck['values']) {
   const { path, host, expect, text } = values
-  // An address, or a name with a port, would be no server name for TLS.
+  // An address, or a name with a port, is no valid TLS server name.
   if (
     text !== undefined ||
     !isWeb(values) ||
@@ -63,10 +63,11 @@ function webCheck(id: 'http' | 'https', values: AskedCheck['values']) {
   return { name: isTls ? 'SSL_GET' : 'HTTP_GET', statements: [...version, ...sni, url], hasPort: true }
 }
 
-/** keepalived looks at the error of an answer, not at what is in it. */
+/** keepalived tests the error code of an answer, not its content. */
 function dnsCheck({ name, type = 'A', answer }: AskedCheck['values']) {
   if (name === undefined || answer !== undefined || !DNS_TYPES.has(type)) return undefined
-  // keepalived 2.2 looks for empty labels from the second character on, and takes a first label of one for one.
+  // keepalived 2.2 looks for empty labels from the second character on, and mistakes a first label of one character for
+  // one.
   if (name[1] === '.') return undefined
   return { name: 'DNS_CHECK', statements: [`type ${type}`, `name ${name}`], hasPort: true }
 }
@@ -88,8 +89,8 @@ export function isProgram(setting: HealthCheckSetting): boolean {
 }
 
 /**
- * The check of one real server, for its block in keepalived.conf. It goes down after `fall` failures, an interval
- * apart, and comes up with the first pass.
+ * Returns the check of one real server, for its block in keepalived.conf. The server goes down after `fall` failures,
+ * an interval apart, and comes up with the first pass.
  */
 export function checkStatements(
   { id, healthCheck }: Pick<L4Backend, 'id' | 'healthCheck'>,
@@ -102,8 +103,8 @@ export function checkStatements(
   const pace = [`delay_loop ${interval}`, `retry ${fall - 1}`, `delay_before_retry ${interval}`]
   const native = nativeCheck(asked)
   if (native === undefined) {
-    // Started as root, the sandbox takes the account of checks itself: with `user`, keepalived -t of 2.2.7 ends by a
-    // signal.
+    // The sandbox is started as root and switches to the account of checks itself: with `user`, keepalived -t of 2.2.7
+    // dies from a signal.
     const words = [
       `${CHECK_FOLDER}/${wrapperName(id)}`,
       frontend.ip,
@@ -117,7 +118,7 @@ export function checkStatements(
   return block(native.name, [...target, `connect_timeout ${interval}`, ...pace, ...native.statements])
 }
 
-/** keepalived reads one statement a line. */
+/** keepalived reads one statement per line. */
 function block(name: string, statements: readonly Statement[]): readonly string[] {
   const lines = statements.flatMap((statement): readonly string[] => {
     if (typeof statement === 'string') return [statement]

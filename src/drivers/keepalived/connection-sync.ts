@@ -5,32 +5,33 @@ import type { ConfigView } from '../../model/sections.ts'
 import { interfacePlace } from '../interface-names.ts'
 
 /**
- * Kernels tell each other which client is connected to which real server, so that connections survive a failover. They
- * do so by unsigned multicast: anybody on that link can listen, and can invent connections. So it is for an interface
- * that a person names, and that carries nothing else.
+ * Kernels synchronise which client is connected to which real server, so that connections survive a failover. They use
+ * unsigned multicast: anybody on that link can listen, and can forge connections. So it is enabled only for an
+ * interface that a person names, and that carries nothing else.
  */
 
 const IDS = 255
 
-/** A group by which this node tells another one. */
+/** Whether this node synchronises with others over a group. */
 const isFor = (group: IpGroup, nodeId: string): boolean =>
   group.connectionSync === true &&
   group.assignedInterfaces.length > 1 &&
   group.assignedInterfaces.some((one) => one.nodeId === nodeId)
 
-/** The statement of keepalived, with a place for the name of the interface; undefined where nobody is told. */
+/** Returns keepalived's statement, with a place for the interface name; undefined without synchronisation. */
 export function syncStatement(view: ConfigView, nodeId: string): string | undefined {
   const group = [...view.list('ipGroups')].find((one) => isFor(one, nodeId))
   const link = group?.assignedInterfaces.find((one) => one.nodeId === nodeId)
   if (group === undefined || link === undefined) return undefined
-  // Without an instance of VRRP the kernel tells and listens at once: a node may have some addresses and not others.
+  // Without a VRRP instance the kernel sends and receives at once, because a node may hold some addresses and not
+  // others.
   return `lvs_sync_daemon ${interfacePlace(link.interfaceId)} id ${syncId(group)}`
 }
 
-/** The same on all nodes. */
+/** Returns the same id on all nodes. */
 const syncId = ({ id }: IpGroup): number => 1 + (createHash('sha256').update(id).digest().readUInt32BE(0) % IDS)
 
-/** Ids of the nodes that tell each other. */
+/** Ids of the nodes that synchronise with each other. */
 export function syncedNodes(view: ConfigView): ReadonlySet<string> {
   const ids = new Set<string>()
   for (const group of view.list('ipGroups'))

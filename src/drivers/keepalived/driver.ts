@@ -32,14 +32,14 @@ import { weightChange, weightValues, wholeWeights } from './weights.ts'
 const IPVS: Setting = { kind: 'kernelModule', name: 'ip_vs' }
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'ipvsDirector' }
 
-/** A configuration in the eyes of this driver. */
+/** The parts of a configuration that this driver uses. */
 interface Director {
   readonly served: readonly Served[]
   readonly view: ConfigView
   readonly sync: string | undefined
 }
 
-/** IPVS through keepalived. Without a frontend that serves, keepalived is as it was found. */
+/** IPVS through keepalived. While no frontend serves, keepalived is left as it was found. */
 export function keepalivedDriver(nodeId: string): Driver {
   const syncIn = (view: ConfigView) => syncStatement(view, nodeIn(view, nodeId))
   const director = (view: ConfigView): Director => ({ served: servedFrontends(view), view, sync: syncIn(view) })
@@ -72,14 +72,14 @@ function previews(director: Director) {
   ]
 }
 
-/** Every frontend's part of the file; what is the same as before is not made again. */
+/** Prepares every frontend's part of the file; unchanged parts are reused. */
 function* prepared(view: ConfigView): Generator {
   for (const served of servedPortions(view)) {
     yield served === undefined ? undefined : prepareService(served)
   }
 }
 
-/** Whether keepalived reads another file, or other packets get a mark. */
+/** Whether keepalived's file changes beyond weights, or other packets are marked. */
 function isStructural(running: Director, desired: Director): boolean {
   const [before, after] = [running.served, desired.served]
   if (before.length !== after.length || running.sync !== desired.sync) return true
@@ -92,12 +92,12 @@ function plan(running: Director | undefined, desired: Director, { atLeast }: Pla
   return isRuntime ? runtimePlan(running, desired) : wholePlan(running, desired, atLeast)
 }
 
-/** Whether no program of a check comes or goes. */
+/** Whether the set of check programs is the same. */
 const isSameFiles = (running: Director, desired: Director): boolean =>
   namesOf(checkFiles(running.served, running.view)) === namesOf(checkFiles(desired.served, desired.view))
 const namesOf = (files: readonly { readonly path: string }[]): string => files.map(({ path }) => path).join()
 
-/** Weights and states: keepalived watches the files. */
+/** Changes weights and states: keepalived watches their files. */
 function runtimePlan(running: Director, desired: Director): readonly Step[] {
   // Both have the same frontends in the same order, most of them unchanged.
   const others = (all: Director, than: Director) => all.served.filter((served, at) => served !== than.served[at])
@@ -132,7 +132,7 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     valuesStep(wholeWeights(running?.served, desired.served)),
     { ...configStep(config), checked: true, keepsFound: true },
     ...goneFallbacks(running?.served, desired.served),
-    // How the service was found is kept before it is started.
+    // The found state of the service is stored before it is started.
     setting(SERVICE, 'enabled', 'have keepalived run, after a boot as well'),
     ...(isAdoption ? [] : [forgetLoaded(loaded)]),
     {
@@ -152,12 +152,12 @@ function wholePlan(running: Director | undefined, desired: Director, atLeast: Pl
     ...standIns(running?.served, desired.served),
     ...checkTidying(running, desired),
     ...fallbackGone(running?.served, desired.served),
-    // Under both names: a keepalived that was not reloaded watches the other one.
+    // Both kinds of names are kept: a keepalived that was not reloaded watches the other one.
     keepWeights([...weightValues(desired.served).keys(), loaded]),
   ]
 }
 
-/** As one change of the kernel's. Its undo reads the file that is still the one of before. */
+/** Applies the marks in one kernel transaction. The undo reads the file in place, which is still the previous one. */
 function marksRun(before: string | undefined): Step {
   return {
     kind: 'run',
@@ -172,7 +172,7 @@ function goneMarks(before: string | undefined, after: string): readonly Step[] {
   return gone.length === 0 ? [] : [command(['nft', gone.join('; ')], 'forget the marks of before')]
 }
 
-/** keepalived 2.2.7 leaves a service of a mark that is no longer in its group, without real servers. */
+/** keepalived 2.2.7 does not remove the service of a mark that left its group, which then has no real servers. */
 function goneServices(running: Director | undefined, desired: Director): readonly Step[] {
   const wanted = new Set(desired.served.flatMap(({ marks }) => marks))
   return (running?.served ?? []).flatMap(({ frontend, marks }) =>
@@ -186,7 +186,7 @@ function goneServices(running: Director | undefined, desired: Director): readonl
   )
 }
 
-/** keepalived ends what tells others when it ends itself, and not when it is told to do without. */
+/** keepalived stops the kernel's synchronisation when it ends, but not when a reload removes the statement. */
 function goneSync(running: Director | undefined, desired: Director): readonly Step[] {
   if (running?.sync === undefined || desired.sync !== undefined) return []
   return (['master', 'backup'] as const).map((role): Step => ({
@@ -195,7 +195,7 @@ function goneSync(running: Director | undefined, desired: Director): readonly St
   }))
 }
 
-/** Not there is as good as deleted. */
+/** Adding the table first makes the deletion succeed if there is none. */
 const NO_TABLE = ['nft', `add table inet ${TABLE}; delete table inet ${TABLE}`] as const
 
 const configStep = (config: string) => ({
@@ -205,18 +205,18 @@ const configStep = (config: string) => ({
   namesInterfaces: true as const,
 })
 
-/** Before keepalived starts the kernel's values are set. */
+/** Files for boot: the kernel's values are set before keepalived starts. */
 function bootFiles({ served }: Director) {
   const lines = [...kernelValues(served)].map(([key, value]) => `${key} = ${value}`)
   return [
     { path: MODULES_FILE, content: writtenHere(['ip_vs']) },
     { path: SYSCTL_FILE, content: writtenHere(lines) },
-    // What moves floating IPs is another process of keepalived.
+    // The keepalived of floating IPs is another process.
     { path: ARGUMENTS_FILE, content: writtenHere(['DAEMON_ARGS=--check']) },
   ]
 }
 
-/** Values of the kernel that are no longer wanted, as they were found. */
+/** Restores kernel values that are no longer wanted, as they were found. */
 function returned(running: Director | undefined, desired: Director | undefined): readonly Step[] {
   const wanted = desired === undefined ? new Map<string, string>() : kernelValues(desired.served)
   return [...(running === undefined ? [] : kernelValues(running.served).keys())]

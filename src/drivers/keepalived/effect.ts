@@ -6,7 +6,10 @@ import { marksOf } from './marks.ts'
 import { serviceText } from './render.ts'
 import { type Served, servedFrontend } from './services.ts'
 
-/** Whether both are one block of keepalived.conf, but for weights and names, and the same packets of nftables. */
+/**
+ * Whether both give the same block of keepalived.conf, except for weights and names, and match the same packets in
+ * nftables.
+ */
 export const isSameStructure = (before: Served | undefined, after: Served | undefined): boolean =>
   before === after ||
   (before !== undefined &&
@@ -17,7 +20,7 @@ export const isSameStructure = (before: Served | undefined, after: Served | unde
     before.frontend.protocol === after.frontend.protocol &&
     before.frontend.ports === after.frontend.ports)
 
-/** The dearest of what a change means in each frontend that it concerns; undefined when it concerns none. */
+/** Returns the most expensive effect of a change among the frontends it concerns; undefined when there are none. */
 export function effectOf(change: RecordChange, running: ConfigView, desired: ConfigView): ChangeEffect | undefined {
   const concerned = new Set([running, desired].flatMap((view) => concernedIn(view, change)))
   if (concerned.size === 0) return undefined
@@ -32,7 +35,7 @@ export function effectOf(change: RecordChange, running: ConfigView, desired: Con
   return isSame ? 'runtime' : 'reload'
 }
 
-/** Ids of the frontends that a change is about. */
+/** Returns the ids of the frontends that a change concerns. */
 function concernedIn(view: ConfigView, change: RecordChange): readonly string[] {
   const isConcerned = concernOf(change)
   if (isConcerned === undefined) return []

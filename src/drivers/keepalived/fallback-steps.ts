@@ -9,7 +9,7 @@ const PROGRAM_MODE = 0o755
 
 type All = readonly Served[]
 
-/** keepalived does not know of them: what it did not put into the table it does not take out. */
+/** Removes old fallbacks. keepalived does not know of them, and removes only what it has added itself. */
 export function goneFallbacks(running: All | undefined, desired: All): readonly Step[] {
   const wanted = new Set(desired.map((served) => fallbackCommand(served, 'remove').join(' ')))
   return (running ?? [])
@@ -23,7 +23,8 @@ const withFallback = (all: All): All => all.filter(({ backend }) => backend.fall
 const hasFallback = (all: All): boolean => withFallback(all).length > 0
 
 /**
- * What looks, for every frontend, whether its fallback is needed. Places and marks only: nothing that a person typed.
+ * Text of the program that tests for every frontend whether its fallback is needed. Contains only addresses and marks:
+ * nothing that a person typed.
  */
 const settleText = (all: All): string =>
   ['#!/bin/sh', ...withFallback(all).map((served) => fallbackCommand(served, 'settle').join(' ')), 'exit 0', ''].join(
@@ -41,7 +42,7 @@ export function fallbackProgram(all: All): readonly Step[] {
 export const fallbackGone = (running: All | undefined, desired: All): readonly Step[] =>
   hasFallback(desired) || (running !== undefined && !hasFallback(running)) ? [] : NO_PROGRAMS
 
-/** No files of configuration: their first line says what runs them. */
+/** Plain removals, without giving anything back: the files are programs, whose first line names their interpreter. */
 export const NO_PROGRAMS: readonly Step[] = [FALLBACK_PROGRAM, SETTLE_PROGRAM].map((path) => ({
   kind: 'removeFile',
   why: 'remove the program of fallbacks',
@@ -50,8 +51,8 @@ export const NO_PROGRAMS: readonly Step[] = [FALLBACK_PROGRAM, SETTLE_PROGRAM].m
 }))
 
 /**
- * keepalived tells of servers that go and come, not of those that were never there, nor whether a fallback is needed
- * that it did not know until now. So where something changed somebody has to look; of an unknown machine only where
+ * keepalived reports servers that go and come, but not those that never came up, nor whether a newly configured
+ * fallback is needed. So changed frontends are tested; on a machine in an unknown state, fallbacks are added only where
  * nothing can serve.
  */
 export function standIns(running: All | undefined, desired: All): readonly Step[] {

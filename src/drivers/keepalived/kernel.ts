@@ -1,8 +1,8 @@
 import type { Served } from './services.ts'
 
 /**
- * Values of the kernel by name. A drained real server gets no new connection of a persistent client either
- * (expire_quiescent_template), and connections to one that is gone end instead of hanging (expire_nodest_conn): both in
+ * Kernel values by name. A drained real server gets no new connections of persistent clients either
+ * (expire_quiescent_template), and connections to a removed one end instead of hanging (expire_nodest_conn): both in
  * the kernel's Documentation/networking/ipvs-sysctl. Address translation forwards packets.
  */
 export function kernelValues(all: readonly Served[]): ReadonlyMap<string, string> {

@@ -2,12 +2,14 @@ import type { L4Frontend } from '../../model/layer4.ts'
 import { parsePorts } from '../../model/ports.ts'
 import type { ConfigView } from '../../model/sections.ts'
 
-/** Marks of ours begin here; those of other users of the packet mark are smaller by custom. */
+/** First mark of ours; by custom, other users of the packet mark use smaller ones. */
 export const FIRST_MARK = 0x4000_0000
-/** Places for frontends, each with room for its generations. */
+/** Number of places for frontends, each with room for its generations. */
 const PLACES = 2 ** 26
 const ROOM = 4
-/** Services that a client of a persistent frontend can be moved between: so one client is balanced afresh. */
+/**
+ * Services between which a client of a persistent frontend can be moved, so that this client alone is balanced again.
+ */
 export const GENERATIONS = 3
 
 export function isOnePort({ ports }: Pick<L4Frontend, 'ports'>): boolean {
@@ -23,9 +25,9 @@ const isPersistent = (frontend: L4Frontend, view: ConfigView): boolean =>
   (view.get('l4Backends', frontend.backendId)?.persistTimeout ?? 0) > 0
 
 /**
- * The firewall marks of each frontend that is reached by them, the one that new clients get first. A mark depends on
- * the frontend's id alone (FNV-1a; taken places move up, in the order of ids), so that connections outlive changes of
- * others.
+ * Returns the firewall marks of each frontend that uses them; new clients get the first. A mark depends only on the
+ * frontend's id (FNV-1a; taken places move up, in the order of ids), so that connections survive changes of other
+ * frontends.
  */
 export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]> {
   const marks = new Map<string, readonly number[]>()
@@ -37,8 +39,8 @@ export function marksOf(view: ConfigView): ReadonlyMap<string, readonly number[]
     taken.add(place)
     if (!needsMarks(frontend, view)) continue
     const first = FIRST_MARK + place * ROOM
-    // A service from which nobody is moved has a mark of its own: clients that were moved while it was persistent are
-    // not moved from there.
+    // A service without persistence has a mark of its own: clients that were moved while it was persistent are not
+    // moved from it.
     marks.set(
       frontend.id,
       isPersistent(frontend, view)

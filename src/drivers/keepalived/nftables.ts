@@ -4,19 +4,19 @@ import type { Served } from './services.ts'
 
 export const TABLE = 'fulcrum'
 const IN_TABLE = `inet ${TABLE}`
-/** Which client was moved to which mark; kept over changes of the services. By the family of its addresses. */
+/** Maps from moved clients to marks, by address family; kept when services change. */
 export const MOVED = { 4: 'moved4', 6: 'moved6' } as const
 
 const HEAD = '# Written by Fulcrum; changes to this file are lost. Use the API instead.'
 
-/** What nft makes of nothing: idempotent, as every run of the whole file is. */
+/** Commands for no marks at all: idempotent, like every run of a whole file. */
 export const NO_MARKS = `${HEAD}\nadd table ${IN_TABLE}\ndelete table ${IN_TABLE}\n`
 
 /**
- * The file for nft, which applies it as one change: packets to the ports of a frontend get its mark, those of a client
- * that was moved another one. The maps of services are named after what they hold and the rules change from one to the
- * next: a map that is emptied and filled again, even in one change, has moments without its elements (seen in Linux
- * 6.1). The maps of moved clients stay.
+ * Renders the file for nft, which applies it as one transaction: packets to the ports of a frontend get its mark, those
+ * of a moved client another one. The maps of services are named after their contents, and the rules switch from one map
+ * to the next: a map that is emptied and refilled, even in one transaction, lacks its elements for moments (seen in
+ * Linux 6.1). The maps of moved clients stay.
  */
 export function renderMarks(all: readonly Served[]): string {
   const marked = all.filter(({ marks }) => marks.length > 0)
@@ -24,11 +24,11 @@ export function renderMarks(all: readonly Served[]): string {
   const lines = [
     HEAD,
     `add table ${IN_TABLE}`,
-    // Before connection tracking, which is to see the ports that IPVS sees.
+    // Before connection tracking, which must see the same ports as IPVS.
     ...chain('prerouting', 'raw'),
     // Connections of this machine itself.
     ...chain('output', 'raw'),
-    // Behind IPVS: answers to others, and to this machine itself.
+    // After IPVS: replies to others, and to this machine itself.
     ...chain('postrouting', '150'),
     ...chain('input', '150'),
     ...([4, 6] as const).flatMap((family) => familyLines(marked, family)),
@@ -79,9 +79,12 @@ function familyLines(marked: readonly Served[], family: 4 | 6): readonly string[
   ]
 }
 
-/** What removes the maps of one file that another does not use; without any marks the whole table is gone. */
+/**
+ * Returns the commands that remove the maps of one file that another does not use; without any marks the whole table is
+ * removed.
+ */
 export function goneMaps(before: string, after: string): readonly string[] {
-  // They go with their table.
+  // They are removed with their table.
   if (after === NO_MARKS) return []
   const names = (text: string) => new Set(text.match(/\b(?:services|there|back)[46]_[\da-f]+/g))
   const kept = names(after)

@@ -5,15 +5,15 @@ import type { Served } from './services.ts'
 import { baseOf, weightFileName } from './weights.ts'
 
 const TIMEOUT_MS = 20_000
-/** keepalived calls the kernel for each of them; in an emulated machine beside another one that took 15 ms. */
+/** keepalived calls the kernel once per real server; on an emulated machine beside another one that took 15 ms. */
 const EACH_MS = 20
 
-/** How long it may take until as many real servers are read, or are in the kernel. */
+/** Returns how long it may take until this many real servers are read, or are in the kernel. */
 const patienceFor = (reals: number): number => TIMEOUT_MS + reals * EACH_MS
 
 /**
- * Waits until the kernel's table has the weights that were asked for: of the named files, or all. A real server that
- * fails its check is not in the table, which is right as well.
+ * Waits until the kernel's table has the wanted weights, of the named files or of all. A real server that fails its
+ * check is absent from the table, which is accepted.
  */
 export function readBack(all: readonly Served[], changed: ReadonlyMap<string, string> | undefined): RunStep {
   const ends = all.flatMap((served) =>
@@ -37,11 +37,11 @@ export function readBack(all: readonly Served[], changed: ReadonlyMap<string, st
   }
 }
 
-/** ipvsadm names the family of marks of IPv6, and the kind of a tunnel. */
+/** ipvsadm prints -6 for marks of IPv6, and the type of a tunnel. */
 const familyWord = ({ frontend, marks }: Served): string => (marks.length > 0 && frontend.ip.includes(':') ? ' -6' : '')
 const tunnelWords = ({ frontend }: Served): string => (frontend.forwarding === 'ipip' ? ' --tun-type ipip' : '')
 
-/** keepalived makes this file when it has read its configuration: systemctl only sends it a signal. */
+/** Waits for the file that keepalived creates once it has read its configuration: systemctl only sends it a signal. */
 export const loadedFile = (name: string, all: readonly Served[]): RunStep => ({
   kind: 'run',
   why: 'wait until keepalived has read its configuration',

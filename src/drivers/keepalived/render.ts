@@ -9,33 +9,33 @@ import { type Base, baseOf, configWeight, firstValue, weightFileName } from './w
 
 const METHODS = { gate: 'DR', masq: 'NAT', ipip: 'TUN' } as const
 
-/** What of the file is wanted: all, or what a running keepalived has to be reloaded for. */
+/** The wanted part of the file: all, or only what needs a reload of keepalived. */
 export type Extent = 'all' | 'structure'
 
 /**
- * keepalived.conf: one statement a line, as keepalived reads it. Names are record ids, so nothing that a person typed
- * is syntax. `sync`: see `syncStatement`.
+ * Renders keepalived.conf: one statement per line, as keepalived reads it. Names are record ids, so nothing that a
+ * person typed is syntax. `sync`: see `syncStatement`.
  */
 export function renderConfig(all: readonly Served[], sync?: string): string {
   const body = `${[...trackBlocks(all), ...all.map((served) => serviceText(served, 'all'))].join('\n')}\n`
   return `${[...globalLines(sync), ...loadedLines(`${sync ?? ''}${body}`)].join('\n')}\n${body}`
 }
 
-/** Works out what of the file is about one frontend. */
+/** Computes and caches the part of the file about one frontend. */
 export function prepareService(served: Served): void {
   blocksOf(served)
   serviceText(served, 'all')
   serviceText(served, 'structure')
 }
 
-/** Made by keepalived when it has read this very text. */
+/** Name of the file that keepalived creates once it has read this very text. */
 export const loadedName = (config: string): string => /loaded\.[\da-f]+/.exec(config)?.[0] ?? 'loaded'
 
 function loadedLines(body: string): readonly string[] {
   const name = `loaded.${createHash('sha256').update(body).digest('hex').slice(0, 16)}`
   return ['track_file loaded {', `    file "${WEIGHTS_FOLDER}/${name}"`, '    weight 1', '    init_file 0', '}']
 }
-/** Scripts run as the account that each is given; keepalived refuses those that others could change. */
+/** Each script runs under the account that it names; keepalived refuses scripts that others can change. */
 function globalLines(sync: string | undefined): readonly string[] {
   return [
     '# Written by Fulcrum from its configuration. Changes made here are lost at the next apply.',
@@ -48,7 +48,7 @@ function globalLines(sync: string | undefined): readonly string[] {
   ]
 }
 
-/** One block for each file, whichever frontends have it. */
+/** One block per file, whichever frontends use it. */
 function trackBlocks(all: readonly Served[]): readonly string[] {
   const blocks = new Map<string, string>()
   for (const served of all) {
@@ -78,7 +78,7 @@ function blocksOf(served: Served): ReadonlyMap<string, string> {
 
 const texts = { all: new WeakMap<Served, string>(), structure: new WeakMap<Served, string>() } as const
 
-/** The blocks of one frontend; made once for as long as its records are the same. */
+/** The blocks of one frontend, cached while its records are the same. */
 export function serviceText(served: Served, extent: Extent): string {
   const known = texts[extent].get(served)
   if (known !== undefined) return known
@@ -109,8 +109,8 @@ function serviceLines(served: Served, extent: Extent): readonly string[] {
 }
 
 /**
- * One group is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with a mask have a server for
- * each mark.
+ * A group of marks is checked once. keepalived 2.2.7 forgets the mask of a group, so frontends with a mask have a
+ * server for each mark.
  */
 function byMarks({ frontend, backend, marks }: Served, body: readonly string[]): readonly string[] {
   if (backend.persistMask !== null) return marks.flatMap((mark) => [`virtual_server fwmark ${mark} {`, ...body])
@@ -127,7 +127,7 @@ function persistence({ frontend, backend: { persistTimeout, persistMask } }: Ser
   ]
 }
 
-/** Dotted for IPv4, a prefix length for IPv6. */
+/** Returns a dotted mask for IPv4, a prefix length for IPv6. */
 export function maskText(mask: string, isIpv6: boolean): string {
   if (isIpv6 || mask.includes('.')) return mask
   const bits = '1'.repeat(Number(mask)).padEnd(32, '0')
@@ -140,7 +140,7 @@ function fallback(served: Served): readonly string[] {
   return [`    quorum_up ${line('remove')}`, `    quorum_down ${line('add')}`]
 }
 
-/** A server that is halted at runtime, and one that comes back, is no change of structure. */
+/** Halting a server at runtime, or bringing it back, does not change the structure. */
 const baseIn = (extent: Extent, destination: Destination, served: Served): Base =>
   extent === 'all' ? baseOf(destination, served) : 'one'
 
@@ -161,8 +161,8 @@ function serverLines(destination: Destination, served: Served, extent: Extent): 
 }
 
 /**
- * A name that people gave, made safe for a comment: a backslash at its end would go on in the next line, and braces may
- * look like the place of an interface.
+ * Makes a name safe for a comment: a backslash at its end would continue in the next line, and braces may look like the
+ * place of an interface.
  */
 function comment(name: string, indent: string, extent: Extent): readonly string[] {
   // oxlint-disable-next-line no-control-regex -- control characters are exactly what may not reach the file

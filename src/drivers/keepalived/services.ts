@@ -6,7 +6,7 @@ import type { ConfigView } from '../../model/sections.ts'
 import { isResting } from '../resting.ts'
 import { isOnePort, marksOf } from './marks.ts'
 
-/** What a real server is to take: its weight, 0 while it is drained; a halted one is not in the kernel's table. */
+/** The share of a real server: its weight, 0 while drained; a halted one is not in the kernel's table. */
 export type Share = number | 'halted'
 
 /** One real server of a frontend. */
@@ -16,42 +16,40 @@ export interface Destination {
   readonly ip: string
   /** 0: the port that the client used. */
   readonly port: number
-  /** The port that the record gives; null: that of the client. */
+  /** The port in the record; null: the client's port. */
   readonly ownPort: number | null
   readonly share: Share
-  /** Name of the file that holds its weight; the same share, the same file. */
+  /** Name of the file with its weight; servers with the same share use the same file. */
   readonly weightFile: string
-  /** What a check asks where the real server has no port of its own. */
+  /** Port for checks where the real server has no port of its own. */
   readonly checkPort: number
 }
 
-/** A frontend as the kernel has it: by its address, or by firewall marks. */
+/** A frontend as the kernel knows it: by its address, or by firewall marks. */
 export interface Served {
-  /** Addresses are in the one form that nft takes and ipvsadm prints. */
+  /** Addresses are in the form that nft reads and ipvsadm prints. */
   readonly frontend: L4Frontend
   readonly backend: L4Backend
   readonly firstPort: number
   readonly marks: readonly number[]
   readonly destinations: readonly Destination[]
-  /** The one port of all real servers, where packets have to have it before the kernel balances them. */
+  /** The common port of all real servers, if packets must have it before the kernel balances them. */
   readonly rewrittenPort: number | undefined
 }
 
-/**
- * The frontends that serve, in the order of their ids. One whose backend has no real server has nothing to serve with.
- */
+/** Returns the serving frontends, sorted by id. One whose backend has no real server does not serve. */
 export function servedFrontends(view: ConfigView): readonly Served[] {
   return [...servedPortions(view)].flatMap((served) => (served === undefined ? [] : [served]))
 }
 
-/** The same, frontend by frontend. */
+/** Like `servedFrontends`, one frontend at a time. */
 export function* servedPortions(view: ConfigView): Generator<Served | undefined> {
   const marks = marksOf(view)
   const frontends = [...view.list('l4Frontends')].sort((a, b) => (a.id < b.id ? -1 : 1))
   for (const frontend of frontends) yield servedFrontend(frontend, marks.get(frontend.id) ?? [], view)
 }
 
-/** What one frontend has to serve with; undefined when that is nothing. */
+/** Returns a frontend with its destinations; undefined when it has none. */
 export function servedFrontend(frontend: L4Frontend, marks: readonly number[], view: ConfigView): Served | undefined {
   const backend = view.get('l4Backends', frontend.backendId)
   if (!frontend.enabled || backend === undefined || isResting(frontend, view)) return undefined
@@ -71,7 +69,7 @@ interface Known {
   readonly served: Served | undefined
 }
 
-// Records are never changed in place: what was worked out of the same ones stands. Most changes touch one server of
+// Records are never changed in place, so a result for the same records is reused. Most changes touch one server of
 // thousands.
 const servedBefore = new WeakMap<L4Frontend, Known>()
 
@@ -121,8 +119,8 @@ function serve(
 }
 
 /**
- * The kernel does not translate the ports of a persistent service that is reached by marks (seen in Linux 6.1: the
- * connection goes to the port of the packet), so packets get the port of the real servers before it sees them.
+ * Returns the port that packets get before the kernel sees them. The kernel does not translate the ports of a
+ * persistent service that is reached by marks (seen in Linux 6.1: the connection goes to the port of the packet).
  */
 function rewrittenPort({
   frontend: { forwarding },
@@ -140,7 +138,7 @@ function shareOf(member: L4Real, { state, weight }: RealServer): Share {
   return state === 'drained' ? 0 : (member.weight ?? weight)
 }
 
-/** A real server has one weight in all backends that give it none of their own. */
+/** A real server has the same weight in all backends that give it none of their own. */
 function weightFileOf(backendId: string, { ripId, weight }: L4Real): string {
   return weight === undefined ? ripId : `${backendId}_${ripId}`
 }

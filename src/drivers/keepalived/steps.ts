@@ -3,7 +3,7 @@ import type { Setting } from '../host.ts'
 import type { WeightChange } from './weights.ts'
 import { CONFIG_FILE, MARKS_FILE, WEIGHTS_FOLDER } from './paths.ts'
 
-/** Passwords of checks may be in it. */
+/** The file may contain passwords of checks. */
 export const CONFIG_MODE = 0o600
 export const OPEN_MODE = 0o644
 export const TIMEOUT_MS = 30_000

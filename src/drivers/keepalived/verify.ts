@@ -18,7 +18,10 @@ const problem = (section: SectionName, id: string, field: string, message: strin
   message,
 })
 
-/** What keepalived and the kernel report badly, late or not at all. Disabled objects must be right as well. */
+/**
+ * Returns problems that keepalived and the kernel report badly, late or not at all. Disabled objects are verified as
+ * well.
+ */
 export function verifyConfig(desired: ConfigView): readonly Problem[] {
   const problems: Problem[] = []
   for (const frontend of desired.list('l4Frontends')) {
@@ -66,14 +69,14 @@ function servedProblems(served: Served): readonly Problem[] {
   return problems
 }
 
-/** Every packet arrives at the real server as it came, unless addresses are translated. */
+/** Without address translation, every packet reaches the real server unchanged. */
 function placeProblems(
   place: { readonly ip: string; readonly port: number | null; readonly name: string },
   { frontend, marks }: Served,
   add: (field: string, message: string) => void,
 ): void {
   const { ip, ports, forwarding } = frontend
-  // A name is told of with its backend.
+  // Names are reported with their backend.
   if (parseIp(place.ip) === undefined) return
   const why = whyNoServer(place.ip)
   if (why !== undefined) add('backendId', `${place.name} cannot have the address ${place.ip}: ${why}`)
@@ -87,7 +90,7 @@ function placeProblems(
   add('forwarding', `${who} cannot change the port, and ${place.name} has port ${port}: ${way}`)
 }
 
-/** Packets get the port of the real servers before one is chosen, or the fallback in their place. */
+/** Packets get the common port before a real server, or the fallback, is chosen. */
 function samePort({ frontend, backend: { fallback }, firstPort, destinations }: Served): readonly Problem[] {
   const ports = new Set(destinations.map(({ port }) => (port === 0 ? firstPort : port)))
   if (fallback !== null) ports.add(fallback.port)
@@ -104,7 +107,8 @@ interface Claim {
 }
 
 /**
- * Frontends that claim one port of one address: of Layer 4 among themselves, and of Layer 7, which would get no packet.
+ * Returns clashes of frontends with the same port and address: among those of Layer 4, and with those of Layer 7, which
+ * would get no packet.
  */
 function clashes(desired: ConfigView, all: readonly Served[]): readonly Problem[] {
   const claims: Claim[] = [
@@ -112,13 +116,13 @@ function clashes(desired: ConfigView, all: readonly Served[]): readonly Problem[
       .filter(({ enabled }) => enabled)
       .flatMap((frontend): readonly Claim[] => {
         const claim: Claim = { frontend, layer: 7, protocol: 'tcp' }
-        // HTTP/3 comes over UDP.
+        // HTTP/3 uses UDP.
         return frontend.http3 === true ? [claim, { ...claim, protocol: 'udp' }] : [claim]
       }),
     ...[...desired.list('l4Frontends')]
       .filter(({ enabled }) => enabled)
       .map((frontend): Claim => ({ frontend, layer: 4, protocol: frontend.protocol })),
-    // Their answers could not be told from those of a frontend that has the port of the real servers.
+    // Their replies would look like those of a frontend on the port of the real servers.
     ...all.flatMap(({ frontend, rewrittenPort: port }): readonly Claim[] =>
       port === undefined
         ? []

@@ -2,16 +2,15 @@ import type { Destination, Served, Share } from './services.ts'
 
 /**
  * keepalived adds the number in a file to the weight in its configuration, at once and without a reload (FILE_CHECK of
- * keepalived.conf(5)). The weight in the configuration is therefore always the same: 1, or 0 for a real server that was
- * halted when the file was written, as a reload puts it into the kernel's table for a moment. Each share is kept for
- * both.
+ * keepalived.conf(5)). So the configured weight is constant: 1, or 0 for a real server that was halted when the file
+ * was written, because a reload puts it into the kernel's table for a moment. Each share has a file for both.
  */
 const BASES = { one: 1, none: 0 } as const
 export type Base = keyof typeof BASES
-/** The real server fails, and is taken out. */
+/** Marks the real server as failed, so that it is removed. */
 const FAULT = -(2 ** 31)
 
-/** keepalived wants some weight in sum. */
+/** keepalived needs a total weight above 0. */
 export function baseOf({ share }: Destination, { destinations }: Served): Base {
   return share === 'halted' && destinations.some((other) => other.share !== 'halted') ? 'none' : 'one'
 }
@@ -23,17 +22,17 @@ export const weightFileName = (destination: Destination, base: Base): string =>
 
 export const valueOf = (share: Share, base: Base): number => (share === 'halted' ? FAULT : share - BASES[base])
 
-/** keepalived takes no others for a file that it makes itself. */
+/** keepalived accepts only values up to this one for a file that it creates. */
 const FIRST_VALUE_MAX = 254
 
 /**
- * What a file holds that keepalived makes, after a boot: until the daemon sets it right, one that is halted takes
- * nothing new.
+ * Returns the value of a file that keepalived creates after a boot: until the daemon corrects it, a halted server gets
+ * no new connections.
  */
 export const firstValue = (share: Share, base: Base): number =>
   Math.min(FIRST_VALUE_MAX, (share === 'halted' ? 0 : share) - BASES[base])
 
-/** What every file of weights is to hold, by its name. */
+/** Returns the contents of all weight files, by name. */
 export function weightValues(all: readonly Served[]): ReadonlyMap<string, string> {
   const values = new Map<string, string>()
   for (const destination of all.flatMap(({ destinations }) => destinations)) {
@@ -44,13 +43,13 @@ export function weightValues(all: readonly Served[]): ReadonlyMap<string, string
   return values
 }
 
-/** Files of weights to be written: those that are needed, and those that are only to be right if they are there. */
+/** Weight files to write: those that must exist, and those that are only corrected if they exist. */
 export interface WeightChange {
   readonly values: ReadonlyMap<string, string>
   readonly ifThere: ReadonlyMap<string, string>
 }
 
-/** What a running keepalived is to notice: it may have read either of the two weights. */
+/** Returns the changes for a running keepalived, which may use either of the two base weights. */
 export function weightChange(running: readonly Served[], desired: readonly Served[]): WeightChange {
   const before = weightValues(running)
   const changed = [...weightValues(desired)].filter(([name, value]) => before.get(name) !== value)
@@ -58,11 +57,11 @@ export function weightChange(running: readonly Served[], desired: readonly Serve
 }
 
 /**
- * For a keepalived that reads its configuration: it makes most files itself. Of an unknown machine any may be wrong or
- * gone.
+ * Returns the files for a keepalived that reads its configuration and creates most of them. In an unknown state any
+ * file may be wrong or missing.
  */
 export function wholeWeights(running: readonly Served[] | undefined, desired: readonly Served[]): WeightChange {
-  // It may have read either of the two weights.
+  // keepalived may use either of the two base weights.
   if (running === undefined) return { values: weightValues(desired), ifThere: new Map() }
   const needed = new Set<string>()
   for (const served of desired) {
@@ -73,7 +72,7 @@ export function wholeWeights(running: readonly Served[] | undefined, desired: re
   }
   const { values: changed } = weightChange(running, desired)
   return {
-    // Also what does not change: until now a file of another name may have said so.
+    // Includes unchanged values: so far a file of another name may have held them.
     values: new Map([...weightValues(desired)].filter(([name]) => needed.has(name))),
     ifThere: new Map([...changed].filter(([name]) => !needed.has(name))),
   }

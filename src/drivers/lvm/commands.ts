@@ -1,14 +1,14 @@
 import type { LogicalVolume } from '../../model/software.ts'
 import { SNAPSHOT_NAME } from './parse.ts'
 
-/** A snapshot that is smaller than this share of its origin would soon be full. */
+/** A snapshot smaller than this share of its origin would soon be full. */
 const SHARE_MIN = 0.1
 
 export function mebibytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(2)} MiB`
 }
 
-/** As large as the origin, or all that is free; or why there is too little. */
+/** Returns the size: as large as the origin, or all free space; or why there is too little. */
 export function snapshotSize({ group, size_bytes, free_bytes, extent_bytes }: LogicalVolume): number | string {
   const whole = (bytes: number) => Math.floor(bytes / extent_bytes) * extent_bytes
   const size = whole(Math.min(Math.ceil(size_bytes / extent_bytes) * extent_bytes, free_bytes))
@@ -30,8 +30,8 @@ export const createArgv = (volume: LogicalVolume, size_bytes: number) => [
   `${size_bytes}b`,
   origin(volume),
 ]
-/** Begins when the origin is not in use: for the root file system, at the next start of the machine. */
+/** The merge begins when the origin is not in use: for the root file system, at the next boot. */
 export const mergeArgv = (volume: LogicalVolume) => ['lvconvert', '--yes', '--merge', path(volume)]
 export const removeArgv = (volume: LogicalVolume) => ['lvremove', '--yes', path(volume)]
-/** Has the end of a merge noticed, which removes the snapshot. */
+/** Makes LVM notice the end of a merge, and remove the snapshot. */
 export const pollArgv = (volume: LogicalVolume) => ['lvchange', '--poll', 'y', origin(volume)]

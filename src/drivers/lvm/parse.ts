@@ -1,12 +1,12 @@
 import type { LogicalVolume, VolumeFacts, VolumeSnapshot } from '../../model/software.ts'
 
-/** This daemon's snapshot; one at a time. */
+/** Name of this daemon's snapshot, of which there is at most one. */
 export const SNAPSHOT_NAME = 'fulcrum'
 
 const COLUMNS = ['vg_name', 'lv_name', 'lv_attr', 'lv_size', 'origin', 'data_percent', 'lv_time', 'lv_dm_path']
 const GROUP_COLUMNS = ['vg_free', 'vg_extent_size']
 
-/** Times in UTC, sizes in bytes, hidden volumes as well: one that is being merged is hidden. */
+/** Times in UTC, sizes in bytes, including hidden volumes: one that is being merged is hidden. */
 export const LVS = [
   'env',
   'TZ=UTC',
@@ -24,7 +24,7 @@ export const LVS = [
 
 type Row = Readonly<Record<string, string>>
 
-/** `source` is what the root file system is mounted from. */
+/** `source` is the device of the root file system. */
 export function parseLvs(output: string, source: string): VolumeFacts {
   const rows = rowsOf(output)
   const row = rows?.find(({ lv_dm_path }) => lv_dm_path === source)
@@ -41,7 +41,7 @@ export function parseLvs(output: string, source: string): VolumeFacts {
   }
 }
 
-/** Warnings may stand before the report. */
+/** Warnings may precede the report. */
 function rowsOf(output: string): readonly Row[] | undefined {
   const start = output.indexOf('{')
   try {
@@ -52,7 +52,7 @@ function rowsOf(output: string): readonly Row[] | undefined {
   }
 }
 
-/** Hidden volumes stand in brackets. */
+/** Hidden volumes are in brackets. */
 const plainName = (name: string | undefined) => name?.replaceAll(/[[\]]/g, '')
 
 function volumeOf(row: Row): LogicalVolume {

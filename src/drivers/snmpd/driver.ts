@@ -11,20 +11,17 @@ import { nodeIn } from '../this-node.ts'
 import { type Agent, renderSnmpd } from './render.ts'
 
 const CONFIG_FILE = '/etc/snmp/snmpd.conf'
-/** Secrets are in it. snmpd reads it as root at its start, and as its own account when it is told to reload. */
+/** The file holds secrets. snmpd reads it as root when it starts, and under its own account when it reloads. */
 const FILE_MODE = 0o640
 const ACCOUNT = 'Debian-snmp'
 const TIMEOUT_MS = 30_000
 const LISTEN_TIMEOUT_MS = 10_000
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'snmp' }
 
-/** `found`: as the machine has it; `off`: it does not run. */
+/** `found`: as the machine had it; `off`: it does not run. */
 type Wanted = Agent | 'found' | 'off'
 
-/**
- * snmpd of one node. Its whole configuration is ours while there is one; what was there comes back with the last of
- * ours.
- */
+/** snmpd of one node. Its whole configuration is ours while there is one; the found one is restored when ours ends. */
 export function snmpdDriver(nodeId: string): Driver {
   const wanted = (view: ConfigView) => wantedIn(view, nodeIn(view, nodeId))
   return {
@@ -54,7 +51,7 @@ function wantedIn(view: ConfigView, nodeId: string): Wanted {
   const settings = view.get('snmpSettings', SHARED)
   if (settings === undefined || settings.serviceIpId === '') return 'found'
   const ip = addressOf(view, settings.serviceIpId, nodeId)
-  // On a floating IP that is disabled, the agent rests as a frontend does.
+  // With a disabled floating IP, the agent rests like a frontend.
   if (ip === undefined || !(settings.enabledV2 || settings.enabledV3)) return 'off'
   return { settings, ip, users: [...view.list('snmpUsers')].filter((user) => missingOf(user).length === 0) }
 }
@@ -66,7 +63,7 @@ function addressOf(view: ConfigView, id: string, nodeId: string): string | undef
   return floating?.enabled === true ? floating.ip : undefined
 }
 
-/** What the API refuses, and a backup or a pending change could still bring. */
+/** Returns problems that the API refuses, but a backup or a pending change could bring. */
 function verify(desired: ConfigView): readonly Problem[] {
   const settings = desired.get('snmpSettings', SHARED)
   if (settings === undefined) return []
@@ -97,7 +94,7 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
   return [
     ...fileSteps(renderSnmpd(desired)),
     FRESH,
-    // How the service was found is kept before it is started.
+    // The found state of the service is stored before it is started.
     serviceStep('enabled'),
     restartStep(isAdoption ? 'skip' : 'act'),
     listens(desired),
@@ -105,7 +102,7 @@ function plan(running: Wanted | undefined, desired: Wanted, options: PlanOptions
 }
 
 /**
- * snmpd cannot judge a file without serving it, and warns of nothing that matters: what it could not take is never
+ * snmpd cannot check a file without serving it, and its warnings are of no use: values it could not read are never
  * rendered.
  */
 function fileSteps(content: string): readonly Step[] {
@@ -117,7 +114,7 @@ function fileSteps(content: string): readonly Step[] {
   ]
 }
 
-/** Outside: the daemon may not give files away. */
+/** Runs outside, because the daemon may not change owners. */
 const OWNER: RunStep = {
   kind: 'run',
   why: 'let snmpd read its configuration when it reloads',
@@ -127,7 +124,7 @@ const OWNER: RunStep = {
   outside: {},
 }
 
-/** systemd starts a unit five times in ten seconds and then no more; people who try settings are not a loop. */
+/** systemd starts a unit at most five times in ten seconds; a person who tries settings is not a loop. */
 const FRESH: Step = {
   kind: 'run',
   why: 'let snmpd be restarted however often it was',
@@ -145,7 +142,7 @@ const REMOVAL: Step = {
   foundMode: FILE_MODE,
 }
 
-/** An agent that runs, because it ran before us, reads what it had. */
+/** An agent that ran before us reads its old configuration again. */
 function givenBack(): readonly Step[] {
   const reread: Step = {
     kind: 'run',
@@ -154,7 +151,7 @@ function givenBack(): readonly Step[] {
     argv: ['systemctl', 'try-restart', PROGRAMS.snmp.unit],
     undo: 'irreversible',
   }
-  // There may have been none.
+  // There may have been no file.
   const find = ['find', '/etc', '-maxdepth', '2', '-path', CONFIG_FILE] as const
   return [REMOVAL, { ...OWNER, argv: [...find, '-exec', 'chgrp', ACCOUNT, '{}', '+'] }, reread, serviceStep(undefined)]
 }
@@ -169,7 +166,7 @@ function serviceStep(value: 'enabled' | 'disabled' | undefined): Step {
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting: SERVICE, value, isOptional: value !== 'enabled' }
 }
 
-/** Whether it could take its address shows only when it listens. */
+/** Whether the agent could bind its address shows only when it listens. */
 function listens({ ip, settings: { port } }: Agent): Step {
   const place = familyOf(ip) === 6 ? `[${ip}]:${port}` : `${ip}:${port}`
   return {

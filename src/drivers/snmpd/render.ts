@@ -4,9 +4,7 @@ import { MASK } from '../../base/mask.ts'
 import { communityProblem, directiveProblem } from '../../rules/snmp.ts'
 import { writtenHere } from '../fragment.ts'
 
-/**
- * Where the agent takes what others tell it, such as this daemon's own figures. Its folder is that of Debian's unit.
- */
+/** Socket for subagents, such as this daemon's own figures. Its folder is that of Debian's unit. */
 export const AGENTX_SOCKET = '/run/agentx/master'
 
 const AUTH_PROTOCOLS: Readonly<Record<SnmpUser['authAlgorithm'], string>> = {
@@ -25,8 +23,8 @@ const PRIVACY_PROTOCOLS: Readonly<Record<SnmpUser['privacyAlgorithm'], string>> 
 }
 
 /**
- * What nobody needs and an attacker could use: targets, proxies, users, rights and communities of the agent, its inner
- * workings (where rights stand once more), arguments of processes.
+ * Subtrees that nobody needs and an attacker could use: targets, proxies, users, rights and communities of the agent,
+ * its internals (which repeat the rights), arguments of processes.
  */
 const HIDDEN = [
   ...[12, 13, 14, 15, 16, 18].map((table) => `.1.3.6.1.6.3.${table}`),
@@ -34,16 +32,14 @@ const HIDDEN = [
   '.1.3.6.1.2.1.25.4.2.1.5',
 ]
 /**
- * Only whether the agent tells of failed logins, a number. No text, ever: the agent writes what is set into its state
- * file as it came, line breaks included, and reads that file as configuration, which may name programs to run.
+ * The only writable object, a number: whether the agent reports failed logins. Never a text: the agent writes values
+ * into its state file unescaped, line breaks included, and reads that file as configuration, which may name programs to
+ * run.
  */
 const WRITABLE = ['.1.3.6.1.2.1.11.30']
-/**
- * Apart from what the agent kept before it was ours, and vetted before each start by
- * systemd/snmpd.service.d/fulcrum.conf.
- */
+/** Separate from the agent's earlier state, and vetted before each start by systemd/snmpd.service.d/fulcrum.conf. */
 const STATE_FOLDER = '/var/lib/snmp/fulcrum'
-/** Active, and read only: the agent neither lets it be changed nor keeps it in a file of its own. */
+/** Active and read-only: the agent neither allows changes nor stores it in a file of its own. */
 const ACTIVE_READ_ONLY = '1 5'
 
 export interface Agent {
@@ -53,7 +49,7 @@ export interface Agent {
   readonly users: readonly SnmpUser[]
 }
 
-/** The whole snmpd.conf. With `isShown` secrets read `**`. */
+/** Renders the whole snmpd.conf. With `isShown` secrets read `**`. */
 export function renderSnmpd({ settings, ip, users }: Agent, isShown = false): string {
   const { port, engineId, location, contact, enabledV2, enabledV3, community } = settings
   return writtenHere([
@@ -73,7 +69,7 @@ export function renderSnmpd({ settings, ip, users }: Agent, isShown = false): st
   ])
 }
 
-/** What would not be the whole value never becomes a line. */
+/** A value that snmpd would read differently never becomes a line. */
 function directive(name: string, value: string): readonly string[] {
   return value === '' || directiveProblem(value) !== undefined ? [] : [`${name} ${value}`]
 }
@@ -87,10 +83,10 @@ function versionTwo(ip: string, community: string): readonly string[] {
   ]
 }
 
-/** snmpd takes a word in quotes literally but for these two. */
+/** snmpd reads a quoted word literally except for these two characters. */
 const quoted = (word: string): string => `"${word.replaceAll(/[\\"]/g, String.raw`\$&`)}"`
 
-/** Users as the agent would write them to its own file, but here: a user who is gone from here is gone. */
+/** Users as the agent would write them to its own file, but here: a user removed from here is gone. */
 function versionThree(users: readonly SnmpUser[], engineId: string, isShown: boolean): readonly string[] {
   const key = (hex: string) => (isShown ? MASK : `0x${hex}`)
   const sorted = users.toSorted((a, b) => (a.username < b.username ? -1 : 1))

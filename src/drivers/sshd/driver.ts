@@ -12,25 +12,25 @@ const FRAGMENT = '/etc/ssh/sshd_config.d/fulcrum.conf'
 const FILE_MODE = 0o644
 const TIMEOUT_MS = 30_000
 const LISTEN_TIMEOUT_MS = 5_000
-/** sshd checks itself only under its absolute path. */
+/** sshd accepts a self-check only under its absolute path. */
 const SSHD = '/usr/sbin/sshd'
-/** Its keys are not for the daemon's eyes; while ssh.service is stopped, the folder that it insists on is not there. */
+/** sshd's keys are hidden from the daemon; while ssh.service is stopped, the folder that sshd needs is missing. */
 const OUTSIDE: Outside = { runtimeDirectory: 'sshd' }
-/** Starts nothing: whether sshd is to run is a matter of its own. */
+/** Does not start sshd, which is a separate setting. */
 const RELOAD = ['systemctl', 'try-reload-or-restart', PROGRAMS.ssh.unit] as const
 
 interface Ssh {
   readonly sshEnabled: boolean
-  /** undefined: whatever the machine's own configuration says. */
+  /** undefined: as in the machine's own configuration. */
   readonly sshPort: number | undefined
 }
 
-/** Until somebody has said whether sshd is to run, it is the machine's own. */
+/** Until the setting is made, whether sshd runs is left to the machine. */
 function sshOf(record: UserInterface | undefined): Ssh | undefined {
   return record?.sshEnabled === undefined ? undefined : { sshEnabled: record.sshEnabled, sshPort: record.sshPort }
 }
 
-/** sshd of one node: its port, and whether it runs. Everything else in its configuration is the machine's own. */
+/** sshd of one node: its port, and whether it runs. The rest of its configuration is the machine's own. */
 export function sshdDriver(nodeId: string): Driver {
   const ssh = (view: ConfigView): Ssh | undefined => sshOf(view.get('userInterfaces', nodeIn(view, nodeId)))
   return {
@@ -65,7 +65,7 @@ function isSame(before: Ssh | undefined, after: Ssh): boolean {
   return before.sshPort === after.sshPort || !after.sshEnabled
 }
 
-/** Judged by sshd before anything changes; established sessions live through all of it. */
+/** sshd checks the configuration before anything changes; established sessions survive all of it. */
 function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }: PlanOptions): readonly Step[] {
   const content = fragment(after)
   const check: Step = {
@@ -95,11 +95,11 @@ function switchedOn(before: Ssh | 'unknown' | undefined, after: Ssh, { atLeast }
     timeout_ms: TIMEOUT_MS,
     unit: 'ssh',
     verb: atLeast === 'restart' ? 'restart' : 'reload',
-    // A daemon that could not take its port has died; undone, it runs again.
+    // A daemon that could not bind its port has died; the undo starts it again.
     undo: 'asFound',
     whenUnchanged: isAdoption ? 'skip' : 'act',
   }
-  // How the service was found is kept before it is started: a crash in between starts nobody's sshd for good.
+  // The found state of the service is stored before it is started: a crash in between must not enable sshd for good.
   const enable = enabled('enabled', 'have sshd run, now and after each boot')
   return [check, replace, ...wholeConfig(after), enable, reload, listens(after)]
 }
@@ -111,7 +111,7 @@ function wholeConfig({ sshPort }: Ssh): readonly Step[] {
   return [{ ...runStep(why, [SSHD, '-T']), outside: OUTSIDE, expect }]
 }
 
-/** A reload only sends a signal: that sshd could take the port shows afterwards. */
+/** A reload only sends a signal: whether sshd could bind the port shows afterwards. */
 function listens({ sshPort }: Ssh): Step {
   const [where, filter] = sshPort === undefined ? ['', []] : [` on port ${sshPort}`, [`sport = :${sshPort}`]]
   const argv = ['ss', '--no-header', '--listening', '--numeric', '--tcp', '--processes', ...filter]
@@ -123,14 +123,14 @@ function listens({ sshPort }: Ssh): Step {
   }
 }
 
-/** Only a port that sshd is known not to have can be tried: without a record it may be listening there. */
+/** Only a port that sshd certainly does not hold can be tried: without a record it may be listening there. */
 function claims(before: Ssh | 'unknown' | undefined, after: Ssh): readonly PortClaim[] {
   if (before === undefined || before === 'unknown' || after.sshPort === undefined) return []
   if (before.sshEnabled && before.sshPort === after.sshPort) return []
   return [{ ip: '0.0.0.0', port: after.sshPort, claimant: 'sshd' }]
 }
 
-/** As the machine was found. The first step does nothing: its undo comes when the file is back. */
+/** Restores the found state. The first step does nothing: its undo runs after the file was restored. */
 function givenBack(): readonly Step[] {
   const reload = runStep('let an sshd that runs read its settings', RELOAD)
   const wayBack: RunStep = { ...runStep('keep a way back for sshd', ['true']), undo: reload.argv }
@@ -148,7 +148,7 @@ function removal(): Step {
 
 function enabled(value: 'enabled' | 'disabled' | undefined, why: string): Step {
   const setting = { kind: 'unitEnabled', unit: 'ssh' } as const
-  // Where sshd is not installed there is nothing to switch off; switching it on was refused by the check already.
+  // Without sshd there is nothing to switch off; switching it on was already refused by the check.
   return { kind: 'setting', why, timeout_ms: TIMEOUT_MS, setting, value, isOptional: true }
 }
 

@@ -12,10 +12,10 @@ const TIMEOUT_MS = 30_000
 const OPEN_MODE = 0o644
 
 const SERVICE: Setting = { kind: 'unitEnabled', unit: 'clusterha' }
-/** Programs of every node listen on the floating IPs, which one node has. */
+/** Lets programs on every node listen on floating IPs, which only one node has. */
 const NONLOCAL = ['net.ipv4.ip_nonlocal_bind', 'net.ipv6.ip_nonlocal_bind'] as const
 
-/** What a change in each section means, if anything comes of it here. */
+/** The effect of a change in each section, if it matters here. */
 const EFFECTS: ReadonlyMap<SectionName, ChangeEffect> = new Map([
   ['ipGroups', 'network'],
   ['staticIps', 'network'],
@@ -24,16 +24,15 @@ const EFFECTS: ReadonlyMap<SectionName, ChangeEffect> = new Map([
   ['l4Frontends', 'reload'],
 ])
 
-/** What moves between nodes with this one among them, and the programs that serve on it. */
+/** The floating IPs that move between this node and others, and the programs that serve on them. */
 interface Moving {
   readonly instances: readonly Instance[]
   readonly servers: readonly Server[]
 }
 
 /**
- * Floating IPs that move between the nodes of a cluster, by a keepalived for VRRP alone. `nodeIds` are those of the
- * cluster in the order in which they come first; none on a node without one, which then has its floating IPs as
- * addresses of its own.
+ * Floating IPs that move between the nodes of a cluster, by a separate keepalived for VRRP. `nodeIds` are the cluster's
+ * nodes in order of precedence; none without a cluster, where the node has its floating IPs as its own addresses.
  */
 export function vrrpDriver(nodeId: string, nodeIds: () => readonly string[]): Driver {
   const moving = (view: ConfigView): Moving => ({
@@ -63,7 +62,7 @@ export function serversIn(view: ConfigView): readonly Server[] {
   return [...(balances7 ? (['haproxy'] as const) : []), ...(balances4 ? (['keepalived'] as const) : [])]
 }
 
-/** There may be thousands, and the first tells. */
+/** There may be thousands, and the first enabled one decides. */
 function serves(frontends: Iterable<{ readonly enabled: boolean }>): boolean {
   for (const { enabled } of frontends) if (enabled) return true
   return false
@@ -103,7 +102,7 @@ function plan(running: Moving | undefined, desired: Moving, { atLeast }: PlanOpt
     })),
     {
       kind: 'unit',
-      // A restart would move every address: nobody asks for that with an apply.
+      // A restart would move every address, so an apply never causes one.
       why: 'let the keepalived of floating IPs read its configuration',
       timeout_ms: TIMEOUT_MS,
       unit: 'clusterha',
@@ -116,7 +115,7 @@ function plan(running: Moving | undefined, desired: Moving, { atLeast }: PlanOpt
   ]
 }
 
-/** What this node keeps as addresses of its own has to be away before those are made. */
+/** Whether addresses leave VRRP: they must be removed before the node adds them as its own. */
 function losesAddresses(running: Moving | undefined, desired: Moving): boolean {
   const addresses = ({ instances }: Moving) =>
     instances.flatMap((one) => one.addresses.map(({ ip }) => `${one.interfaceId} ${ip}`))
@@ -135,7 +134,7 @@ const configCheck = (content: string): Step => ({
   namesInterfaces: true,
 })
 
-/** A machine without IPv6 has no such setting, and needs none. */
+/** A machine without IPv6 lacks one of these settings, and does not need it. */
 const nonlocal = (key: (typeof NONLOCAL)[number], value: '1' | undefined): Step => ({
   kind: 'setting',
   why: value === undefined ? `give ${key} back as it was found` : 'let programs listen on addresses of another node',
@@ -154,7 +153,7 @@ const service = (value: 'enabled' | undefined, why: string): Step => ({
   isOptional: value === undefined,
 })
 
-/** The unit takes the addresses away when it ends, also by the file that names them. */
+/** The unit removes the addresses when it ends, if need be by means of the release file. */
 function givenBack(): readonly Step[] {
   const remove = (path: string): Step => ({
     kind: 'removeFile',

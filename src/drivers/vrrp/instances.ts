@@ -8,24 +8,24 @@ import { subnetOf } from '../../rules/network.ts'
 type Group = SectionRecords['ipGroups']
 type FloatingIp = SectionRecords['floatingIps']
 
-/** A node among those that share the configuration. */
+/** A node, and the nodes that share its configuration. */
 export interface Site {
   readonly nodeId: string
-  /** All of them in the order in which they come first, this one included; empty on a node without a cluster. */
+  /** All nodes in order of precedence, including this one; empty without a cluster. */
   readonly nodeIds: readonly string[]
 }
 
-/** A node that can have the floating IPs of a group. */
+/** A node that can hold the floating IPs of a group. */
 export interface Participant {
   readonly nodeId: string
-  /** Its address in the group, from which it tells the others that it is there. */
+  /** Its address in the group, from which it sends advertisements. */
   readonly ip: string
 }
 
-/** Floating IPs of one group and family that move together: what keepalived calls an instance. */
+/** Floating IPs of one group and family that move together: an instance in keepalived. */
 export interface Instance {
   readonly name: string
-  /** All instances of one move together. */
+  /** All instances of a sync group move together. */
   readonly syncGroup: string
   readonly group: Group
   readonly family: 4 | 6
@@ -35,18 +35,21 @@ export interface Instance {
   readonly others: readonly Participant[]
   readonly priority: number
   readonly addresses: readonly { readonly ip: string; readonly prefix: number }[]
-  /** What is wrong with all of them is told of it. */
+  /** The floating IP that is blamed for problems of the instance. */
   readonly first: FloatingIp
 }
 
-/** `here`: this node alone has it. `moves`: between nodes, this one among them. `elsewhere`: another node has it. */
+/**
+ * `here`: only this node can have it. `moves`: it moves between nodes, including this one. `elsewhere`: another node
+ * has it.
+ */
 export type Placement = 'here' | 'moves' | 'elsewhere'
 
-/** The group of addresses without a preferred node. */
+/** The sync group of addresses without a preferred node. */
 const ALL = 'all'
 /**
- * The highest possible: a node that waits for the holder of the address waits (256 - priority) / 256 of an
- * advertisement's interval longer (RFC 5798 §6.1).
+ * The highest possible: before it takes over, a node waits (256 - priority) / 256 of an advertisement's interval longer
+ * (RFC 5798 §6.1).
  */
 const PRIORITY_FIRST = 254
 const PRIORITY_STEP = 10
@@ -60,7 +63,7 @@ export const syncGroupOf = ({ preferredNode = '' }: Pick<FloatingIp, 'preferredN
 const hasInterface = ({ assignedInterfaces }: Group, nodeId: string): boolean =>
   assignedInterfaces.some((one) => one.nodeId === nodeId)
 
-/** The nodes that can have the floating IPs of one family of a group, in their order. */
+/** Returns the nodes that can hold the floating IPs of one family of a group, in their order. */
 export function participants(
   view: ConfigView,
   group: Group,
@@ -76,7 +79,7 @@ export function participants(
   })
 }
 
-/** Where a floating IP is, in the eyes of this node. One that only one node could have stays there. */
+/** Returns the placement of a floating IP from this node's view. One that only one node could have stays there. */
 export function placementOf(view: ConfigView, { nodeId, nodeIds }: Site, floating: FloatingIp): Placement {
   const group = view.get('ipGroups', floating.groupId)
   if (group === undefined || nodeIds.length < 2) return 'here'
@@ -87,7 +90,7 @@ export function placementOf(view: ConfigView, { nodeId, nodeIds }: Site, floatin
   return able.some((one) => one.nodeId === nodeId) ? 'moves' : 'elsewhere'
 }
 
-/** Why floating IPs cannot move to a node that has an interface for them, in sentences. */
+/** Returns why floating IPs cannot move to a node that has an interface for them, as sentences. */
 export function unmovable(view: ConfigView, { nodeIds }: Site): readonly string[] {
   const sentences = new Set<string>()
   for (const { enabled, groupId, ip } of [...view.list('floatingIps')].toSorted(byId)) {
@@ -106,7 +109,7 @@ export function unmovable(view: ConfigView, { nodeIds }: Site): readonly string[
   return [...sentences]
 }
 
-/** What this node takes part in, in a fixed order. */
+/** Returns the instances of this node, in a fixed order. */
 export function instancesOf(view: ConfigView, site: Site): readonly Instance[] {
   const moving = [...view.list('floatingIps')]
     .filter((one) => one.enabled && placementOf(view, site, one) === 'moves')
@@ -147,9 +150,9 @@ function instanceOf(view: ConfigView, { nodeId, nodeIds }: Site, floating: reado
   ]
 }
 
-/** For as many preferred nodes as a cluster has nodes. */
+/** One place per node of a cluster, for its preferred addresses. */
 const PLACES = VRRP_IDS - 1
-/** How many ranges there are. */
+/** Number of disjoint ranges of VRRP ids. */
 export const RANGES = 42
 
 export function firstVrrpId({ id, vrrpId = 0 }: Group): number {
@@ -157,8 +160,9 @@ export function firstVrrpId({ id, vrrpId = 0 }: Group): number {
 }
 
 /**
- * Behind that of all. The group names its nodes in an order that stays, with those that are no members any more; where
- * two would have one place, or a node has none, it is the next that no member has.
+ * Returns the offset of a preferred node's VRRP id; offset 0 is for addresses without one. A node's place is its index
+ * in the group's list of nodes, which is stable and includes former members. If the place is taken, or the node is not
+ * listed, it gets the next one that no member has.
  */
 function offsetOf({ assignedInterfaces }: Group, preferredNode: string, nodeIds: readonly string[]): number {
   if (preferredNode === '') return 0
@@ -169,7 +173,7 @@ function offsetOf({ assignedInterfaces }: Group, preferredNode: string, nodeIds:
   return 1 + (places.get(preferredNode) ?? 0)
 }
 
-/** The first of all places from this one on; this one where none is free. */
+/** Returns the first free place from this one on, cyclically; this one if none is free. */
 function freePlace(from: number, taken: readonly number[]): number {
   const places = Array.from({ length: PLACES }, (_, at) => (from + at) % PLACES)
   return places.find((place) => !taken.includes(place)) ?? from % PLACES

@@ -7,14 +7,17 @@ import { ALIVE_PROGRAM, PID_FILES, READY, STATES_FOLDER } from './paths.ts'
 /** Programs without which this node serves nobody. */
 export type Server = keyof typeof PID_FILES
 
-/** Three of them, and what a lower priority adds, are less than the 0.6 s that a lost link may cost. */
+/** Three intervals, plus the delay of a lower priority, are less than the 0.6 s that a lost link may cost. */
 const ADVERT_INTERVAL_S = 0.19
-/** How long a node that comes first waits before it takes addresses back. */
+/** How long a node of higher precedence waits before it takes addresses back. */
 const PREEMPT_DELAY_S = 60
-/** Packets that no router has passed on have it. */
+/** TTL of packets that no router has forwarded. */
 const TTL = 255
 
-/** A whole configuration of keepalived, one statement a line. Names are ids, so nothing a person typed is syntax. */
+/**
+ * Renders a whole configuration of keepalived, one statement per line. Names are ids, so nothing that a person typed is
+ * syntax.
+ */
 export function renderVrrp(instances: readonly Instance[], servers: readonly Server[]): string {
   const bySyncGroup = grouped(instances, ({ syncGroup }) => syncGroup)
   const lines = [
@@ -23,7 +26,7 @@ export function renderVrrp(instances: readonly Instance[], servers: readonly Ser
     ...fileBlock(READY, 1),
     ...[...bySyncGroup.keys()].flatMap((name) => fileBlock(name, 0)),
     ...(servers.length === 0 ? [] : aliveBlock(servers)),
-    // keepalived refuses a group of one, which then tracks for itself.
+    // keepalived refuses a group with one member, which then tracks for itself.
     ...[...bySyncGroup].flatMap(([name, members]) => (members.length === 1 ? [] : syncBlock(name, members, servers))),
     ...[...bySyncGroup.values()].flatMap((members) => {
       const preempts = members.some(({ group }) => group.preempt === true)
@@ -40,24 +43,22 @@ const GLOBAL = [
   'vrrp_version 3',
   'enable_script_security',
   'script_user root root',
-  // A card that is missing or made anew is a fault of this node, not of the file.
+  // A missing or recreated card is a fault of this node, not of the file.
   'dynamic_interfaces',
-  // While an apply goes from node to node they have different addresses, and go on hearing each other.
+  // While an apply goes from node to node, nodes have different addresses and must still accept each other's
+  // advertisements.
   'vrrp_skip_check_adv_addr',
-  // Neighbours learn at once which node has an address.
+  // Makes neighbours learn at once which node has an address.
   'vrrp_garp_master_delay 1',
   'vrrp_garp_master_repeat 3',
-  // If two nodes had an address while they did not hear each other, the one that keeps it tells neighbours again.
+  // If two nodes held an address while they could not hear each other, the one that keeps it announces it again.
   'vrrp_higher_prio_send_advert',
 ] as const
 
-/** A node tells its neighbours of so many addresses a second at the most, beside what a takeover tells. */
+/** Maximum number of addresses that a node announces per second, besides those of a takeover. */
 const TOLD_MAX = 20
 
-/**
- * A neighbour that missed a move, or last heard from a node that gave the address up, learns the holder within this
- * many seconds.
- */
+/** Seconds within which a neighbour that missed a move, or last heard from the former holder, learns the new one. */
 const refresh_s = (instances: readonly Instance[]): number =>
   Math.max(1, Math.ceil(instances.flatMap(({ addresses }) => addresses).length / TOLD_MAX))
 
@@ -67,15 +68,15 @@ const block = (head: string, lines: readonly string[]): readonly string[] => [
   '}',
 ]
 
-/** Not 0 is a fault. `first` is what keepalived makes of it where there is none, as after a boot. */
+/** A value other than 0 is a fault. keepalived creates a missing file, as after a boot, with `first`. */
 const fileBlock = (name: string, first: 0 | 1): readonly string[] =>
   block(`track_file ${name}`, [`file "${STATES_FOLDER}/${name}"`, 'weight 0', `init_file ${first}`])
 
-/** Two misses: a program that is started anew is away for a moment. */
+/** Two failures are needed, because a program that restarts is away for a moment. */
 const aliveBlock = (servers: readonly Server[]): readonly string[] =>
   block('vrrp_script alive', [
-    // Through its shell: keepalived refuses a program that does not exist yet, as is the case when this file is
-    // checked.
+    // Started through its shell: keepalived refuses a program that does not exist yet, which is the case when this file
+    // is checked.
     `script "${['/bin/sh', ALIVE_PROGRAM, ...servers.map((server) => `${server}:${PID_FILES[server]}`)].join(' ')}"`,
     'interval 1',
     'timeout 2',
@@ -116,13 +117,13 @@ function instanceBlock(instance: Instance, preempts: boolean, tracked: readonly 
       'unicast_peer',
       others.map(({ ip }) => `${ip} min_ttl ${TTL} max_ttl ${TTL}`),
     ),
-    // Only the first is told to the others: keepalived wants one, and a list that is not its own is a stranger's.
+    // Only the first address is advertised: keepalived needs one, and rejects a list that differs from its own.
     ...block('virtual_ipaddress', addresses.slice(0, 1).map(placed)),
     ...(addresses.length === 1 ? [] : block('virtual_ipaddress_excluded', addresses.slice(1).map(placed))),
   ])
 }
 
-/** For `ip -force -batch`, which goes on where an address is not there. */
+/** For `ip -force -batch`, which continues if an address is missing. */
 export function renderRelease(instances: readonly Instance[]): string {
   return instances
     .flatMap(({ interfaceId, addresses }) =>
@@ -131,7 +132,7 @@ export function renderRelease(instances: readonly Instance[]): string {
     .join('')
 }
 
-/** Without any other program, as it runs each second. One that was killed and not yet waited for is a zombie. */
+/** Starts no other program, because it runs each second. A killed process that was not waited for yet is a zombie. */
 export const ALIVE_TEXT = `#!/bin/sh
 # Written by Fulcrum. Succeeds when every NAME:PIDFILE is a process of that name that has not ended.
 for each; do

@@ -2,7 +2,7 @@ import { VRRP_IDS } from '../../model/network.ts'
 import type { Problem } from '../../model/problem.ts'
 import { firstVrrpId, type Instance, RANGES } from './instances.ts'
 
-/** Whose packets keepalived could not tell apart on one interface: those of IPv4 and IPv6 it can. */
+/** Returns clashes of VRRP ids on one interface. keepalived distinguishes IPv4 and IPv6. */
 export const verifyVrrp = (instances: readonly Instance[]): readonly Problem[] => [
   ...ofGroups(instances),
   ...ofPreferredNodes(instances),
@@ -23,7 +23,10 @@ function ofGroups(instances: readonly Instance[]): readonly Problem[] {
   return [...problems.values()]
 }
 
-/** In one group: nodes that are removed are preferred still, and there are ids for those of a cluster only. */
+/**
+ * Clashes within one group: a removed node may still be preferred, and there are only as many ids as nodes in a
+ * cluster.
+ */
 function ofPreferredNodes(instances: readonly Instance[]): readonly Problem[] {
   return instances.flatMap((one, at): Problem[] => {
     const other = instances
@@ -41,7 +44,7 @@ const meet = (a: Instance, b: Instance): boolean => a.interfaceId === b.interfac
 
 const overlap = (a: Instance, b: Instance): boolean => Math.abs(firstVrrpId(a.group) - firstVrrpId(b.group)) < VRRP_IDS
 
-/** The first range that no group has; the last one where there is none. */
+/** Returns the first free range; the last one if none is free. */
 function freeFirst(instances: readonly Instance[]): number {
   const taken = instances.map(({ group }) => firstVrrpId(group))
   const ranges = Array.from({ length: RANGES }, (_, at) => 1 + VRRP_IDS * at)

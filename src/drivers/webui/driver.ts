@@ -5,8 +5,8 @@ import type { Driver } from '../driver.ts'
 import { nodeIn } from '../this-node.ts'
 
 /**
- * What a change means for the daemon's own front. It has no steps: the daemon itself moves where it listens, in the
- * same apply. `givenPort` is the one of the command line, which counts without a record.
+ * The effects of changes to the daemon's own front. There are no steps: the daemon itself moves its listeners, in the
+ * same apply. `givenPort` is that of the command line, which applies without a record.
  */
 export function webuiDriver(nodeId: string, givenPort?: number): Driver {
   const frontOf = (record: UserInterface | undefined) => {
