@@ -7,11 +7,14 @@ import { askAll, PATIENCE_MS } from './all-nodes.ts'
 import type { Membership } from './membership.ts'
 import { askNode } from './questions.ts'
 
-/** What it says of its floating IPs. */
+/** Asks for a node's floating IPs. */
 const ADDRESSES = '/addresses'
-/** To give those of a sync group away. */
+/** Asks a node to give away those of a sync group. */
 const YIELD = '/yield'
-/** To take them again when nobody has them. A node of a version before does not know it, and waits. */
+/**
+ * Asks a node to accept them again when no node has them. A node of an earlier version does not know this question, and
+ * waits.
+ */
 const RESUME = '/resume'
 
 export interface AddressesParts {
@@ -29,7 +32,7 @@ export interface AddressesParts {
 const LOOK_EVERY_MS = 50
 const LOOKS_MAX = 100
 
-/** Which node holds which floating IP, and how they move to another node. */
+/** Knows which node holds which floating IP, and moves them to other nodes. */
 export class Addresses implements AddressesActor {
   readonly #parts: AddressesParts
 
@@ -45,7 +48,7 @@ export class Addresses implements AddressesActor {
     return new Map([[self, here.tells()], ...told])
   }
 
-  /** Whether a node other than this one could have what this one gives away. */
+  /** Whether another node could take what this one gives away. */
   async hasReadyOther(): Promise<boolean> {
     const { nodeId, membership } = this.#parts
     if (membership.members.all().length < 2) return false
@@ -67,12 +70,12 @@ export class Addresses implements AddressesActor {
     const others = able.filter((id) => id !== nodeId)
     const holders = others.filter((id) => holds(told.get(id)))
     const syncGroup = syncGroupOf(floating)
-    // Nodes that could come in between go first; a node that is away takes nothing.
+    // Nodes that could intervene yield first; a node that is away takes nothing.
     const idle = others.filter((id) => !holders.includes(id))
     await Promise.allSettled(idle.map((id) => this.#yieldOn(id, syncGroup)))
     await Promise.all(holders.map((id) => this.#yieldOn(id, syncGroup)))
     const isTaken = await this.#until(async () => holds(await this.#told(nodeId)))
-    // The node that takes it may fail in the next moment.
+    // The node that takes it may fail at any moment.
     await Promise.allSettled(others.filter((id) => told.has(id)).map((id) => this.#resumeOn(id, syncGroup)))
     if (!isTaken) throw unreachable(nodeId, `did not take ${floating.ip}: see journalctl -u fulcrum-vrrp there`)
   }
@@ -85,7 +88,7 @@ export class Addresses implements AddressesActor {
     return false
   }
 
-  /** Why this node could not give away what it has, as a sentence; undefined where it could. */
+  /** Returns why this node could not give away its floating IPs, as a sentence; undefined if it could. */
   async whyStuck(): Promise<string | undefined> {
     const held = this.#held()
     if (held.length === 0) return undefined
@@ -97,8 +100,8 @@ export class Addresses implements AddressesActor {
   }
 
   /**
-   * For a node that gives them away, see `Readiness`: resolves when others have what this one had, or some seconds have
-   * passed. Answers what nobody has taken.
+   * For a node that gives its floating IPs away, see `Readiness`: resolves when other nodes have them, or some seconds
+   * have passed. Returns those that no node has taken.
    */
   async leave(): Promise<readonly string[]> {
     const { nodeId: self, here, wait } = this.#parts
@@ -108,7 +111,7 @@ export class Addresses implements AddressesActor {
       if (look > 0) await wait(LOOK_EVERY_MS)
       const mine = new Set(here.tells().held.map(({ ip }) => ip))
       left = had.filter((ip) => mine.has(ip))
-      // Nobody else is asked before.
+      // No other node is asked before this one has given all away.
       if (left.length > 0) continue
       const others = [...(await this.all())].filter(([id]) => id !== self)
       const theirs = new Set(others.flatMap(([, { held }]) => held.map(({ ip }) => ip)))
@@ -117,7 +120,7 @@ export class Addresses implements AddressesActor {
     return left
   }
 
-  /** The floating IPs of this node that can move. */
+  /** The floating IPs on this node that can move. */
   #held(): readonly SectionRecords['floatingIps'][] {
     const { nodeId, running, membership, here } = this.#parts
     const nodeIds = membership.members.all().map(({ id }) => id)
@@ -185,7 +188,7 @@ export class Addresses implements AddressesActor {
   }
 }
 
-/** Answers other nodes, for `answering`. Undefined: it cannot tell yet. */
+/** Answers to other nodes, for `answering`. Undefined: this node cannot tell yet. */
 export const addressAnswers = (here: () => AddressesParts['here'] | undefined) => ({
   [ADDRESSES]: async (): Promise<unknown> => here()?.tells(),
   [YIELD]: async (question: unknown): Promise<unknown> => {

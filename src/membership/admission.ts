@@ -15,27 +15,27 @@ import type { Member, Members } from './members.ts'
 import { clientUrl, isSamePlace, type NodeAddress } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
-/** A machine that wants to join, and has shown that it may. */
+/** A machine that wants to join, and whose token was accepted. */
 export interface Newcomer extends NodeAddress {
   readonly id: string
   readonly name: string
   readonly version: string
 }
 
-/** A node. */
+/** A newcomer that wants to be a node. */
 export interface Applicant extends Newcomer {
   /** PEM. */
   readonly tokenKey: string
-  /** Kinds of entries that it knows. */
+  /** Level of the entry kinds that it knows. */
   readonly level: number
-  /** Its id is that of a node that was removed, whose place it takes. */
+  /** Whether it takes the place of a removed node, whose id it has. */
   readonly isReplacing: boolean
-  /** What it brings along; undefined for one that takes the place of another. */
+  /** Records that it brings along; undefined when it takes the place of another node. */
   readonly own: NodeRecords | undefined
   readonly requests: Requests
 }
 
-/** What a node is given that joins: secrets are in it. */
+/** The answer to a node that joins; contains secrets. */
 export interface Welcome {
   readonly clusterId: string
   readonly name: string
@@ -43,18 +43,16 @@ export interface Welcome {
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
   readonly certified: Readonly<Record<AuthorityRole, Certified>>
   readonly revocation: Revocation
-  /** Where the peers of each member of etcd are reached, the new one included. */
+  /** Peer URLs of each etcd member, including the new one. */
   readonly members: Readonly<Record<string, readonly string[]>>
-  /** Client URLs of the members that are there. */
+  /** Client URLs of the existing members. */
   readonly gateways: readonly string[]
 }
 
-/** The limit of the design: more nodes make every change wait for more, and help nobody. */
+/** The limit of the design: more nodes slow every change down without a benefit. */
 const NODES_MAX = 5
 
-/**
- * Takes a node in. Doing it again for the same node has the same effect, because the answer may be lost on its way.
- */
+/** Admits a node. Repeating it for the same node has the same effect, because the answer may be lost on its way. */
 export async function admit(
   { own, etcd, keys, log }: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log'>,
   { members, store }: { readonly members: Members; readonly store: SharedStore },
@@ -76,8 +74,8 @@ export async function admit(
   const since = before?.since ?? new Date(now_ms).toISOString()
   const told = { id, name, host, port, pin, spki, ...until, serials, tokenKey, version, since }
   const member: Member = { ...told, certifiedBy: issuers.issuer, trusts: Math.max(...numbersOf(issuers.pairs)) }
-  // Known to all before it can do anything, so that its certificates can be taken away again.
-  // When the last of the others was updated meanwhile, it may not know enough any more.
+  // The record comes first, so that the certificates can be revoked before they are used. If the last of the other
+  // nodes was updated meanwhile, the newcomer's level may be too low now.
   const fits = () => isSameAs(members, issuers) && members.level <= applicant.level
   const isIn = await members.add(() => (fits() ? member : undefined))
   if (!isIn) throw changing()
@@ -89,22 +87,20 @@ export async function admit(
   const { clusterId } = own
   const { epoch } = members
   const revocation = await revocationOf(issuers, members.removed(), log.position)
-  // The keys of this moment: a later key is told to the members of that moment, and this node is one of them.
+  // The current keys: a later key is sent to the members of that time, which include this node.
   const [first, ...rest] = keys.stored()
   const sealing = [unused(first), ...rest.map(unused)] as const
   return { clusterId, name: own.name, epoch, keys: sealing, certified, revocation, members: known, gateways }
 }
 
-/**
- * Whether the authorities are still the same; the joining node does not know new ones, and would wait for them in vain.
- */
+/** Whether the authorities are unchanged; a joining node does not know new ones, and would wait for them in vain. */
 export const isSameAs = (members: Members, { pairs }: Issuers) =>
   numbersOf(members.authorities()).join() === numbersOf(pairs).join()
 
-/** Each node counts what it has sealed itself. */
+/** Resets the count of seals, which each node keeps for itself. */
 const unused = (key: StoredClusterKey): StoredClusterKey => ({ ...key, seals: 0 })
 
-/** Refuses a newcomer that could not be admitted as it is now. Changes nothing. */
+/** Refuses a newcomer that could not be admitted at present. Changes nothing. */
 export function vetNode(members: Members, store: SharedStore, newcomer: Applicant): void {
   const { id, own } = newcomer
   if (members.removed().some(({ member, stage }) => member.id === id && stage !== 'done'))
@@ -116,13 +112,13 @@ export function vetNode(members: Members, store: SharedStore, newcomer: Applican
   if (own !== undefined) changesBy(store, own, newcomer)
 }
 
-/** A node that only looks finds out itself whether that place exists. */
+/** Refuses an unknown place. A node that only looks finds that out itself. */
 function refuseUnknown(members: Members, { id, isReplacing }: Applicant): void {
   if (isReplacing && members.get(id) === undefined && members.replaceable().every((member) => member.id !== id))
     throw new ApiError('NOT_FOUND', `No node with the id ${id} was removed from the cluster`)
 }
 
-/** A name and an address are of one of them. */
+/** Refuses a name or an address that another voter has. */
 export function refuseTaken(members: Pick<Members, 'voters'>, { id, name, ...place }: Newcomer): void {
   const others = members.voters().filter((voter) => voter.id !== id)
   const namesake = others.find((voter) => voter.name.toLowerCase() === name.toLowerCase())
@@ -140,7 +136,9 @@ export const changing = (): ApiError =>
     'The cluster changes its certificates or its version just now; join again in a minute',
   )
 
-/** etcd refuses a second newcomer until the first has caught up, and any for some seconds after that. */
+/**
+ * Retries, because etcd refuses a second newcomer until the first has caught up, and any for some seconds after that.
+ */
 export async function inTime<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
   try {
     return await patiently(waiting, work)

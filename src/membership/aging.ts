@@ -4,22 +4,22 @@ import { changeKeys, type KeyChangeParts } from './key-change.ts'
 import type { AuthorityPair } from './members.ts'
 
 export interface AgingParts extends KeyChangeParts {
-  /** Whether what nobody asks for is for this node to do. */
+  /** Whether this node is responsible for automatic work. */
   readonly isEldest: () => boolean
   readonly log: Log
 }
 
 const DAY_MS = 86_400_000
 /**
- * A node that is away holds the change up. It can come back for as long as its certificates are valid, which is a year,
- * and then needs both authorities; a person has to remove a node that is away for longer, and has a second year to
- * notice it. Until the last year begins, the old authorities issue certificates that are good for a whole one.
+ * A node that is away delays the change. It can return while its certificates are valid, which is a year, and then
+ * needs both authorities; a node that is away for longer must be removed by a person, who has a second year to notice.
+ * Until the last year begins, the old authorities issue certificates for a whole year.
  */
 const CHANGED_BEFORE_MS = 2 * 365 * DAY_MS
 
 /**
- * Begins a change of the authorities long before they end, as a removal does, with a new key of the cluster. Rejects
- * where etcd does not answer; then it has to be asked again.
+ * Begins a change of the authorities long before they end, as a removal does, with a new cluster key. Rejects if etcd
+ * does not answer; then it must be called again.
  */
 export async function replaceAging(parts: AgingParts): Promise<void> {
   const { members, clock, isEldest, log } = parts
@@ -27,7 +27,7 @@ export async function replaceAging(parts: AgingParts): Promise<void> {
   if (newest === undefined) return
   const end_ms = endOf(newest)
   if (end_ms - clock.now_ms() >= CHANGED_BEFORE_MS) return
-  // A removal that has not ended makes new ones by itself.
+  // A pending removal creates new authorities itself.
   const isRemoving = members.removed().some(({ stage }) => stage !== 'done')
   if (isRemoving || !isEldest()) return
   await changeKeys(parts, newest.keyId)
@@ -35,6 +35,6 @@ export async function replaceAging(parts: AgingParts): Promise<void> {
   log.info('the authorities of the cluster near their end, and new ones were made', { end })
 }
 
-/** The first of them that ends. */
+/** The end of the one that expires first. */
 const endOf = ({ certificates: { peer, client } }: AuthorityPair): number =>
   Math.min(...[peer, client].map((pem) => Date.parse(new X509Certificate(pem).validTo)))

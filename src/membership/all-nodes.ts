@@ -2,21 +2,21 @@ import { PeerError } from '../peers/peer-error.ts'
 import type { Membership } from './membership.ts'
 import { askNode } from './questions.ts'
 
-/** What its kernel balances. */
+/** Asks for a node's Layer 4 state. */
 export const LAYER_4 = '/layer4'
-/** What it does about applies. */
+/** Asks what a node does about applies. */
 export const APPLIED = '/applied'
-/** How many connections it has to a real server. */
+/** Asks for a node's number of connections to a real server. */
 export const CONNECTIONS = '/connections'
 
-/** What its clock says. */
+/** Asks for the time of a node's clock. */
 export const TIME = '/time'
 
-/** How long a node may take that many wait for. */
+/** Deadline for a node when the answer needs all nodes. */
 export const PATIENCE_MS = 2_000
 
 export interface AskingAll {
-  /** This node, which is not asked. */
+  /** Id of this node, which is not asked. */
   readonly self: string
   readonly membership: Pick<Membership, 'members' | 'forward'>
 }
@@ -25,11 +25,11 @@ export interface QuestionToAll<T> {
   readonly path: string
   readonly body?: object
   readonly isAnswer: (answer: unknown) => answer is T
-  /** What stands for the answer of a node that gives none, or one that this version does not know. */
+  /** Makes the substitute for an answer that is missing, or unknown to this version. */
   readonly lost: (why: string) => T
 }
 
-/** What every other node answers to a question, all asked at once. */
+/** Asks all other nodes at once, and returns their answers. */
 export async function askAll<T>(
   { self, membership }: AskingAll,
   { path, body = {}, isAnswer, lost }: QuestionToAll<T>,
@@ -47,7 +47,7 @@ export async function askAll<T>(
 
 function whyOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // Only this patience ends a question.
+  // Only this deadline aborts a question.
   const isLate = error instanceof PeerError && error.kind === 'aborted'
   return isLate ? `It did not answer within ${PATIENCE_MS / 1000} seconds` : error.message
 }

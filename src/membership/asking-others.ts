@@ -10,7 +10,7 @@ import type { Member } from './members.ts'
 type Forward = (request: ForwardedRequest) => Promise<ForwardedAnswer>
 
 export interface OthersParts {
-  /** Id of this node, which did it before. */
+  /** Id of this node, which has already done it. */
   readonly self: string
   readonly nodes: readonly Pick<Member, 'id' | 'name'>[]
   readonly forward: Forward
@@ -19,7 +19,7 @@ export interface OthersParts {
 /**
  * Sends a request to the other nodes, one after the other.
  *
- * @throws {ApiError} APPLY_PARTIAL at the first that refuses it, with those that did it by then.
+ * @throws {ApiError} APPLY_PARTIAL at the first that refuses it, with the nodes that had done it by then.
  */
 export async function askOthers(
   { self, nodes, forward }: OthersParts,
@@ -44,7 +44,7 @@ export async function askOthers(
   }
 }
 
-/** Undefined when the node did it. */
+/** Returns undefined when the node did it. */
 async function refusalOf(request: ForwardedRequest, forward: Forward): Promise<string | undefined> {
   try {
     const { status, body } = await forward(request)

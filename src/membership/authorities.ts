@@ -6,22 +6,22 @@ import type { AuthorityPair, Members } from './members.ts'
 import type { Waiting } from './patience.ts'
 
 /**
- * The authorities that certify nodes. Every node can read their keys, so a node that was removed may have done so:
- * after each removal there are new ones. They come in three steps, none of which cuts anybody off, and each is taken
- * when every node has taken the one before: all accept certificates of both, then all present those of the new ones,
- * then nobody accepts those of the old ones any more.
+ * The authorities that certify nodes. Every node can read their keys, so a removed node may have done so: each removal
+ * is followed by new ones. They are introduced in three steps, none of which cuts any node off. Each step begins when
+ * every node has completed the one before: all accept certificates of both, then all present those of the new ones,
+ * then nobody accepts those of the old ones.
  */
 
 export type Authorities = Readonly<Record<AuthorityRole, Authority>>
 
-/** A pair with its keys. */
+/** A pair of authorities with their keys. */
 export interface OpenedPair extends AuthorityPair {
   readonly authorities: Authorities
 }
 
-/** The authorities whose certificates are accepted, and those that issue. */
+/** The authorities whose certificates are accepted, and the pair that issues. */
 export interface Issuers {
-  /** Number of the pair. */
+  /** Number of the issuing pair. */
   readonly issuer: number
   readonly pairs: readonly OpenedPair[]
 }
@@ -42,14 +42,14 @@ export async function newAuthorities(clusterId: string, now_ms: number): Promise
   return { peer, client }
 }
 
-/** As all nodes know it. */
+/** Returns the public part of authorities, as all nodes store it. */
 export const pairOf = ({ peer, client }: Authorities, keyId: string, number: number): AuthorityPair => ({
   number,
   keyId,
   certificates: { peer: peer.certificate, client: client.certificate },
 })
 
-/** The newest whose certificates every node and the witness take. */
+/** Returns the newest pair whose certificates every node and the witness accept. */
 export function issuingPair(members: Known): AuthorityPair {
   const taken = Math.min(...members.voters().map(({ trusts }) => trusts))
   const known = members.authorities()
@@ -58,13 +58,16 @@ export function issuingPair(members: Known): AuthorityPair {
   return found
 }
 
-/** Authorities that have issued no certificate that a node presents. */
+/** Returns the pairs that have issued no certificate in use. */
 export function unusedPairs(members: Known): readonly AuthorityPair[] {
   const used = Math.min(...members.voters().map(({ certifiedBy }) => certifiedBy))
   return members.authorities().filter(({ number }) => number < used)
 }
 
-/** What ports take: the certificates of all, that of the issuer first, as it is shown along with what it has issued. */
+/**
+ * Returns the certificates that ports accept: the issuer's first, because it is presented along with the certificates
+ * that it has issued.
+ */
 export function takenFrom(pairs: readonly AuthorityPair[], issuer: number): Readonly<Record<AuthorityRole, string>> {
   const ordered = [...pairs.filter(({ number }) => number === issuer), ...pairs.filter((one) => one.number !== issuer)]
   const of = (role: AuthorityRole) => ordered.map(({ certificates }) => certificates[role]).join('')
@@ -72,10 +75,10 @@ export function takenFrom(pairs: readonly AuthorityPair[], issuer: number): Read
 }
 
 /**
- * Stores authorities in etcd, sealed with the newest key of the cluster. If some are stored with that key already,
- * those stay: the node that put them there ended before it could announce them.
+ * Stores authorities in etcd, sealed with the newest cluster key. If some are stored with that key already,
+ * those stay: the node that stored them ended before it could announce them.
  *
- * @returns those that are stored.
+ * @returns the stored ones.
  */
 export async function keepAuthorities(etcd: Etcd, keys: ClusterKeys, authorities: Authorities): Promise<Authorities> {
   const keyId = keys.newestKeyId
@@ -106,7 +109,7 @@ export async function authoritiesIn(
   return { peer: await of('peer'), client: await of('client') }
 }
 
-/** As the members agree on them at this moment. */
+/** Returns the issuers on which the members agree at present. */
 export async function issuersIn(etcd: Pick<EtcdClient, 'range'>, keys: ClusterKeys, members: Known): Promise<Issuers> {
   const [issuer, known] = [issuingPair(members).number, members.authorities()]
   const pairs: OpenedPair[] = []
@@ -126,19 +129,19 @@ export const firstIssuers = (
 export const numbersOf = (pairs: readonly AuthorityPair[]): readonly number[] => pairs.map(({ number }) => number)
 
 /**
- * Waits for the end of a change, because tokens name the authorities and become void with that. A node that is away
- * holds the change up, and is not waited for.
+ * Waits for the end of a change, because tokens name the authorities and would become void. A change that an absent
+ * node delays is not waited for.
  */
 export async function settled(members: Known, areThere: () => boolean, { clock, wait }: Waiting): Promise<void> {
   const until_ms = clock.monotonic_ms() + SETTLED_MS
   while (members.authorities().length > 1 && areThere() && clock.monotonic_ms() < until_ms) await wait(AGAIN_MS)
 }
 
-/** Takes away what no node shows a certificate of. */
+/** Removes authorities that have issued no certificate in use. */
 export async function dropUnused(etcd: Pick<EtcdClient, 'delete'>, members: Members): Promise<void> {
   const unused = unusedPairs(members)
   if (unused.length === 0) return
   if (!(await members.dropAuthorities(() => unusedPairs(members)))) return
-  // Left where this fails: a key that counts nowhere.
+  // If this fails, an unused key remains in etcd.
   for (const { keyId } of unused) await etcd.delete(authoritiesOf(keyId))
 }

@@ -9,13 +9,13 @@ export interface AutomaticTakeoverParts extends PathsToPartner {
   readonly self: string
   readonly members: Pick<Members, 'all' | 'mayVote' | 'pair'>
   readonly takeovers: Pick<Takeovers, 'takeOver'>
-  /** Why this node may be the one that is cut off, as half a sentence. */
+  /** Returns why this node may be the one that is cut off, as half a sentence. */
   readonly cutOff: () => Promise<string | undefined>
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
 }
 
-/** The preferred node of a pair goes on by itself when its partner has been gone for a while. The other never does. */
+/** Lets the preferred node of a pair go on when its partner has been gone for a while. The other node never does. */
 export class AutomaticTakeover {
   readonly #parts: AutomaticTakeoverParts
   #goneSince_ms: number | undefined

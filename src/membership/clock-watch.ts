@@ -8,7 +8,7 @@ export interface ClockTold {
 }
 
 export interface ClockWatchParts {
-  /** This node. */
+  /** Id of this node. */
   readonly self: string
   readonly members: Pick<Members, 'all'>
   /** Rejects when the node does not answer. */
@@ -17,13 +17,16 @@ export interface ClockWatchParts {
   readonly clock: Pick<Clock, 'now_ms' | 'monotonic_ms'>
 }
 
-/** Order and leases need no clock; certificates, deadlines, histories and logs do. */
+/** Order and leases do not depend on clocks; certificates, deadlines, histories and logs do. */
 const APART_MS = 5_000
 
-/** Tells when the clock of another node is more than five seconds away from this node's, and when it is no longer. */
+/**
+ * Reports when the clock of another node differs by more than five seconds from this node's, and when it no longer
+ * does.
+ */
 export class ClockWatch {
   readonly #parts: ClockWatchParts
-  /** Ids of the nodes that were told to be apart. */
+  /** Ids of the nodes that were reported. */
   readonly #apart = new Set<string>()
 
   constructor(parts: ClockWatchParts) {
@@ -43,7 +46,7 @@ export class ClockWatch {
     // A node that does not answer is reported elsewhere.
     const told = await ask(nodeId).catch(() => undefined)
     if (told === undefined) return
-    // It looked at its clock at any moment in between.
+    // The node read its clock at some moment in between.
     const doubt_ms = (clock.monotonic_ms() - asked_ms) / 2
     const ahead_ms = told.now_ms - (clock.now_ms() - doubt_ms)
     const [atLeast_ms, atMost_ms] = [Math.abs(ahead_ms) - doubt_ms, Math.abs(ahead_ms) + doubt_ms]

@@ -9,55 +9,55 @@ import type { StoredClusterKey } from '../cluster/sealing.ts'
 import { clusterFolder, ETCD_FILE, etcdArguments, etcdFile } from '../drivers/etcd-file.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** What a node knows of its cluster without asking anybody. */
+/** A node's own record of its membership. */
 export interface OwnMembership extends NodeAddress {
   readonly clusterId: string
   /** Name of the cluster, for people. */
   readonly name: string
   readonly nodeId: string
-  /** Number of the history that its etcd member belongs to. */
+  /** Number of the history to which its etcd member belongs. */
   readonly epoch: number
   /** Oldest first. */
   readonly keys: readonly [StoredClusterKey, ...StoredClusterKey[]]
-  /** Client URLs of the members that admitted it: it reads the others from the log, which it may not have yet. */
+  /** Client URLs of the members that admitted it, for the time until it has read the others from the log. */
   readonly gateways?: readonly string[]
-  /** It is on its way out, and becomes a single node. */
+  /** The node is leaving, and becomes a single node. */
   readonly isLeaving?: boolean
-  /** It makes a cluster of its own member of etcd alone. */
+  /** The node is making a cluster of its own etcd member alone. */
   readonly takingOver?: TakingOver
-  /** Others have gone on without it: it takes over what they have, with a new member of etcd. */
+  /** Other nodes have gone on without it: it takes over their state, with a new etcd member. */
   readonly isReturning?: boolean
-  /** Its member of etcd is being removed, or is: it is in maintenance, and the other one of two nodes goes on. */
+  /** Its etcd member is being removed, or was, because it is in maintenance and the other of two nodes goes on. */
   readonly vote?: 'leaving' | 'out'
 }
 
-/** A takeover that has begun and has not ended. */
+/** A takeover in progress. */
 export type TakingOver = Omit<Takeover, 'since' | 'nodeId'>
 
-/** PEM. */
+/** Key and certificates in PEM. */
 export interface NodeCredentials {
   readonly key: string
   readonly certificate: string
-  /** The authorities whose certificates it accepts; its own authority comes first. */
+  /** The authorities whose certificates the node accepts; its own authority comes first. */
   readonly ca: string
-  /** What no longer counts of the other nodes' certificates: a list of each authority. */
+  /** Revocation lists for the other nodes' certificates, one of each authority. */
   readonly crls?: readonly string[]
 }
 
-/** The certificates that do not count any more, and the lists of them. */
+/** The revoked certificates, and lists of them. */
 export interface Revocation {
   readonly serials: readonly string[]
-  /** Numbers of the authorities whose certificates count. */
+  /** Numbers of the authorities whose certificates are accepted. */
   readonly authorities: readonly number[]
   /** PEM, for etcd. */
   readonly lists: Readonly<Record<AuthorityRole, string>>
-  /** PEM, of each authority for clients. */
+  /** PEM, one list of each authority for clients. */
   readonly ofClients: readonly string[]
 }
 
-/** What of it counts here. */
+/** The part of a revocation that this node applies. */
 export interface TrustHere extends Omit<Revocation, 'lists'> {
-  /** etcd goes by it, and no connection is left that was there before. */
+  /** Whether etcd applies it, and no earlier connection is left. */
   readonly isInForce: boolean
 }
 
@@ -80,8 +80,8 @@ const GROUP_READS = 0o640
 const GROUP_ENTERS = 0o010
 
 /**
- * The folder of a node's cluster, for the daemon's eyes; etcd reads its certificates and lists there, and nothing else.
- * That the node is in a cluster is said by one file, which is written when everything else is there.
+ * The folder of a node's cluster, private to the daemon except for certificates and lists, which etcd reads. One file
+ * states that the node is in a cluster; it is written last.
  */
 export class ClusterFiles {
   readonly folder: string
@@ -92,7 +92,7 @@ export class ClusterFiles {
     this.#replace = replace
   }
 
-  /** Something is there: a cluster, or what a crash has left of forming or joining one. */
+  /** Whether there is a cluster, or remains of a crash while forming or joining one. */
   get exist(): boolean {
     return existsSync(this.folder)
   }
@@ -100,7 +100,7 @@ export class ClusterFiles {
   read(): OwnMembership | undefined {
     const path = join(this.folder, MEMBERSHIP)
     if (!existsSync(path)) return undefined
-    // Sound: written by `commit` only.
+    // Sound: only `commit` writes it.
     return JSON.parse(readFileSync(path, 'utf8')) as OwnMembership
   }
 
@@ -121,38 +121,40 @@ export class ClusterFiles {
     return join(this.folder, 'etcd')
   }
 
-  /** Socket of a witness's etcd, for its daemon. It has a folder of its own, because etcd writes nowhere else. */
+  /**
+   * Socket of a witness's etcd, for its daemon. It has a folder of its own, the only other one that etcd may write to.
+   */
   get socket(): string {
     return join(this.folder, 'socket', 'etcd.sock')
   }
 
-  /** It says that this is no node but the witness of a cluster. */
+  /** Marks this machine as the witness of a cluster instead of a node. */
   get witnessFile(): string {
     return join(this.folder, WITNESS)
   }
 
-  /** Begins anew with what etcd needs to start. */
+  /** Replaces the folder by what etcd needs to start. */
   async prepare(certificates: NodeCertificates, revocation: Revocation, etcd: readonly string[]): Promise<void> {
     await this.remove()
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     for (const role of ROLES) {
       for (const part of ['key', 'certificate', 'ca'] as const) await this.keep(role, part, certificates[role][part])
     }
-    // Nobody was connected yet.
+    // There are no earlier connections.
     await this.keepRevocation(revocation, true)
     await this.keepArguments(etcd)
   }
 
   /**
-   * What etcd reads as well. On an appliance it runs by an account of its own, to whose group its unit has given the
-   * folder, and with that what is made inside: the group may enter it, so it may read this, and no other file.
+   * Writes a file that etcd reads as well. On an appliance etcd runs under its own account, to whose group its unit has
+   * given the folder and so new files in it: the group may enter the folder, and may read these files, but no others.
    */
   keep(role: (typeof ROLES)[number], part: keyof typeof PARTS, content: string | Uint8Array): Promise<void> {
     const isShared = (statSync(this.folder).mode & GROUP_ENTERS) !== 0
     return this.#replace(this.path(role, part), content, isShared ? GROUP_READS : OWNER_ONLY)
   }
 
-  /** Stores certificates of the existing keys. Both sides of etcd read them anew for each connection. */
+  /** Stores certificates of the existing keys. Both sides of etcd read them again for each connection. */
   async keepCertificates(
     certified: Readonly<Record<AuthorityRole, Pick<NodeCredentials, 'certificate' | 'ca'>>>,
   ): Promise<void> {
@@ -162,7 +164,7 @@ export class ClusterFiles {
     }
   }
 
-  /** Whether etcd is started with this. */
+  /** Whether etcd is started with this argument. */
   hasArgument(argument: string): boolean {
     return etcdArguments(readFileSync(join(this.folder, ETCD_FILE), 'utf8')).includes(argument)
   }
@@ -172,7 +174,7 @@ export class ClusterFiles {
   }
 
   trust(): TrustHere {
-    // Sound: written by `keepTrust` only.
+    // Sound: only `keepTrust` writes it.
     return JSON.parse(readFileSync(join(this.folder, TRUST), 'utf8')) as TrustHere
   }
 
@@ -180,10 +182,10 @@ export class ClusterFiles {
     return this.#replace(join(this.folder, TRUST), JSON.stringify(trust))
   }
 
-  /** Why this node follows its cluster no longer, until it is in none, or has taken over what the others have. */
+  /** Why this node has stopped following its cluster, until it is in none, or has taken over the others' state. */
   get halt(): string | undefined {
     const path = join(this.folder, HALT)
-    // Sound: written by `keepHalt` only.
+    // Sound: only `keepHalt` writes it.
     return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { readonly why: string }).why : undefined
   }
 
@@ -195,10 +197,10 @@ export class ClusterFiles {
     return rm(join(this.folder, HALT), { force: true })
   }
 
-  /** What the HAProxy beside this node shows those of the others; undefined until it has been made. */
+  /** Key and certificate of the HAProxy beside this node for the others' HAProxys; undefined until created. */
   get haproxy(): NamedKey | undefined {
     const path = join(this.folder, HAPROXY)
-    // Sound: written by `keepHaproxy` only.
+    // Sound: only `keepHaproxy` writes it.
     return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as NamedKey) : undefined
   }
 
@@ -206,7 +208,7 @@ export class ClusterFiles {
     return this.#replace(join(this.folder, HAPROXY), JSON.stringify(named))
   }
 
-  /** etcd reads the lists anew for each connection, in DER, and authorities when it starts. */
+  /** etcd reads the lists again for each connection, in DER, and authorities when it starts. */
   async keepRevocation(
     { lists, ...trust }: Revocation,
     isInForce: boolean,
@@ -221,29 +223,29 @@ export class ClusterFiles {
     return here
   }
 
-  /** What it has of its member of etcd goes, and with it what that is started with. */
+  /** Removes the data and the arguments of the etcd member. */
   async wipeEtcd(): Promise<void> {
     await rm(join(this.folder, ETCD_FILE), { force: true })
     await this.wipeData()
   }
 
-  /** It can be started again as before. */
+  /** Removes the data of the etcd member, which can be started again. */
   async wipeData(): Promise<void> {
     await rm(this.dataFolder, { recursive: true, force: true })
   }
 
-  /** For a node that is in a cluster. Values that are undefined are removed. */
+  /** Changes the record of a node that is in a cluster. Values that are undefined are removed. */
   async change(changes: { readonly [K in keyof OwnMembership]?: OwnMembership[K] | undefined }): Promise<void> {
     const own = this.read()
     if (own !== undefined) await this.commit({ ...own, ...changes } as OwnMembership)
   }
 
-  /** From now on the node is in the cluster. */
+  /** Makes the node a member of the cluster. */
   commit(membership: OwnMembership): Promise<void> {
     return this.#replace(join(this.folder, MEMBERSHIP), JSON.stringify(membership))
   }
 
-  /** What a node leaves goes before the file that says it was in a cluster: a crash between finds it leaving. */
+  /** Removes the record of the membership last, so that after a crash the node is still found leaving. */
   async leave(): Promise<void> {
     for (const name of await readdir(this.folder))
       if (name !== MEMBERSHIP) await rm(join(this.folder, name), { recursive: true, force: true })

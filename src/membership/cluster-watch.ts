@@ -11,7 +11,7 @@ export interface ClusterWatchParts {
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
-/** What is looked at of the cluster. */
+/** The part of the cluster that is watched. */
 export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
   readonly own: Pick<JoinedCluster['own'], 'nodeId'>
   readonly log: Pick<JoinedCluster['log'], 'halted'>
@@ -20,27 +20,27 @@ export type ClusterSight = Pick<JoinedCluster, 'hasQuorum' | 'removal'> & {
   readonly succession: { readonly histories: Pick<JoinedCluster['succession']['histories'], 'parted'> }
 }
 
-/** What stands for less is not told: elections and starts take a second or two. */
+/** Shorter conditions are not reported: elections and starts take a second or two. */
 const STANDS_MS = 5_000
-/** The absence of a witness would be noticed only when the next node goes. */
+/** Delay for the witness, whose absence matters only when another node fails. */
 const WITNESS_STANDS_MS = 60_000
-/** A node that has just joined puts itself together anew. */
+/** Delay for a node that has just joined, because its daemon starts again. */
 const JOINING_MS = 60_000
 
-/** Something that should be so. That it is not is told when it has stood for a while; that it is again, at once. */
+/** An expected state. Its absence is reported after a delay, its return at once. */
 class Expected {
   #stands_ms: number
   readonly #later_ms: number
   #wasTold = false
   #since_ms: number | undefined
 
-  /** `first_ms`: until it was so for the first time. */
+  /** `first_ms`: the delay until the state was reached for the first time. */
   constructor(first_ms = STANDS_MS, later_ms = STANDS_MS) {
     this.#stands_ms = first_ms
     this.#later_ms = later_ms
   }
 
-  /** Whether there is something to tell: that it is, or that it is not. */
+  /** Whether there is something to report: the absence or the return of the state. */
   look(isSo: boolean, now_ms: number): boolean {
     if (isSo) this.#stands_ms = this.#later_ms
     this.#since_ms = isSo ? undefined : (this.#since_ms ?? now_ms)
@@ -52,8 +52,8 @@ class Expected {
 }
 
 /**
- * Reports what this node sees of the cluster: members that come and go, which of them are reached, whether changes can
- * be made.
+ * Reports this node's view of the cluster: members that join and leave, which of them are reachable, whether changes
+ * can be made.
  */
 export class ClusterWatch {
   readonly #parts: ClusterWatchParts
@@ -79,14 +79,14 @@ export class ClusterWatch {
       tell({ state: sight.removal === undefined ? 'halted' : 'removed', reason: halted })
     this.#halted = halted
     this.#lookWhose(sight)
-    // A node that no longer follows the log knows nothing about it.
+    // A node that has stopped following the log knows nothing about it.
     if (halted !== undefined) return
     this.#lookWho(sight.own.nodeId)
     this.#lookWhere(sight)
     this.#lookAtWitness(sight)
   }
 
-  /** Whose history this is. Takeovers that are known at the first look were told before. */
+  /** Reports takeovers and parted histories. Takeovers known at the first look were reported before. */
   #lookWhose({ succession }: ClusterSight): void {
     const { members, tell } = this.#parts
     const takeovers = members.takeovers()
@@ -99,7 +99,10 @@ export class ClusterWatch {
     this.#isParted = parted !== undefined
   }
 
-  /** Nodes that are there at the first look are known already. A node that took the place of another one has its id. */
+  /**
+   * Reports nodes that joined or left. Nodes found at the first look are known already. A node that takes another one's
+   * place has its id, but another `since`.
+   */
   #lookWho(self: string): void {
     const { members, tell } = this.#parts
     const now = new Map(members.all().map((member) => [member.id, member]))

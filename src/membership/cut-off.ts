@@ -7,20 +7,20 @@ import { canonicalIp, contains, parseNetwork } from '../base/ip-network.ts'
 export interface CutOffParts {
   readonly facts: Pick<MachineFacts, 'interfaces' | 'ping'>
   readonly running: Pick<ConfigView, 'list'>
-  /** The addresses of a name; rejects where nobody knows it. */
+  /** Returns the addresses of a name; rejects if it cannot be resolved. */
   readonly lookUp?: (name: string) => Promise<readonly { readonly address: string }[]>
 }
 
 /**
- * Why this node, whose partner is gone, may be the one that is cut off, as half a sentence. Where it reaches its
- * partner over a subnet with a gateway, that has to answer; loopback is always there.
+ * Returns why this node, whose partner is gone, may be the one that is cut off, as half a sentence. If it reaches its
+ * partner over a subnet with a gateway, the gateway must answer; loopback always exists.
  */
 export async function cutOff(parts: CutOffParts, host: string): Promise<string | undefined> {
   if (isIP(host) !== 0) return isLoopback(canonicalIp(host)) ? undefined : await cutOffAt(parts, canonicalIp(host))
   const { lookUp = (name) => lookup(name, { all: true }) } = parts
   const found = (await lookUp(host).catch(() => [])).map(({ address }) => canonicalIp(address))
   const reached = found.filter((ip) => !isLoopback(ip))
-  // Debian names a machine by an address of its loopback: then whichever it has may be the one.
+  // Debian resolves a machine's own name to a loopback address, so any of its addresses may be the one.
   if (reached.length === 0) return await cutOffAnywhere(parts, host)
   let first: string | undefined
   for (const ip of reached) {

@@ -15,7 +15,10 @@ export interface DepartureParts {
 
 const WAY_ON = 'force=true goes on all the same'
 
-/** What a node does before its machine goes down, or its programs are replaced: the others go on without a gap. */
+/**
+ * Prepares the departure of a node whose machine goes down, or whose programs are replaced, so that the others go on
+ * without a gap.
+ */
 export class Departure {
   readonly #parts: DepartureParts
 
@@ -24,9 +27,9 @@ export class Departure {
   }
 
   /**
-   * Before anything is done.
+   * Called before anything is done.
    *
-   * @throws {ApiError} IN_USE, where the others could not go on without this node.
+   * @throws {ApiError} IN_USE, if the others could not go on without this node.
    */
   async refuse(isForced: boolean): Promise<void> {
     if (isForced || this.#parts.cluster() === undefined) return
@@ -37,7 +40,7 @@ export class Departure {
   /**
    * Resolves when this node has neither leadership nor, of two, a vote, and its floating IPs are on other nodes.
    *
-   * @throws {ApiError} IN_USE, where another node was first, or nobody takes them; not where it is forced.
+   * @throws {ApiError} IN_USE, if another node was first, or no node takes them; not if forced.
    */
   async begin(reason: string, isForced: boolean): Promise<void> {
     const { maintenance, addresses } = this.#parts
@@ -53,7 +56,7 @@ export class Departure {
     const maintained = others.find(({ maintenance }) => maintenance !== undefined)
     if (maintained !== undefined) return `The node ${maintained.name} is in maintenance, and it is one at a time`
     const [joined, voters] = [cluster(), members.voters()]
-    // Where nothing can be changed now, nothing is lost; of two, the one that stays votes alone.
+    // If nothing can be changed now, nothing is lost; of two nodes, the remaining one votes alone.
     if (joined?.hasQuorum !== true || voters.length < 3) return undefined
     const otherVoters = voters.filter(({ id }) => id !== nodeId)
     const reached = otherVoters.filter(({ id }) => joined.isReachable(id))

@@ -9,18 +9,20 @@ import { EtcdError } from '../etcd/errors.ts'
 import { versionProblem } from '../etcd/version.ts'
 import { haproxyPort, hostToListenAt, type NodeAddress } from './node-address.ts'
 
-/** What a node needs before it forms or joins a cluster. If it found out later, others would have been told already. */
+/**
+ * Preconditions of a node, tested before it forms or joins a cluster: later, other nodes would already have been told.
+ */
 export interface EtcdGround {
-  /** What the program says of its version; undefined where there is none. */
+  /** Returns what the program reports as its version; undefined if there is no etcd. */
   readonly says: () => Promise<string | undefined>
-  /** Where this node listens for the others. */
+  /** Address of this node's peer port. */
   readonly listen: NodeAddress
 }
 
 /**
  * Refuses a node whose etcd would not start at this address.
  *
- * @throws {ApiError} NOT_SUPPORTED says what to install, INVALID_BODY what is wrong with `address`.
+ * @throws {ApiError} NOT_SUPPORTED with what to install, INVALID_BODY with the problem of `address`.
  */
 export async function assertGround({ says, listen }: EtcdGround, place: NodeAddress): Promise<void> {
   const said = await says()
@@ -30,7 +32,7 @@ export async function assertGround({ says, listen }: EtcdGround, place: NodeAddr
   await assertEtcdPorts(place)
 }
 
-/** Refuses an address at which etcd or HAProxy could not listen; what they have at the address before is their own. */
+/** Refuses an address at which etcd or HAProxy could not listen; ports at the address `before` are their own. */
 export async function assertEtcdPorts(place: NodeAddress, before?: NodeAddress): Promise<void> {
   const host = hostToListenAt(place)
   if (before !== undefined && hostToListenAt(before) === host && before.port === place.port) return
@@ -74,7 +76,7 @@ const REASONS: Readonly<Record<string, readonly [code: string, what: string]>> =
   ENOTFOUND: ['ADDRESS_NOT_HERE', 'is a name that is not known'],
 }
 
-/** Resolves when etcd takes requests. */
+/** Resolves when etcd answers requests. */
 export async function answers(etcd: Pick<EtcdClient, 'range'>): Promise<void> {
   const until_ms = performance.now() + HEALTHY_WITHIN_MS
   for (;;) {

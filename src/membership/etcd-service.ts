@@ -7,7 +7,7 @@ import { clientUrl, hostInUrl, hostToListenAt, type NodeAddress, peerUrl } from 
 
 const UNIT_TIMEOUT_MS = 30_000
 
-/** The member of etcd that runs beside this daemon. */
+/** The etcd member that runs beside this daemon. */
 export class EtcdService {
   readonly #executor: PlanExecutor
   readonly #files: ClusterFiles
@@ -18,9 +18,9 @@ export class EtcdService {
   }
 
   /**
-   * What this node's member is started with.
+   * Returns the arguments of this node's member.
    *
-   * @param members where the peers of each are reached, by the id of the node, this one included.
+   * @param members peer URLs of each member by node id, including this node.
    */
   argumentsOf(
     { nodeId, clusterId, ...address }: NodeAddress & { readonly nodeId: string; readonly clusterId: string },
@@ -40,7 +40,7 @@ export class EtcdService {
     })
   }
 
-  /** What the member of a witness is started with: no other machine is a client of it. */
+  /** Returns the arguments of a witness's member: no other machine is a client of it. */
   witnessArgumentsOf(
     { nodeId, clusterId, ...address }: NodeAddress & { readonly nodeId: string; readonly clusterId: string },
     members: Readonly<Record<string, readonly string[]>>,
@@ -68,7 +68,7 @@ export class EtcdService {
   }
 
   /**
-   * Does not wait until the member has found a quorum, or has given up looking for one: see whether it answers.
+   * Does not wait until the member has found a quorum, or has given up: the caller must see whether it answers.
    *
    * @throws {ApiError} NOT_SUPPORTED when there is no etcd, or it ends at once.
    */
@@ -81,9 +81,9 @@ export class EtcdService {
   }
 
   /**
-   * Waits until the member has found a quorum, for half a minute at the most.
+   * Waits until the member has found a quorum, for at most half a minute.
    *
-   * @throws {ApiError} NOT_SUPPORTED when it has not, with what it says.
+   * @throws {ApiError} NOT_SUPPORTED when it has not, with its output.
    */
   restart(): Promise<void> {
     return this.#perform('restart', 'Restart the member of etcd')

@@ -6,7 +6,7 @@ import type { MemberStatus } from '../etcd/maintenance.ts'
 
 export interface EtcdSpaceParts {
   readonly etcd: Pick<EtcdClient, 'compact' | 'maintenance'>
-  /** Where each member is asked, this node's last. */
+  /** Client URLs of the members, this node's last. */
   readonly urls: () => readonly string[]
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
@@ -17,8 +17,8 @@ const EVERY_MS_WHILE_FULL = 5_000
 const REWRITE_BYTES_MIN = 64 * 2 ** 20
 
 /**
- * The database file of etcd never shrinks by itself, and at its bound all writes are refused until somebody makes room.
- * The node whose member leads looks after all members, so that they are not away at the same time.
+ * The database file of etcd never shrinks on its own, and at its limit all writes are refused until room is made. The
+ * node whose member leads maintains all members, so that they are not away at the same time.
  */
 export class EtcdSpace {
   readonly #parts: EtcdSpaceParts
@@ -28,14 +28,14 @@ export class EtcdSpace {
     this.#parts = parts
   }
 
-  /** `own`: what the member beside this node says. Rejects with `EtcdError`. */
+  /** `own`: status of the member beside this node. Rejects with `EtcdError`. */
   async look(own: MemberStatus): Promise<void> {
     if (own.leader !== own.memberId || !this.#isTime(own)) return
     if (isFull(own)) return await this.#makeRoom(own)
     await this.#rewrite(isDue)
   }
 
-  /** For a member that nodes cannot ask: the leading one drops old revisions, and clears alarms. */
+  /** For a member that nodes cannot query: the leading member drops old revisions, and clears alarms. */
   async lookAlone(own: MemberStatus): Promise<void> {
     if (this.#isTime(own)) await this.#rewrite((status) => isDue(status) || isFull(own))
   }
@@ -47,7 +47,10 @@ export class EtcdSpace {
     return true
   }
 
-  /** What is compacted is free room in the file, and counts as used until the file is rewritten. */
+  /**
+   * Compacts and rewrites the databases. Compacted space is free in the file, but counts as used until the file is
+   * rewritten.
+   */
   async #makeRoom({ revision }: MemberStatus): Promise<void> {
     const { etcd, log } = this.#parts
     log.warn('etcd has no space left; old revisions are dropped, and its databases rewritten')
@@ -59,7 +62,7 @@ export class EtcdSpace {
       if (alarm.kind === 'NOSPACE') await etcd.maintenance.disarm(alarm)
   }
 
-  /** One after the other; for a member that does not answer this is done when it does. */
+  /** Rewrites the databases one after the other; that of a member that does not answer is rewritten later. */
   async #rewrite(isWanted: (status: MemberStatus) => boolean): Promise<void> {
     const { etcd, urls, log } = this.#parts
     for (const at of urls()) {

@@ -3,18 +3,18 @@ import type { EtcdClient } from '../etcd/client.ts'
 
 export interface Turn {
   readonly key: string
-  /** A holder of the turn that goes away holds up the others for this long. */
+  /** How long a holder that dies delays the others. */
   readonly ttl_s: number
 }
 
-/** Longer than a member takes to be stopped and started (30 s at the most) and to answer (20). */
+/** Longer than a member takes to be stopped and started (30 s at most) and to answer (20). */
 const OF_MEMBERS: Turn = { key: TURN, ttl_s: 60 }
-/** Longer than a node is at work on one order. */
+/** Longer than a node works on one order. */
 export const OF_ORDERS: Turn = { key: ORDERS_TURN, ttl_s: 300 }
 
 /**
- * Does something while no other node does: by default what takes this node's member of etcd away for a moment. Answers
- * whether it was this node's turn; if not, it is asked again later.
+ * Does work while no other node does: by default, work during which this node's etcd member is away for a moment.
+ * Returns whether it was this node's turn; if not, the caller must retry later.
  */
 export async function inEtcdTurn(
   etcd: Pick<EtcdClient, 'transact' | 'leases'>,
@@ -31,7 +31,7 @@ export async function inEtcdTurn(
     if (succeeded) await work()
     return succeeded
   } finally {
-    // Where that fails it ends by itself.
+    // If this fails, the lease expires.
     await etcd.leases.revoke(lease.id).catch(() => undefined)
   }
 }

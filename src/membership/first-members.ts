@@ -8,19 +8,19 @@ import { type AuthorityPair, type Member, pairRow, type Removed, rowOf } from '.
 
 type Store = Pick<ConfigStore, 'getMeta' | 'staged'>
 
-/** The others would know the node by an id that it gives up with the next apply. */
+/** Refuses a pending identity: the others would know the node by an id that it gives up with the next apply. */
 export function refusePendingIdentity(store: Store): void {
   if (!store.staged().some(({ section }) => section === 'nodeIdentities')) return
   throw new ApiError('IN_USE', 'A whole backup is staged, which says who this node is: apply or discard it first')
 }
 
 /**
- * The initial table of nodes: the node that forms the cluster, and the authorities. If the cluster is made from a
- * backup of several nodes, the others are lost, and count as removed: another machine may join in the place of each.
+ * Returns the initial table of nodes: the node that forms the cluster, and the authorities. If the cluster is made from
+ * a backup of several nodes, the others are lost, and count as removed: another machine may join in the place of each.
  */
 export function firstMembers(store: Store, self: Member, pair: AuthorityPair): readonly SharedRow[] {
   const lost = restoredWith(store, self.id).map(({ id, hostname: name }): Removed => {
-    // Nothing of it is known, and no key is in force.
+    // Nothing is known of a lost node, and none of its keys is in force.
     const unknown = { host: '', port: 0, pin: `lost ${id}`, spki: '', serials: [], tokenKey: '', version: '' }
     const numbers = { certifiedBy: 0, trusts: 0 }
     const member = { ...unknown, ...numbers, id, name, since: self.since }

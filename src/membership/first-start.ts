@@ -7,13 +7,13 @@ import { type NodeAddress, peerUrl } from './node-address.ts'
 import { patiently, type Waiting } from './patience.ts'
 
 /**
- * Makes room in etcd for a member of this node or witness that begins with nothing. It follows without a vote, because
- * a member that never starts must not cost the others their quorum. A member that is listed in its place goes first:
- * once a member has answered the leader, etcd sends it only later entries, and if it has lost its earlier ones it
- * panics at each start.
+ * Makes room in etcd for an empty member of this node or witness. It follows without a vote, because a member that
+ * never starts must not cost the others their quorum. A member that is listed in its place is removed first: once a
+ * member has answered the leader, etcd sends it only later entries, and if it has lost its earlier ones it panics at
+ * each start.
  *
- * Answers the peer URLs of each member by the id of its node, including the new one. It has to be started with those
- * that etcd lists and no others: a node in maintenance may be in the log and have no member.
+ * Returns the peer URLs of each member by node id, including the new one. It must be started with exactly the members
+ * that etcd lists: a node in maintenance may be in the log and have no member.
  */
 export async function makeRoom(
   { members }: { readonly members: Pick<EtcdClient['members'], 'list' | 'add' | 'remove'> },
@@ -24,20 +24,20 @@ export async function makeRoom(
   const lost = (await members.list()).find(isLost)
   if (lost !== undefined) await members.remove(lost.id)
   await members.add([url], { isLearner: true })
-  // It has no name before it is started.
+  // The new member has no name before it starts.
   const named = (await members.list()).map(({ name, peerUrls }) => [name === '' ? id : name, peerUrls] as const)
   return Object.fromEntries(named)
 }
 
 /**
- * What etcd says when the member it asks lists other members than it was started with, and when none answers it in
+ * Output of etcd when the member it asks lists other members than those it was started with, and when none answers in
  * time.
  */
 const PASSING = ['error validating peerURLs', 'could not retrieve cluster information']
 
 /**
- * Starts the etcd of a newcomer. It compares the members it was told of with those that another one lists, and ends if
- * they differ. A member that was itself started a moment ago lists earlier members, because it is still replaying its
+ * Starts the etcd of a newcomer. etcd compares the members in its arguments with those that another member lists, and
+ * ends if they differ. A member that has just started itself lists earlier members, because it is still replaying its
  * log, or does not answer yet.
  */
 export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'restart'>): Promise<void> =>
@@ -47,15 +47,16 @@ export const startNewcomer = (waiting: Waiting, service: Pick<EtcdService, 'rest
     (error) => error instanceof ApiError && PASSING.some((said) => error.message.includes(said)),
   )
 
-/** Patience with its first start; twice as long each time, because there may be much for it to read. */
+/** Time for a first start; doubled each time, because there may be much to read. */
 const PATIENCE_MS = 10_000
-/** What it has said before it was stopped is there by then. */
+/** Time after which messages from before the stop have arrived. */
 const SAID_MS = 1_000
 
 /**
- * A new member of etcd derives its id from the list that another one answers, which may include earlier members; so a
- * node that joins where another has just left may get that one's id, and nobody talks to it. The list shows this: the
- * member has no name there. Without a name it has no vote, and nothing that anybody relies on, so it is replaced.
+ * Detects a new etcd member that never comes up. etcd derives the id of a new member from another member's list, which
+ * may include earlier members; so a node that joins right after another has left may get that one's id, and no member
+ * talks to it. The list shows this: the member has no name there. Without a name it has no vote, and nothing depends on
+ * it, so it can be replaced.
  */
 export class Unnamed {
   readonly #clock: Waiting['clock']
@@ -66,7 +67,7 @@ export class Unnamed {
     this.#clock = clock
   }
 
-  /** Whether a member is so for too long, if it is so now. */
+  /** Whether the member has been unnamed for too long, given whether it is unnamed now. */
   isLate(isSo: boolean): boolean {
     const now_ms = this.#clock.monotonic_ms()
     if (!isSo) this.#since_ms = undefined
@@ -91,7 +92,7 @@ export interface FirstStartParts extends Waiting {
   readonly log: Log
 }
 
-/** The same of the member beside this daemon. */
+/** Detects this for the member beside this daemon. */
 export class FirstStart {
   readonly #parts: FirstStartParts
   readonly #unnamed: Unnamed
@@ -101,7 +102,9 @@ export class FirstStart {
     this.#unnamed = new Unnamed(parts.clock)
   }
 
-  /** `listed`: as a majority knows them. Answers whether this member does not come up; it has ended then. */
+  /**
+   * `listed`: the members as a majority knows them. Returns whether this member does not come up; it is then stopped.
+   */
   async isInVain(listed: readonly EtcdMember[]): Promise<boolean> {
     const { own, service, etcd, log, wait } = this.#parts
     if (!this.#unnamed.isLate(isUnnamed(listed, own))) return false

@@ -13,20 +13,20 @@ import type { NodeCertificates, NodeCredentials, OwnMembership, Revocation } fro
 import type { Member, Removed } from './members.ts'
 import { certifiedAddresses, type NodeAddress } from './node-address.ts'
 
-/** What a cluster begins with: the first node's certificates, and its store as the first checkpoint. */
+/** The beginning of a cluster: the first node's certificates, and its store as the first checkpoint. */
 
-/** Requests in PEM: of which only the key counts. */
+/** Certificate requests in PEM, of which only the key counts. */
 export type Requests = Readonly<Record<AuthorityRole, string>>
 
 type Etcd = Pick<EtcdClient, 'range' | 'put' | 'transact' | 'delete'>
 
-/** A key and a request for each authority. */
+/** Creates a key and a request for each authority. */
 export async function newRequests(): Promise<{ readonly keys: Requests; readonly requests: Requests }> {
   const [peer, client] = [await newNodeRequest(), await newNodeRequest()]
   return { keys: { peer: peer.key, client: client.key }, requests: { peer: peer.request, client: client.request } }
 }
 
-/** The node that forms a cluster, as all will keep it. */
+/** Returns the record of the node that forms a cluster, as all nodes will store it. */
 export function memberOf(
   { nodeId: id, host, port }: OwnMembership,
   certified: Readonly<Record<AuthorityRole, Certified>>,
@@ -36,7 +36,7 @@ export function memberOf(
   return { id, host, port, pin, spki, ...certifiedUntil(certified), version: VERSION, level: LEVEL, ...more }
 }
 
-/** What all nodes keep of certificates beside the pin. */
+/** Returns the facts about certificates that all nodes store besides the pin. */
 export function certifiedUntil(
   certified: Readonly<Record<AuthorityRole, Certified>>,
 ): Pick<Member, 'serials'> & { readonly certificateEnd: string } {
@@ -51,7 +51,7 @@ export function certifiedUntilOf(
   return { serials: read.map(({ serial }) => serial), certificateEnd }
 }
 
-/** For the keys that a node has. */
+/** Creates requests for the existing keys of a node. */
 export async function requestsOf({ peer, client }: NodeCertificates): Promise<Requests> {
   return { peer: await requestFor(peer.key), client: await requestFor(client.key) }
 }
@@ -66,7 +66,7 @@ export async function certify(
   requests: Requests,
   { nodeId, ...address }: NodeAddress & { readonly nodeId: string },
   now_ms: number,
-  /** Where it is reached as well, for as long as others know that address. */
+  /** An additional address, while other nodes still know the node by it. */
   also: NodeAddress = address,
 ): Promise<Readonly<Record<AuthorityRole, Certified>>> {
   const addresses = [...new Set([...certifiedAddresses(address), ...certifiedAddresses(also)])]
@@ -79,7 +79,7 @@ export async function certify(
   return { peer: await of('peer'), client: await of('client') }
 }
 
-/** What lets a witness vote: it has no certificate that lets read or write. */
+/** Issues the certificate with which a witness votes: it gives no access to data. */
 export async function certifyWitness(
   { issuer, pairs }: Issuers,
   request: string,
@@ -103,7 +103,7 @@ export function withKeys(certified: Readonly<Record<AuthorityRole, Certified>>, 
 }
 
 /**
- * Puts the first checkpoint and then the guard into an empty etcd: without the guard there is no cluster in it, so a
+ * Writes the first checkpoint and then the guard into an empty etcd: without the guard there is no cluster in it, so a
  * crash leaves none.
  */
 export async function foundIn(
@@ -118,7 +118,9 @@ export async function foundIn(
   await etcd.put(GUARD, markerOf(historyOf(undefined), position))
 }
 
-/** What no longer counts of the nodes that were removed, `number` being greater than that of each list before. */
+/**
+ * Returns the revocation of the removed nodes' certificates; `number` must be greater than that of every earlier list.
+ */
 export async function revocationOf(
   { issuer, pairs }: Issuers,
   removed: readonly Removed[],
@@ -126,7 +128,7 @@ export async function revocationOf(
 ): Promise<Revocation> {
   const revoked = revokedOf(removed)
   const { authorities } = pairWith(pairs, issuer)
-  // etcd compares serial numbers only, whoever signed the list. OpenSSL wants a list of every authority that it trusts.
+  // etcd compares only serial numbers, whoever signed the list. OpenSSL needs a list of every authority that it trusts.
   const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number)
   const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number))
   return {
@@ -137,7 +139,7 @@ export async function revocationOf(
   }
 }
 
-/** A member of etcd keeps its certificates until it is none any more: before, it may be needed. */
+/** The certificates of an etcd member are revoked only when it has left etcd: before, it may be needed. */
 export const revokedOf = (removed: readonly Removed[]): readonly Revoked[] =>
   removed
     .filter(({ stage }) => stage !== 'marked')

@@ -5,15 +5,16 @@ import type { Members } from './members.ts'
 import { clientUrl } from './node-address.ts'
 
 export interface Listed {
-  /** The own member of etcd is one that answers. */
+  /** Whether the own etcd member votes, so that it answers. */
   readonly isVoter?: boolean
-  /** Names of those that are in one etcd with it; undefined where none has told. */
+  /** Names of the members of the same etcd; undefined if none has listed them. */
   readonly names?: ReadonlySet<string> | undefined
 }
 
 /**
- * The own member first, because it is the nearest, unless it does not answer yet. If two nodes have parted, the other
- * one's member may have another history, and is asked nothing: a node that has taken over relies on its own member.
+ * Returns client URLs in order of preference. The own member comes first, because it is the nearest, unless it does not
+ * answer yet. If two nodes have parted, the other one's member may have another history, and is not asked: a node that
+ * has taken over relies on its own member.
  */
 export function gatewaysOf(
   members: Members,

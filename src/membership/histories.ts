@@ -19,7 +19,7 @@ import { isConfiguration, setAside } from './set-aside.ts'
 
 export const HISTORY = '/history'
 const PATIENCE_MS = 3_000
-/** Patience with a node that gives way: it first writes down what it has. */
+/** Deadline for a node that gives way: it first writes its state to a file. */
 const GIVE_WAY_MS = 30_000
 
 export interface HistoriesParts {
@@ -31,28 +31,28 @@ export interface HistoriesParts {
   readonly files: Pick<ClusterFiles, 'read' | 'change' | 'halt'>
   readonly peers: Pick<PeerClient, 'forward' | 'livenessOf'>
   readonly stateFolder: string
-  /** The daemon begins anew, and comes back to the others. */
+  /** Restarts the daemon, which then rejoins the others. */
   readonly beginAnew: () => void
   readonly clock: Pick<MachineClock, 'now_ms'>
   readonly log: Log
 }
 
-/** What nodes ask each other that are not in one etcd although they are in one cluster. */
+/** A question between nodes of a cluster that are not in one etcd. */
 export interface HistoryQuestion {
   readonly takeovers: readonly Takeover[]
-  /** An operator has decided that the asking node goes on. */
+  /** Whether an operator has decided that the asking node goes on. */
   readonly giveWay?: boolean
 }
 
 export interface HistoryTold {
   readonly takeovers: readonly Takeover[]
-  /** Entries of the configuration since the two parted; 0 where they have not. */
+  /** Entries of the configuration since the histories parted; 0 if they have not. */
   readonly edits: number
-  /** It gives way. */
+  /** Whether the node gives way. */
   readonly givesWay: boolean
 }
 
-/** How this node's history stands to that of another one. */
+/** The relation of this node's history to another one's. */
 export type Standing = { readonly is: 'same' | 'older' } | { readonly is: 'parted'; readonly since: number }
 
 export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[]): Standing {
@@ -65,14 +65,14 @@ export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[
 }
 
 /**
- * Looks whether a node that is reached goes on without this one, or this one without it. A node that has missed a
- * takeover comes back by itself, and so does the one of two histories in which nobody has changed the configuration. If
- * both have been changed nothing is merged: a person chooses which one stays.
+ * Detects reachable nodes that go on without this one, or that this one goes on without. A node that has missed a
+ * takeover rejoins automatically, and so does the one of two histories in which the configuration was not changed. If
+ * both were changed nothing is merged: a person chooses which one stays.
  */
 export class Histories {
   readonly #parts: HistoriesParts
   #parted: PartedHistories | undefined
-  /** Nothing is written any more to what gives way. */
+  /** Set while this history gives way; nothing is written to it any more. */
   #givingWay: Promise<void> | undefined
 
   constructor(parts: HistoriesParts) {
@@ -83,13 +83,13 @@ export class Histories {
     return this.#givingWay !== undefined
   }
 
-  /** Removing the other node is a choice as well. */
+  /** Removing the other node resolves the conflict as well. */
   get parted(): PartedHistories | undefined {
     const parted = this.#parted
     return parted !== undefined && this.#parts.members.get(parted.nodeId) !== undefined ? parted : undefined
   }
 
-  /** Neither history grows while a person has to choose; people can log in. */
+  /** Neither history grows until a person has chosen; people can log in. */
   admit(entry: Entry): void {
     if (!isConfiguration(entry)) return
     if (this.givesWay) throw refused('it takes over what other nodes have')
@@ -97,8 +97,8 @@ export class Histories {
   }
 
   /**
-   * `listed`: the members of the etcd that answers this node; undefined where none does. Answers whether every node
-   * that is apart was asked, and has this history.
+   * `listed`: the members of the etcd that answers this node; undefined if none does. Returns whether every separate
+   * node was asked, and has this node's history.
    */
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     const { members, own, peers } = this.#parts
@@ -113,20 +113,20 @@ export class Histories {
     return isSame
   }
 
-  /** What another node is told, which may have been told by a person that it goes on. */
+  /** Answers another node, on which an operator may have decided that it goes on. */
   async answer({ takeovers, giveWay = false }: HistoryQuestion): Promise<HistoryTold> {
     const { members, files } = this.#parts
     const standing = standingTo(members.takeovers(), takeovers)
     if (standing.is !== 'parted') return { takeovers: members.takeovers(), edits: 0, givesWay: false }
     if (giveWay) await this.#giveWay(standing.since, 'an operator has chosen the history of the other node')
     const edits = editsIn(await this.#behind(standing.since))
-    // A node that has begun anew says so until it has what it came back for: if both gave way, nothing would be left.
+    // A restarted node says so until it has the other history: if both gave way, nothing would be left.
     const givesWay = this.givesWay || files.read()?.isReturning === true
     return { takeovers: members.takeovers(), edits, givesWay }
   }
 
   /**
-   * A person has chosen.
+   * Carries out a person's choice.
    *
    * @throws {ApiError} NOT_FOUND, INVALID_BODY, NODE_UNREACHABLE, IN_USE.
    */
@@ -146,7 +146,10 @@ export class Histories {
     else throw silent(other, 'whether it gives way is told by GET /cluster there; where it is lost, remove it')
   }
 
-  /** If both gave way, nothing would be left: it is asked before, and told meanwhile that this one does. */
+  /**
+   * If both gave way, nothing would be left: so the other node is asked first, and is told meanwhile that this one
+   * gives way.
+   */
   #giveWayTo(other: Member, since: number): Promise<void> {
     const assertStays = async () => {
       const told = await this.#ask(other)
@@ -177,7 +180,7 @@ export class Histories {
     this.#forget(other.id)
     const epoch = told.takeovers.at(-1)?.epoch ?? FIRST_EPOCH
     if (epoch <= (files.read()?.epoch ?? epoch)) return true
-    // What was folded here of the other history is not only here.
+    // Entries of the other history that were folded here are not only here.
     const since = told.takeovers[mine.length]?.since ?? Number.POSITIVE_INFINITY
     await this.#giveWay(since, `${other.name} has gone on without this node`)
     return false
@@ -204,11 +207,11 @@ export class Histories {
     return this.#givingWay
   }
 
-  /** What this node has beyond the others is kept before it goes. */
+  /** Saves the state that only this node has before it is replaced. */
   async #giveWayOnce(since: number, why: string, onlyUnchanged: boolean): Promise<void> {
     const { files, store, log, beginAnew } = this.#parts
     try {
-      // What is being written is written, or refused.
+      // Waits for the current write, which is stored or refused.
       await store.edit(() => ({ result: undefined }))
       const behind = await this.#behind(since)
       if (onlyUnchanged && editsIn(behind) > 0) {
@@ -216,7 +219,7 @@ export class Histories {
         return
       }
       const file = await this.#keep(since, behind)
-      // Whether it had a vote is of the history that it leaves.
+      // The vote belongs to the history that is left.
       await files.change({ isReturning: true, vote: undefined })
       log.warn('this node takes over what other nodes have', { why, ...(file === undefined ? {} : { file }) })
       beginAnew()
@@ -226,12 +229,12 @@ export class Histories {
     }
   }
 
-  /** Answers where it is; undefined where nothing is only here. */
+  /** Returns the file with the state; undefined if this node has nothing of its own. */
   async #keep(since: number, behind: EntriesBehind): Promise<string | undefined> {
     const { own, members, files, store, stateFolder, clock } = this.#parts
     const { folding } = store
     const isMore = folding.position > since && (editsIn(behind) > 0 || !behind.isWhole)
-    // A node that is halted has something else than the others at an earlier place.
+    // A halted node differs from the others at an earlier entry.
     if (!isMore && files.halt === undefined) return undefined
     return await setAside(stateFolder, {
       clusterId: own.clusterId,
@@ -244,7 +247,7 @@ export class Histories {
     })
   }
 
-  /** Asks the etcd member beside this node; one that has ended tells nothing. */
+  /** Asks the etcd member beside this node; a stopped one returns nothing. */
   async #behind(since: number): Promise<EntriesBehind> {
     const { etcd, keys, own, store } = this.#parts
     if (store.folding.position <= since) return { entries: [], isWhole: true }
@@ -275,18 +278,18 @@ export class Histories {
 const silent = ({ name }: Member, what: string) =>
   new ApiError('NODE_UNREACHABLE', `The node ${name} does not answer; ${what}`)
 
-/** What this node answers to that question; nothing while it is in no cluster. */
+/** Answers history questions; nothing while this node is in no cluster. */
 export const answeringHistories =
   (histories: () => Pick<Histories, 'answer'> | undefined) =>
   (question: unknown): Promise<HistoryTold> | undefined =>
     // Sound: all nodes of this version ask the same.
     histories()?.answer(question as HistoryQuestion)
 
-/** Entries that are not there any more count as one: nobody knows what they were. */
+/** Lost entries count as one, because nobody knows what they were. */
 const editsIn = ({ entries, isWhole }: EntriesBehind): number =>
   entries.filter(({ entry }) => isConfiguration(entry)).length + (isWhole ? 0 : 1)
 
-/** Both sides find the same. */
+/** Chooses deterministically, so that both sides agree. */
 const keeperOf = ({ pair }: Pick<Members, 'pair'>, self: string, other: string): string => {
   const [first = self] = [self, other].sort()
   return pair?.preferredNode === self || pair?.preferredNode === other ? pair.preferredNode : first

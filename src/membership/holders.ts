@@ -6,7 +6,7 @@ interface Parts {
   readonly membership: Membership
 }
 
-/** The nodes of the cluster, as the open transaction needs them; only this one on a node without a cluster. */
+/** The nodes of the cluster, for the open transaction; only this one without a cluster. */
 export const holders = ({ nodeId: self, membership }: Parts): Holders => ({
   self,
   get hasQuorum() {

@@ -7,13 +7,13 @@ export const INTERFACES = '/interfaces'
 const PATIENCE_MS = 2_000
 
 interface Parts {
-  /** This node, as configurations name it. */
+  /** Id of this node in configurations. */
   readonly nodeId: string
   readonly membership: Pick<Membership, 'members' | 'forward'>
   readonly facts: Pick<MachineFacts, 'interfaces'>
 }
 
-/** Reads the own ones, and asks other nodes for theirs. */
+/** Reads this node's interfaces, and asks other nodes for theirs. */
 export function createInterfaces({ nodeId: self, membership, facts }: Parts): InterfacesReader {
   return {
     nodeIds: () => [self, ...membership.members.all().flatMap(({ id }) => (id === self ? [] : [id]))],

@@ -2,8 +2,8 @@ import { issuingPair, numbersOf } from './authorities.ts'
 import type { Members } from './members.ts'
 
 /**
- * What was issued for somebody and could not be put in place yet. Each certificate is one more serial number that all
- * nodes keep, so it is tried again with the same one, unless other authorities count by now.
+ * A certificate that was issued but could not be installed yet. Each one adds a serial number that all nodes store, so
+ * the same one is tried again, unless the authorities have changed.
  */
 export class Issued<T> {
   #kept: { readonly of: string; readonly what: T } | undefined
@@ -14,7 +14,7 @@ export class Issued<T> {
     return this.#kept.what
   }
 
-  /** It is in place. */
+  /** Called when it is installed. */
   done(): void {
     this.#kept = undefined
   }

@@ -4,18 +4,18 @@ import { type JoinRole, JoinToken, type Redemption, type StoredJoinToken } from 
 import type { JoinTokens as TokensToJoinWith } from '../peers/joining/join-server.ts'
 
 export interface NewToken {
-  /** What joins with it. */
+  /** The kind of machine that joins with it. */
   readonly role: JoinRole
-  /** Id of the node that is asked for it. */
+  /** Id of the node that issued it. */
   readonly issuedBy: string
   readonly validFor_ms: number
 }
 
-/** The tokens that nodes may join with, as all members keep them: without their secrets. */
+/** Tokens with which nodes may join, as all members store them: without their secrets. */
 export class JoinTokens implements TokensToJoinWith {
   readonly #table: SharedTable
   readonly #clock: Clock
-  /** Anybody can make a member look for one. */
+  /** In memory, because anybody can make a member look up a token. */
   readonly #byId = new Map<string, StoredJoinToken>()
 
   constructor(table: SharedTable, clock: Clock) {
@@ -30,7 +30,7 @@ export class JoinTokens implements TokensToJoinWith {
     })
   }
 
-  /** Answers the text to hand over, which is shown this once. Those that have expired go. */
+  /** Returns the token, whose text is shown only this once. Removes expired ones. */
   async create(
     { role, issuedBy, validFor_ms }: NewToken,
     pin: string,
@@ -46,7 +46,7 @@ export class JoinTokens implements TokensToJoinWith {
     return token
   }
 
-  /** Tokens that a node has made and nobody has used, and those that it has used itself. */
+  /** Removes the unused tokens that a node has issued, and those that it has used itself. */
   async endOf(nodeId: string): Promise<void> {
     const its = [...this.#byId.values()].filter(
       ({ usedBy, issuedBy }) => usedBy === nodeId || (usedBy === undefined && issuedBy === nodeId),

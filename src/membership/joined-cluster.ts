@@ -41,23 +41,23 @@ export interface JoinedParts {
   readonly members: Members
   readonly files: ClusterFiles
   readonly service: EtcdService
-  /** Where this node listens for the others. */
+  /** Address of this node's peer port. */
   readonly listen: NodeAddress
-  /** Answers what other nodes forward. */
+  /** Answers requests that other nodes forward. */
   readonly handle: PeerHandler
-  /** Both of nodes that join. */
+  /** Judges nodes that want to join, before their token is used. */
   readonly vet: JoinServerParts['vet']
-  /** Takes them in; of a cluster that was begun. */
+  /** Admits nodes to a started cluster. */
   readonly admit: (cluster: JoinedCluster, ...joining: Parameters<JoinServerParts['admit']>) => Promise<unknown>
   readonly onFolded: ClusterLogParts['onFolded']
   readonly stateFolder: string
-  /** Where the API of a node is, as the configuration says it. */
+  /** Returns a node's API port, according to the configuration. */
   readonly apiPortOf: (nodeId: string) => number
-  /** Why this node may be cut off, as half a sentence. */
+  /** Returns why this node may be cut off, as half a sentence. */
   readonly cutOff: (host: string) => Promise<string | undefined>
-  /** Others have gone on without it: what was put together has to end. */
+  /** Ends what was put together, because others have gone on without this node. */
   readonly beginAnew: () => void
-  /** It was removed while it was there: makes it a single node. */
+  /** Makes a node single that was removed while it was up. */
   readonly leave: (cluster: JoinedCluster) => Promise<void>
   readonly clock: MachineClock
   readonly log: Log
@@ -67,7 +67,7 @@ const LOOK_EVERY_MS = 1_000
 const BETWEEN_LOOKS_MS = 20
 const STATUS_PATIENCE_MS = 1_500
 
-/** The cluster that this node is in, for as long as the daemon runs. */
+/** The cluster that this node is in, while the daemon runs. */
 export class JoinedCluster {
   readonly own: OwnMembership
   readonly etcd: EtcdClient
@@ -79,7 +79,7 @@ export class JoinedCluster {
   readonly succession: Succession
   readonly quorum: Quorum
   readonly witness: WitnessCare
-  /** Pin of the key that it presents to its peers, which stays the same. */
+  /** Pin of the key that this node presents to peers, which never changes. */
   readonly pin: string
   readonly #parts: JoinedParts
   readonly #server: PeerServer
@@ -87,9 +87,9 @@ export class JoinedCluster {
   readonly #care: Upkeep
   readonly #firstStart: FirstStart
   readonly #looks: Repeated
-  /** Its own member of etcd answers it: one that has just joined answers nobody. */
+  /** Whether the own etcd member votes: one that has just joined answers no requests. */
   #isVoter = false
-  /** The members of the same etcd. */
+  /** Names of the members of the same etcd. */
   #listed: ReadonlySet<string> | undefined
   readonly #standing: OwnStanding
   #isLockedOut = false
@@ -190,12 +190,12 @@ export class JoinedCluster {
     return begun
   }
 
-  /** Number of the last entry that this node has carried out. */
+  /** Number of the last entry that this node has folded. */
   get position(): number {
     return this.log.position
   }
 
-  /** Whether a majority has answered this node the last time. */
+  /** Whether a majority answered this node at the last look. */
   get hasQuorum(): boolean {
     return this.quorum.isThere
   }
@@ -210,7 +210,7 @@ export class JoinedCluster {
     return shownState({ ...parts, listed, leader, removedAt, stateOf: (id) => this.#stateOf(id) })
   }
 
-  /** Undefined when the member of etcd beside this node does not answer. */
+  /** Undefined when the etcd member beside this node does not answer. */
   ownStatus(): Promise<MemberStatus | undefined> {
     return this.#statusAt(this.own)
   }
@@ -223,12 +223,12 @@ export class JoinedCluster {
     return this.#parts.members.all().find(({ id }) => id !== this.own.nodeId) ?? this.own
   }
 
-  /** Another node of the cluster, or its witness. */
+  /** Whether another node of the cluster, or its witness, is reachable. */
   isReachable(id: string): boolean {
     return this.#livenessOf(id)?.isReachable === true
   }
 
-  /** Undefined for a node that is in no list, and after `close`, when nobody is asked any more. */
+  /** Undefined for an unknown node, and after `close`, when no node is asked any more. */
   #livenessOf(id: string): Liveness | undefined {
     const { members } = this.#parts
     if (this.#isClosed || members.voter(id) === undefined || id === this.own.nodeId) return undefined
@@ -242,12 +242,12 @@ export class JoinedCluster {
     return why === undefined ? 'unknown' : 'unreachable'
   }
 
-  /** What became of this node, once it knows that it was removed: by its log, or from the others. */
+  /** The removal of this node, once it knows of it from its log or from the others. */
   get removal(): Standing | undefined {
     return this.#standing.removal
   }
 
-  /** The same in words. */
+  /** The removal in words. */
   get whyRemoved(): string | undefined {
     const { removal, own } = this
     if (removal === undefined) return undefined
@@ -257,14 +257,14 @@ export class JoinedCluster {
     return `it was removed from the cluster ${own.name} at ${removal.removedAt}; ${way}`
   }
 
-  /** The members are others than before, or the key of the cluster is. */
+  /** Called when the members or the cluster key have changed. */
   #meet(): void {
     const { members, log } = this.#parts
     if (this.#isClosed) return
     try {
       takeKeys(this.#holder, members)
     } catch (error) {
-      // Entries that are sealed with it halt this node.
+      // An entry sealed with this key will halt the node.
       log.error('a key of the cluster cannot be read', { reason: String(error) })
     }
     this.peers.recheck()
@@ -276,7 +276,7 @@ export class JoinedCluster {
       this.etcd.use(gatewaysOf(members, this.own, { isVoter: this.#isVoter, names: this.#listed }))
   }
 
-  /** One look at a time: what it does may take longer than the time to the next one. */
+  /** Looks one at a time: one may take longer than the interval. */
   async #look(): Promise<void> {
     if (this.#isLooking) return
     await this.betweenLooks(async () => {
@@ -285,7 +285,7 @@ export class JoinedCluster {
     })
   }
 
-  /** For what writes certificates and authorities of this node, as its looks do: what came late would stay. */
+  /** For work that writes this node's certificates and authorities, as looks do: a late write would win. */
   async betweenLooks<T>(work: () => Promise<T>): Promise<T> {
     while (this.#isLooking) await sleep(BETWEEN_LOOKS_MS)
     this.#isLooking = true
@@ -296,7 +296,10 @@ export class JoinedCluster {
     }
   }
 
-  /** A node that was up when it was removed becomes a single node; one that was not says so, and a person decides. */
+  /**
+   * A node that was up when it was removed becomes a single node; otherwise it reports the removal, and a person
+   * decides.
+   */
   async #goOut(removal: Standing): Promise<void> {
     const { service, leave, log } = this.#parts
     if (removal.isLeaving) return await leave(this)
@@ -309,19 +312,19 @@ export class JoinedCluster {
     log.error('this node was removed from the cluster, and is locked out', { removedAt: removal.removedAt })
   }
 
-  /** Starts no etcd member any more: whatever ends this daemon may be ending the member as well. */
+  /** Stops starting the etcd member: whatever ends this daemon may be stopping the member as well. */
   leaveEtcd(): void {
     this.#leavesEtcd = true
   }
 
-  /** A member that is not there any more is started again, and one that has caught up is given its vote. */
+  /** Restarts a member that has ended, and gives a vote to one that has caught up. */
   async #upkeep(): Promise<void> {
-    // It begins anew in a moment.
+    // The daemon is about to restart.
     if (this.succession.givesWay) return
     const { service, log } = this.#parts
     await this.succession.goOn()
     const status = await this.ownStatus()
-    // A member that was dropped by the others ends again at once.
+    // A member that the others have removed ends again at once.
     if (status === undefined && !this.succession.hasNoMember && !this.#leavesEtcd)
       await service.start().catch((error: unknown) => log.warn('etcd does not start', { reason: String(error) }))
     const listed = await this.etcd.members.list({ timeout_ms: STATUS_PATIENCE_MS }).catch(nothing)
@@ -339,7 +342,7 @@ export class JoinedCluster {
     await this.#care.look(status, listed)
   }
 
-  /** If nobody lists the members of etcd, they are what they were. */
+  /** If no member lists the others, the last list stays. */
   #know(listed: readonly EtcdMember[] | undefined): void {
     const isVoter = listed?.some(({ name, isLearner }) => name === this.own.nodeId && !isLearner) === true
     const names = listed === undefined ? this.#listed : new Set(listed.map(({ name }) => name))
@@ -367,7 +370,7 @@ export class JoinedCluster {
     return { log, isReachable, position: () => this.log.position, isEldest: () => this.removals.isEldest }
   }
 
-  /** From the next connection on, in both directions. */
+  /** Presents these credentials from the next connection on, in both directions. */
   #present(credentials: NodeCredentials): void {
     this.#server.present(credentials)
     this.peers.present(credentials)

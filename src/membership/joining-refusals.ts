@@ -9,9 +9,9 @@ import type { Applicant } from './admission.ts'
 import type { WitnessApplicant } from './witness-admission.ts'
 import { type NodeAddress, parseAddress } from './node-address.ts'
 
-/** What joining refuses, on either side, in the words of the API. */
+/** Refusals while joining, on either side, in the words of the API. */
 
-/** What a node says of itself, once its token was accepted. */
+/** Reads the application of a node whose token was accepted. */
 export function applicantOf(application: Application, id: string): Applicant {
   const { name, version, level = FIRST_LEVEL, address, peerRequest: peer, clientRequest: client, records } = application
   const place = parseAddress(address, 0)
@@ -25,7 +25,7 @@ export function applicantOf(application: Application, id: string): Applicant {
   return { id, name, version, level, tokenKey, isReplacing, own, requests: { peer, client }, ...place }
 }
 
-/** Of a witness, only its address is stored. */
+/** Reads the application of a witness, of which only the address is stored. */
 export function witnessOf({ name, version, address, peerRequest: request }: Application, id: string): WitnessApplicant {
   const place = parseAddress(address, 0)
   if (place === undefined) throw new ApiError('INVALID_BODY', 'The application lacks its address')
@@ -51,7 +51,7 @@ export async function refusedInWords<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** What is wrong may be none of what was sent, such as a clock or a version. */
+/** Returns the field at fault, or '' for problems such as a clock or a version. */
 function fieldOf(code: JoinErrorCode): string {
   if (code === 'ADDRESS_UNREACHABLE' || code === 'INVALID_APPLICATION') return 'address'
   return OF_THE_TOKEN.has(code) ? 'token' : ''
@@ -62,7 +62,7 @@ const UNREACHED: ReadonlySet<string> = new Set(['UNREACHABLE', 'LOST', 'BUSY'])
 const refusedField = (field: string, code: string, message: string) =>
   new ApiError('INVALID_BODY', message, { errors: [{ field, code, message }] })
 
-/** @throws {ApiError} when it is none that a node could have. */
+/** @throws {ApiError} for an address that no node could have. */
 export function readAddress(text: string, port: number): NodeAddress {
   const place = parseAddress(text, port)
   if (place === undefined) throw wrongAddress()
@@ -76,7 +76,7 @@ function wrongAddress(): ApiError {
   })
 }
 
-/** The removed node whose place is to be taken. */
+/** Returns the removed node whose place is to be taken. */
 export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes'][number] {
   const found = removed.find(({ id }) => id === as)
   if (found !== undefined) return found
@@ -85,7 +85,7 @@ export function replaced(as: string, removed: Seen['removed'] = []): Seen['nodes
   throw new ApiError('INVALID_BODY', `as: ${message}`, { errors: [{ field: 'as', code: 'NOT_REMOVED', message }] })
 }
 
-/** What is told of a look. */
+/** Returns what people are shown of a look at a cluster. */
 export function previewOf(
   { nodes, removed = [], clusterId, name, version, reachable, why }: Seen,
   own: NodeRecords | undefined,
@@ -102,5 +102,5 @@ export function previewOf(
   }
 }
 
-/** Members of a later patch may tell more. */
+/** Members of a later patch version may send more fields. */
 const named = ({ id, name, address }: NamedNode): NamedNode => ({ id, name, address })

@@ -16,16 +16,16 @@ export interface KeyChangeParts {
 }
 
 /**
- * Replaces the key of the cluster, and then the authorities, if the key is still `before`, the id of a key. Each step
- * is derived from the current state, so if a node ends midway the same call continues; and if two nodes do it at once
- * one is refused. Rejects if etcd does not answer.
+ * Replaces the cluster key, and then the authorities, if the current key's id is `before`. Each step is derived from
+ * the current state, so if a node ends midway the same call continues; and if two nodes call it at once one is refused.
+ * Rejects if etcd does not answer.
  */
 export async function changeKeys(parts: KeyChangeParts, before: string): Promise<void> {
   await rotate(parts, before)
   await replaceAuthorities(parts, before)
 }
 
-/** Everything that is sealed from then on is sealed with a key that only the nodes of this moment are given. */
+/** Introduces a key that only the current nodes receive, for everything that is sealed from then on. */
 async function rotate({ keys, members, etcd, clock }: KeyChangeParts, before: string): Promise<void> {
   while (keys.newestKeyId === before) {
     const recipients = members.all()
@@ -34,7 +34,8 @@ async function rotate({ keys, members, etcd, clock }: KeyChangeParts, before: st
     const at = new Date(clock.now_ms()).toISOString()
     const notice = keyNotice(keys.clusterId, key, recipients, { number, at })
     const name = keyName(key.keyId)
-    // First for nodes that will begin with the checkpoint: nobody may seal with a key that somebody cannot find.
+    // The key is stored first, for nodes that will start from the checkpoint: nothing may be sealed with a key that a
+    // node cannot find.
     await etcd.put(name, keys.seal(name, Buffer.from(JSON.stringify(notice))))
     const isSame = () => {
       const now = new Set(members.all().map(({ spki }) => spki))
@@ -44,7 +45,7 @@ async function rotate({ keys, members, etcd, clock }: KeyChangeParts, before: st
   }
 }
 
-/** Authorities whose keys are sealed with a later key than that. */
+/** Introduces authorities whose keys are sealed with a later key than `before`. */
 async function replaceAuthorities({ own, members, keys, etcd, clock }: KeyChangeParts, before: string): Promise<void> {
   const ageOf = (keyId: string) => members.keyNotices().find((notice) => notice.keyId === keyId)?.number ?? 0
   const newest = () => members.authorities().at(-1)

@@ -9,9 +9,7 @@ export interface LettingIn extends Omit<WitnessAdmission, 'cluster'> {
   readonly store: SharedStore
 }
 
-/**
- * Refuses a newcomer that could not be admitted as it is now, before the token is used; this also answers a dry run.
- */
+/** Refuses a newcomer that could not be admitted at present, before the token is used; this also answers a dry run. */
 export function vet(
   { members, store }: Pick<LettingIn, 'members' | 'store'>,
   ...[application, { role }, id]: [Application, Pick<StoredJoinToken, 'role'>, string]
@@ -20,7 +18,7 @@ export function vet(
   else vetNode(members, store, applicantOf(application, id))
 }
 
-/** Admits the machine that the token is for: a node, or a witness. */
+/** Admits a node or a witness, depending on the token. */
 export const letIn = async (
   parts: LettingIn,
   cluster: Parameters<typeof admit>[0],

@@ -5,12 +5,11 @@ import type { Members } from './members.ts'
 
 type Known = Pick<Members, 'all' | 'get' | 'level' | 'change'>
 
-/** Level of the node that knows the fewest kinds of entries. */
+/** Returns the lowest level of all nodes. */
 const lowest = (members: Known) => Math.min(...members.all().map(({ level = FIRST_LEVEL }) => level))
 
 /**
- * Tells the others of which version this node is and what it knows, and lets new kinds of entries in when it is the
- * last that was waited for.
+ * Announces this node's version and level, and permits new kinds of entries if this node was the last to support them.
  */
 export async function raiseLevel(store: Pick<SharedStore, 'edit'>, members: Known, self: string): Promise<void> {
   const own = members.get(self)

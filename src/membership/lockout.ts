@@ -17,9 +17,9 @@ export interface LockoutParts {
   readonly members: Members
   readonly files: ClusterFiles
   readonly service: EtcdService
-  /** Position in the log, as the number of a list. */
+  /** Position in the log, which numbers revocation lists. */
   readonly position: () => number
-  /** For the peer port. */
+  /** Presents credentials at the peer port. */
   readonly present: (credentials: NodeCredentials) => void
   readonly clock: MachineClock
   readonly log: Log
@@ -30,8 +30,8 @@ const PATIENCE_MS = 20_000
 const AGAIN_MS = 100
 
 /**
- * Keeps removed nodes out of this node's ports: the lists and the authorities here are compared with the desired ones,
- * so it does not matter when this node reads about a removal, or whether it ends meanwhile.
+ * Keeps removed nodes out of this node's ports: the local lists and authorities are compared with the desired ones, so
+ * it does not matter when this node reads of a removal, or whether it ends meanwhile.
  */
 export class Lockout {
   readonly #parts: LockoutParts
@@ -40,7 +40,7 @@ export class Lockout {
     this.#parts = parts
   }
 
-  /** Rejects where etcd does not answer; then it has to be asked again. */
+  /** Rejects if etcd does not answer; then it must be called again. */
   async bring(): Promise<void> {
     const { members, files } = this.#parts
     const wanted = revokedOf(members.removed()).map(({ serial }) => serial)
@@ -63,7 +63,7 @@ export class Lockout {
     return kept
   }
 
-  /** For the others: what this node takes, they may show. */
+  /** Announces the authorities that this node accepts, so that others may present their certificates. */
   async #tell({ authorities }: TrustHere): Promise<void> {
     const { own, members } = this.#parts
     const trusts = Math.max(...authorities)
@@ -71,10 +71,7 @@ export class Lockout {
     await members.change(own.nodeId, (member) => ({ ...member, trusts }))
   }
 
-  /**
-   * etcd checks a list when somebody connects. Existing connections go on until it is restarted. Answers whether it was
-   * this node's turn.
-   */
+  /** Restarts etcd, which checks the lists only for new connections. Returns whether it was this node's turn. */
   async #endConnections(here: TrustHere): Promise<boolean> {
     const { etcd, own, service, files, log } = this.#parts
     const isDone = await inEtcdTurn(etcd, own.nodeId, async () => {
@@ -88,7 +85,7 @@ export class Lockout {
     return true
   }
 
-  /** Waits for its own member: the next node waits until this one has it back. */
+  /** Waits for the own member, so that the next node waits until it is back. */
   async #answers(): Promise<void> {
     const { etcd, own, clock, wait } = this.#parts
     const until_ms = clock.monotonic_ms() + PATIENCE_MS

@@ -10,7 +10,7 @@ export interface MaintenanceParts {
   /** undefined while this node is in no cluster. */
   readonly cluster: () => ClusterInHand | undefined
   readonly members: Pick<Members, 'all' | 'get' | 'change'>
-  /** Whether this daemon takes its machine down or changes its packages right now. */
+  /** Whether this daemon is taking its machine down or changing its packages. */
   readonly isAtWork: () => boolean
   readonly clock: Pick<MachineClock, 'now_ms' | 'bootId'>
   readonly wait: (ms: number) => Promise<unknown>
@@ -24,13 +24,13 @@ type ClusterInHand = Pick<JoinedCluster, 'own' | 'etcd' | 'ownStatus' | 'hasQuor
 
 const LOOK_EVERY_MS = 1_000
 const SETTLE_EVERY_MS = 100
-/** Others take leadership, and a vote is taken out, within some seconds. What is late is no reason to stay. */
+/** Leadership and a vote move within some seconds. A delay is no reason to stay. */
 const SETTLE_LOOKS_MAX = 150
 
 /**
- * A node that somebody works on: while it lasts, its member of etcd does not lead, so that its end is no election, and
- * of two nodes the other one votes alone (`SteppingAside`).
- * Work that this daemon does itself on its machine begins and ends it; what a person has begun, a person ends.
+ * Maintenance of a node: while it lasts, its etcd member does not lead, so that its end causes no election, and of two
+ * nodes the other one votes alone (`SteppingAside`). Work of this daemon on its own machine begins and ends maintenance
+ * automatically; if a person has begun it, a person must end it.
  */
 export class Maintenance implements MaintenanceActor {
   readonly #parts: MaintenanceParts
@@ -58,9 +58,9 @@ export class Maintenance implements MaintenanceActor {
 
   /**
    * For work of the daemon on its own machine; resolves when the others can go on without it. Without a quorum it is
-   * told to nobody, and nothing waits.
+   * not announced, and does not wait.
    *
-   * @throws {ApiError} IN_USE, while another node is in maintenance; not where it is forced.
+   * @throws {ApiError} IN_USE, while another node is in maintenance; not if forced.
    */
   async begin(reason: string, isForced: boolean): Promise<void> {
     const { cluster, members, wait, log } = this.#parts
@@ -79,7 +79,7 @@ export class Maintenance implements MaintenanceActor {
     }
   }
 
-  /** What a person has begun goes on. */
+  /** Announces maintenance. One that a person has begun stays as it is. */
   async #tell(nodeId: string, reason: string, isForced: boolean): Promise<void> {
     const { members, clock } = this.#parts
     if (members.get(nodeId)?.maintenance !== undefined) return
@@ -94,7 +94,7 @@ export class Maintenance implements MaintenanceActor {
       throw new ApiError('IN_USE', `The node ${other.name} is in maintenance, and it is one at a time`)
   }
 
-  /** Gives leadership away, and begins and ends what the daemon does itself. */
+  /** Gives leadership away, and begins and ends the daemon's own maintenance. */
   async look(): Promise<void> {
     const { cluster, members, isAtWork, clock } = this.#parts
     const joined = cluster()
@@ -109,8 +109,9 @@ export class Maintenance implements MaintenanceActor {
   }
 
   /**
-   * To a voter that is reached and that nobody works on. Where there is none, one that goes away gives it to any: two
-   * that stay would give it to each other forever. Answers whether there is nothing more to give, or nobody to take it.
+   * Moves leadership to a reachable voter that is not in maintenance. If there is none, a departing node gives it to
+   * any voter; two nodes that stay would pass it to each other forever. Returns whether nothing is left to give, or no
+   * node can take it.
    */
   async #giveLeadershipAway(joined: ClusterInHand, goesAway: boolean): Promise<boolean> {
     const { own, etcd, peers } = joined

@@ -10,19 +10,19 @@ import type { NodeAddress } from './node-address.ts'
 /** A node or witness with an etcd member, as all nodes store it. */
 export interface Voter extends NodeAddress {
   readonly id: string
-  /** For people; unique. */
+  /** Name for people; unique. */
   readonly name: string
-  /** Pin of the key that it presents to its peers, see `pinOf`. */
+  /** Pin of the key that it presents to peers, see `pinOf`. */
   readonly pin: string
-  /** Serial numbers of its certificates, to be revoked when it is removed. */
+  /** Serial numbers of its certificates, which are revoked when it is removed. */
   readonly serials: readonly string[]
-  /** ISO 8601: of the first of its certificates that ends. */
+  /** ISO 8601: end of the first of its certificates to expire. */
   readonly certificateEnd?: string
-  /** Number of the authorities that have issued its certificates. */
+  /** Number of the authorities that issued its certificates. */
   readonly certifiedBy: number
-  /** Number of the newest authorities whose certificates its ports take. */
+  /** Number of the newest authorities whose certificates its ports accept. */
   readonly trusts: number
-  /** Version of Fulcrum, as last told. */
+  /** Version of Fulcrum, as last announced. */
   readonly version: string
   /** ISO 8601. */
   readonly since: string
@@ -30,50 +30,50 @@ export interface Voter extends NodeAddress {
 
 /** A node of the cluster. */
 export interface Member extends Voter, KeyRecipient {
-  /** PEM: what its tokens are verified with. */
+  /** PEM: key that verifies its tokens. */
   readonly tokenKey: string
-  /** PEM: what its HAProxy shows those of the others; absent until it has told. */
+  /** PEM: certificate that its HAProxy presents to the others; absent until announced. */
   readonly haproxy?: string
-  /** Kinds of entries that it knows, see `levels.ts`; absent where a version before those has told of it. */
+  /** Level of the entry kinds that it knows, see `levels.ts`; absent if an older version made the record. */
   readonly level?: number
-  /** Somebody works on it. `until`: it ends with this boot of the machine, or before, by itself. */
+  /** Present during maintenance. `until`: it ends automatically, at the latest with this boot of the machine. */
   readonly maintenance?: NodeMaintenance & { readonly until?: string }
 }
 
 /**
  * A removed node, for as long as its certificates would be valid. `marked`: no node answers it any more, and etcd has
- * yet to release it; `out`: it is no member of etcd, and the key of the cluster has yet to be replaced; `done`.
+ * yet to release it; `out`: it is no etcd member, and the cluster key has yet to be replaced; `done`.
  */
 export interface Removed {
   readonly member: Voter
-  /** It had neither a place for another node to take nor the key of the cluster. */
+  /** A witness leaves no place for another node, and never had the cluster key. */
   readonly isWitness?: true
   readonly stage: 'marked' | 'out' | 'done'
   /** ISO 8601. */
   readonly at: string
   /** Id of the node that was asked to remove it. */
   readonly by: string
-  /** It was there when it was removed, so it becomes a single node by itself. */
+  /** Whether it was up when it was removed, and so becomes a single node on its own. */
   readonly isLeaving: boolean
-  /** The key of the cluster that it had. */
+  /** Id of the cluster key that it had. */
   readonly keyId: string
 }
 
-/** Two authorities of the cluster. Their keys are in etcd, sealed. */
+/** Two authorities of the cluster, for peers and clients. Their keys are in etcd, sealed. */
 export interface AuthorityPair {
-  /** Greater than that of every pair before. */
+  /** Greater than the number of every earlier pair. */
   readonly number: number
-  /** Id of the cluster key that sealed theirs. */
+  /** Id of the cluster key that sealed their keys. */
   readonly keyId: string
   /** PEM. */
   readonly certificates: Readonly<Record<AuthorityRole, string>>
 }
 
-/** What the two nodes of a pair agree on. */
+/** Settings that the two nodes of a pair share. */
 export interface PairSettings {
-  /** Id of the node that goes on by itself. */
+  /** Id of the node that goes on automatically. */
   readonly preferredNode: string
-  /** Seconds that the other node has been gone for. */
+  /** Seconds for which the other node must have been gone. */
   readonly takeoverAfter_s: number
 }
 
@@ -83,12 +83,12 @@ const REMOVED = 'removed/'
 const KEY = 'key/'
 const PAIR = 'authorities/'
 
-/** The nodes of the cluster, which all of them agree on; none on a node without one. */
+/** The nodes of the cluster, on which all of them agree; none without a cluster. */
 export class Members {
   readonly #table: SharedTable
   readonly #byId = new Map<string, Member>()
   readonly #byPin = new Map<string, string>()
-  /** By the pin: a node that comes again has another key. */
+  /** By pin: a node that joins again has another key. */
   readonly #removed = new Map<string, Removed>()
   readonly #keys = new Map<string, KeyNotice>()
   readonly #pairs = new Map<string, AuthorityPair>()
@@ -111,7 +111,7 @@ export class Members {
     })
   }
 
-  /** Ids of those that are not this one. */
+  /** Returns the ids of all other nodes. */
   othersThan(self: string): readonly string[] {
     return this.all().flatMap(({ id }) => (id === self ? [] : [id]))
   }
@@ -124,7 +124,7 @@ export class Members {
     return this.#byId.get(id)
   }
 
-  /** A third vote, without the configuration and the key of the cluster. It is in no list of nodes. */
+  /** A third vote, without the configuration and the cluster key. It is in no list of nodes. */
   get witness(): Voter | undefined {
     return [...this.#witnesses.values()][0]
   }
@@ -144,7 +144,7 @@ export class Members {
     return new Set([...this.voters(), ...leaving.map(({ member }) => member)].map(({ id }) => id))
   }
 
-  /** The node with this key. */
+  /** Returns the node with this key. */
   idOf(pin: string): string | undefined {
     return this.#byPin.get(pin)
   }
@@ -153,7 +153,7 @@ export class Members {
     return [...this.#removed.values()]
   }
 
-  /** Nodes in whose place another node may join. */
+  /** Returns removed nodes whose place another node may take. */
   replaceable(): readonly Voter[] {
     const isFree = ({ stage, member, isWitness }: Removed) =>
       stage === 'done' && isWitness !== true && !this.#byId.has(member.id)
@@ -161,32 +161,32 @@ export class Members {
     return [...new Map(gone.map(({ member }) => [member.id, member])).values()]
   }
 
-  /** The removal of the node that had this key. */
+  /** Returns the removal of the node that had this key. */
   removalOf(pin: string): Removed | undefined {
     return this.#removed.get(pin)
   }
 
-  /** The keys of the cluster after the first, oldest first. */
+  /** Returns the cluster keys after the first, oldest first. */
   keyNotices(): readonly KeyNotice[] {
     return [...this.#keys.values()].sort((a, b) => a.number - b.number)
   }
 
-  /** Whose certificates count, oldest first. More than one while nodes change from one to the next. */
+  /** Returns the authorities whose certificates are accepted, oldest first. More than one during a change. */
   authorities(): readonly AuthorityPair[] {
     return [...this.#pairs.values()].sort((a, b) => a.number - b.number)
   }
 
-  /** What was left of the cluster when its history became another one, oldest first. */
+  /** Returns the takeovers, oldest first. */
   takeovers(): readonly Takeover[] {
     return [...this.#takeovers.values()].sort((a, b) => a.epoch - b.epoch)
   }
 
-  /** Number of the history that these members belong to. */
+  /** Number of the history to which these members belong. */
   get epoch(): number {
     return this.takeovers().at(-1)?.epoch ?? FIRST_EPOCH
   }
 
-  /** As every write is compared with it. */
+  /** Name of the history, with which every write is compared. */
   get history(): string {
     return historyOf(this.takeovers().at(-1))
   }
@@ -204,19 +204,21 @@ export class Members {
     return pair === undefined ? this.#table.remove([PAIR_SETTINGS]) : this.#table.put(PAIR_SETTINGS, pair)
   }
 
-  /** From now on `tell` hears of every change. */
+  /** Calls `tell` after every change. */
   follow(tell: () => void): void {
     this.#told = [...this.#told, tell]
   }
 
-  /** Takes a node in. `build` may run again, when another node was first; it answers nothing where it may not. */
+  /**
+   * Adds a node. `build` may run again if another node wrote first; it returns nothing if the node may not be added.
+   */
   add(build: () => Member | undefined): Promise<boolean> {
     return this.#putBuilt(build, (member) => ({ key: member.id, value: member }))
   }
 
   /**
-   * Changes what is kept of a node. `build` may run again, when another node was first; it answers nothing where
-   * nothing is to be changed any more.
+   * Changes a node's record. `build` may run again if another node wrote first; it returns nothing if no change is
+   * needed any more.
    */
   change(id: string, build: (member: Member) => Member | undefined): Promise<boolean> {
     const changed = () => {
@@ -226,19 +228,19 @@ export class Members {
     return this.#putBuilt(changed, (member) => ({ key: id, value: member }))
   }
 
-  /** Takes the witness in. `build` as in `add`. */
+  /** Adds the witness. `build` as in `add`. */
   addWitness(build: () => Voter | undefined): Promise<boolean> {
     return this.#putBuilt(build, witnessRow)
   }
 
-  /** Changes what is kept of the witness, if it is still this one. */
+  /** Changes the witness's record, if it is still this one. */
   changeWitness(id: string, change: (witness: Voter) => Voter): Promise<boolean> {
     return this.addWitness(() => (this.witness?.id === id ? change(this.witness) : undefined))
   }
 
   /**
-   * Its place is taken by the mark that it was removed, in one entry. `build` may run again, when another node was
-   * first; it answers nothing where nothing is to be removed any more.
+   * Replaces a member by the mark of its removal, in one entry. `build` may run again if another node wrote first; it
+   * returns nothing if there is nothing to remove any more.
    */
   remove(build: () => Removed | undefined): Promise<boolean> {
     return this.#table.update(() => {
@@ -249,27 +251,27 @@ export class Members {
     })
   }
 
-  /** For a member that was removed already. `build` answers nothing if another node was first. */
+  /** Changes the mark of a removed member. `build` returns nothing if another node was first. */
   mark(build: () => Removed | undefined): Promise<boolean> {
     return this.#putBuilt(build, rowOf)
   }
 
-  /** Forgets removals whose certificates have expired. */
+  /** Drops removals whose certificates have expired. */
   forget(pins: readonly string[]): Promise<void> {
     return this.#table.remove(pins.map((pin) => `${REMOVED}${pin}`))
   }
 
-  /** A new key of the cluster. `build` answers nothing where it is not to be told any more. */
+  /** Announces a new cluster key. `build` returns nothing if it must not be announced any more. */
   tellKey(build: () => KeyNotice | undefined): Promise<boolean> {
     return this.#putBuilt(build, (notice) => ({ key: `${KEY}${notice.keyId}`, value: notice }))
   }
 
-  /** New authorities. `build` answers nothing where they are known. */
+  /** Announces new authorities. `build` returns nothing if they are known. */
   tellAuthorities(build: () => AuthorityPair | undefined): Promise<boolean> {
     return this.#putBuilt(build, pairRow)
   }
 
-  /** Authorities whose certificates count no more. `build` answers none where they still do. */
+  /** Drops authorities whose certificates are no longer accepted. `build` returns none if they still are. */
   dropAuthorities(build: () => readonly AuthorityPair[]): Promise<boolean> {
     return this.#table.update(() => {
       const removed = build().map((pair) => pairRow(pair).key)

@@ -49,23 +49,23 @@ export interface MembershipParts extends Omit<
   JoinedParts,
   'members' | 'files' | 'service' | 'vet' | 'admit' | 'leave' | 'beginAnew'
 > {
-  /** The id of this node, by the configuration that runs now: the others know it by this. */
+  /** The id of this node in the running configuration, by which the others know it. */
   readonly nodeId: string
-  /** PEM: what its tokens are verified with. */
+  /** PEM: key that verifies its tokens. */
   readonly tokenKey: string
   readonly executor: PlanExecutor
-  /** What the etcd beside this daemon says of its version; undefined where there is none. */
+  /** Returns what the etcd beside this daemon reports as its version; undefined if there is none. */
   readonly etcdSays: EtcdGround['says']
-  /** Keeps what people have opened while the node could not take part in changes. */
+  /** Stores sessions that were opened while the node could not take part in changes. */
   readonly keepSessions: () => Promise<void>
 }
 
-/** An empty store takes over what is at this position. */
+/** Position of the first checkpoint, which an empty store takes over. */
 const FIRST_POSITION = 1
-/** How long a start waits for the others before it goes on with what it has. */
+/** How long a start waits for the others before it goes on with its own state. */
 const CATCH_UP_MS = 10_000
 
-/** Whether this node is in a cluster, and which: forming one, and what is known of it. */
+/** The membership of this node: forming, joining and leaving clusters. */
 export class Membership implements ClusterActor {
   readonly members: Members
   readonly otherIds = () => this.members.othersThan(this.#parts.nodeId)
@@ -83,7 +83,7 @@ export class Membership implements ClusterActor {
     this.#service = new EtcdService(parts.executor, this.#files)
   }
 
-  /** Goes on in the cluster that the node was in. What a crash has left of forming one is cleared away. */
+  /** Resumes the membership. Remains of a crash while forming a cluster are removed. */
   static async open(parts: MembershipParts): Promise<Membership> {
     const membership = new Membership(parts)
     await membership.#resume()
@@ -94,12 +94,14 @@ export class Membership implements ClusterActor {
     return this.#cluster
   }
 
-  /** Has formed or joined a cluster since it was opened: what was put together for one node has to end. */
+  /**
+   * Whether the node has formed or joined a cluster since this was opened: what was put together for one node must end.
+   */
   get isOther(): boolean {
     return this.#isOther
   }
 
-  /** What answers tell of the log; undefined on a node that is in no cluster. */
+  /** The state of the log for answers; undefined without a cluster. */
   get sharedLog(): Pick<JoinedCluster, 'position' | 'hasQuorum'> | undefined {
     return this.#cluster
   }
@@ -183,12 +185,12 @@ export class Membership implements ClusterActor {
     return this.#alone(async () => {
       const { client, keys, place } = await this.#joinClient(await this.#named(joining))
       const { welcome } = await refusedInWords(client.join())
-      // Sound: the member has shown to be of the cluster, and all of this version answer the same.
+      // Sound: the member has proved that it is of the cluster, and all of this version answer the same.
       await this.#take(welcome as Welcome, keys, place, joining.as)
     })
   }
 
-  /** Before the token is used: the place to take, and the name. */
+  /** Finds the place to take, and its name, before the token is used. */
   async #named(joining: Joining): Promise<Joining> {
     if (joining.as === undefined) return joining
     const { client } = await this.#joinClient(joining)
@@ -212,13 +214,13 @@ export class Membership implements ClusterActor {
     return { client, keys, place, own }
   }
 
-  /** Before anything is sent or written: what is found out later may have made it a member that never comes up. */
+  /** Called before anything is sent or written: a later failure could leave a member that never comes up. */
   #assertGround(place: NodeAddress): Promise<void> {
     const { etcdSays: says, listen } = this.#parts
     return assertGround({ says, listen }, place)
   }
 
-  /** Its store becomes that of the cluster. */
+  /** Joins the cluster, whose state replaces this node's store. */
   async #take(welcome: Welcome, keys: Requests, place: NodeAddress, as = this.#parts.nodeId): Promise<void> {
     const { clusterId, name, epoch, keys: sealing, certified, revocation, members, gateways } = welcome
     const own: OwnMembership = { clusterId, name, nodeId: as, epoch, keys: sealing, gateways, ...place }
@@ -226,7 +228,7 @@ export class Membership implements ClusterActor {
     await this.#enter(own, etcd, async () => undefined)
   }
 
-  /** The member of etcd that runs beside this node from now on, when it answers. */
+  /** Starts the etcd member of this node, and resolves when it answers. */
   async #started(
     own: OwnMembership,
     { revocation, ...certificates }: NodeCertificates & { readonly revocation: Revocation },
@@ -247,7 +249,7 @@ export class Membership implements ClusterActor {
     }
   }
 
-  /** Nothing is written to the store until it is ordered by the log of the cluster. */
+  /** Nothing is written to the store until the cluster's log orders it. */
   async #enter(own: OwnMembership, etcd: EtcdClient, prepare: () => Promise<void>): Promise<void> {
     try {
       await this.#parts.store.handOver(async () => {
@@ -255,7 +257,7 @@ export class Membership implements ClusterActor {
         await this.#files.commit(own)
         this.#cluster = await JoinedCluster.begin(this.#joinedParts, own, etcd)
         this.#isOther = true
-        // From here on it is a member: what is late comes later.
+        // From here on the node is a member: the rest may come later.
         await this.#waitFor(this.#cluster, own)
         return this.#cluster.log
       })
@@ -301,7 +303,7 @@ export class Membership implements ClusterActor {
     return this.#cluster
   }
 
-  /** A node that was removed already has nobody to tell; with force, it tries. */
+  /** A node that was already removed need not tell the others; with force, a failure to do so is ignored. */
   async #leave(cluster: JoinedCluster, isForced: boolean): Promise<void> {
     try {
       if (cluster.removal === undefined) await cluster.removals.leave()
@@ -312,7 +314,7 @@ export class Membership implements ClusterActor {
     await this.#becomeSingle(cluster.own, cluster)
   }
 
-  /** It was removed while it was there. */
+  /** Handles the removal of this node while it was up. */
   async #goAlone(cluster: JoinedCluster): Promise<void> {
     if (this.#isChanging) return
     await this.#oneAtATime(async () => {
@@ -321,7 +323,7 @@ export class Membership implements ClusterActor {
     })
   }
 
-  /** A crash in the middle of it is a start that goes on with it. */
+  /** A start after a crash in the middle continues this. */
   async #becomeSingle(own: OwnMembership, cluster?: JoinedCluster): Promise<void> {
     const { store, log } = this.#parts
     await this.#files.commit({ ...own, isLeaving: true })
@@ -334,7 +336,7 @@ export class Membership implements ClusterActor {
       await this.#parts.keepSessions()
       await this.#files.leave()
     } finally {
-      // What failed is tried again by what is put together next.
+      // The next start retries what failed.
       this.#isOther = cluster !== undefined
     }
     log.info('this node is a single node again', { cluster: own.name })
@@ -349,7 +351,7 @@ export class Membership implements ClusterActor {
       if (own.isReturning === true) await startOver(store, this.#files, this.#service)
       else if (own.vote !== 'out') await startAt(own, this.#files, this.#service)
     } catch (error) {
-      // What runs goes on, and can be read.
+      // The programs go on running, and can be read.
       log.error('etcd could not be started', { reason: String(error) })
     }
     this.#cluster = await JoinedCluster.begin(this.#joinedParts, own)
@@ -359,11 +361,12 @@ export class Membership implements ClusterActor {
 
   async #waitFor({ log }: JoinedCluster, { isReturning = false }: OwnMembership): Promise<void> {
     const end = new AbortController()
-    // Waited for: nothing else may keep a daemon from ending that finds out during its start that it was removed.
+    // Aborted at the end: nothing else may keep a daemon from ending that finds out during its start that it was
+    // removed.
     const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
-      // The node returns to another history: what replaces its state is no later revision of it that somebody follows.
+      // The node returns to another history: the state that replaces its own is no later revision that anybody follows.
       if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
     }
     end.abort()
@@ -374,7 +377,7 @@ export class Membership implements ClusterActor {
     await this.#files.remove()
   }
 
-  /** One change of the membership at a time, on a node that is in no cluster. */
+  /** Makes one change of the membership at a time, on a node that is in no cluster. */
   async #alone<T>(work: () => Promise<T>): Promise<T> {
     if (this.#cluster !== undefined)
       throw new ApiError('IN_USE', `This node is in the cluster ${this.#cluster.own.name}`)

@@ -20,8 +20,8 @@ export interface MovingParts extends Waiting {
 }
 
 /**
- * Another name or address of this node; what is undefined stays. Answers whether it has another address, by which the
- * daemon has to begin anew.
+ * Changes the name or address of this node; undefined values stay. Returns whether the address has changed, so that the
+ * daemon must restart.
  */
 export async function changeNode(parts: MovingParts, name: string | undefined, place?: NodeAddress): Promise<boolean> {
   const { cluster, members } = parts
@@ -37,7 +37,7 @@ export async function changeNode(parts: MovingParts, name: string | undefined, p
   return hasMoved
 }
 
-/** Nothing but people go by a name. */
+/** Names are only for people. */
 async function rename(members: Members, id: string, name: string): Promise<void> {
   await members.change(id, (member) => {
     const namesake = members.voters().find((other) => other.id !== id && isSameName(other.name, name))
@@ -48,19 +48,19 @@ async function rename(members: Members, id: string, name: string): Promise<void>
 
 const isSameName = (some: string, other: string) => some.toLowerCase() === other.toLowerCase()
 
-/** @throws {ApiError} IN_USE when another node is reached there. */
+/** @throws {ApiError} IN_USE when another node has this address. */
 function refuseNeighbour(members: Members, id: string, place: NodeAddress): void {
   const neighbour = members.voters().find((other) => other.id !== id && isSamePlace(other, place))
   if (neighbour !== undefined) throw new ApiError('IN_USE', `${neighbour.name} is reached at this address`)
 }
 
 /**
- * Gives this node another address: first certificates for both, so that nobody refuses it meanwhile, then its own file,
- * which the next beginning goes by. `settle` does the rest then, so a crash between is no matter.
+ * Changes this node's address: first certificates for both addresses, so that no node refuses it meanwhile, then its
+ * own file, which counts at the next start. `settle` does the rest then, so a crash in between does no harm.
  */
 async function move(parts: MovingParts, place: NodeAddress): Promise<void> {
   await putInPlace(parts, await certifyAnew(parts, place))
-  // What else is in it may have changed since this daemon began.
+  // Other fields may have changed since this daemon started.
   await parts.files.change(place)
 }
 
@@ -69,7 +69,7 @@ export interface Renewed {
   readonly certifiedBy: number
 }
 
-/** New certificates for the keys that this node has, good at both its addresses. See `putInPlace`. */
+/** Issues new certificates for the existing keys of this node, valid at both its addresses. See `putInPlace`. */
 export async function certifyAnew(
   { cluster, members, files, clock, wait }: MovingParts,
   place: NodeAddress,
@@ -80,14 +80,14 @@ export async function certifyAnew(
   const requests = await requestsOf(files.certificates())
   const certified = await certify(issuers, requests, { nodeId, ...place }, clock.now_ms(), own)
   const { serials, certificateEnd } = certifiedUntil(certified)
-  // Known to all before they count, so that they can be taken away again.
+  // The serials are stored first, so that the certificates can be revoked before they are used.
   await members.change(nodeId, (member) => ({ ...member, certificateEnd, serials: [...member.serials, ...serials] }))
   return { certified, certifiedBy: issuers.issuer }
 }
 
 /**
- * `show` is called before others learn that this node presents these: the last ones to wait for that stop accepting the
- * old ones.
+ * Installs certificates. `show` is called before the others learn that this node presents them: when the last node has
+ * done so, the old ones are no longer accepted.
  */
 export async function putInPlace(
   { cluster, members, files }: MovingParts,
@@ -99,10 +99,10 @@ export async function putInPlace(
   await members.change(cluster.own.nodeId, (member) => ({ ...member, certifiedBy }))
 }
 
-/** Starts the member of etcd beside this node, where its file says that it listens. */
+/** Starts the etcd member beside this node at the address in its file. */
 export async function startAt(own: JoinedCluster['own'], files: ClusterFiles, service: EtcdService): Promise<void> {
   const isThere = files.hasArgument(`--advertise-client-urls=${clientUrl(own)}`)
-  // A takeover that was cut off: it would make a cluster of this node alone once more.
+  // After an interrupted takeover, the argument would make a cluster of this node alone once more.
   if (isThere && !files.hasArgument(FORCED_NEW)) return await service.start()
   await files.keepArguments(service.argumentsOf(own, { [own.nodeId]: [peerUrl(own)] }, 'existing'))
   // Not a restart, which waits for a quorum.
@@ -110,7 +110,7 @@ export async function startAt(own: JoinedCluster['own'], files: ClusterFiles, se
   await service.start()
 }
 
-/** Tells etcd and the other nodes where this one is reached, if they do not know. */
+/** Tells etcd and the other nodes this node's address, if they do not know it. */
 export async function settle(
   { own, etcd }: Pick<JoinedCluster, 'own' | 'etcd'>,
   members: Members,

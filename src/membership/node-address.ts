@@ -3,39 +3,42 @@ import { isHost } from '../base/host-name.ts'
 import { canonicalIp } from '../base/ip-network.ts'
 import { parseJoinAddress } from '../cluster/join-token.ts'
 
-/** Where a node of a cluster is reached by the others. */
+/** The address at which other nodes reach a node. */
 export interface NodeAddress {
   /** An IPv4 or IPv6 address without brackets, or a host name. */
   readonly host: string
-  /** Where nodes ask each other. Of the ports above it, clients of etcd use the first, its members the second. */
+  /** Port of the peer API. etcd clients use the next port, etcd members the one after that. */
   readonly port: number
 }
 
-/** However they are written. */
+/** Compares addresses regardless of spelling. */
 export const isSamePlace = (some: NodeAddress, other: NodeAddress): boolean =>
   some.port === other.port && canonicalIp(some.host).toLowerCase() === canonicalIp(other.host).toLowerCase()
 
-/** Where HAProxies share their stick tables: behind the two ports of etcd. */
+/** Port on which HAProxys share their stick tables: after the two ports of etcd. */
 export const haproxyPort = ({ port }: Pick<NodeAddress, 'port'>): number => port + 3
 
 export const hostInUrl = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
 export const clientUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 1}`
 export const peerUrl = ({ host, port }: NodeAddress): string => `https://${hostInUrl(host)}:${port + 2}`
 
-/** etcd listens at addresses, not at names: a node that is reached by a name listens at all of them. */
+/**
+ * Returns the address for listening. etcd listens on addresses, not on names: a node with a name listens on all of
+ * them.
+ */
 export const hostToListenAt = ({ host }: Pick<NodeAddress, 'host'>): string => (isIP(host) === 0 ? '0.0.0.0' : host)
 
 /**
- * What a certificate of the node has to name: where it is reached, and where its connections come from, which etcd
+ * Returns the addresses that a node's certificate must contain: its own, and the source of its connections, which etcd
  * compares. On loopback that is always the first address.
  */
 export const certifiedAddresses = ({ host }: NodeAddress): readonly string[] =>
   host.startsWith('127.') && host !== '127.0.0.1' ? [host, '127.0.0.1'] : [host]
 
-/** Three more ports belong to etcd and HAProxy. */
+/** The three ports after this one belong to etcd and HAProxy. */
 const PORT_MAX = 65_532
 
-/** HOST:PORT or [HOST]:PORT, or a host alone, whose port is then this one. */
+/** Parses HOST:PORT, [HOST]:PORT, or a host alone, which gets the given port. */
 export function parseAddress(text: string, port: number): NodeAddress | undefined {
   const address = parseJoinAddress(text) ?? (isHost(text) ? { host: text, port } : undefined)
   return address !== undefined && address.port > 0 && address.port <= PORT_MAX ? address : undefined

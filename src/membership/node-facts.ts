@@ -6,7 +6,7 @@ import type { Membership } from './membership.ts'
 import { askNode } from './questions.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** What it says of itself: the question names which fact. */
+/** Asks a node for one of its facts. */
 export const FACT = '/fact'
 
 type Fact = keyof NodeFacts
@@ -40,13 +40,13 @@ export const ownFacts = ({ facts, listeners, clock }: OwnParts): NodeFacts => ({
 })
 
 interface Parts {
-  /** This node, as configurations name it. */
+  /** Id of this node in configurations. */
   readonly nodeId: string
   readonly membership: Pick<Membership, 'members' | 'forward'>
   readonly own: NodeFacts
 }
 
-/** Tells the own facts, and asks other nodes for theirs. */
+/** Returns this node's facts, and asks other nodes for theirs. */
 export function createNodeFacts({ nodeId: self, membership, own }: Parts): NodeFactsReader {
   const ask = async (nodeId: string, fact: Fact): Promise<unknown> => {
     try {
@@ -77,7 +77,7 @@ export function createNodeFacts({ nodeId: self, membership, own }: Parts): NodeF
   }
 }
 
-/** What this node answers to others. */
+/** Answers other nodes' questions about facts. */
 export async function answerFact(own: NodeFacts, question: unknown): Promise<unknown> {
   const fact: unknown = Reflect.get(Object(question), 'fact')
   return isFact(fact) ? { value: await own[fact]() } : undefined

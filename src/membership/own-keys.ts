@@ -6,12 +6,12 @@ import type { Members } from './members.ts'
 
 export interface KeyHolder {
   readonly nodeId: string
-  /** PEM: what keys of the cluster are encrypted to for this node. */
+  /** PEM: the key that decrypts cluster keys sent to this node. */
   readonly privateKey: string
   readonly keys: ClusterKeys
 }
 
-/** The keys that the log has told of: the newest seals from now on. */
+/** Adopts the keys announced in the log: the newest seals from now on. */
 export function takeKeys(holder: KeyHolder, members: Pick<Members, 'keyNotices'>): void {
   for (const notice of members.keyNotices()) {
     hold(holder, notice)
@@ -20,8 +20,8 @@ export function takeKeys(holder: KeyHolder, members: Pick<Members, 'keyNotices'>
 }
 
 /**
- * The keys in etcd, for entries that precede the announcement of a key. They open and do not seal: the node that put
- * one there may not have got as far as announcing it. Each is sealed with one before it.
+ * Reads the keys in etcd, for entries that precede the announcement of a key. They only open: the node that stored a
+ * key may have ended before announcing it. Each key is sealed with an earlier one.
  */
 export async function learnKeys(holder: KeyHolder, etcd: Pick<EtcdClient, 'range'>): Promise<void> {
   let left = (await etcd.range(KEYS_SPAN)).kvs

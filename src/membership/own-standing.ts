@@ -11,10 +11,10 @@ export interface OwnStandingParts {
   readonly files: Pick<ClusterFiles, 'certificates'>
 }
 
-/** What became of this node: the others may be further than its log, or go on with another one. */
+/** Whether this node was removed: the others may be ahead of its log, or follow another one. */
 export class OwnStanding {
   readonly #parts: OwnStandingParts
-  /** What the others say of it. */
+  /** The answer of the others. */
   #told: Standing | undefined
   #isAsking = false
 
@@ -22,14 +22,14 @@ export class OwnStanding {
     this.#parts = parts
   }
 
-  /** Once it knows that it was removed: by its log, or from the others. */
+  /** The removal of this node, once it knows of it from its log or from the others. */
   get removal(): Standing | undefined {
     const { members, pin } = this.#parts
     const read = standingIn(members, pin)
     return read?.isOut === true ? read : (this.#told ?? read)
   }
 
-  /** A node that is cut off asks whether it was removed meanwhile, because both look the same to it. */
+  /** Asks the others whether this node was removed: a removed node cannot tell this from being cut off. */
   async ask(): Promise<Standing | undefined> {
     const { own, members, files } = this.#parts
     const credentials = files.certificates().client
@@ -41,8 +41,8 @@ export class OwnStanding {
   }
 
   /**
-   * The same for a node that goes on alone and needs nobody, without waiting for a machine that is off: the other one
-   * may go on as well, and may have removed it there.
+   * Asks in the background, for a node that goes on alone and must not wait for a machine that is off: the other node
+   * may go on as well, and may have removed this one there.
    */
   askBeside(): void {
     if (this.#isAsking) return

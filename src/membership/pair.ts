@@ -4,7 +4,7 @@ import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { partnerIn } from './partner.ts'
 
-/** Until somebody chooses. */
+/** Default until somebody chooses. */
 const AFTER_S = 30
 
 export interface PairParts {
@@ -21,7 +21,7 @@ export type ClusterOfTwo = Pick<JoinedCluster, 'betweenLooks'> & {
   }
 }
 
-/** What people decide where two nodes have no third vote. */
+/** People's decisions where two nodes have no third vote. */
 export class Pair implements PairActor {
   readonly #parts: PairParts
 
@@ -49,7 +49,7 @@ export class Pair implements PairActor {
 
   async takeOver({ partnerIsOff, ...how }: AskedTakeover): Promise<void> {
     const cluster = this.#inCluster()
-    // A look would start etcd in the middle of it.
+    // Otherwise a look would start etcd in the middle of it.
     await cluster.betweenLooks(() => cluster.succession.takeOver(partnerIsOff, how))
   }
 

@@ -7,9 +7,9 @@ import { clientUrl } from './node-address.ts'
 const PATIENCE_MS = 2_000
 
 /**
- * The other node, if no third vote is counted; undefined in any other cluster, where votes decide which nodes go on. A
- * vote counts until etcd is known to have released it: a member that has only been told to go may still make a majority
- * elsewhere.
+ * Returns the other node, if no third vote is counted; undefined in any other cluster, where votes decide which nodes
+ * go on. A vote counts until etcd is known to have released it: a member that was only told to leave may still form a
+ * majority elsewhere.
  */
 export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: string): Member | undefined {
   const all = members.all()
@@ -20,11 +20,11 @@ export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: strin
 export interface PathsToPartner {
   readonly etcd: { readonly maintenance: Pick<EtcdClient['maintenance'], 'status'> }
   readonly peers: Pick<PeerClient, 'livenessOf'>
-  /** Where the API of that node is, as the configuration says it. */
+  /** Returns a node's API port, according to the configuration. */
   readonly apiPortOf: (nodeId: string) => number
 }
 
-/** What of a node answers; undefined: nothing does, so it is off or cut off. */
+/** Returns the part of a node that answers; undefined if none does, so that the node is off or cut off. */
 export async function answeringPath(paths: PathsToPartner, partner: Member): Promise<string | undefined> {
   const { etcd, peers, apiPortOf } = paths
   if (peers.livenessOf(partner.id).isReachable) return 'its peer port'
@@ -39,7 +39,7 @@ export async function answeringPath(paths: PathsToPartner, partner: Member): Pro
 const yes = () => true
 const no = () => false
 
-/** Nothing but the request is sent: whatever answers, the machine is on. */
+/** Sends nothing but the request: any answer means that the machine is on. */
 function hasServer(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request({ host, port, method: 'HEAD', path: '/', rejectUnauthorized: false, timeout: PATIENCE_MS })

@@ -1,7 +1,7 @@
 import type { MachineClock } from '../base/clock.ts'
 import { EtcdError } from '../etcd/errors.ts'
 
-/** etcd refuses changes of its members for 5 s after one, and each of them may be away for an election. */
+/** etcd refuses changes of its members for 5 s after one, and each may be delayed by an election. */
 const PATIENCE_MS = 20_000
 const AGAIN_MS = 250
 
@@ -13,8 +13,8 @@ export interface Waiting {
 const isOfEtcd = (error: unknown) => error instanceof EtcdError
 
 /**
- * Does it again until etcd takes it, so doing it twice has to have the effect of once. Rejects with the last error, and
- * at once with one that does not pass by itself.
+ * Repeats the work until etcd accepts it, so the work must be idempotent. Rejects with the last error, and at once with
+ * one that is not temporary.
  */
 export async function patiently<T>(
   { clock, wait }: Waiting,

@@ -6,7 +6,7 @@ import type { OwnMembership } from './cluster-files.ts'
 import type { Members } from './members.ts'
 import { askNode } from './questions.ts'
 
-/** Whether it has read which others may vote. */
+/** Asks whether a node has read which others may vote. */
 export const KNOWS = '/knows'
 const PATIENCE_MS = 2_000
 
@@ -15,16 +15,16 @@ export interface PromotionParts {
   readonly etcd: { readonly members: Pick<EtcdClient['members'], 'promote'> }
   readonly members: Pick<Members, 'get'>
   readonly peers: Pick<PeerClient, 'forward'>
-  /** A node or the witness. */
+  /** Whether a node or the witness is reachable. */
   readonly isReachable: (id: string) => boolean
 }
 
 /**
- * Gives a vote to members that have caught up, once they show themselves as members of the cluster: before that a crash
+ * Gives a vote to members that have caught up, once they are reachable as members of the cluster: before that a crash
  * makes them forget that they joined, and a vote would be lost.
  *
- * Of two voters one may go on alone. A third one ends that, so both have to know of it before it votes: one that does
- * not would take the cluster over while the other two go on.
+ * One of two voters may go on alone. A third one ends that, so both must know of it before it votes: one that does not
+ * would take the cluster over while the other two go on.
  */
 export async function promote(parts: PromotionParts, listed: readonly EtcdMember[]): Promise<void> {
   const { own, etcd, isReachable } = parts
@@ -34,7 +34,7 @@ export async function promote(parts: PromotionParts, listed: readonly EtcdMember
     try {
       await etcd.members.promote(id)
     } catch (error) {
-      // Not yet: it is asked again.
+      // Not ready yet: the next look retries.
       if (!(error instanceof EtcdError)) throw error
     }
   }
@@ -52,7 +52,7 @@ async function isKnown({ own, members, peers }: PromotionParts, id: string, list
   return true
 }
 
-/** What a node answers to that. */
+/** Answers that question. */
 export const answeringKnows = (members: () => Pick<Members, 'voter'>) => async (question: unknown) => ({
   knows: members().voter(String(Reflect.get(Object(question), 'id'))) !== undefined,
 })

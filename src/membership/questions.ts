@@ -4,25 +4,25 @@ import type { PeerAnswer, PeerHandler, PeerRequest } from '../peers/answering.ts
 import type { PeerClient } from '../peers/peer-client.ts'
 
 /**
- * What nodes ask each other by themselves travels as a request that no client can send: its path is not the API's. All
- * nodes of one version answer the same, and only members are asked.
+ * A question between nodes, sent as a request that no client can send: its path is not in the API. All nodes of one
+ * version answer the same, and only members are asked.
  */
 export interface Question {
   readonly nodeId: string
-  /** Path of the kind of question. */
+  /** Path, which identifies the kind of question. */
   readonly path: string
-  /** Becomes JSON. */
+  /** Sent as JSON. */
   readonly body: unknown
   readonly timeout_ms: number
 }
 
 type Answerer = (question: unknown) => Promise<unknown> | undefined
 
-/** For whichever node asks; no rights depend on it. */
+/** The same for every asking node; no rights depend on it. */
 const ASKER = { userId: 'fulcrum', email: 'fulcrum', sessionId: 'fulcrum', address: '::' } as const
 const JSON_HEADERS = { 'content-type': 'application/json' } as const
 
-/** Rejects when the node cannot be reached, or has not answered in this time. */
+/** Rejects when the node cannot be reached, or does not answer in time. */
 export async function askNode(peers: Pick<PeerClient, 'forward'>, question: Question): Promise<unknown> {
   const { nodeId, path, body: asked, timeout_ms } = question
   const { status, body } = await peers.forward({
@@ -41,7 +41,7 @@ export async function askNode(peers: Pick<PeerClient, 'forward'>, question: Ques
   return JSON.parse(text.toString())
 }
 
-/** Answers such questions by their path, and gives everything else to `handle`. */
+/** Answers questions by their path, and passes all other requests to `handle`. */
 export function answering(answerers: Readonly<Record<string, Answerer>>, handle: PeerHandler): PeerHandler {
   return (request) => {
     const answer = Object.hasOwn(answerers, request.path) ? answerers[request.path] : undefined
@@ -51,7 +51,7 @@ export function answering(answerers: Readonly<Record<string, Answerer>>, handle:
 
 async function answered({ body }: PeerRequest, answer: Answerer): Promise<PeerAnswer> {
   const said = await answer(JSON.parse((await buffer(body)).toString()))
-  // It cannot tell at the moment: one that has joined a moment ago takes part in nothing yet.
+  // The node cannot tell at the moment: right after joining it takes part in nothing yet.
   if (said === undefined) return { status: 503, headers: {} }
   return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(said) }
 }

@@ -9,16 +9,16 @@ export interface QuorumParts {
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
-/** An election is over by then, and the start of an etcd as a rule. */
+/** By then an election is over, and usually the start of an etcd. */
 const LOST_MS = 5_000
 const PROBE_MS = 500
 
-/** Whether a majority of the members of etcd answers this node. */
+/** Whether a majority of the etcd members answers this node. */
 export class Quorum {
   readonly #parts: QuorumParts
-  /** However many changes ask. */
+  /** One probe for all waiting changes. */
   readonly #isBack: KeptAnswer<boolean>
-  /** Undefined while it is there. */
+  /** Time of the loss; undefined while there is a quorum. */
   #lost_ms: number | undefined
 
   constructor(parts: QuorumParts) {
@@ -36,14 +36,14 @@ export class Quorum {
     return this.#lost_ms === undefined
   }
 
-  /** What the last look has found. */
+  /** Records the result of the last look. */
   note(isThere: boolean): void {
     this.#lost_ms = isThere ? undefined : (this.#lost_ms ?? this.#parts.clock.monotonic_ms())
   }
 
   /**
-   * A change waits for an election that may go on. Where there has been no quorum for longer, nobody waits in vain: one
-   * quick question tells whether it is back since the last look. A takeover makes one.
+   * A change waits for an election that may be going on. If the quorum was lost earlier, it does not wait in vain: one
+   * quick probe tells whether the quorum is back since the last look. A takeover makes a quorum.
    *
    * @throws {ApiError} NO_QUORUM: nothing was changed.
    */

@@ -23,29 +23,29 @@ export interface RemovalsParts {
   readonly log: Pick<ClusterLog, 'seal'>
   readonly tokens: JoinTokens
   readonly members: Members
-  /** A node or the witness. */
+  /** Whether a node or the witness is reachable. */
   readonly isReachable: (id: string) => boolean
-  /** Whether the witness's member of etcd follows a leader: no node can ask that itself. */
+  /** Whether the witness's etcd member follows a leader, which no node can ask the member itself. */
   readonly doesWitnessVote: (id: string) => Promise<boolean>
-  /** What became of this node itself: the others are asked where it does not know that etcd has let it go. */
+  /** The removal of this node itself: the others are asked if it does not know whether etcd has released it. */
   readonly standing: () => Promise<Standing | undefined>
-  /** An apply over the nodes has not ended. */
+  /** Whether an apply over the nodes is running. */
   readonly isApplying: () => boolean
   readonly clock: MachineClock
   readonly messages: Log
   readonly wait: (ms: number) => Promise<unknown>
 }
 
-/** What etcd knows a member by. */
+/** The properties by which etcd identifies a member. */
 type Place = NodeAddress & Pick<Voter, 'id'>
 
 const STATUS_PATIENCE_MS = 1_500
-/** For as long certificates count, and a day for clocks. */
+/** The lifetime of certificates, and a day for differing clocks. */
 const REMEMBERED_MS = 366 * 86_400_000
 
 /**
- * Removes nodes from the cluster. The first step is one entry of the log, from which on nobody answers the node any
- * more. All further steps follow from the current state: if a node ends midway, another one continues.
+ * Removes nodes from the cluster. The first step is one entry of the log, after which no node answers the removed one.
+ * All further steps follow from the current state: if a node ends midway, another one continues.
  */
 export class Removals {
   readonly #parts: RemovalsParts
@@ -56,7 +56,7 @@ export class Removals {
   }
 
   /**
-   * Removes another node, or goes on with what was begun.
+   * Removes another node, or continues a removal.
    *
    * @throws {ApiError} NOT_FOUND, IN_USE, APPLY_IN_PROGRESS, NO_QUORUM.
    */
@@ -69,8 +69,8 @@ export class Removals {
   }
 
   /**
-   * Takes this node itself out. The others go on with it as soon as they read of it: they may have changed the key, and
-   * locked it out, before it knows whether what it wrote is in force.
+   * Removes this node itself. The others continue as soon as they read of it: they may have changed the key, and
+   * locked this node out, before it knows whether its entry is in force.
    *
    * @throws {ApiError} IN_USE, APPLY_IN_PROGRESS, NO_QUORUM.
    */
@@ -81,11 +81,11 @@ export class Removals {
     await this.#putMark(own.nodeId).catch(async (error: unknown) => {
       if ((await standing()) === undefined) throw error
     })
-    // Before its member ends: without it, the remaining ones may not be enough.
+    // Before the member ends: without it, the remaining ones may be too few.
     await inTime(() => this.leaveEtcd())
   }
 
-  /** From here on the node is no longer in the cluster. */
+  /** Marks the node as removed: from here on it is no longer in the cluster. */
   async mark(id: string): Promise<void> {
     await this.#assertMayGo(id)
     await this.#putMark(id)
@@ -114,26 +114,26 @@ export class Removals {
       if (members.witness?.id === id) return { ...mark, isWitness: true }
       if (members.all().length === 1) throw lastNode(member)
       const others = members.all().filter((other) => other.id !== id)
-      // If there are two, the other one may be giving its vote up at this moment.
+      // If there are two, the other one may be giving up its vote at this moment.
       if (members.mayVote().size === 2 && others.some(({ maintenance }) => maintenance !== undefined))
         throw lastVote(member, others)
       return mark
     })
   }
 
-  /** What is left to do of all removals, but for what each node does for itself. */
+  /** Completes all removals, except for the part that each node does itself. */
   finish(): Promise<void> {
     this.#finishing ??= this.#finishAll().finally(() => (this.#finishing = undefined))
     return this.#finishing
   }
 
-  /** Whether it is for this node to go on with it: the one that was asked, or else the eldest that is there. */
+  /** Whether this node must continue a removal: the one that was asked does, or else the eldest reachable one. */
   isOurs({ by }: Pick<Removed, 'by'>): boolean {
     const { members, own } = this.#parts
     return members.get(by) !== undefined && this.#isThere(by) ? by === own.nodeId : this.isEldest
   }
 
-  /** Eldest among the nodes that are up. */
+  /** Whether this is the eldest reachable node. */
   get isEldest(): boolean {
     const { members, own } = this.#parts
     return members.all().find(({ id }) => this.#isThere(id))?.id === own.nodeId
@@ -144,7 +144,7 @@ export class Removals {
     return id === own.nodeId || (members.get(id) !== undefined && isReachable(id))
   }
 
-  /** Whether something of a removal waits for this node. */
+  /** Whether a removal is waiting for this node. */
   get isDue(): boolean {
     return this.#parts.members.removed().some((removed) => removed.stage !== 'done' && this.isOurs(removed))
   }
@@ -163,7 +163,7 @@ export class Removals {
     await this.#takeOnce(member)
     await tokens.endOf(member.id)
     await this.#advance(pin, 'marked', 'out')
-    // A node may have read the keys of those that were there. A witness never had what opens them.
+    // A node may have read the keys of its time. A witness never had the key to open them.
     if (removed.isWitness !== true) {
       await changeKeys(this.#parts, removed.keyId)
       await log.seal()
@@ -180,7 +180,7 @@ export class Removals {
     })
   }
 
-  /** Resolves when this node is no member of etcd. One that was let go is answered by no etcd: the others say so. */
+  /** Resolves when this node is no etcd member. No etcd answers a released member, so the others are asked. */
   async leaveEtcd(): Promise<void> {
     const { own, standing } = this.#parts
     await patiently(this.#parts, async () => {
@@ -192,7 +192,7 @@ export class Removals {
     })
   }
 
-  /** It may be none of etcd already, or never have started. */
+  /** Removes a member from etcd, unless it has already left. */
   async #takeOnce(member: Place): Promise<void> {
     const { etcd } = this.#parts
     const found = (await etcd.members.list()).find((one) => isOf(one, member))
@@ -209,9 +209,7 @@ export class Removals {
     if (pins.length > 0) await members.forget(pins)
   }
 
-  /**
-   * The remaining members have to be able to go on without it: etcd counts those that answer, not those that are known.
-   */
+  /** Makes sure that the remaining members form a majority: etcd counts those that answer, not those that are known. */
   async #assertQuorumWithout(id: string): Promise<void> {
     const { etcd, members } = this.#parts
     const listed = await patiently(this.#parts, () => etcd.members.list()).catch((error: unknown) => {
@@ -224,7 +222,7 @@ export class Removals {
     const silent: Voter[] = []
     for (const member of staying) if (!(await this.#answers(member))) silent.push(member)
     const others = members.all().filter((member) => member.id !== id)
-    // etcd lets nobody remove the last vote.
+    // etcd never removes the last vote.
     if (staying.length === 0 && others.length > 0) throw lastVote(target, others)
     if (staying.length === 0 || staying.length - silent.length > staying.length / 2) return
     const names = silent.map(({ name }) => name).join(', ')
@@ -234,7 +232,10 @@ export class Removals {
     )
   }
 
-  /** A node that cannot be waited for any more is not removed before somebody goes on without it. */
+  /**
+   * Returns the way out without a quorum. A node that will never return is removed only after somebody has gone on
+   * without it.
+   */
   #wayWithoutQuorum(id: string): string {
     const { own, members } = this.#parts
     if (id === own.nodeId) return 'with force this node becomes a single one, although the others cannot be told'
@@ -252,7 +253,7 @@ export class Removals {
   }
 }
 
-/** What the former owner of this key is told. */
+/** Returns what the former owner of this key is told. */
 export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): Standing | undefined {
   const removed = members.removalOf(pin)
   return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
@@ -271,11 +272,11 @@ function lastVote({ name }: Voter, others: readonly Member[]): ApiError {
   return new ApiError('IN_USE', `${name} would leave nobody with a vote. ${ways.join('; ')}`)
 }
 
-/** What is left where too few of the others will ever come back, and nobody can take over. */
+/** The way out when too few of the others will ever return, and nobody can take over. */
 export const aloneWithForce = (nodeId: string): string =>
   `bring one of the others back; where they are lost for good, DELETE /cluster/nodes/${nodeId}?force=true makes this node a single one, with the configuration that it has`
 
-/** What etcd does not answer in time is not lost: it is done later. */
+/** Converts an error of etcd: unfinished work is not lost, but done later. */
 export async function inTime<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -6,7 +6,7 @@ import { Issued } from './issued.ts'
 import { certifyAnew, type MovingParts, putInPlace, type Renewed } from './moving.ts'
 
 export interface RenewalParts extends MovingParts {
-  /** Shows others this certificate from the next connection on; etcd reads its files by itself. */
+  /** Presents this certificate from the next connection on; etcd reads its files itself. */
   readonly present: (credentials: NodeCredentials) => void
   readonly log: Log
 }
@@ -14,8 +14,8 @@ export interface RenewalParts extends MovingParts {
 const EVERY_MS = 3_600_000
 
 /**
- * Renews the certificates of this node before they end, and when other authorities issue them. Its keys stay, and by
- * those it is known: nobody has to be told, and connections go on.
+ * Renews the certificates of this node before they end, and when the issuing authorities change. Its keys stay, and
+ * identify it: no node must be told, and connections continue.
  */
 export class Renewal {
   readonly #parts: RenewalParts
@@ -26,11 +26,11 @@ export class Renewal {
     this.#parts = parts
   }
 
-  /** Rejects where etcd does not answer; then the next look tries again. */
+  /** Rejects if etcd does not answer; then the next look retries. */
   async look(): Promise<void> {
     const { cluster, members, files, clock, log } = this.#parts
     const self = members.get(cluster.own.nodeId)
-    // It has just joined, and reads the log.
+    // The node has just joined, and is still reading the log.
     if (self === undefined) return
     const now_ms = clock.monotonic_ms()
     const isOfOthers = issuingPair(members).number !== self.certifiedBy

@@ -14,8 +14,8 @@ export interface ReturningParts {
 }
 
 /**
- * What a node has of a history that does not go on goes: its member of etcd, what its store knows of the log, and with
- * that the reason why it was halted, if it was.
+ * Drops a node's share of a history that does not go on: its etcd member, its store's position in the log, and the
+ * reason why it was halted, if it was.
  */
 export async function startOver(
   store: Pick<SharedStore, 'startOver'>,
@@ -29,10 +29,10 @@ export async function startOver(
 }
 
 /**
- * Gives a node that comes back a new member of etcd, one that follows without a vote, like that of a joining node. Its
- * old member's data are gone by now, so from the start on nothing may be wiped any more: the return is recorded as over
- * before. The caller starts the member, and has to know by then that it has one: a start that fails is tried again, and
- * nothing is deleted for it.
+ * Gives a returning node a new etcd member, one that follows without a vote, like that of a joining node. The old
+ * member's data are already gone, and nothing may be wiped any more once the new one starts, so the return is recorded
+ * as over before. The caller starts the member, and must know by then that it has one: a failed start is retried
+ * without deleting anything.
  */
 export async function comeBack({ own, etcd, members, files, service }: ReturningParts): Promise<void> {
   const known = await makeRoom(etcd, { ...own, id: own.nodeId })

@@ -5,7 +5,7 @@ import { askNode } from './questions.ts'
 
 export const ROLLOUT = '/rollout'
 
-/** The other nodes, as an apply needs them. */
+/** The other nodes, for an apply. */
 export function rolloutNodes({ own, peers }: JoinedCluster, members: Members): OtherNodes {
   return {
     members: () => members.all().filter(({ id }) => id !== own.nodeId),
@@ -16,7 +16,7 @@ export function rolloutNodes({ own, peers }: JoinedCluster, members: Members): O
   }
 }
 
-/** What this node answers to them; `answer` says nothing where its engine is of the time before it joined. */
+/** Answers rollout questions; `answer` returns nothing if its engine dates from before the node joined. */
 export const answeringRollouts =
   (answer: (question: RolloutQuestion) => Promise<RolloutAnswer> | undefined) =>
   (question: unknown): Promise<RolloutAnswer> | undefined =>

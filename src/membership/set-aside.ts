@@ -6,24 +6,24 @@ import { replaceFile } from '../base/replaced-file.ts'
 import type { EntriesBehind } from '../cluster/entries-behind.ts'
 
 /**
- * What a node has that is in no history that goes on. Nobody merges it: a person looks at it and does again what is
- * still wanted. Passwords and keys are in it, as in the store, so it is for its owner only.
+ * The state of a node that is in no history which goes on. Nothing merges it: a person reads it and repeats what is
+ * still wanted. Like the store it contains passwords and keys, so only its owner may read it.
  */
 export interface SetAside extends EntriesBehind {
   readonly clusterId: string
   readonly nodeId: string
   /** ISO 8601. */
   readonly at: string
-  /** Number of the last entry that the other history has as well. */
+  /** Number of the last entry that both histories have. */
   readonly since: number
   readonly takeovers: readonly Takeover[]
-  /** All that this node had. */
+  /** The whole state of this node. */
   readonly state: StoreState
 }
 
 const FOLDER = 'set-aside'
 
-/** Answers where it is. */
+/** Returns the path of the file. */
 export async function setAside(stateFolder: string, what: SetAside): Promise<string> {
   const folder = join(stateFolder, FOLDER)
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -32,10 +32,10 @@ export async function setAside(stateFolder: string, what: SetAside): Promise<str
   return path
 }
 
-/** Tables whose rows people or programs were answered; the others are of logins, and of nodes about themselves. */
+/** Tables whose rows people or programs have relied on; the others hold logins, and facts of nodes about themselves. */
 const CONFIGURED: ReadonlySet<string> = new Set(['apiTokens', 'joinTokens'])
 const OF_THE_CLUSTER: ReadonlySet<Entry['op']> = new Set(['takeover', 'level', 'compare'])
 
-/** Whether something would be lost with this entry that somebody wanted. */
+/** Whether losing this entry would lose something that somebody wanted. */
 export const isConfiguration = (entry: Entry): boolean =>
   entry.op === 'put' ? CONFIGURED.has(entry.table) : !OF_THE_CLUSTER.has(entry.op)

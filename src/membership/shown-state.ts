@@ -11,17 +11,17 @@ export interface ShownParts {
   readonly members: Members
   readonly log: { readonly position: number; readonly halted: string | undefined }
   readonly histories: { readonly parted: PartedHistories | undefined }
-  /** What the member of etcd that answers knows; undefined where none answers. */
+  /** The etcd members according to one that answers; undefined if none does. */
   readonly listed: readonly EtcdMember[] | undefined
-  /** Id of the member that leads; undefined where the own member does not answer. */
+  /** Id of the leading member; undefined if the own member does not answer. */
   readonly leader: string | undefined
   readonly removedAt: string | undefined
-  /** Nothing is changed before it has. */
+  /** Whether a takeover is in progress, during which nothing can be changed. */
   readonly isTakingOver: boolean
   readonly stateOf: (nodeId: string) => ClusterNode['state']
 }
 
-/** What people are told of the cluster. */
+/** Returns the state of the cluster for people. */
 export function shownState(parts: ShownParts): ClusterState {
   const { own, log, histories, members, leader, removedAt, isTakingOver } = parts
   const { pair } = members
@@ -44,9 +44,7 @@ export function shownState(parts: ShownParts): ClusterState {
 
 type Shown = Voter & Pick<Member, 'maintenance'>
 
-/**
- * A node that has read of its own removal stands among the others until it is a single one: people look for it there.
- */
+/** A node that knows of its own removal is listed until it is a single node, because people look for it there. */
 function shownMembers({ own, members, removedAt }: ShownParts): readonly Shown[] {
   const all = members.all()
   if (removedAt === undefined || all.some(({ id }) => id === own.nodeId)) return all
@@ -54,7 +52,7 @@ function shownMembers({ own, members, removedAt }: ShownParts): readonly Shown[]
   return gone === undefined ? all : [...all, gone.member]
 }
 
-/** Members that answer, beyond the majority that every change needs. */
+/** Returns how many more members answer than the majority that every change needs. */
 function spareVotes({ own, listed = [], leader, stateOf }: ShownParts): number {
   const voters = listed.filter(({ isLearner }) => !isLearner)
   const answers = (id: string) => (id === own.nodeId ? leader !== undefined : stateOf(id) === 'online')

@@ -24,14 +24,14 @@ export interface SteppingAsideParts {
 }
 
 const STATUS_PATIENCE_MS = 1_500
-/** The length of a lease that nobody uses. */
+/** Length of a lease that is not used. */
 const LEASE_S = 2
 
 /**
- * Of two nodes, the one in maintenance has no vote meanwhile, so that the other one goes on without it, at once and
- * without anybody's decision. Its etcd member is removed while both are up, which etcd does only when both agree, so
- * there is one history: the node without a vote cannot take over. Afterwards it gets a new member, which follows until
- * it has everything.
+ * Removes the vote of a node in maintenance, if there are two nodes, so that the other one goes on alone, at once and
+ * without a decision. Its etcd member is removed while both are up, which etcd does only if both agree, so there is one
+ * history: the node without a vote cannot take over. Afterwards it gets a new member, which follows until it has
+ * everything.
  */
 export class SteppingAside {
   readonly #parts: SteppingAsideParts
@@ -42,12 +42,12 @@ export class SteppingAside {
     this.#vote = parts.own.vote
   }
 
-  /** It has no member of etcd. */
+  /** Whether this node has no etcd member. */
   get isOut(): boolean {
     return this.#vote === 'out'
   }
 
-  /** The other node may be going on without this one. */
+  /** Whether the other node may be going on without this one. */
   get mayBeOut(): boolean {
     return this.#vote !== undefined
   }
@@ -59,15 +59,15 @@ export class SteppingAside {
 
   /**
    * `listed`: the members of the etcd that answers. `isSame`: the other node was asked, and has this node's history.
-   * Answers whether this node is out.
+   * Returns whether this node is out.
    */
   async look(listed: readonly EtcdMember[], isSame: boolean): Promise<boolean> {
     const self = listed.find(({ name }) => name === this.#parts.own.nodeId)
     if (this.isOut) {
-      // A member that is being started has no name yet.
+      // A member that is starting has no name yet.
       if (isSame && this.#parts.members.get(this.#parts.own.nodeId)?.maintenance === undefined) await this.#comeBack()
     } else if (self === undefined) {
-      // What has happened to it was begun here, before a crash.
+      // This node's own removal was interrupted by a crash.
       const [other] = listed
       if (this.mayBeOut && isSame && other !== undefined) await this.#goOut(other)
     } else {
@@ -81,7 +81,7 @@ export class SteppingAside {
     return this.isOut
   }
 
-  /** The node that goes on meanwhile; undefined if this node has to keep its vote. */
+  /** Returns the node that goes on meanwhile; undefined if this node must keep its vote. */
   #successor(): Member | undefined {
     const { members, own, peers } = this.#parts
     const partner = partnerIn(members, own.nodeId)
@@ -89,7 +89,7 @@ export class SteppingAside {
     return partner.maintenance === undefined && peers.livenessOf(partner.id).isReachable ? partner : undefined
   }
 
-  /** The other one, where it votes, and leads, so that nobody has to be elected. */
+  /** Returns the other member, if it votes and leads, so that no election is needed. */
   async #whoGoesOn(self: EtcdMember, listed: readonly EtcdMember[]): Promise<EtcdMember | undefined> {
     const successor = this.#successor()
     const other = listed.find(({ name }) => name === successor?.id)
@@ -102,8 +102,8 @@ export class SteppingAside {
   }
 
   /**
-   * etcd flushes that a member was removed with what is written next. Until then a power cut would have the other one
-   * wait for the vote of this one, so something is written there before this one ends.
+   * etcd flushes the removal of a member only with the next write. Until then, after a power cut the other node would
+   * wait for this node's vote, so something is written there before this one ends.
    */
   async #goOut(other: EtcdMember): Promise<void> {
     await this.#parts.etcd.leases.grant(LEASE_S, { at: urlOf(other) })
@@ -112,7 +112,7 @@ export class SteppingAside {
     this.#parts.messages.info('this node has no vote while it is in maintenance')
   }
 
-  /** What its old member had is of no use: etcd takes nobody back. */
+  /** Replaces the old member, whose data are useless: etcd never takes a member back. */
   async #comeBack(): Promise<void> {
     const { files, service, messages } = this.#parts
     await service.stop()

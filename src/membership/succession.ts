@@ -32,11 +32,11 @@ export interface SuccessionParts {
   readonly files: ClusterFiles
   readonly service: EtcdService
   readonly stateFolder: string
-  /** Where the API of a node is, as the configuration says it. */
+  /** Returns a node's API port, according to the configuration. */
   readonly apiPortOf: (nodeId: string) => number
-  /** Why the node at this address may be cut off, as half a sentence. */
+  /** Returns why the node at this address may be cut off, as half a sentence. */
   readonly cutOff: (host: string) => Promise<string | undefined>
-  /** What was put together has to end. */
+  /** Ends what was put together. */
   readonly beginAnew: () => void
   readonly clock: MachineClock
   readonly messages: Log
@@ -44,7 +44,7 @@ export interface SuccessionParts {
 
 const PATIENCE_MS = 1_500
 
-/** Which node goes on with the cluster when its two nodes part, and how the other one comes back. */
+/** Decides which of two parted nodes goes on with the cluster, and how the other one returns. */
 export class Succession {
   readonly takeovers: Takeovers
   readonly histories: Histories
@@ -53,7 +53,7 @@ export class Succession {
   readonly #automatic: AutomaticTakeover
   #isReturning: boolean
   #hasCaughtUp = false
-  /** The history in which both of two nodes vote. */
+  /** Epoch in which both of two nodes vote. */
   #shared: number | undefined
 
   constructor(parts: SuccessionParts) {
@@ -73,17 +73,17 @@ export class Succession {
     void parts.log.caughtUp.then(() => (this.#hasCaughtUp = true))
   }
 
-  /** It has no member of etcd any more, and not yet a new one. */
+  /** Whether this node has lost its etcd member, and has no new one yet. */
   get hasNoMember(): boolean {
     return this.#isReturning || this.aside.isOut
   }
 
-  /** It begins anew in a moment, with what other nodes have. */
+  /** Whether this node is about to restart, to take over other nodes' state. */
   get givesWay(): boolean {
     return this.histories.givesWay
   }
 
-  /** @throws {ApiError} where the entry must not be written now. */
+  /** @throws {ApiError} if the entry must not be written now. */
   admit(entry: Entry): void {
     if (levelOf(entry) > this.#parts.members.level)
       throw new ApiError('NOT_SUPPORTED', 'This waits until all nodes of the cluster are of this version')
@@ -92,25 +92,25 @@ export class Succession {
   }
 
   /**
-   * One of two voters may have to go on alone with what is on its disk, where an entry is before it is agreed on: etcd
-   * writes that it is agreed on with the next one, and drops what it does not know to be agreed on when it is forced to
-   * be alone. So nothing is answered before both have a next one.
+   * Makes the last entry safe on both of two nodes. Either may have to go on alone with what is on its disk, where an
+   * entry is stored before it is committed: etcd stores the commitment with the next entry, and drops uncommitted
+   * entries when it is forced to be alone. So no request is answered before both nodes have a next entry.
    */
   async settle(): Promise<void> {
     const { members, etcd, own } = this.#parts
     if (this.takeovers.isUnderWay || partnerIn(members, own.nodeId) === undefined) return
-    // It may have been given its vote since the last look.
+    // The other node may have been given its vote since the last look.
     this.#shared ??= this.#sharedIn(await etcd.members.list({ timeout_ms: PATIENCE_MS }))
     if (this.#shared !== members.epoch) return
     await etcd.put(SETTLED, '', { timeout_ms: PATIENCE_MS })
   }
 
-  /** With a takeover that was cut off. */
+  /** Continues an interrupted takeover. */
   goOn(): Promise<void> {
     return this.takeovers.look()
   }
 
-  /** Answers whether this node is apart from what `listed` are: the members of the etcd that answers, if one does. */
+  /** Returns whether this node is separate from `listed`: the members of the etcd that answers, if one does. */
   async look(listed: readonly EtcdMember[] | undefined): Promise<boolean> {
     // A member that cannot list the voters now may be able to a moment later.
     if (listed !== undefined) this.#shared = this.#sharedIn(listed)
@@ -126,7 +126,7 @@ export class Succession {
   }
 
   /**
-   * A person says that the partner is off.
+   * Takes over because a person says that the partner is off.
    *
    * @throws {ApiError} INVALID_BODY, IN_USE, NOT_SUPPORTED.
    */
@@ -159,12 +159,12 @@ export class Succession {
     await this.takeovers.takeOver(how)
   }
 
-  /** What the other node has is the history, whatever this one has. */
+  /** Whether the other node has the history, whatever this one has. */
   get #isFollower(): boolean {
     return this.#isReturning || this.aside.mayBeOut
   }
 
-  /** Its member of etcd has ended, and nothing that it had counts: the next looks give it a new one. */
+  /** Discards an etcd member that has ended: the next looks create a new one. */
   async replaceMember(): Promise<void> {
     const { files } = this.#parts
     await files.change({ isReturning: true })
@@ -173,7 +173,7 @@ export class Succession {
   }
 
   async #comeBack(): Promise<void> {
-    // Before it has what the others have, it does not know whose history its member will be part of.
+    // Until it has caught up, the node does not know which history its member will join.
     if (!this.#hasCaughtUp) return
     await comeBack(this.#parts)
     this.#isReturning = false

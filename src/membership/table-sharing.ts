@@ -8,12 +8,12 @@ import type { Member, Members } from './members.ts'
 import { haproxyPort, hostToListenAt } from './node-address.ts'
 
 /**
- * HAProxies of nodes share their stick tables with keys that serve this alone: somebody who reads the files of one can
- * ask neither etcd nor another node. Their certificates are in the log, and each member's certificate is trusted by
- * itself, so a node that is removed is refused as soon as the others have read about it.
+ * HAProxys of nodes share their stick tables with keys for this purpose alone: the files of one give access to neither
+ * etcd nor another node. Their certificates are in the log, and each one is trusted individually, so a removed node is
+ * refused as soon as the others have read of it.
  */
 
-/** Tells the others what the HAProxy beside this node shows them, and makes it where there is none. */
+/** Announces the certificate of the HAProxy beside this node, and creates it if needed. */
 export async function showHaproxy(
   files: ClusterFiles,
   members: Pick<Members, 'get' | 'change'>,
@@ -28,32 +28,32 @@ export async function showHaproxy(
   await members.change(nodeId, (member) => ({ ...member, haproxy: certificate }))
 }
 
-/** A name that cannot be resolved takes its time. */
+/** Interval of look-ups, because a name that cannot be resolved takes long. */
 const LOOKED_UP_EVERY_MS = 60_000
 const PORT_MAX = 65_535
 
 export interface TableSharingParts {
-  /** Undefined on a node that is in no cluster. */
+  /** Undefined without a cluster. */
   readonly own: () => OwnMembership | undefined
   readonly files: Pick<ClusterFiles, 'haproxy'>
   readonly members: Pick<Members, 'all' | 'get'>
   readonly clock: Pick<Clock, 'monotonic_ms'>
-  /** All addresses; none of a name that nobody knows just now. */
+  /** Returns all addresses; none if the name cannot be resolved now. */
   readonly lookUp?: (host: string) => Promise<readonly string[]>
 }
 
-/** The nodes that this node shares stick tables with, according to its files and the log. */
+/** The nodes with which this node shares stick tables, according to its files and the log. */
 export class TableSharing {
   readonly #parts: TableSharingParts
   #shown: NamedKey | undefined
-  /** Addresses of those that are reached by a name: HAProxy would refuse a file with a name that nobody knows. */
+  /** Addresses of nodes with names: HAProxy would refuse a file with a name that cannot be resolved. */
   readonly #known = new Map<string, { readonly ip: string | undefined; readonly at_ms: number }>()
 
   constructor(parts: TableSharingParts) {
     this.#parts = parts
   }
 
-  /** Undefined on a node that is in no cluster, or has not told the others what it shows. */
+  /** Undefined without a cluster, or before this node has announced its certificate. */
   async now(): Promise<Sharing | undefined> {
     const own = this.#parts.own()
     if (own === undefined) return undefined
@@ -82,7 +82,7 @@ export class TableSharing {
     const now_ms = this.#parts.clock.monotonic_ms()
     if (known !== undefined && now_ms - known.at_ms < LOOKED_UP_EVERY_MS) return known.ip
     const found = await (this.#parts.lookUp ?? addressesOf)(host)
-    // It is where it was also where nobody knows it just now: resolvers turn lists around, and each change is a reload.
+    // A known address stays while it is listed, or nothing is: resolvers rotate lists, and each change is a reload.
     const isThere = known?.ip !== undefined && (found.length === 0 || found.includes(known.ip))
     const ip = isThere ? known.ip : found[0]
     this.#known.set(host, { ip, at_ms: now_ms })
@@ -92,11 +92,11 @@ export class TableSharing {
 
 type SharingMember = Member & { readonly haproxy: string }
 
-/** A node of an earlier version has told nothing, and may have left no port for it. */
+/** A node of an earlier version has announced nothing, and may have left no port for sharing. */
 const isSharing = (member: Member): member is SharingMember =>
   member.haproxy !== undefined && haproxyPort(member) <= PORT_MAX
 
-/** Nodes that are reached by a name listen at IPv4. */
+/** Nodes with names listen on IPv4. */
 async function addressesOf(host: string): Promise<readonly string[]> {
   const found = await lookup(host, { family: 4, all: true }).catch(() => [])
   return found.map(({ address }) => address)

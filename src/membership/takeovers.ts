@@ -26,7 +26,7 @@ export interface TakeoversParts {
 }
 
 export interface AskedTakeover {
-  /** `fulcrum` for what the daemon does by itself. */
+  /** `fulcrum` for automatic takeovers. */
   readonly by: string
   readonly reason: string
 }
@@ -34,8 +34,8 @@ export interface AskedTakeover {
 const STATUS_PATIENCE_MS = 1_500
 
 /**
- * Makes a cluster of this node's member of etcd alone, as its partner is gone. What it is about is in a file before
- * etcd is told, so a start that follows a crash goes on with it or drops it: what etcd says tells how far it came.
+ * Makes a cluster of this node's etcd member alone when its partner is gone. The takeover is recorded in a file before
+ * etcd is restarted, so a start after a crash continues or drops it, depending on etcd's list of members.
  */
 export class Takeovers {
   readonly #parts: TakeoversParts
@@ -50,17 +50,17 @@ export class Takeovers {
     return this.#isUnderWay
   }
 
-  /** Nothing is written to the history that ends but what begins the next one. */
+  /** Only the entry that begins the next history may be written. */
   admit({ op }: Pick<Entry, 'op'>): void {
     if (this.#isUnderWay && op !== 'takeover')
       throw refused('it takes the cluster over just now; try again in a moment')
   }
 
   /**
-   * Not between two looks, nor while a look works.
+   * Must not run during a look.
    *
-   * @throws {ApiError} NOT_SUPPORTED, when etcd does not start, or nodes of this cluster know no takeovers yet;
-   * NO_QUORUM, when this node has something else than the others: it must not be the one that stays.
+   * @throws {ApiError} NOT_SUPPORTED, when etcd does not start, or nodes of this cluster do not support takeovers yet;
+   * NO_QUORUM, when this node's state differs from the others': it must not be the one that stays.
    */
   async takeOver({ by, reason }: AskedTakeover): Promise<void> {
     const { members, files, clock, log } = this.#parts
@@ -76,27 +76,27 @@ export class Takeovers {
       await files.change({ takingOver: { id: newId(), epoch, at, by, reason } })
       await this.#force()
     } catch (error) {
-      // It may have become one of its own all the same.
+      // The member may be alone all the same.
       await this.look()
       throw error
     }
     await this.#finish()
   }
 
-  /** Ends what was cut off. */
+  /** Completes or drops an interrupted takeover. */
   async look(): Promise<void> {
     if (!this.#isUnderWay) return
     const { files, etcd, own } = this.#parts
     if (files.hasArgument(FORCED_NEW)) await this.#keepArguments(false)
     const options = { isSerializable: true, at: clientUrl(own), timeout_ms: STATUS_PATIENCE_MS }
     const listed = await etcd.members.list(options).catch(() => undefined)
-    // It is being started.
+    // The member is starting.
     if (listed === undefined) return
     if (listed.some(({ name }) => name !== own.nodeId)) return await this.#drop()
     await this.#finish()
   }
 
-  /** The log may not have told of a voter yet that etcd knows, and with which the partner goes on. */
+  /** The log may not show a voter yet that etcd counts, and with which the partner goes on. */
   async #refuseThird(): Promise<void> {
     const { etcd, own, members } = this.#parts
     const options = { isSerializable: true, at: clientUrl(own), timeout_ms: STATUS_PATIENCE_MS }
@@ -117,14 +117,14 @@ export class Takeovers {
     }
   }
 
-  /** It counts for one start: what it would drop later are members that have come back. */
+  /** The argument counts for one start only: later it would drop members that have returned. */
   async #keepArguments(isForcedNew: boolean): Promise<void> {
     const { files, service, own } = this.#parts
     const members = { [own.nodeId]: [peerUrl(own)] }
     await files.keepArguments(service.argumentsOf(own, members, 'existing', { isForcedNew }))
   }
 
-  /** Its partner is still a member of etcd: nothing has happened. */
+  /** Drops the takeover: the partner is still an etcd member, so nothing has happened. */
   async #drop(): Promise<void> {
     await this.#parts.files.change({ takingOver: undefined })
     this.#isUnderWay = false

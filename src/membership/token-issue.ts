@@ -12,15 +12,15 @@ import { refuseWitness } from './witness-admission.ts'
 export interface TokenIssueParts extends Waiting {
   readonly cluster: Pick<JoinedCluster, 'own' | 'isReachable' | 'tokens'>
   readonly members: Members
-  /** PEM of the authority that the token names, which comes first. */
+  /** PEM of the accepted authorities; the first is named by the token. */
   readonly ca: () => string
   readonly clock: MachineClock
 }
 
 /**
- * A token for one newcomer.
+ * Issues a token for one newcomer.
  *
- * @throws {ApiError} where a witness cannot join.
+ * @throws {ApiError} if a witness cannot join.
  */
 export async function issueToken(
   { cluster, members, ca, clock, wait }: TokenIssueParts,

@@ -17,11 +17,11 @@ import { showHaproxy } from './table-sharing.ts'
 export interface UpkeepParts extends Pick<LockoutParts, 'members' | 'files' | 'service' | 'clock' | 'log'> {
   readonly store: SharedStore
   readonly cluster: Pick<JoinedCluster, 'own' | 'etcd' | 'keys' | 'log' | 'removals' | 'witness'>
-  /** Shows others these from the next connection on. */
+  /** Presents these credentials from the next connection on. */
   readonly present: (credentials: NodeCredentials) => void
 }
 
-/** What a node does for its cluster with every look, and nobody asks for. */
+/** The automatic work of a node for its cluster, done with every look. */
 export class Upkeep {
   readonly #parts: UpkeepParts
   readonly #lockout: Lockout
@@ -38,7 +38,7 @@ export class Upkeep {
     this.#renewal = new Renewal({ ...parts, wait: sleep })
   }
 
-  /** Rejects where etcd does not answer; then the next look goes on. */
+  /** Rejects if etcd does not answer; then the next look continues. */
   async look(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
     const { cluster, members, store, files, clock, log } = this.#parts
     const { own, etcd, keys, removals, witness } = cluster

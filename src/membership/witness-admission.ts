@@ -17,7 +17,7 @@ export interface WitnessApplicant extends Newcomer {
   readonly request: string
 }
 
-/** What a witness is given: nothing in it is secret. */
+/** The answer to a witness that joins; contains no secrets. */
 export interface WitnessWelcome {
   readonly clusterId: string
   /** Name of the cluster, for people. */
@@ -25,7 +25,7 @@ export interface WitnessWelcome {
   readonly certified: Certified
   readonly trust: TrustOrder
   readonly nodes: readonly KnownNode[]
-  /** Where the peers of each member of etcd are reached, the new one included. */
+  /** Peer URLs of each etcd member, including the new one. */
   readonly members: Readonly<Record<string, readonly string[]>>
 }
 
@@ -38,7 +38,7 @@ export interface WitnessAdmission extends Waiting {
 const NODES_MIN = 2
 
 /**
- * Takes a witness in. Doing it again for the same one has the same effect, because the answer may be lost on its way.
+ * Admits a witness. Repeating it for the same one has the same effect, because the answer may be lost on its way.
  *
  * @throws {ApiError}
  */
@@ -66,7 +66,7 @@ export async function admitWitness(
     certifiedBy: issuers.issuer,
     trusts: Math.max(...numbersOf(issuers.pairs)),
   }
-  // Known to all before it can do anything, so that its certificate can be taken away, and nobody goes on alone.
+  // The record comes first, so that the certificate can be revoked before it is used, and no node goes on alone.
   const isIn = await members.addWitness(() => {
     refuseWitness(members, id)
     return isSameAs(members, issuers) ? witness : undefined
@@ -78,7 +78,7 @@ export async function admitWitness(
   return { clusterId, name: own.name, certified, trust, nodes: nodesFor(members), members: listed }
 }
 
-/** Refuses a witness that could not be admitted as it is now. Changes nothing. */
+/** Refuses a witness that could not be admitted at present. Changes nothing. */
 export function vetWitness(members: Members, applicant: WitnessApplicant): void {
   refuseWitness(members, applicant.id)
   refuseTaken(members, applicant)
@@ -99,7 +99,7 @@ export function refuseWitness(members: Pick<Members, 'all' | 'level' | 'witness'
   throw new ApiError('INVALID_BODY', message, { errors: [problemIn('role', message)] })
 }
 
-/** With a third vote, one that is missing already is the one that may be missing. */
+/** Refuses a witness while a node has no vote: of three votes only one may be missing, and it would be that one. */
 async function refuseAbsence(etcd: JoinedCluster['etcd'], members: Members): Promise<void> {
   const listed = await etcd.members.list()
   const isVoter = (nodeId: string) => listed.some(({ name, isLearner }) => name === nodeId && !isLearner)

@@ -26,11 +26,11 @@ export interface WitnessCareParts {
   readonly keys: ClusterKeys
   readonly members: Members
   readonly files: Pick<ClusterFiles, 'certificates'>
-  /** Position in the log, as the number of a list. */
+  /** Position in the log, which numbers revocation lists. */
   readonly position: () => number
-  /** Whether what nobody asks for is for this node to do. */
+  /** Whether this node is responsible for automatic work. */
   readonly isEldest: () => boolean
-  /** A node. */
+  /** Whether a node is reachable. */
   readonly isReachable: (nodeId: string) => boolean
   readonly clock: MachineClock
   readonly log: Log
@@ -42,15 +42,15 @@ interface Renewed {
 }
 
 const PATIENCE_MS = 2_000
-/** Its member of etcd is started again. */
+/** Deadline for orders that restart its etcd member. */
 const RESTART_MS = 25_000
-/** Until a certificate that the witness could not keep is sent again. */
+/** Delay before a certificate that the witness could not store is sent again. */
 const SENT_AGAIN_MS = 10_000
 
 /**
- * What nodes do for the witness, which cannot read the log: the eldest of them tells it which certificates to accept
- * and which nodes there are, renews its certificate, and takes leadership from it. All of this compares what the
- * witness says with the desired state, so a node may end in the middle of it.
+ * The nodes' work for the witness, which cannot read the log: the eldest node tells it which certificates to accept and
+ * which nodes exist, renews its certificate, and takes leadership from it. All of this compares the witness's state
+ * with the desired one, so a node may end in the middle of it.
  */
 export class WitnessCare {
   readonly #parts: WitnessCareParts
@@ -68,14 +68,14 @@ export class WitnessCare {
     this.meet()
   }
 
-  /** The witness is another one, or elsewhere. */
+  /** Called when the witness or its address has changed. */
   meet(): void {
     const { witness } = this.#parts.members
     this.#peers.recheck()
     this.#peers.keep(witness === undefined ? [] : [witness.id])
   }
 
-  /** Certificates or authorities of this node are others. */
+  /** Called when this node's certificates or authorities have changed. */
   present(): void {
     this.#peers.present(this.#credentials())
   }
@@ -84,17 +84,17 @@ export class WitnessCare {
     return this.#peers.livenessOf(id)
   }
 
-  /** Whether its member of etcd answers for its vote. */
+  /** Whether the witness's etcd member has a leader, so that its vote counts. */
   async doesVote(): Promise<boolean> {
     return (await this.#ask({}).catch(() => undefined))?.hasLeader === true
   }
 
-  /** Rejects where etcd does not answer; then it has to be asked again. */
+  /** Rejects if etcd does not answer; then it must be called again. */
   async look(status: MemberStatus | undefined, listed: readonly EtcdMember[]): Promise<void> {
     const { members, isEldest } = this.#parts
     const { witness } = members
     if (witness === undefined || !isEldest() || !this.livenessOf(witness.id).isReachable) return
-    // A witness that does not answer is asked again; its absence is reported elsewhere.
+    // The next look asks again; the absence of the witness is reported elsewhere.
     const told = await this.#ask({}).catch(() => undefined)
     if (told === undefined) return
     if (this.#unnamed.isLate(!isNamed(listed, witness))) await this.#replaceMember(witness)
@@ -107,7 +107,7 @@ export class WitnessCare {
     await this.#takeLeadership(witness, status, listed)
   }
 
-  /** This node is no longer in the cluster. */
+  /** Called when this node is no longer in the cluster. */
   letGo(): void {
     this.#peers.keep([])
   }
@@ -116,7 +116,7 @@ export class WitnessCare {
     this.#peers.close()
   }
 
-  /** The witness shows a certificate of the peers, and is known by its key. */
+  /** The witness presents a peer certificate, and is identified by its key. */
   #credentials(): PeerCredentials {
     const { peer, client } = this.#parts.files.certificates()
     const { key, certificate } = client
@@ -125,11 +125,11 @@ export class WitnessCare {
 
   async #ask(orders: WitnessOrders, timeout_ms = PATIENCE_MS): Promise<WitnessState> {
     const nodeId = this.#parts.members.witness?.id ?? ''
-    // Sound: a witness is of the version of the nodes.
+    // Sound: a witness has the version of the nodes.
     return (await askNode(this.#peers, { nodeId, path: WITNESS, body: orders, timeout_ms })) as WitnessState
   }
 
-  /** What is not heard of is seen by the next look. Answers whether it was. */
+  /** Sends orders; lost ones are noticed by the next look. Returns the new state, or undefined. */
   async #tell(orders: WitnessOrders, timeout_ms?: number): Promise<WitnessState | undefined> {
     try {
       return await this.#ask(orders, timeout_ms)
@@ -163,7 +163,7 @@ export class WitnessCare {
     if (trusts !== witness.trusts) await members.changeWitness(witness.id, (known) => ({ ...known, trusts }))
   }
 
-  /** Its key stays: by that it is known. */
+  /** Renews the certificate. The witness's key stays, and identifies it. */
   async #renew(witness: Voter, told: WitnessState): Promise<void> {
     const { members, clock, log } = this.#parts
     const isOfOthers = issuingPair(members).number !== members.witness?.certifiedBy
@@ -187,7 +187,7 @@ export class WitnessCare {
     const issuers = await issuersIn(etcd, keys, members)
     const certified = await certifyWitness(issuers, request, witness, clock.now_ms())
     const { serials, certificateEnd } = certifiedUntilOf([certified])
-    // Known to all before it counts, so that it can be taken away again.
+    // The serials are stored first, so that the certificate can be revoked before it is used.
     await members.changeWitness(witness.id, (known) => ({
       ...known,
       certificateEnd,
@@ -196,7 +196,10 @@ export class WitnessCare {
     return { certified, certifiedBy: issuers.issuer }
   }
 
-  /** A site that is far away makes every change slow while its member leads. Only the leader can give it away. */
+  /**
+   * Moves leadership away from the witness: its site may be remote, which slows every change. Only the leader can do
+   * it.
+   */
   async #takeLeadership(
     witness: Voter,
     status: MemberStatus | undefined,
@@ -211,5 +214,5 @@ export class WitnessCare {
   }
 }
 
-/** Its member of etcd has come up. */
+/** Whether its etcd member has come up. */
 const isNamed = (listed: readonly EtcdMember[], { id }: Voter): boolean => listed.some(({ name }) => name === id)

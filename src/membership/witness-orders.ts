@@ -5,45 +5,45 @@ import { type Certified, revocationOf } from './foundation.ts'
 import type { Members, Voter } from './members.ts'
 import type { NodeAddress } from './node-address.ts'
 
-/** What nodes ask of the witness, which does what it is told: it can read nothing of the log by itself. */
+/** Path of orders to the witness, which only obeys: it cannot read the log. */
 export const WITNESS = '/witness'
 
-/** A node as the witness knows it: by its key it finds out whether it was removed. */
+/** A node as the witness knows it: by its key the witness finds out whether it was removed. */
 export interface KnownNode extends NodeAddress {
   readonly id: string
   readonly pin: string
 }
 
-/** Whose certificates count. */
+/** The accepted authorities and the revoked certificates. */
 export interface TrustOrder {
   readonly revocation: Revocation
   readonly taken: Readonly<Record<AuthorityRole, string>>
 }
 
-/** All in one question; what is left out stays. */
+/** Orders, all in one message; missing ones change nothing. */
 export interface WitnessOrders {
   readonly nodes?: readonly KnownNode[]
   readonly trust?: TrustOrder
-  /** Instead of the certificate that it has, for the same key. */
+  /** A certificate to replace the current one, for the same key. */
   readonly certified?: Certified
-  /** Its member of etcd leads: this one shall. */
+  /** Id of the member that shall lead in place of the witness's. */
   readonly leader?: string
-  /** Its member of etcd did not come up, and there is room for a new one at its place. */
+  /** Whether its etcd member did not come up, and room was made for a new one. */
   readonly isReplaced?: boolean
-  /** It shall ask for another certificate. */
+  /** Whether it shall request another certificate. */
   readonly isRequested?: boolean
 }
 
-/** What it answers when that is done. */
+/** Its answer when the orders are carried out. */
 export interface WitnessState {
   readonly version: string
   readonly nodes: readonly KnownNode[]
   readonly trust: Pick<TrustHere, 'serials' | 'authorities' | 'isInForce'>
   /** End of its certificate. */
   readonly notAfter_ms: number
-  /** Its member of etcd follows a leader, or leads. */
+  /** Whether its etcd member follows a leader, or leads. */
   readonly hasLeader: boolean
-  /** PKCS#10 in PEM, where it was asked for. */
+  /** PKCS#10 in PEM, if requested. */
   readonly request?: string
 }
 
@@ -52,7 +52,7 @@ export const nodesFor = (members: Pick<Members, 'all'>): readonly KnownNode[] =>
 
 export interface TrustParts {
   readonly members: Pick<Members, 'removed'>
-  /** Position in the log, as the number of the lists. */
+  /** Position in the log, which numbers the lists. */
   readonly position: number
 }
 
