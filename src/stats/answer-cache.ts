@@ -1,14 +1,19 @@
 import type { Rendered } from '../context/rendered.ts'
 
-/** Whole history answers kept: closed buckets never change, and pollers of the same second ask the same window. */
+/**
+ * Size of the cache of whole history answers: closed buckets never change, and pollers of the same second ask for the
+ * same window.
+ */
 export const HISTORY_CACHE_BYTES = 16 * 1_024 * 1_024
 /** Answers larger than this are not kept: they would push out the many small ones. */
 export const HISTORY_CACHE_ENTRY_BYTES = 2 * 1_024 * 1_024
 
-/** Answers asked for once that are remembered: a window that is asked for again soon is worth keeping. */
+/** Number of remembered answers that were requested once: a window that is requested again soon is worth keeping. */
 const ASKED_ONCE_MAX = 1_024
 
-/** The same bytes for a window that is over, and for an open window of which this is everything so far. */
+/**
+ * The answer for one window: always the same bytes for a window that is over; for an open window, everything so far.
+ */
 export interface HistoryAnswer {
   readonly whole: Rendered<Uint8Array>
   readonly ofNow: Rendered<Uint8Array>
@@ -19,13 +24,13 @@ interface Kept {
   isUsed: boolean
 }
 
-/** Whole history answers, bounded by bytes; one that nobody asked for lately goes first. */
+/** A cache of whole history answers, bounded by bytes; answers that were not requested lately are dropped first. */
 export class AnswerCache {
   readonly #answers = new Map<string, Kept>()
   readonly #asked = new Set<string>()
   #bytes = 0
 
-  /** Whether this answer is asked for the second time: windows that move on are asked for once and need no room. */
+  /** Whether this answer is requested for the second time: windows that move on are requested once and need no room. */
   wants(key: string): boolean {
     if (this.#asked.delete(key)) return true
     if (this.#asked.size >= ASKED_ONCE_MAX) this.#asked.clear()
@@ -49,7 +54,7 @@ export class AnswerCache {
       if (this.#bytes <= HISTORY_CACHE_BYTES) return
       this.#answers.delete(oldest)
       if (kept.isUsed) {
-        // Asked for since it last was the oldest: it goes to the end of the line.
+        // Requested since it was last the oldest: it moves to the end of the queue.
         kept.isUsed = false
         this.#answers.set(oldest, kept)
       } else this.#bytes -= kept.answer.whole.body.length

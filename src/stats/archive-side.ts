@@ -21,24 +21,21 @@ export interface ArchiveSideOptions<Source> {
   readonly archive: ArchiveOptions<Source>
   readonly names: ObjectNames
   readonly applianceId: string
-  /** What a history answer of it is called. */
+  /** Message of a history answer of this layer. */
   readonly message: string
-  /** Length of the archive's seconds. */
+  /** Length of the archive's seconds, in seconds. */
   readonly step_s: number
-  /** In those seconds: what the archive keeps, until it is open and says so itself. */
+  /** Tiers in the archive's seconds, used until the archive is open and reports its own. */
   readonly tiers: readonly Tier[]
   readonly observer?: ArchiveObserver | undefined
   readonly log: Pick<Log, 'warn'>
 }
 
-/**
- * The main thread's side of the archive of one layer: takes what the archive thread says of it, and answers from what
- * that brought.
- */
+/** The main thread's side of the archive of one layer: takes the archive thread's messages and answers from them. */
 export abstract class ArchiveSide<Source, Tick> {
   readonly archive: ArchiveOptions<Source>
   readonly history: HistoryAnswers
-  /** Begins the tags of its answers. */
+  /** Start of the tags of its answers. */
   protected readonly nonce = randomBytes(6).toString('base64url')
   readonly #log: Pick<Log, 'warn'>
   readonly #step_s: number
@@ -64,16 +61,19 @@ export abstract class ArchiveSide<Source, Tick> {
     return this.#reader !== undefined
   }
 
-  /** Seconds before this one are on the disk; how often some turned out to be lost; what keeps it from storing. */
+  /**
+   * How much is stored: seconds before `stored_s` are on the disk; `losses` counts how often some turned out to be
+   * lost; `storage` is the fault that keeps the archive from storing.
+   */
   get kept(): Pick<TickState, 'stored_s' | 'losses' | 'storage'> {
     return { stored_s: this.#stored_s, losses: this.#losses, storage: this.#storage }
   }
 
-  /** While the archive is not open there is nothing to read; where no thread writes it, it never is. */
+  /** While the archive is not open there is nothing to read; without a thread that writes it, it is never open. */
   #windows(kept: readonly Tier[]): HistoryReader {
     const tiers = kept.map((tier) => stretch(tier, this.#step_s))
     return {
-      // Never ahead of the last message: a second is read once the places of all its objects are known.
+      // Never ahead of the last message: a second is read only once the places of all its objects are known.
       hwm_s: () => Math.min(this.#hwm_s, this.#scaled?.hwm_s() ?? 0),
       tiers: () => this.#scaled?.tiers() ?? tiers,
       storage: () => this.#storage,
@@ -98,23 +98,23 @@ export abstract class ArchiveSide<Source, Tick> {
     }
   }
 
-  /** A poll of the layer has ended. */
+  /** Called when a poll of the layer has ended. */
   protected abstract take(tick: TickMessage<Tick>): void
 
-  /** Nothing is heard of the thread since then: what it said last is not what it says now. */
+  /** The thread has been silent since `since_ms`: its last report no longer describes the present. */
   abstract interrupt(reason: string, since_ms: number): void
 
-  /** The thread ended, and another one is on its way that knows nothing. */
+  /** The thread ended, and the one that replaces it starts without any knowledge. */
   lose(reason: string, now_ms: number): void {
     this.interrupt(reason, now_ms)
   }
 
-  /** What the thread has to be told before it can go on; undefined when it knows. */
+  /** The message that the thread needs before it can continue; undefined when it has it already. */
   news(): ToArchiveThread | undefined {
     return undefined
   }
 
-  /** Of one object, in the last second; undefined where that is not known. */
+  /** Sessions of one object in the last second; undefined where they are not known. */
   protected lastSessions(kind: ObjectKind, name: string, backend: string): number | undefined {
     const object = this.#objects.find(kind, name, backend)
     if (object === undefined) return undefined
@@ -134,12 +134,12 @@ export abstract class ArchiveSide<Source, Tick> {
     this.#stored_s = this.#hwm_s
     this.#observer?.know(stored.map(({ id, kind, name, backend }) => ({ objectId: id, kind, name, backend })))
     this.#observer?.know(objects)
-    // Until HAProxy answers: what was there when it answered last.
+    // Until HAProxy answers, the objects of its last answer are listed.
     this.#observer?.list(stored.flatMap(({ id, died_s }) => (died_s === undefined ? [id] : [])))
   }
 
   #place({ added, removed, forgotten }: FromArchive<Tick> & { readonly type: 'objects' }): void {
-    // First, as an object may be there again under its old name and another number.
+    // Removals come first, as an object may be back under its old name with another number.
     this.#objects.forget(forgotten)
     this.#observer?.forget(forgotten)
     this.#objects.add(added)

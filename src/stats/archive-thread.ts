@@ -16,20 +16,20 @@ import { Silence } from './silence.ts'
 import { type ArchiveWorker, type StartArchives, startArchives } from './start-archives.ts'
 import { reasonOf } from '../base/reason.ts'
 
-/** A poll takes at most 0.9 s and a commit far less; a thread that has not ended by then is stuck. */
+/** A poll takes at most 0.9 s and a commit far less; a thread that has not ended after this time is stuck. */
 const THREAD_STOP_MS = 10_000
-/** The first message must come soon: opening an archive of 20,000 objects takes well under this. */
+/** Limit for the first message: opening an archive of 20,000 objects takes well under this. */
 const OPEN_TIMEOUT_MS = 60_000
-/** A poll takes 0.9 s at the most; a thread that its disk holds up may take for ever. */
+/** A poll takes 0.9 s at most; a thread that is blocked by its disk may take for ever. */
 const CAPTURE_MS = 5_000
 
-/** Receives what the thread reports about each archive that it writes. */
+/** The receivers of the thread's reports about each archive that it writes. */
 export interface ArchiveSides {
   readonly layer7: ArchiveSide<StatsSource, HaproxyTick>
   readonly layer4?: ArchiveSide<IpvsSource, IpvsTick> | undefined
 }
 
-/** Keeps the archive thread running: starts it again when it fails, with growing pauses, and talks with it. */
+/** Keeps the archive thread running: restarts it when it fails, with growing pauses, and exchanges messages with it. */
 export class ArchiveThreadKeeper {
   readonly #sides: ArchiveSides
   readonly #all: readonly (ArchiveSides['layer7'] | NonNullable<ArchiveSides['layer4']>)[]
@@ -100,7 +100,7 @@ export class ArchiveThreadKeeper {
     const { layer7, layer4 } = this.#sides
     if (message.type === 'layer4') layer4?.receive(message.message)
     else {
-      // Layer 4 has no ticks while nothing of it is configured.
+      // Layer 4 has no ticks while none of its services is configured.
       if (message.message.type === 'tick') this.#silence.heard()
       layer7.receive(message.message)
     }
@@ -130,7 +130,7 @@ export class ArchiveThreadKeeper {
     }, pause_ms)
   }
 
-  /** False when there is no thread at this moment: nobody will answer. */
+  /** Returns false when there is no thread at this moment: no answer will come. */
   #post(message: ToArchiveThread): boolean {
     if (this.#worker.threadId < 0) return false
     this.#worker.postMessage(message)
@@ -151,8 +151,8 @@ export class ArchiveThreadKeeper {
   }
 
   /**
-   * Polls HAProxy at once. Call it right before a reload: what the ending worker counted since the last poll is then
-   * kept. An apply waits for it, so it ends in any case: figures are not worth an outage.
+   * Polls HAProxy at once. Call it right before a reload, so that the ending worker's counts since the last poll are
+   * kept. An apply waits for this, so it always ends: figures are not worth an outage.
    */
   async capture(): Promise<void> {
     const patience = new AbortController()
@@ -161,17 +161,17 @@ export class ArchiveThreadKeeper {
     patience.abort()
   }
 
-  /** Verifies every invariant of every archive; `[]` when all hold. */
+  /** Verifies every invariant of every archive; returns `[]` when all hold. */
   check(): Promise<readonly string[]> {
     return this.#ask('check')
   }
 
-  /** The clock of the machine was set on purpose: the archives follow at their next second, however far. */
+  /** The clock of the machine was set on purpose: the archives follow at their next second, however large the step. */
   clockStepped(): void {
     this.#post({ type: 'clockStepped' })
   }
 
-  /** Commits and closes. */
+  /** Commits and closes the archives. */
   async close(): Promise<void> {
     this.#silence.stop()
     await this.#stop()

@@ -1,11 +1,11 @@
 import type { ObjectKind } from '../../storage/archive/catalog.ts'
 import type { NamedBackend, NamedObject } from './names.ts'
 
-/** One object of an answer: what it is called there and where the archive keeps it. */
+/** One object of an answer: its labels there and its place in the archive. */
 export interface Subject {
   /** Fields before the series, in order. */
   readonly labels: Labels
-  /** The same as fields of a JSON object. */
+  /** The labels as fields of a JSON object. */
   readonly json: string
   readonly kind: ObjectKind
   readonly name: string
@@ -14,14 +14,14 @@ export interface Subject {
 
 export type Labels = readonly (readonly [name: string, value: string])[]
 
-/** How the subjects stand in the answer: one object, a list in an object, or a list of whole objects. */
+/** The arrangement of the subjects in the answer: one object, a list in an object, or a list of whole objects. */
 export interface Arrangement {
   readonly shape: 'one' | 'listed' | 'list'
   readonly subjects: readonly Subject[]
-  /** Of an object with a list: the fields before it, and its name. */
+  /** For an object with a list: the fields before the list, and the list's name. */
   readonly group: string
   readonly listed: string
-  /** Labels that stand in each row of CSV. */
+  /** Names of the labels that are columns of each CSV row. */
   readonly columns: readonly string[]
 }
 
@@ -39,25 +39,25 @@ function proxy(kind: 'frontend' | 'backend', { id, name, called = id }: NamedObj
   )
 }
 
-/** A frontend or a backend. */
+/** Arranges the answer for one frontend or backend. */
 export function one(kind: 'frontend' | 'backend', found: NamedObject): Arrangement {
   return { ...LIST, shape: 'one', subjects: [proxy(kind, found)], columns: [] }
 }
 
-/** Several frontends or backends. */
+/** Arranges the answer for several frontends or backends. */
 export function proxies(kind: 'frontend' | 'backend', found: readonly NamedObject[]): Arrangement {
   const subjects = found.map((each) => proxy(kind, each))
   return { shape: 'listed', subjects, group: '', listed: `${kind}s`, columns: ['id', 'name'] }
 }
 
-/** Several real servers, each in each of its backends. */
+/** Arranges the answer for several real servers, each in each of its backends. */
 export function servers(found: readonly { readonly ripId: string; readonly backends: readonly NamedBackend[] }[]) {
   const subjects = found.flatMap(({ ripId, backends }) => listOf(ripId, backends).subjects)
   const columns = ['backendId', 'backendName', 'id', 'name']
   return { shape: 'listed', subjects, group: '', listed: 'reals', columns } as const satisfies Arrangement
 }
 
-/** The real servers of a backend. */
+/** Arranges the answer for the real servers of a backend. */
 export function realsOf({ id, name, called = id, reals }: NamedBackend): Arrangement {
   const subjects = reals.map((real) =>
     subject(
@@ -77,7 +77,7 @@ export function realsOf({ id, name, called = id, reals }: NamedBackend): Arrange
   return { shape: 'listed', subjects, group, listed: 'reals', columns: ['id', 'name'] }
 }
 
-/** A real server in each of its backends. */
+/** Arranges the answer for one real server in each of its backends. */
 export function listOf(ripId: string, backends: readonly NamedBackend[]): Arrangement {
   const subjects = backends.map((backend) => {
     const { name = '', called = ripId } = backend.reals.find((real) => real.ripId === ripId) ?? {}

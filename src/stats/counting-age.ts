@@ -1,8 +1,9 @@
 /**
- * How long totals have been those of one process of HAProxy, at the least: another begins at zero, with another layout.
+ * The minimum time for which totals have come from one process of HAProxy: another process begins at zero, with another
+ * layout.
  */
 export interface CountingTotals {
-  /** The layout of an answer; -1 when there was none. */
+  /** Takes the layout of an answer; -1 when there was none. */
   met(layout: number): void
   age_ms(): number
 }

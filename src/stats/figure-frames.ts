@@ -4,38 +4,38 @@ import type { LiveElement, ObjectLists } from './live-plan.ts'
 
 const LISTS = ['frontends', 'backends', 'reals'] as const satisfies readonly (keyof ObjectLists)[]
 
-/** Live figures of one layer, as they are followed. */
+/** Live figures of one layer, as clients follow them. */
 export interface FrameSource {
-  /** Another one whenever the objects, or what they are called, are others. */
+  /** Changes whenever the objects or their names change. */
   readonly version: number
-  /** All, or those of some ids. */
+  /** Returns all objects, or those with the wanted ids. */
   objects(wanted?: ReadonlySet<string>): ObjectLists
   has(id: string): boolean
-  /** Writes an object as its live answer has it, but for its closing brace. */
+  /** Writes an object as in its live answer, but without the closing brace. */
   put(element: LiveElement, out: JsonBuffer): void
-  /** Another number with each figures; absent where `since` is. */
+  /** A number that changes with the figures; absent where `since` is. */
   readonly sequence?: number
   /**
-   * Tells of an object whether its figures are those of this sequence, but for what passes by itself; undefined where
-   * nobody can tell.
+   * Returns a test whether an object's figures are still those of this sequence, apart from passing values; undefined
+   * where this is not known.
    */
   since?(sequence: number): ((element: LiveElement) => boolean) | undefined
-  /** Why there are no figures; undefined when there are. */
+  /** The reason why there are no figures; undefined when there are. */
   readonly problem: string | undefined
 }
 
-/** More than any object has. */
+/** More members than any object has. */
 const MEMBERS_MAX = 64
 const [OPEN, COMMA, CLOSE] = [0x7b, 0x2c, 0x7d] as const
 const CLOSE_LIST = ascii(']')
-/** It passes by itself: it is told when it begins anew. */
+/** The member that passes by itself: it is sent only when it starts again. */
 const PASSING = ascii('"lastChange":')
-/** What says which object it is. */
+/** The members that identify the object. */
 const NAMING = [ascii('"id":'), ascii('"backendId":')] as const
 
 /**
- * The objects that somebody follows, as they were last, and when each of their members became what it is: so it can be
- * told what has changed since any moment.
+ * The followed objects as they were last, and the moment at which each of their members got its value, so that the
+ * changes since any moment can be written.
  */
 export class FigureFrames {
   readonly #source: FrameSource
@@ -45,19 +45,19 @@ export class FigureFrames {
   #elements: readonly LiveElement[] = []
   #now = new JsonBuffer()
   #before = new JsonBuffer()
-  /** Where each object begins, and behind the last one its end. */
+  /** Start of each object, and behind the last one its end. */
   #starts = new Uint32Array(1)
   #startsBefore = new Uint32Array(1)
   #changed = new Uint32Array(0)
   #latest = new Uint32Array(0)
-  /** 1: as it was when it was looked at before, and not written anew. */
+  /** 1 for an object that is unchanged since the last look and was not written again. */
   #kept = new Uint8Array(0)
   #sequence = -1
   #isFresh = false
   #problem: string | undefined
   #problemSince = 0
 
-  /** `wanted`: ids; undefined is everything. */
+  /** `wanted`: the ids to follow; undefined means everything. */
   constructor(source: FrameSource, wanted: ReadonlySet<string> | undefined) {
     this.#source = source
     this.#wanted = wanted
@@ -67,14 +67,14 @@ export class FigureFrames {
     return this.#elements.length
   }
 
-  /** Everything was written anew, so that what passes by itself is right as well. */
+  /** Whether everything was written again, so that passing values are right as well. */
   get isFresh(): boolean {
     return this.#isFresh
   }
 
   /**
-   * Looks at the figures at this moment; `isWhole`: also at what passes by itself. Answers whether everything has to be
-   * told anew.
+   * Looks at the figures at this moment; with `isWhole`, also at passing values. Returns whether everything must be
+   * sent again.
    */
   look(moment: number, isWhole = false): boolean {
     const isOther = this.#source.version !== this.#version
@@ -104,7 +104,7 @@ export class FigureFrames {
     this.#kept = new Uint8Array(count)
   }
 
-  /** Objects that are as before are copied, those that stand one behind the other at once. */
+  /** Writes the objects: unchanged ones are copied, and adjacent ones in one copy. */
   #write(isAsBefore: ((element: LiveElement) => boolean) | undefined): void {
     const [out, before, starts, startsBefore] = [this.#now, this.#before.view(), this.#starts, this.#startsBefore]
     out.clear()
@@ -142,7 +142,7 @@ export class FigureFrames {
     }
   }
 
-  /** An object has the same members in the same order each time. */
+  /** Compares one object, which has the same members in the same order each time. */
   #compareOne(at: number, moment: number, now: FlatMembers, before: FlatMembers): boolean {
     const [bytes, old] = [this.#now.view(), this.#before.view()]
     let isOther = false
@@ -155,7 +155,7 @@ export class FigureFrames {
     return isOther
   }
 
-  /** Everything, as JSON; right where it is fresh. */
+  /** Writes everything as JSON; passing values are right only when the frame is fresh. */
   writeAll(out: JsonBuffer): void {
     this.#writeLayer(out, true, (at) => {
       out.append(this.#now.view(), this.#starts[at] ?? 0, this.#starts[at + 1] ?? 0)
@@ -163,7 +163,7 @@ export class FigureFrames {
     })
   }
 
-  /** What has changed since a moment; false when nothing has. */
+  /** Writes the changes since a moment; returns false when there are none. */
   writeSince(moment: number, out: JsonBuffer): boolean {
     let hasAny = this.#problemSince > moment
     this.#writeLayer(out, hasAny, (at) => {
@@ -175,7 +175,7 @@ export class FigureFrames {
     return hasAny
   }
 
-  /** Lists without an object are left out unless everything is told. */
+  /** Writes the lists of a layer; those without an object are left out unless everything is written. */
   #writeLayer(out: JsonBuffer, withProblem: boolean, write: (at: number) => boolean): void {
     out.byte(OPEN)
     if (withProblem) out.text(`"problem":${JSON.stringify(this.#problem ?? null)}`)
@@ -220,5 +220,5 @@ function begins(bytes: Uint8Array, at: number, name: Uint8Array): boolean {
   return true
 }
 
-/** NaN where there is none. */
+/** Returns the number of a member, NaN where there is none. */
 const numberAt = (bytes: Buffer, { value, end }: FlatMembers): number => Number(bytes.toString('latin1', value, end))

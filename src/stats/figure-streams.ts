@@ -10,41 +10,41 @@ import { JsonBuffer } from '../base/json-buffer.ts'
 export interface FigureStreamsParts {
   readonly layer7: FrameSource
   readonly layer4: FrameSource
-  /** Resolves when the next second's figures are there. */
+  /** Resolves when the next second's figures are available. */
   readonly nextTick: () => Promise<void>
 }
 
-/** Different sets of objects that are followed: each costs a rendering a second. */
+/** Limit for the different sets of followed objects: each costs one rendering per second. */
 const SETS_MAX = 256
 const SETS_EACH_MAX = 32
-/** Sets that were followed are remembered for clients that come back. */
+/** Time for which a set without clients is kept for clients that return. */
 const REMEMBERED_MS = 15_000
-/** How many clients are told in a turn, which takes about a millisecond; 5,000 in a third of a second. */
+/** Number of clients served in one turn, which takes about a millisecond; 5,000 take a third of a second. */
 const AT_ONCE = 64
 const PAUSE_MS = 4
-/** After so long a client that lost its stream comes back. */
+/** A client that lost its stream reconnects after this time. */
 const RETRY_MS = 2_000
 
 interface Client {
   readonly sink: StreamSink
-  /** The moment up to which it knows everything; negative: it knows nothing. */
+  /** The moment up to which the client has everything; negative when it has nothing. */
   knows: number
 }
 
 /** The clients that follow the same objects. */
 class Followed {
   readonly clients = new Set<Client>()
-  /** How many streams each user has of it, and what gives the place back. */
+  /** The number of each user's streams of this set, and the function that returns the user's place. */
   readonly holders = new Map<string, { streams: number; readonly free: () => void }>()
   readonly #frames: readonly [FigureFrames, FigureFrames]
   readonly #out = new JsonBuffer()
-  /** Unlike every other of this kind and process, and of every set that was followed before. */
+  /** Differs from that of every other set and process, and of every set that was followed before. */
   #generation = newGeneration()
   #moment = 0
-  /** What was told of this moment, by the moment from which on it tells. */
+  /** The texts of this moment, by the moment since which they contain changes. */
   readonly #texts = new Map<number, Buffer>()
   #isTelling = false
-  /** Ends what nobody has come back to. */
+  /** Drops the set when no client has returned. */
   timer: NodeJS.Timeout | undefined
 
   constructor({ layer7, layer4 }: FigureStreamsParts, ids: readonly string[]) {
@@ -53,7 +53,7 @@ class Followed {
     this.look()
   }
 
-  /** `isWhole`: include passing values, which are sent only to clients that know nothing yet. */
+  /** `isWhole`: include passing values, which are sent only to clients that have nothing yet. */
   look(isWhole = false): void {
     this.#moment++
     this.#texts.clear()
@@ -72,8 +72,8 @@ class Followed {
   }
 
   /**
-   * Spread over a part of the second, so that most of the loop is left to pollers. A client that was not reached before
-   * the next second gets more then.
+   * Serves the clients over a part of the second, so that most of the loop is left to pollers. A client that was not
+   * reached before the next second gets more then.
    */
   async tellAll(): Promise<void> {
     if (this.#isTelling) return
@@ -89,7 +89,7 @@ class Followed {
     }
   }
 
-  /** A client that has not taken what it was told is told no more until it has: what waits for it does not grow. */
+  /** A client that has not read its last text gets no other until it has: its queue does not grow. */
   #tell(client: Client): void {
     if (client.knows === this.#moment || client.sink.isBehind === true) return
     if (client.knows === NOTHING && !this.#frames.every(({ isFresh }) => isFresh)) this.look(true)
@@ -107,7 +107,7 @@ class Followed {
     return text
   }
 
-  /** Also if nothing has changed: a client that hears nothing believes its figures to be stale. */
+  /** Also written when nothing has changed: a client without any text takes its figures for stale. */
   #write(since: number): Buffer {
     const out = this.#out
     const [layer7, layer4] = this.#frames
@@ -138,7 +138,10 @@ class Followed {
 const NOTHING = -1
 const newGeneration = () => randomBytes(9).toString('base64url')
 
-/** However many follow the same objects, these are looked at, and what is told is written, once a second for all. */
+/**
+ * The streams of live figures. However many clients follow the same objects, these are compared and written once a
+ * second for all of them.
+ */
 export class FigureStreams implements FigureStreamsReader {
   readonly #parts: FigureStreamsParts
   readonly #sets = new Map<string, Followed>()
@@ -155,7 +158,7 @@ export class FigureStreams implements FigureStreamsReader {
     this.#parts = parts
   }
 
-  /** Sets that are followed, or remembered. */
+  /** The number of sets that are followed or remembered. */
   get sets(): number {
     return this.#sets.size
   }
@@ -166,7 +169,7 @@ export class FigureStreams implements FigureStreamsReader {
 
   stream(ids: readonly string[], lastId: string, userId: string): Stream {
     const key = ids.toSorted().join()
-    // Before the answer begins; taken when it does.
+    // Tests the limit before the answer begins; the place is taken when it does.
     if (this.#sets.get(key)?.holders.has(userId) !== true) this.#places.take(userId)()
     return (sink) => {
       const set = this.#sets.get(key) ?? this.#begin(key, ids)
@@ -197,7 +200,7 @@ export class FigureStreams implements FigureStreamsReader {
     return set
   }
 
-  /** One place for all streams of a user that follow the same objects. */
+  /** Takes one place for all streams of a user that follow the same objects. */
   #hold({ holders }: Followed, userId: string): () => void {
     const holder = holders.get(userId) ?? { streams: 0, free: this.#places.take(userId) }
     holders.set(userId, holder)
@@ -212,7 +215,7 @@ export class FigureStreams implements FigureStreamsReader {
 
   #remember(key: string, set: Followed): void {
     clearTimeout(set.timer)
-    // A client that follows one set after another and stays with none must not fill the memory with them.
+    // A client that follows one set after another without staying must not fill the memory with them.
     if (this.#sets.size > SETS_MAX) return void this.#sets.delete(key)
     set.timer = setTimeout(() => {
       if (set.clients.size === 0) this.#sets.delete(key)
@@ -220,7 +223,7 @@ export class FigureStreams implements FigureStreamsReader {
     return undefined
   }
 
-  /** For as long as anybody follows anything. */
+  /** Runs as long as any set is followed. */
   async #follow(): Promise<void> {
     if (this.#isFollowing) return
     this.#isFollowing = true

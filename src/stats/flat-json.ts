@@ -1,21 +1,21 @@
 const [QUOTE, BACKSLASH, COMMA, CLOSE] = [0x22, 0x5c, 0x2c, 0x7d] as const
 
-/** Goes through the members of an object in JSON whose values are neither objects nor lists. */
+/** Iterates over the members of a JSON object whose values are neither objects nor lists. */
 export class FlatMembers {
   readonly #bytes: Uint8Array
   #at: number
-  /** Where the member begins, with the quote of its name; its value; and what follows behind that. */
+  /** Start of the member (the quote of its name), start of its value, and end of the value. */
   start = 0
   value = 0
   end = 0
 
-  /** `from` is the place of its opening brace. */
+  /** `from`: the position of the object's opening brace. */
   constructor(bytes: Uint8Array, from: number) {
     this.#bytes = bytes
     this.#at = from + 1
   }
 
-  /** The next member; false behind the last one. */
+  /** Moves to the next member; returns false behind the last one. */
   next(): boolean {
     const bytes = this.#bytes
     if (bytes[this.#at] !== QUOTE) return false

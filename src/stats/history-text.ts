@@ -14,34 +14,36 @@ import {
 import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 import { Series, type SeriesWindow, type WindowReader } from './series.ts'
 
-/** What is written: whose series, which buckets, and up to which second they are closed. */
+/** The content of an answer: whose series, which buckets, and up to which second they are closed. */
 export interface HistoryPage {
   readonly arrangement: Arrangement
   readonly query: HistoryQuery
   readonly window: SeriesWindow
   readonly closed_s: number
-  /** What keeps the archive from storing: told in the message of the answer. */
+  /** The fault that keeps the archive from storing, named in the answer's message. */
   readonly storage?: StorageFault | undefined
-  /** Whether the whole window is still kept: what was rendered outlives it, what has to be read does not. */
+  /**
+   * Whether the archive still has the whole window: rendered text outlives the archive's data, the rest must be read.
+   */
   isKept(): boolean
 }
 
-/** How much is done at a stretch: numbers that have to be rendered, and bytes. */
+/** The amount of work in one slice: numbers to be rendered, and bytes. */
 export interface SliceSize {
   readonly numbers: number
   readonly bytes: number
 }
 
 /**
- * Buckets of the core metrics that are read at once, and of all: half a millisecond of work at the most, where averages
- * are made of averages. A row of CSV is longer and is always written anew.
+ * Number of buckets read at once, for the core metrics and for all: at most half a millisecond of work, where averages
+ * are made of averages. A row of CSV is longer and is never taken from kept text.
  */
 const JSON_PART_BUCKETS = { [CORE_COUNT]: 16 * BLOCK_BUCKETS, [METRIC_COUNT]: 4 * BLOCK_BUCKETS } as const
 const CSV_PART_BUCKETS = { [CORE_COUNT]: 8 * BLOCK_BUCKETS, [METRIC_COUNT]: 2 * BLOCK_BUCKETS } as const
 
 /**
- * Writes history answers. Every method is a generator that stops whenever a slice is full: the sender takes what was
- * written, empties the buffer and continues. It yields `false` if buckets in the slice were not final.
+ * Writes history answers. Every method is a generator that stops whenever a slice is full: the sender takes the text
+ * written so far, empties the buffer and continues. It yields `false` if buckets in the slice were not final.
  */
 export class HistoryText {
   readonly #reader: WindowReader
@@ -50,7 +52,7 @@ export class HistoryText {
   readonly #applianceId: string
   readonly #series = new Series()
 
-  /** What such an answer is called. */
+  /** Message of such an answer. */
   readonly #message: string
 
   constructor(
@@ -88,13 +90,13 @@ export class HistoryText {
     out.text(shape === 'listed' ? ']}}' : shape === 'list' ? ']}' : '}')
   }
 
-  /** Nothing is known of an open bucket, whatever has been seen of it. */
+  /** Returns no object for an open bucket, which is unknown whatever has been recorded of it. */
   #objectOf(subject: Pick<Subject, 'kind' | 'name' | 'backend'>, { window, closed_s }: HistoryPage) {
     const { kind, name, backend } = subject
     return window.end_s > closed_s ? undefined : this.#objects.find(kind, name, backend)
   }
 
-  /** What is the same for every object of the answer. */
+  /** Returns the fields that are the same for every object of the answer. */
   #facts({ query, window: { first_s, end_s, step_s } }: HistoryPage): string {
     const served = `"start":${first_s},"end":${end_s},"resolution":${step_s}`
     return `"applianceId":${this.#applianceId},${served},"consolidation":"${query.consolidation}","metrics":${namesOf(query.metrics)}`
@@ -134,7 +136,7 @@ export class HistoryText {
     }
   }
 
-  /** One row per bucket and object. An answer about several objects says which in columns of their own. */
+  /** Writes one row per bucket and object. An answer about several objects names them in columns of their own. */
   *#csv(page: HistoryPage, out: JsonBuffer, slice: SliceSize): Generator<boolean, void> {
     const { query, window } = page
     const { subjects, columns } = page.arrangement
@@ -176,7 +178,7 @@ function messageOf(message: string, storage: StorageFault | undefined): string {
 const COMMA = 0x2c
 const CLOSE_LIST = 0x5d
 
-/** The window in parts that can be read at a stretch. */
+/** Splits the window into parts that can be read in one go. */
 function partsOf(window: SeriesWindow, buckets: number): readonly SeriesWindow[] {
   const { tier, step_s, first_s, end_s } = window
   const span_s = buckets * step_s
@@ -205,8 +207,8 @@ function namesOf(metrics: readonly Metric[]): string {
 const CORE_NAMES = JSON.stringify(CORE_METRICS)
 
 /**
- * A spreadsheet runs what begins like a formula; behind an apostrophe it is text. Numbers are written elsewhere and
- * stay numbers.
+ * Quotes a field. Spreadsheets run a text that begins like a formula; behind an apostrophe it stays text. Numbers are
+ * written elsewhere and stay numbers.
  */
 function csvField(value: string): string {
   const text = /^[=@+\-\t\r]/.test(value) ? `'${value}` : value

@@ -18,22 +18,23 @@ import type { SeriesWindow, WindowReader } from './series.ts'
 import type { StorageFault } from '../../workers/archive/storage-watch.ts'
 
 /**
- * Points (objects × buckets) of one answer with up to four metrics; with more of them there are fewer. Above it the
- * next coarser tier answers, and the answer says so.
+ * Points (objects × buckets) of one answer with up to four metrics; with more metrics, fewer points. Above the limit
+ * the next coarser tier answers, and the answer names its resolution.
  */
 export const HISTORY_POINTS_MAX = 400_000
-/** Points of one object: the longest tier fits; a window that begins long before any data loses its empty head. */
+/** Points of one object: the longest tier fits; a window that begins long before any data loses its empty start. */
 export const HISTORY_SERIES_POINTS_MAX = 20_000
 /**
- * Points of an answer that is made and sent at once: an hour of seconds fits. Longer ones are made while they are sent.
+ * Points of an answer that is rendered and sent in one go: an hour of seconds fits. Longer ones are rendered while they
+ * are sent.
  */
 export const HISTORY_WHOLE_POINTS_MAX = 4_000
-/** What is done of a long answer between two turns of the event loop: 0.2 to 0.5 ms. */
+/** Work on a long answer between two turns of the event loop: 0.2 to 0.5 ms. */
 const SLICE = { numbers: 16 * BLOCK_BUCKETS * CORE_COUNT, bytes: 64 * 1_024 }
 const WHOLE = { numbers: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
-/** Arrangements kept for one version of the names: all that are polled. */
+/** Number of arrangements kept for one version of the names: enough for all polled ones. */
 const TARGETS_MAX = 20_000
-/** 84 bits: no two of the objects of one daemon have the same. */
+/** 84 bits: no two objects of one daemon have the same tag. */
 const TAG_LENGTH = 14
 const VARY = 'Accept, Accept-Encoding'
 const TYPES = { json: 'application/json', csv: 'text/csv; charset=utf-8' } as const
@@ -42,21 +43,23 @@ const NOTHING = new Uint8Array(0)
 export interface HistoryReader extends WindowReader {
   /** Seconds before this one are closed. */
   hwm_s(): number
-  /** The tiers as they are now; a full disk makes the finest one keep less. */
+  /** The current tiers; with a full disk, the finest one keeps less. */
   tiers(): readonly Tier[]
-  /** What keeps the archive from storing, if it can be. */
+  /** The fault that keeps the archive from storing, if it can have one. */
   storage?(): StorageFault | undefined
 }
 
 type Asked = 'frontend' | 'backend' | 'reals' | 'rip'
 
-/** What a path asks about, and what stands for it in a tag. */
+/** The subject of a path, and its short form in a tag. */
 interface Target {
   readonly arrangement: Arrangement
   readonly tag: string
 }
 
-/** Answers history queries. All of it runs on the caller's thread: a read costs less than a hop to another thread. */
+/**
+ * Answers history queries. Everything runs on the caller's thread: a read costs less than a message to another thread.
+ */
 export class HistoryAnswers {
   readonly #reader: HistoryReader
   readonly #names: ObjectNames
@@ -73,7 +76,7 @@ export class HistoryAnswers {
   }
   #version = -1
   #hwm_s = 0
-  /** Counts the times that seconds were given other values. */
+  /** Counts how often seconds may have got other values. */
   #generation = 0
 
   constructor(
@@ -90,7 +93,7 @@ export class HistoryAnswers {
     this.#text = new HistoryText(reader, objects, this.#rendered, applianceId, message)
   }
 
-  /** After a step of the clock the seconds to come may have other values than those answered before. */
+  /** After a step of the clock, the seconds to come may have other values than those answered before. */
   forget(): void {
     validity.endAnswers()
     this.#generation++
@@ -119,7 +122,7 @@ export class HistoryAnswers {
     })
   }
 
-  /** Of a real server that is in no backend. */
+  /** Answers for a real server that is in no backend. */
   none(query: HistoryQuery): Rendered<Uint8Array> | undefined {
     return this.#answer('rip', '', query, () => listOf('', []))
   }
@@ -139,7 +142,7 @@ export class HistoryAnswers {
     return kinds
   }
 
-  /** Which objects stand together follows from each request, so that nothing is kept of it but the answer. */
+  /** Answers for several objects. Each request names its own combination, so only the answer is kept. */
   several(kind: HistoryKind, ids: readonly string[], query: HistoryQuery): Rendered<Uint8Array> | undefined {
     const names = this.#names
     const arrangement =
@@ -170,7 +173,7 @@ export class HistoryAnswers {
     const storage = this.#reader.storage?.()
     const page = { arrangement, query, window, closed_s, storage, isKept: () => this.#isKept(window, closed_s) }
     const etag = this.#tag(target, page)
-    // Of a window that is not over yet, the buckets that are, or the first one that is not.
+    // For a window that is not over yet: its closed buckets, or the first open one.
     const isOfNow = query.end > window.end_s || window.end_s > closed_s
     const ready = this.#cache.get(etag)
     if (ready !== undefined) return isOfNow ? ready.ofNow : ready.whole
@@ -192,7 +195,7 @@ export class HistoryAnswers {
     return isOfNow ? answer.ofNow : answer.whole
   }
 
-  /** The end of what is closed. When it went back, nothing that was rendered before may be used. */
+  /** Returns the end of the closed seconds. When it moved back, nothing rendered before may be used. */
   #closed(): number {
     const hwm_s = this.#reader.hwm_s()
     if (hwm_s < this.#hwm_s) this.forget()
@@ -200,7 +203,7 @@ export class HistoryAnswers {
     return hwm_s
   }
 
-  /** Whether the archive still has what it had of the window when that was asked for. */
+  /** Whether the archive still has the part of the window that it had at the request. */
   #isKept({ tier, first_s }: SeriesWindow, asked_s: number): boolean {
     const now = this.#reader.tiers()[tier]
     if (now === undefined) return false
@@ -227,18 +230,18 @@ export class HistoryAnswers {
     return target
   }
 
-  /** Closed buckets never change, so what was asked says which bytes these are. */
+  /** Returns the tag. Closed buckets never change, so the request determines the bytes. */
   #tag({ tag }: Target, { query, storage, closed_s, window: { step_s, first_s, end_s } }: HistoryPage): string {
-    // Nearly everybody asks for these.
+    // Nearly all requests ask for these.
     const metrics = query.metrics === CORE_METRICS ? '' : query.metrics.map(placeOf).join('')
     const fault = storage === undefined ? '' : `s${storage.since_ms}${storage.isStoring ? 'k' : ''}`
     const state = `${this.#nonce}${this.#generation}-${this.#version}${fault}`
-    // An open bucket is unknown whenever it is asked for, and once it is closed it is another one.
+    // An open bucket is unknown in every answer, and has another tag once it is closed.
     const open = end_s > closed_s ? 'o' : ''
     return `"${state}-${tag}-${first_s}-${end_s}${open}-${step_s}${query.consolidation}${metrics}${query.format}"`
   }
 
-  /** The answer between turns of the event loop, as long as nothing of it has become another or was thrown away. */
+  /** Yields the answer between turns of the event loop, until one of its values has changed or was dropped. */
   *#slices(page: HistoryPage): Generator<Uint8Array, string | undefined> {
     const out = this.#out
     const generation = this.#generation
@@ -254,7 +257,7 @@ export class HistoryAnswers {
     }
   }
 
-  /** The tier of the contract's rule, or a coarser one when the answer would be too large. */
+  /** Selects the tier by the contract's rule, or a coarser one when the answer would be too large. */
   #window(query: HistoryQuery, subjects: number, hwm_s: number): SeriesWindow {
     const share = Math.floor(HISTORY_POINTS_MAX / (Math.max(1, subjects) * weightOf(query)))
     const points_max = Math.max(1, Math.min(HISTORY_SERIES_POINTS_MAX, share))
@@ -270,9 +273,9 @@ export class HistoryAnswers {
         continue
       }
       const covered = coverageStart(tier, hwm_s)
-      // Before its coverage a tier knows nothing: of a window far longer than that, the empty head is left out.
+      // A tier has no data before its coverage: if the window begins much earlier, its empty start is left out.
       const excess = (window.end_s - window.first_s) / step_s - points_max
-      // Nothing of it is closed: the bucket that holds its start, which is unknown so far.
+      // No bucket of the window is closed: the one that holds its start, which is still unknown, is served.
       if (window.end_s === window.first_s) return { tier: index, step_s, ...window, end_s: window.first_s + step_s }
       if (excess <= 0) return { tier: index, step_s, ...window }
       if (index + 1 === tiers.length || window.first_s + excess * step_s <= covered) {
@@ -283,7 +286,7 @@ export class HistoryAnswers {
   }
 }
 
-/** Rows of CSV have no place for what was served. */
+/** Returns headers with the served resolution, as CSV rows have no place for it. */
 const headersOf = ({ format }: HistoryQuery, { step_s }: SeriesWindow): Pick<Rendered, 'headers'> =>
   format === 'csv' ? { headers: { 'X-Resolution': String(step_s) } } : {}
 
@@ -293,7 +296,7 @@ function tagOf(what: string): string {
   return createHash('sha1').update(what).digest('base64url').slice(0, TAG_LENGTH)
 }
 
-/** How much longer a point is than one of four metrics. */
+/** Returns how much larger a point is than one with four metrics. */
 function weightOf({ metrics }: HistoryQuery): number {
   return Math.max(1, metrics.length / CORE_COUNT)
 }

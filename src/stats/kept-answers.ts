@@ -3,17 +3,17 @@ import type { Rendered } from '../context/rendered.ts'
 import type { JsonBuffer } from '../base/json-buffer.ts'
 import type { LivePiece } from './live-plan.ts'
 
-/** A quiet second brings the same bytes again: then the answer, its tag and its compressed forms stay. */
+/** An answer with its tag and compressed forms, kept while the bytes stay the same, as in quiet seconds. */
 interface KeptAnswer {
   readonly answer: Rendered<Uint8Array>
   /** The last tick that brought these bytes. */
   sequence: number
 }
 
-/** Views kept rendered for one tick. A poller asks for few; ids that are asked once must not fill the memory. */
+/** Views kept rendered for one tick. A poller requests few; ids that are requested once must not fill the memory. */
 const VIEWS_MAX = 256
 
-/** Live answers and what they are made of, each made at most once per tick and view. */
+/** Live answers and their plans, each made at most once per tick and view. */
 export class KeptAnswers {
   readonly #nonce: string
   readonly #plans = new Map<string, readonly LivePiece[] | undefined>()
@@ -25,15 +25,15 @@ export class KeptAnswers {
     this.#nonce = nonce
   }
 
-  /** Before the tick after `sequence`: what nobody asked for during that one is not worth comparing with. */
+  /** Called before the tick after `sequence`: an answer that was not requested during that tick is dropped. */
   drop(sequence: number): void {
     for (const [key, kept] of this.#answers) if (kept.sequence !== sequence) this.#answers.delete(key)
   }
 
   /**
-   * The answer for a view at the tick `sequence`, with the names of `version` and the states of `states`, which are
-   * revisions of what runs. `plan` says what the view consists of (`undefined` when nothing has its id), `write` puts
-   * that into `out`.
+   * Returns the answer for a view at the tick `sequence`, with the names of `version` and the states of `states`, which
+   * are revisions of the running configuration. `plan` returns the parts of the view (`undefined` when the id is
+   * unknown), `write` renders them.
    */
   answer(
     view: LiveView,
@@ -83,7 +83,7 @@ export class KeptAnswers {
 
 const [COMMA, CLOSE] = [0x2c, 0x7d] as const
 
-/** The envelope around the pieces of a view; `element` writes one object but for its closing brace. */
+/** Writes the envelope around the pieces of a view; `element` writes one object without its closing brace. */
 export function writePieces<E>(
   out: JsonBuffer,
   message: string,

@@ -4,10 +4,10 @@ import type { Health } from '../model/real-server.ts'
 import type { ConfigView } from '../model/sections.ts'
 import type { HealthChange } from '../../workers/archive/messages.ts'
 
-/** A real server that was just put in is given the time of its first checks, and some more. */
+/** Extra time that a newly added real server gets on top of its first checks. */
 const PATIENCE_MS = 10_000
 
-/** A check in words, and how long its first verdict may take. */
+/** The name of a check, and how long its first verdict may take. */
 interface Check {
   readonly name: string
   readonly patience_ms: number
@@ -17,19 +17,19 @@ export interface HealthReading {
   readonly plan: IpvsPlan
   readonly figures: Float64Array
   readonly now_ms: number
-  /** Whether what is missing may be missing because somebody is changing the configuration. */
+  /** Whether a missing real server may be missing because the configuration is being changed. */
   readonly isChanging: boolean
 }
 
 const keyOf = (backendId: string, ripId: string): string => `${backendId}/${ripId}`
 
-/** Of every member of a plan, in its order. */
+/** The health of every member of a plan, in its order. */
 class Watched {
   readonly places: ReadonlyMap<string, number>
   readonly health: Health[]
-  /** What was told last, or would have been; undefined before a first verdict. */
+  /** The verdict reported last, or that would have been; undefined before a first verdict. */
   readonly verdicts: ('up' | 'down' | undefined)[]
-  /** When it should have appeared in the table, on the monotonic clock; NaN while it should not be there. */
+  /** The time since which it should be in the table, on the monotonic clock; NaN while it should not be there. */
   readonly since_ms: Float64Array
   readonly version: number
 
@@ -45,8 +45,8 @@ class Watched {
 }
 
 /**
- * What the kernel's table says of health: a check that fails takes its real server out of the table, so one that should
- * be there and is not is down.
+ * Derives the health from the kernel's table: a failed check takes its real server out of the table, so one that should
+ * be there and is missing is down.
  */
 export class Layer4Health {
   readonly #running: ConfigView
@@ -60,7 +60,7 @@ export class Layer4Health {
     return this.#watched.health[this.#watched.places.get(keyOf(backendId, ripId)) ?? -1] ?? 'unknown'
   }
 
-  /** Tells of each that is down. */
+  /** Calls `tell` for each real server that is down. */
   eachDown(tell: (backendId: string, ripId: string) => void): void {
     const { places, health } = this.#watched
     for (const [key, place] of places) {
@@ -71,13 +71,13 @@ export class Layer4Health {
   }
 
   /**
-   * The table cannot be read: nobody knows. What went down or came back meanwhile is told when it can be read again.
+   * The table cannot be read, so the health is unknown. Changes in the meantime are reported when it can be read again.
    */
   unknown(): void {
     this.#watched.health.fill('unknown')
   }
 
-  /** Takes a reading; answers the servers that went down or came back by themselves. */
+  /** Takes a reading; returns the servers that went down or came back on their own. */
   read(reading: HealthReading): readonly HealthChange[] {
     const { plan, figures } = reading
     if (this.#watched.version !== plan.version) this.#watched = new Watched(plan, this.#watched)
@@ -116,12 +116,15 @@ export class Layer4Health {
   }
 }
 
-/** A halted real server is out on purpose; without its services in the table, keepalived does not run. */
+/**
+ * Whether a member should be in the table. A halted real server is out on purpose; if its services are missing,
+ * keepalived does not run.
+ */
 function isWanted({ share }: PlannedMember, figures: Float64Array, at: number): boolean {
   return share !== 'halted' && (figures[at + COLUMN.services] ?? 0) > 0
 }
 
-/** In each of its services, and with a weight unless it has none. */
+/** Whether a member is in each of its services, and with a weight unless its share is none. */
 function isThere({ share }: PlannedMember, figures: Float64Array, at: number): boolean {
   const [services = 0, dests = 0] = [figures[at + COLUMN.services], figures[at + COLUMN.dests]]
   return dests >= services && (share === 'none' || figures[at + COLUMN.weight] !== 0)
@@ -138,7 +141,7 @@ function judge(
   if (since !== since) since_ms[place] = now_ms
   if (isIn) verdicts[place] = 'up'
   else if (verdicts[place] === 'up') {
-    // An apply may be about to take it out; the next readings tell.
+    // An apply may be about to take it out; the next readings decide.
     if (!isChanging) verdicts[place] = 'down'
   } else if (verdicts[place] === undefined) {
     if (!(now_ms - since >= check.patience_ms)) return 'checking'

@@ -14,7 +14,7 @@ import type { OnFound, Watched } from './live-scan.ts'
 import type { Layer4Health } from './layer4-health.ts'
 import type { ObjectNames } from './names.ts'
 
-/** What the last reading brought. Without `figures` the table could not be read. */
+/** The result of the last reading. Without `figures` the table could not be read. */
 export interface Layer4Tick {
   readonly figures: Float64Array | undefined
   readonly since_ms: number
@@ -46,20 +46,20 @@ const OF_REAL = [...TRAFFIC, 'activeConnections', 'inactiveConnections', 'persis
 const prepared = (names: readonly (keyof typeof COLUMN)[]) =>
   names.map((name) => ({ label: ascii(`,"${name}":`), column: COLUMN[name] }))
 /**
- * The figures of each kind of object, in the order of the answer; backends and real servers have some words besides.
+ * The figures of each kind of object, in the order of the answer; backends and real servers have some texts besides.
  */
 const FIELDS = { frontend: prepared(TRAFFIC), backend: prepared(TRAFFIC), server: prepared(OF_REAL) } as const
 const NULL = ascii('null')
 export const LAYER_4_STATISTICS = 'Layer 4 statistics'
 
-/** Renders live answers of Layer 4: when first asked for, and at most once per reading and view. */
+/** Renders live answers of Layer 4: on the first request, and at most once per reading and view. */
 export class Layer4Live implements FrameSource {
   readonly #options: Layer4LiveOptions
   readonly #kept: KeptAnswers
   readonly #out = new JsonBuffer()
   #tick: Layer4Tick = { figures: undefined, since_ms: 0, reason: undefined }
   #sequence = 0
-  /** Of the plan that the figures belong to. */
+  /** The row numbers of the plan to which the figures belong. */
   #rows: ReadonlyMap<string, number> = new Map()
   #members: ReadonlyMap<string, readonly string[]> = new Map()
   #plan = -1
@@ -73,7 +73,7 @@ export class Layer4Live implements FrameSource {
     return this.#options.names
   }
 
-  /** `plan` is what the figures are of. */
+  /** `plan`: the plan of the figures. */
   update(tick: Layer4Tick, plan: IpvsPlan | undefined): void {
     validity.endAnswers()
     this.#kept.drop(this.#sequence)
@@ -82,7 +82,7 @@ export class Layer4Live implements FrameSource {
     if (plan === undefined || plan.version === this.#plan) return
     this.#plan = plan.version
     this.#rows = rowsOf(plan, rowKey)
-    // The table has nothing about a backend that no frontend uses: its connections are unknown.
+    // The table has no entry for a backend without a frontend: its connections are unknown.
     const used = plan.backends.filter(({ isUsed }) => isUsed)
     this.#members = new Map(
       used.map(({ id, members }) => [
@@ -108,7 +108,7 @@ export class Layer4Live implements FrameSource {
 
   readonly #factsOf = { of: (kind: LiveKind, id: string) => this.#facts(kind, id) }
 
-  /** What the configuration says is told as well. */
+  /** The revision of the configuration, as its values are in the answers as well. */
   get version(): number {
     return this.#options.revision()
   }
@@ -120,20 +120,21 @@ export class Layer4Live implements FrameSource {
     return hasObject(this.#options.names, id)
   }
 
-  /** What the health checks say of a real server, over all Layer 4 backends that hold it. */
+  /** Returns the health of a real server over all Layer 4 backends that hold it. */
   health(ripId: string): Health {
     const { names, health } = this.#options
     return worstHealth((names.backendsOfRip(ripId) ?? []).map(({ id }) => health.of(id, ripId)))
   }
 
   /**
-   * Established connections of a real server in each Layer 4 backend that holds it; undefined while nobody can tell.
+   * Returns the established connections of a real server in each Layer 4 backend that holds it; undefined while they
+   * are unknown.
    */
   connections(ripId: string): readonly (number | undefined)[] {
     const { figures } = this.#tick
     return (this.#options.names.backendsOfRip(ripId) ?? []).map(({ id }) => {
       const row = this.#rows.get(rowKey('server', id, ripId))
-      // What the kernel's table does not have, it sends nothing to.
+      // A real server that is not in the kernel's table gets no connections.
       return row === undefined
         ? 0
         : figures === undefined
@@ -142,7 +143,7 @@ export class Layer4Live implements FrameSource {
     })
   }
 
-  /** Finds the figures that are beyond a bound. Answers whether there are any. */
+  /** Finds the figures that are beyond a bound. Returns whether there are any figures. */
   scan(watched: readonly Watched[], found: OnFound): boolean {
     const { figures } = this.#tick
     if (figures === undefined) return false
@@ -163,17 +164,17 @@ export class Layer4Live implements FrameSource {
     return true
   }
 
-  /** Whether the kernel's table was read the last time. */
+  /** Whether the last reading of the kernel's table succeeded. */
   get hasFigures(): boolean {
     return this.#tick.figures !== undefined
   }
 
-  /** What the last reading says of one object (see `rowKey`); undefined when it says nothing. */
+  /** Returns a figure of one object (see `rowKey`) in the last reading; undefined when there is none. */
   figure(key: string, column: keyof typeof COLUMN): number | undefined {
     return this.valueAt(this.#rows.get(key) ?? -1, column)
   }
 
-  /** Another one whenever rows are others. */
+  /** Changes whenever the rows change. */
   get layout(): number {
     return this.#plan
   }
@@ -182,18 +183,18 @@ export class Layer4Live implements FrameSource {
     return this.#rows.get(key)
   }
 
-  /** The same as `figure`, of a row that is known; a negative one has no figures. */
+  /** Like `figure`, for a known row; a negative row has no figures. */
   valueAt(row: number, column: keyof typeof COLUMN): number | undefined {
     const value = row < 0 ? undefined : this.#tick.figures?.[row * COLUMNS + COLUMN[column]]
     return value === undefined || value !== value ? undefined : value
   }
 
-  /** What the health checks say of a real server in one backend. */
+  /** Returns the health of a real server in one backend. */
   healthIn(backendId: string, ripId: string): Health {
     return this.#options.health.of(backendId, ripId)
   }
 
-  /** Why there are no figures, when there are none. */
+  /** The reason why there are no figures, when there are none. */
   get problem(): string | undefined {
     const { figures, since_ms, reason } = this.#tick
     if (figures !== undefined) return undefined
@@ -202,7 +203,7 @@ export class Layer4Live implements FrameSource {
     return `The kernel's balancing table has not been read since ${since}: ${reason ?? 'unknown reason'}`
   }
 
-  /** What of an answer comes from the running configuration. */
+  /** Returns the fields of an answer that come from the running configuration. */
   #facts(kind: LiveKind, id: string): string {
     const { running } = this.#options
     if (kind === 'server') return fields({ state: running.get('realServers', id)?.state ?? null })
@@ -233,7 +234,7 @@ export class Layer4Live implements FrameSource {
     } else if (kind === 'server') out.text(`,"health":"${this.#healthOf(key)}"`)
   }
 
-  /** Real servers of a backend that take new connections: online, and in the kernel's table. */
+  /** Returns how many real servers of a backend take new connections: online, and in the kernel's table. */
   realsUp(key: string): number | undefined {
     const { figures } = this.#tick
     const members = this.#members.get(key)
@@ -252,7 +253,7 @@ export class Layer4Live implements FrameSource {
   }
 }
 
-/** Past the last one, where there is no number, for a figure that is none. */
+/** A name that is no figure gets a column without a number. */
 const columnOf = (name: string): number => Reflect.get(COLUMN, name) ?? Number.NaN
 
 const fields = (values: Readonly<Record<string, unknown>>): string =>

@@ -9,7 +9,7 @@ import type { MissingNode } from '../model/of-nodes.ts'
 import { LAYER_4_STATISTICS, type Layer4Live } from './layer4-live.ts'
 import { type Layer4Objects, shownIn, summed } from './layer4-sum.ts'
 
-/** What a node tells of its kernel's table: all of it, or why it cannot be read. */
+/** A node's report of its kernel's table: all of it, or the reason why it cannot be read. */
 export type Layer4Told = { readonly objects: Layer4Objects } | { readonly problem: string }
 
 const list = Type.Array(Type.Object({ id: Type.String() }))
@@ -18,21 +18,21 @@ const TOLD = Type.Union([
   Type.Object({ objects: Type.Object({ frontends: list, backends: list, reals: list }) }),
 ])
 
-/** Whether it can be added to what other nodes report. The reporting node decides which figures an object has. */
+/** Whether an answer can be added to other nodes' reports. The reporting node decides which figures an object has. */
 export const isLayer4Told = (answer: unknown): answer is Layer4Told => validatorOf(TOLD).Check(answer)
 
 export interface Layer4OfNodesParts {
   readonly nodeId: string
   readonly own: Pick<Layer4Live, 'render' | 'problem'>
   readonly hasOthers: () => boolean
-  /** What each other node tells, or why it tells nothing. */
+  /** Gets each other node's report, or the reason why there is none. */
   readonly askOthers: () => Promise<ReadonlyMap<string, Layer4Told>>
   readonly clock: Pick<Clock, 'monotonic_ms'>
 }
 
-/** However many poll, others are asked once in this time. */
+/** Other nodes are asked at most once in this time, however many clients poll. */
 const KEPT_MS = 1_000
-/** Views of one sum. */
+/** Number of views kept for one sum. */
 const VIEWS_MAX = 256
 
 interface Sum {
@@ -42,7 +42,7 @@ interface Sum {
   readonly views: Map<string, Rendered>
 }
 
-/** Layer 4 figures of the cluster: those of this node, as they are, while there are no others. */
+/** Layer 4 figures of the cluster; without other nodes, those of this node unchanged. */
 export class Layer4OfNodes implements LiveFigures {
   readonly #parts: Layer4OfNodesParts
   readonly #sum: KeptAnswer<Sum>
@@ -64,13 +64,13 @@ export class Layer4OfNodes implements LiveFigures {
     const all = [[nodeId, mine] as const, ...told]
     const missing = all.flatMap(([id, one]) => ('problem' in one ? [{ nodeId: id, why: one.problem }] : []))
     const there = all.flatMap(([id, one]) => ('objects' in one ? [[id, one.objects] as const] : []))
-    // Where nobody has figures, the objects of this node are shown without.
+    // If no node has figures, the objects of this node are shown without them.
     const objects = summed(there.length === 0 ? [objectsOf(own)] : there.map(([, one]) => one))
     return { objects, nodes: there.map(([id]) => id), missing, views: new Map() }
   }
 }
 
-/** What this node answers when another one asks it. */
+/** Returns this node's report for another node. */
 export const toldOf = (own: Layer4OfNodesParts['own']): Layer4Told =>
   own.problem === undefined ? { objects: objectsOf(own) } : { problem: own.problem }
 
@@ -96,6 +96,6 @@ function rendered(view: LiveView, sum: Sum, own: Layer4OfNodesParts['own']): Ren
   return made
 }
 
-/** A real server that runs and is in no backend: nobody has figures of it. */
+/** Returns the answer for an existing real server that is in no backend: no node has figures of it. */
 const inNoBackend = (view: LiveView, own: Layer4OfNodesParts['own']) =>
   view.kind === 'rip' && own.render(view) !== undefined ? [] : undefined

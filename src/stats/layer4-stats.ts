@@ -17,35 +17,35 @@ import { Layer4Health } from './layer4-health.ts'
 import { Layer4Live } from './layer4-live.ts'
 import type { ObjectNames } from './names.ts'
 
-/** Folder of its archive, beside that of Layer 7. */
+/** Folder of the Layer 4 archive, beside that of Layer 7. */
 export const LAYER4_ARCHIVE = 'archive-layer4'
-/** Seconds of the archive: the kernel adds its counters up every two of ours. */
+/** Length of the archive's seconds: the kernel adds up its counters every two seconds. */
 const STEP_S = 2
 
 export interface Layer4StatsOptions {
   readonly archive: ArchiveOptions<IpvsSource>
   readonly running: ConfigView
-  /** Of the running configuration. */
+  /** Returns the revision of the running configuration. */
   readonly revision: () => number
   readonly names: ObjectNames
   readonly applianceId: string
   /** Whether an apply is under way. */
   readonly isChanging: () => boolean
-  /** The program that checks real servers. */
+  /** The keepalived process, which checks real servers. */
   readonly director: Pick<Director, 'look' | 'rest' | 'isAway'>
-  /** Told which real servers went down or came back. */
+  /** Called with the real servers that went down or came back. */
   readonly onHealth: (changes: readonly HealthChange[]) => void
   readonly log: Log
   readonly clock: Clock
 }
 
-/** The statistics of Layer 4: which figures of the kernel's table are whose, live and over time. */
+/** The statistics of Layer 4: assigns the figures of the kernel's table to objects, live and over time. */
 export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
   readonly live: Layer4Live
   readonly #options: Layer4StatsOptions
   readonly #health: Layer4Health
   #plan: IpvsPlan
-  /** What the archive thread goes by; none before its first message. */
+  /** Revision of the plan that the archive thread uses; -1 before its first message. */
   #sent = -1
   #wasChanging = false
   #up: boolean | undefined
@@ -53,7 +53,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
 
   constructor(options: Layer4StatsOptions) {
     const { running, revision, names } = options
-    // Both layers say the same things of their archives in the same words.
+    // Both layers log the same texts about their archives.
     const log: Pick<Log, 'warn'> = { warn: (text, fields) => options.log.warn(text, { ...fields, layer: 4 }) }
     super({ ...options, log, message: 'Layer 4 history', step_s: STEP_S, tiers: TWO_SECOND_TIERS })
     this.#options = options
@@ -62,7 +62,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
     this.live = new Layer4Live({ running, revision, names, health: this.#health, nonce: this.nonce })
   }
 
-  /** The plan of the configuration that runs now. */
+  /** The plan of the running configuration, when the thread does not have it yet. */
   override news(): Extract<ToArchiveThread, { readonly type: 'plan' }> | undefined {
     const revision = this.#options.revision()
     if (this.#plan.version !== revision) this.#plan = ipvsPlan(this.#options.running, revision)
@@ -71,7 +71,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
     return { type: 'plan', plan: this.#plan }
   }
 
-  /** Why nobody can tell how what is balanced fares; undefined while somebody can, or nothing is balanced. */
+  /** Returns why the state of the balanced services is unknown; undefined while it is known, or nothing is balanced. */
   fault(): string | undefined {
     if (this.#plan.frontends.length === 0) return undefined
     if (this.#up === false) return `The kernel's balancing table cannot be read: ${this.#reason ?? 'unknown reason'}`
@@ -87,7 +87,7 @@ export class Layer4Stats extends ArchiveSide<IpvsSource, IpvsTick> {
     }
     this.#up = up
     this.#reason = reason
-    // Of another configuration than the one that runs now: its rows would be those of others.
+    // Figures of another configuration than the running one: their rows belong to other objects.
     const isCurrent = plan === this.#plan.version
     if (figures !== undefined && !isCurrent) return
     if (figures === undefined) this.#health.unknown()

@@ -5,14 +5,14 @@ import { worstHealth } from './health.ts'
 /** One object of an answer, as the API shows it. */
 export type Shown = Readonly<Record<string, unknown>>
 
-/** Every object of one node, as `GET /ipvsDirector/stats` has them. */
+/** Every object of one node, as in `GET /ipvsDirector/stats`. */
 export interface Layer4Objects {
   readonly frontends: readonly Shown[]
   readonly backends: readonly Shown[]
   readonly reals: readonly Shown[]
 }
 
-/** Figures of the kernel that add up. What else is told comes from the configuration, which nodes share. */
+/** Figures of the kernel that are added up. The other fields come from the configuration, which nodes share. */
 const ADDED: ReadonlySet<string> = new Set([
   'connections',
   'packetsIn',
@@ -30,8 +30,9 @@ const ADDED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The objects of all nodes, each once: those of the first, then what only others run. An object that a node's kernel
- * does not have, such as a real server whose check fails there, adds nothing; the sum is null where nobody has figures.
+ * Returns the objects of all nodes, each once: those of the first, then those that only others have. An object that is
+ * missing in a node's kernel, such as a real server whose check fails there, adds nothing; the sum is null where no
+ * node has figures.
  */
 export function summed(nodes: readonly Layer4Objects[]): Layer4Objects {
   return {
@@ -41,13 +42,13 @@ export function summed(nodes: readonly Layer4Objects[]): Layer4Objects {
   }
 }
 
-/** A real server is told once per backend. */
+/** A real server is listed once per backend. */
 const keyOf = (one: Shown) => `${String(one['backendId'])} ${String(one['id'])}`
 
 function merged([first = [], ...others]: readonly (readonly Shown[])[]): readonly Shown[] {
   const sums: Sum[] = first.map((one) => ({ ...one }))
   for (const list of others) {
-    // Nodes with the same configuration tell in the same order. Only for those that do not is there a table.
+    // Nodes with the same configuration list objects in the same order. Only other nodes need a table.
     let places: Map<string, Sum> | undefined
     for (const [place, one] of list.entries()) {
       const there = sums[place]
@@ -73,7 +74,7 @@ type Sum = Record<string, unknown>
 function add(sum: Sum, other: Shown): void {
   for (const name of Object.keys(sum)) {
     const [one, more] = [sum[name], other[name]]
-    // Sound: what was taken for figures tells one of these words.
+    // Sound: an accepted report has one of these words here.
     if (name === 'health') sum[name] = worstHealth([one as Health, more as Health])
     else if (typeof one !== 'number' || typeof more !== 'number') sum[name] = one ?? more ?? null
     else if (ADDED.has(name)) sum[name] = one + more
@@ -81,7 +82,7 @@ function add(sum: Sum, other: Shown): void {
   }
 }
 
-/** What a view shows of them; undefined when nothing has its id. */
+/** Returns the part of the objects that a view shows; undefined when the id is unknown. */
 export function shownIn(view: LiveView, { frontends, backends, reals }: Layer4Objects): unknown {
   switch (view.kind) {
     case 'all':

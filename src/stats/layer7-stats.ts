@@ -18,19 +18,19 @@ import type { StatsState } from './state.ts'
 export interface Layer7StatsOptions {
   readonly archive: ArchiveOptions<StatsSource>
   readonly names: ObjectNames
-  /** Told what HAProxy's answers hold, when the names come from them. */
+  /** Receives the objects of HAProxy's answers, when the names come from them. */
   readonly observer?: ArchiveObserver | undefined
   readonly applianceId: string
-  /** Told which servers went up or down. */
+  /** Called with the servers that went up or down. */
   readonly onHealth: (changes: readonly HealthChange[]) => void
   readonly log: Log
   readonly clock: Clock
 }
 
-/** No answer of HAProxy. */
+/** A tick without an answer of HAProxy. */
 const NOTHING = { csv: undefined, rows: undefined, kinds: undefined, statuses: undefined, layout: -1 } as const
 
-/** The statistics of Layer 7: what HAProxy says of itself, live and over time. */
+/** The statistics of Layer 7: HAProxy's own figures, live and over time. */
 export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
   readonly live: LiveAnswers
   readonly #options: Layer7StatsOptions
@@ -46,15 +46,15 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     this.live = new LiveAnswers(names, this.nonce)
   }
 
-  /** Whether HAProxy answered the last poll, since when that is so, and why not. */
+  /** Returns whether HAProxy answered the last poll, since when that is so, and the reason if it did not. */
   state(): StatsState {
     return this.#state
   }
 
   /**
-   * Sessions of a real server in each backend that holds it; undefined while HAProxy does not say. Unlike HAProxy's own
-   * figure, the archive's has those that old workers still serve after a reload; of more than sixteen old workers, some
-   * are only in that of the next second.
+   * Returns the sessions of a real server in each backend that holds it; undefined while HAProxy does not answer.
+   * Unlike HAProxy's own figure, the archive's includes sessions that old workers still serve after a reload; with more
+   * than sixteen old workers, some are only counted in the next second.
    */
   sessions(ripId: string): readonly (number | undefined)[] {
     return this.live.sessions(ripId).map(({ proxy, server, count }) => {
@@ -63,12 +63,12 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     })
   }
 
-  /** Connections of frontends in the last second, counted like those. */
+  /** Returns the connections of frontends in the last second, counted like those of `sessions`. */
   frontendSessions(ids: readonly string[]): number {
     return ids.reduce((sum, id) => sum + (this.lastSessions('frontend', id, '') ?? 0), 0)
   }
 
-  /** Resolves when the next poll has ended (answered or not) and its second is committed, or none comes for long. */
+  /** Resolves when the next poll has ended (answered or not) and its second is committed, or after a long silence. */
   waitTick(): Promise<void> {
     return this.#tick.promise
   }
@@ -78,7 +78,8 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     const { observer, onHealth, log } = this.#options
     if (tick.listed !== undefined) observer?.list(tick.listed)
     if (tick.health !== undefined) onHealth(tick.health)
-    // An operator who names a socket is told when nothing answers there; a HAProxy of ours is only just being started.
+    // An operator who named a socket is warned when nothing answers there; a generated HAProxy is only just being
+    // started.
     if (up !== this.#state.up || (this.#sequence === 0 && observer !== undefined)) {
       if (up) log.info('HAProxy answers with statistics')
       else log.warn('HAProxy does not answer with statistics', { reason })
@@ -90,10 +91,10 @@ export class Layer7Stats extends ArchiveSide<StatsSource, HaproxyTick> {
     this.#nextTick()
   }
 
-  /** HAProxy may well be fine, and its state is left alone. */
+  /** HAProxy may still run well, so its state is left alone. */
   override interrupt(reason: string, since_ms: number): void {
     this.live.update({ sequence: ++this.#sequence, ...NOTHING, since_ms, reason })
-    // Clients that follow the figures are told as well.
+    // Clients that follow the figures are informed as well.
     this.#nextTick()
   }
 

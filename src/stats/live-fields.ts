@@ -52,7 +52,7 @@ const SERVER_SIDE: readonly LiveField[] = [
   { name: 'totalTime', column: 'ttime' },
 ]
 
-/** The figures that HAProxy has for each type of object. */
+/** HAProxy's figures for each type of object. */
 export const LIVE_FIELDS = {
   frontend: [
     ...STATE,
@@ -78,7 +78,7 @@ export const LIVE_FIELDS = {
 
 export type LiveKind = keyof typeof LIVE_FIELDS
 
-/** The figures of an object that HAProxy does not list, or of all when it does not answer. */
+/** Writes the figures of an object that HAProxy does not list, or of all when it does not answer. */
 function unknownFigures(kind: LiveKind): Uint8Array {
   return ascii(LIVE_FIELDS[kind].map(({ name }) => `,"${name}":${name === 'status' ? '"UNKNOWN"' : 'null'}`).join(''))
 }

@@ -6,9 +6,9 @@ import type { NamedBackend, NamedObject, ObjectNames } from './names.ts'
 /** One object of an answer. */
 export interface LiveElement {
   readonly kind: LiveKind
-  /** `{"id":…,"name":…` made once per version of the names. */
+  /** `{"id":…,"name":…`, made once per version of the names. */
   readonly head: Uint8Array
-  /** What the row is called in the answer of HAProxy. */
+  /** Key of the row in HAProxy's answer. */
   readonly rowKey: string
   readonly id: string
 }
@@ -20,14 +20,14 @@ export interface ObjectLists {
   readonly reals: readonly LiveElement[]
 }
 
-/** Literal brackets and names around lists of elements. */
+/** A part of an answer: literal brackets and names, or the list of elements between them. */
 export type LivePiece = Uint8Array | readonly LiveElement[]
 
 export function rowKey(kind: LiveKind, proxy: string, server: string): string {
   return kind === 'server' ? `server\0${proxy}\0${server}` : `${kind}\0${proxy}`
 }
 
-/** Fields of an object that come from the configuration: `,"field":value` as often as wanted. */
+/** Fields of an object that come from the configuration: any number of `,"field":value`. */
 export interface LiveFacts {
   of(kind: LiveKind, id: string): string
 }
@@ -70,7 +70,7 @@ class Elements {
 const OPEN_LIST = ascii('[')
 const CLOSE_LIST = ascii(']')
 
-/** What a view consists of; `undefined` when its id is not in the running configuration. */
+/** Returns the parts of a view; `undefined` when its id is not in the running configuration. */
 export function planView(
   view: LiveView,
   names: ObjectNames,
@@ -102,7 +102,7 @@ export function planView(
   }
 }
 
-/** The objects of each kind, as `planView` has them. */
+/** Returns the objects of each kind, as in `planView`. */
 export function listObjects(names: ObjectNames, facts?: LiveFacts): ObjectLists {
   const pieces = planView({ kind: 'all' }, names, facts) ?? []
   const [frontends = [], backends = [], reals = []] = pieces.flatMap((piece) =>
@@ -111,7 +111,7 @@ export function listObjects(names: ObjectNames, facts?: LiveFacts): ObjectLists 
   return { frontends, backends, reals }
 }
 
-/** Those of some ids: the others, which may be thousands, are not made. */
+/** Returns the objects with some ids; the others, which may be thousands, are not made. */
 export function listSome(names: ObjectNames, ids: ReadonlySet<string>, facts: LiveFacts = NO_FACTS): ObjectLists {
   const of = new Elements(facts)
   const found = <T, U>(look: (id: string) => T | undefined, use: (it: T, id: string) => U[]): U[] =>

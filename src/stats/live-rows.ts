@@ -2,8 +2,8 @@ import { fieldEnd, fieldText, findHeader, kindOf, SERVER_ROW, type StatHeader } 
 import { rowKey } from './live-plan.ts'
 
 /**
- * An answer of HAProxy: its bytes, the offsets of its header and of every row that counts, of which kind each row but
- * the header is, as HAProxy numbers them, and which rows they are.
+ * An answer of HAProxy: its bytes, the offsets of its header and of every row that counts, the kind of each row except
+ * the header (as HAProxy numbers them), and the layout, which identifies the set of rows.
  */
 export interface LiveBytes {
   readonly csv: Uint8Array
@@ -12,17 +12,17 @@ export interface LiveBytes {
   readonly layout: number
 }
 
-/** A row that was met. */
+/** A row of an earlier answer. */
 interface KnownRow {
   readonly kind: number
-  /** Its line begins so, unless HAProxy puts its names in quotes; then it is read each time. */
+  /** Start of its line. It matches no line if HAProxy quotes its names; the row is then read each time. */
   readonly begin: string
   readonly key: string
 }
 
 /**
- * Which row of HAProxy's answer is which object; looked at anew only when the rows are others. Most of them are then
- * the same in the same order, and are recognised by how their lines begin.
+ * Assigns the rows of HAProxy's answer to objects; read again only when the rows change. Most of them are then the same
+ * in the same order, and are recognised by the start of their lines.
  */
 export class LiveRows {
   #layout = -1
@@ -30,22 +30,22 @@ export class LiveRows {
   #rowOf = new Map<string, number>()
   #known: readonly KnownRow[] = []
 
-  /** By its name, of the header that was met last. */
+  /** Columns by name, from the last header. */
   get columns(): StatHeader['columns'] {
     return this.#header?.columns ?? new Map()
   }
 
-  /** Of the rows that are known. */
+  /** Layout of the known rows. */
   get layout(): number {
     return this.#layout
   }
 
-  /** The next HAProxy to answer may number its layouts anew. */
+  /** The next HAProxy process may number its layouts differently. */
   forget(): void {
     this.#layout = -1
   }
 
-  /** Whether the rows are others than before. */
+  /** Follows an answer; returns whether its rows differ from those before. */
   follow({ csv, rows, kinds, layout }: LiveBytes): boolean {
     if (layout === this.#layout) return false
     const header = findHeader(csv, rows[0])
@@ -55,7 +55,7 @@ export class LiveRows {
     const [before, rowBefore] = [this.#known, this.#rowOf]
     const known: KnownRow[] = []
     const rowOf = new Map<string, number>()
-    // Of the answer before: the row behind the one that was met last.
+    // In the answer before: the row behind the one that was recognised last.
     let next = 0
     for (let row = 1; row < rows.length; row++) {
       const [start, kind] = [rows[row] ?? 0, kinds[row - 1] ?? SERVER_ROW]
@@ -63,7 +63,7 @@ export class LiveRows {
       if (found?.kind === kind && beginsWith(csv, start, found.begin)) next++
       else {
         found = readRow(csv, start, kind)
-        // Rows count from 1, so this is the one behind it. A new row stands before the one that is expected.
+        // Rows count from 1, so this is the next row. A new row stands before the expected one.
         next = rowBefore.get(found.key) ?? next
       }
       known.push(found)
@@ -74,7 +74,7 @@ export class LiveRows {
     return true
   }
 
-  /** See `rowKey`. */
+  /** Returns the row number (see `rowKey`). */
   get(key: string): number | undefined {
     return this.#rowOf.get(key)
   }
@@ -90,7 +90,7 @@ function beginsWith(csv: Uint8Array, at: number, text: string): boolean {
   return true
 }
 
-/** Where the field begins that is so many columns behind the one at `start`. */
+/** Returns the start of the field that is `columns` columns behind the one at `start`. */
 export function skipFields(csv: Uint8Array, start: number, columns: number): number {
   let at = start
   for (let column = 0; column < columns; column++) at = fieldEnd(csv, at) + 1

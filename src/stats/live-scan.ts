@@ -1,20 +1,20 @@
 import { fieldEnd, fieldText, kindOf, SERVER_ROW, type StatHeader } from '../drivers/haproxy/stats-csv.ts'
 import type { LiveKind } from './live-fields.ts'
 
-/** What somebody wants to hear of: a figure of one kind of object that is beyond a bound. */
+/** A condition: a figure of one kind of object that is beyond a bound. */
 export interface Watched {
   readonly kind: LiveKind
-  /** Of HAProxy's answer, or a figure of Layer 4. */
+  /** A column of HAProxy's answer, or a figure of Layer 4. */
   readonly column: string
-  /** Found when it is above this … */
+  /** Matches when the figure is above this … */
   readonly above: number
-  /** … or below that. */
+  /** … or below this. */
   readonly below: number
-  /** Instead of a number: whether health checks say that it is down. */
+  /** Instead of a number: matches when health checks report the object as down. */
   readonly isDown?: true
 }
 
-/** Told of each figure that is beyond its bound; `proxy` and `server` are as HAProxy calls them. */
+/** Called for each figure that is beyond its bound; `proxy` and `server` are HAProxy's names. */
 export type OnFound = (watched: Watched, value: number, proxy: string, server: string) => void
 
 interface Place {
@@ -25,7 +25,7 @@ export type ScanPlan = Readonly<Record<LiveKind, readonly Place[]>>
 
 const [ZERO, NINE, COMMA, LETTER_D, LETTER_O] = [0x30, 0x39, 0x2c, 0x44, 0x4f]
 
-/** Where the wanted columns are, from left to right. */
+/** Returns the positions of the wanted columns, from left to right. */
 export function scanPlan(watched: readonly Watched[], columns: StatHeader['columns']): ScanPlan {
   const places = watched
     .flatMap((one) => {
@@ -38,8 +38,8 @@ export function scanPlan(watched: readonly Watched[], columns: StatHeader['colum
 }
 
 /**
- * Goes through the rows once, whatever is wanted of them. A row of which nothing is found costs no memory: 20,000 of
- * them are looked at each second.
+ * Goes through the rows once for all conditions. A row without a match costs no memory: 20,000 rows are read each
+ * second.
  */
 export function scanRows(csv: Uint8Array, rows: Uint32Array, kinds: Uint8Array, plan: ScanPlan, found: OnFound): void {
   for (let row = 1; row < rows.length; row++) {
@@ -61,10 +61,10 @@ function tell(csv: Uint8Array, start: number, watched: Watched, value: number, f
   found(watched, value, fieldText(csv, start), fieldText(csv, fieldEnd(csv, start) + 1))
 }
 
-/** "DOWN", "DOWN 1/2", "DOWN (agent)": 1, else 0. */
+/** Returns 1 for "DOWN", "DOWN 1/2" and "DOWN (agent)", else 0. */
 const downAt = (csv: Uint8Array, at: number): number => (csv[at] === LETTER_D && csv[at + 1] === LETTER_O ? 1 : 0)
 
-/** NaN, which is beyond no bound, where there is no number. */
+/** Returns the number of a field; NaN, which is beyond no bound, where there is none. */
 export function numberAt(csv: Uint8Array, at: number): number {
   let [value, i] = [0, at]
   for (; i < csv.length; i++) {

@@ -25,7 +25,7 @@ import { type OnFound, type ScanPlan, scanPlan, scanRows, type Watched } from '.
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 import { isSameRow, PASSING, UNUSED, USED } from './same-row.ts'
 
-/** What the last poll brought. Without `csv` HAProxy did not answer. */
+/** The result of the last poll. Without `csv` HAProxy did not answer. */
 export interface LiveTick {
   readonly sequence: number
   readonly csv: Uint8Array | undefined
@@ -33,12 +33,12 @@ export interface LiveTick {
   readonly rows: Uint32Array | undefined
   /** Kind of each row except the header, as HAProxy numbers them. */
   readonly kinds: Uint8Array | undefined
-  /** Where the status of each row but the header stands; 0 where it has none. */
+  /** Position of the status in each row except the header; 0 where it has none. */
   readonly statuses: Uint32Array | undefined
   readonly layout: number
   readonly since_ms: number
   readonly reason: string | undefined
-  /** Gives the memory of `csv` back, when nobody reads it any more. */
+  /** Frees the memory of `csv` when it is no longer read. */
   readonly free?: (() => void) | undefined
 }
 
@@ -56,10 +56,10 @@ interface PreparedField {
 
 const NULL = ascii('null')
 const NONE = new Uint8Array(0)
-/** Clients that follow figures get it when they begin anew. */
+/** Clients that follow figures get this column only when it starts again. */
 const PASSING_COLUMN = 'lastchg'
 const QUOTE = 0x22
-/** Whether a real server takes traffic, as every answer about it says. */
+/** The words for whether a real server takes traffic, as in every answer about it. */
 const STATES = {
   online: ascii(',"state":"online"'),
   drained: ascii(',"state":"drained"'),
@@ -67,7 +67,7 @@ const STATES = {
   unknown: ascii(',"state":null'),
 } as const
 
-/** Renders live answers from the bytes of HAProxy's own answer: lazily, and at most once per tick and view. */
+/** Renders live answers from the bytes of HAProxy's own answer, on request and at most once per tick and view. */
 export class LiveAnswers implements FrameSource {
   readonly counting: CountingTotals = new CountingAge()
   readonly #names: ObjectNames
@@ -82,12 +82,12 @@ export class LiveAnswers implements FrameSource {
     since_ms: 0,
     reason: undefined,
   }
-  /** The one before, while somebody compares them. */
+  /** The tick before, kept while the two are compared. */
   #before: LiveTick | undefined
   #isCompared = false
-  /** What the states were when the last answer came, and the one before: HAProxy's rows do not tell of them. */
+  /** The states at the last answer and at the one before: HAProxy's rows do not contain them. */
   #states = { last: 0, before: 0 }
-  /** Seconds that are read over several turns. */
+  /** Ticks that are read over several turns. */
   readonly #holders = new Map<LiveTick, Holders>()
   readonly #rows = new LiveRows()
   #header = ''
@@ -125,7 +125,9 @@ export class LiveAnswers implements FrameSource {
     return this.#names.states ?? 0
   }
 
-  /** The last answer stays as it is until this is let go: for code that reads it while others have turns. */
+  /**
+   * Keeps the last answer unchanged until the returned function is called: for code that reads it over several turns.
+   */
   hold(): () => void {
     const tick = this.#tick
     const holders = this.#holders.get(tick) ?? new Holders()
@@ -137,8 +139,8 @@ export class LiveAnswers implements FrameSource {
   }
 
   /**
-   * Some megabytes come each second. Left to the collector they would pile up until it marks everything that there is,
-   * again and again.
+   * Frees a tick that is no longer used. Some megabytes come each second; left to the collector they would pile up
+   * until it marks the whole heap, again and again.
    */
   #free(tick: LiveTick | undefined): void {
     if (tick === this.#tick || tick === this.#before || tick === undefined || this.#holders.has(tick)) return
@@ -156,14 +158,14 @@ export class LiveAnswers implements FrameSource {
     )
   }
 
-  /** What the health checks say of a real server, over all backends that hold it. */
+  /** Returns the health of a real server over all backends that hold it. */
   health(ripId: string): Health {
     return healthOf(this.#statuses(ripId))
   }
 
   /**
-   * Sessions that the current worker has with a real server in each backend that holds it; undefined while HAProxy does
-   * not say. Proxy and server are what HAProxy calls them.
+   * Returns the current worker's sessions with a real server in each backend that holds it; undefined while HAProxy
+   * does not answer. `proxy` and `server` are HAProxy's names.
    */
   sessions(ripId: string): readonly { readonly proxy: string; readonly server: string; readonly count?: number }[] {
     return (this.#names.backendsOfRip(ripId) ?? []).map((backend) => {
@@ -173,7 +175,7 @@ export class LiveAnswers implements FrameSource {
     })
   }
 
-  /** HAProxy's own word, once per backend; `[]` while it does not answer. */
+  /** Returns HAProxy's status, once per backend; `[]` while it does not answer. */
   #statuses(ripId: string): readonly string[] {
     return (this.#names.backendsOfRip(ripId) ?? []).flatMap((backend) => {
       const called = calledIn(backend, ripId)
@@ -181,7 +183,7 @@ export class LiveAnswers implements FrameSource {
     })
   }
 
-  /** What HAProxy's last answer says in one column of one row (see `rowKey`); undefined when it says nothing. */
+  /** Returns one column of one row (see `rowKey`) of HAProxy's last answer; undefined when it is not there. */
   figure(key: string, column: string): string | undefined {
     const bytes = this.bytes
     const [row, index] = [this.#rows.get(key), this.#rows.columns.get(column)]
@@ -190,7 +192,7 @@ export class LiveAnswers implements FrameSource {
     return fieldText(bytes.csv, skipFields(bytes.csv, start, index)) || undefined
   }
 
-  /** HAProxy's last answer, and which rows are whose; undefined while it does not answer. */
+  /** HAProxy's last answer, and the objects of its rows; undefined while it does not answer. */
   get bytes(): LastBytes | undefined {
     const { csv, rows, kinds, statuses, layout } = this.#tick
     if (csv === undefined || rows === undefined || kinds === undefined || statuses === undefined) return undefined
@@ -199,7 +201,7 @@ export class LiveAnswers implements FrameSource {
     return { ...bytes, statuses, index: this.#rows }
   }
 
-  /** Finds the figures that are beyond a bound, all in one pass. Answers whether HAProxy has told any. */
+  /** Finds the figures that are beyond a bound, all in one pass. Returns whether HAProxy has answered. */
   scan(watched: readonly Watched[], found: OnFound): boolean {
     const { bytes } = this
     if (bytes === undefined || this.#rows.layout < 0) return false
@@ -216,7 +218,7 @@ export class LiveAnswers implements FrameSource {
     return out
   }
 
-  /** Version of the names: while it is the same, so are the objects. */
+  /** Version of the names: while it stays the same, so do the objects. */
   get version(): number {
     return this.#names.version
   }
@@ -250,7 +252,7 @@ export class LiveAnswers implements FrameSource {
     }
   }
 
-  /** Why there are no figures, when there are none. */
+  /** The reason why there are no figures, when there are none. */
   get problem(): string | undefined {
     const { csv, since_ms, reason } = this.#tick
     if (csv !== undefined) return undefined
@@ -258,7 +260,7 @@ export class LiveAnswers implements FrameSource {
     return `HAProxy has not answered since ${new Date(since_ms).toISOString()}: ${reason ?? 'unknown reason'}`
   }
 
-  /** Column numbers of the fields; anew when HAProxy's header is another one (an upgrade). */
+  /** Prepares the column numbers of the fields; again when HAProxy's header changes (an upgrade). */
   #prepareFields(columns: StatHeader['columns']): void {
     const text = [...columns.keys()].join()
     if (text === this.#header) return
@@ -292,7 +294,7 @@ export class LiveAnswers implements FrameSource {
     else this.#figures(bytes.csv, start, this.#fields[element.kind], out)
   }
 
-  /** What was chosen for it; of a HAProxy that somebody else configures, what HAProxy says of it. */
+  /** Returns the configured state; for a HAProxy that is configured elsewhere, the one that HAProxy reports. */
   #stateOf({ id, rowKey: key }: LiveElement): keyof typeof STATES {
     const chosen = this.#names.state?.(id)
     if (chosen !== undefined) return chosen
@@ -320,7 +322,7 @@ export class LiveAnswers implements FrameSource {
   }
 }
 
-/** Texts of HAProxy are plain ASCII but for what an administrator or a server put there. */
+/** HAProxy's texts are plain ASCII except those from an administrator or a server. */
 function writeText(csv: Uint8Array, from: number, to: number, out: JsonBuffer): void {
   for (let i = from; i < to; i++) {
     const byte = csv[i] ?? 0
@@ -336,13 +338,13 @@ function writeText(csv: Uint8Array, from: number, to: number, out: JsonBuffer): 
 
 const [STAR, SPACE] = [0x2a, 0x20]
 
-/** While a check is under way, HAProxy puts a star before the status of the last one. */
+/** While a check is in progress, HAProxy puts a star before the status of the last one. */
 const behindStar = (csv: Uint8Array, from: number) => (csv[from] === STAR && csv[from + 1] === SPACE ? from + 2 : from)
 
-// Members are made anew when names change, so their indexes live exactly as long as they do.
+// Members are created again when names change, so their indexes live exactly as long as they do.
 const callingsOf = new WeakMap<readonly NamedReal[], ReadonlyMap<string, string>>()
 
-/** What HAProxy calls a real server of this backend. A list of all real servers asks for each of thousands. */
+/** Returns HAProxy's name of a real server of this backend. A list of all real servers needs thousands of them. */
 function calledIn({ reals }: NamedBackend, ripId: string): string {
   let callings = callingsOf.get(reals)
   if (callings === undefined) {

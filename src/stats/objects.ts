@@ -2,12 +2,12 @@ import type { ObjectPlace } from '../../workers/archive/messages.ts'
 import { type ArchiveObject, type ObjectKind, objectKey } from '../../storage/archive/catalog.ts'
 import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 
-/** Where the archive keeps each object: by name, as the archive thread announces it. */
+/** The archive's place of each object, by name, as the archive thread announces it. */
 export class ArchiveObjects {
   readonly #byKey = new Map<string, ReadableObject>()
   readonly #keys = new Map<number, string>()
 
-  /** All that earlier runs have stored, then what the thread has placed in its ring. */
+  /** Starts with everything that earlier runs have stored, then the objects that the thread has placed in its ring. */
   reset(stored: readonly ArchiveObject[], placed: readonly ObjectPlace[]): void {
     this.#byKey.clear()
     this.#keys.clear()
@@ -19,7 +19,7 @@ export class ArchiveObjects {
     for (const { objectId, kind, name, backend, slot } of places) this.#set(objectId, kind, name, backend, slot)
   }
 
-  /** The objects are gone from the ring; what is stored of them stays readable. */
+  /** Removes objects that have left the ring; their stored data stays readable. */
   remove(ids: readonly number[]): void {
     for (const id of ids) {
       const key = this.#keys.get(id)
@@ -27,7 +27,7 @@ export class ArchiveObjects {
     }
   }
 
-  /** Nothing of these is kept any more. */
+  /** Removes objects without any data left. */
   forget(ids: readonly number[]): void {
     for (const id of ids) {
       const key = this.#keys.get(id)

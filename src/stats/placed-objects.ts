@@ -8,7 +8,7 @@ export interface NamedMember {
   readonly real?: NamedReal
 }
 
-/** The objects of a layer and where the figures of each are; of those that have none, the row is negative. */
+/** The objects of a layer and the rows of their figures; the row is negative for those that have none. */
 export interface Places {
   readonly frontends: Int32Array
   /** Each backend stands before its real servers. */
@@ -21,7 +21,7 @@ interface Found extends Places {
   readonly layout: number
 }
 
-/** Numbers of rows, which are another thing whenever `layout` is. */
+/** Row numbers, which change with `layout`. */
 export interface RowIndex {
   layout(): number
   row(key: string): number | undefined
@@ -30,8 +30,8 @@ export interface RowIndex {
 const NOWHERE = -1
 
 /**
- * Where the figures of every object are. Keys are texts, which cost more than what is read with them: they are made
- * once for each version of the names and each layout, not each time that somebody goes through all objects.
+ * The rows of the figures of all objects. Keys are texts, which cost more than the reads that use them: they are made
+ * once for each version of the names and each layout, not on each pass over all objects.
  */
 export class PlacedObjects {
   readonly names: ObjectNames
@@ -41,7 +41,7 @@ export class PlacedObjects {
     this.names = names
   }
 
-  /** Others have turns while keys are made; what is answered is of the layout that there is then. */
+  /** Makes the keys with turns in between; the result belongs to the layout at its end. */
   async at(index: RowIndex): Promise<Places> {
     const { names } = this
     for (;;) {

@@ -6,40 +6,40 @@ import { JsonBuffer } from '../base/json-buffer.ts'
 import { type Columns, Series, type SeriesWindow, type WindowReader } from './series.ts'
 
 /**
- * Buckets of one block: two minutes of the finest tier. Longer ones copy no faster and make the first read of a short
- * window dearer.
+ * Buckets of one block: two minutes of the finest tier. Longer blocks copy no faster and make the first read of a short
+ * window more expensive.
  */
 export const BLOCK_BUCKETS = 120
-/** About 500 objects with an hour at 1 s each. Reached only by what is really asked for. */
+/** About 500 objects with an hour at 1 s each. Only requested series count towards it. */
 export const RENDERED_BYTES = 64 * 1_024 * 1_024
-/** Blocks of a series before those behind the retention are dropped: more than the longest tier has. */
+/** Number of blocks above which those behind the retention are dropped: more than the longest tier has. */
 const TRACK_BLOCKS_MAX = 176
 
-/** Metrics that are rendered together, from `first` up to `end`; `columns` have to be read for them. */
+/** Metrics that are rendered together, from `first` up to `end`; `columns` are read for them. */
 export interface MetricGroup {
   readonly first: number
   readonly end: number
   readonly columns: Columns
 }
 
-/** Requests for the core metrics do not pay for others. */
+/** Requests for the core metrics do not pay for the others. */
 export const METRIC_GROUPS = [
   { first: 0, end: CORE_COUNT, columns: CORE_COUNT },
   { first: CORE_COUNT, end: METRIC_COUNT, columns: METRIC_COUNT },
 ] as const satisfies readonly MetricGroup[]
 
-/** The keys of one object never reach those of the next. */
+/** The keys of one object never overlap those of the next. */
 const KEYS_PER_OBJECT = ARCHIVE_TIERS_MAX * CONSOLIDATIONS.length * METRIC_GROUPS.length
 const MARKS = BLOCK_BUCKETS + 1
-/** What a block costs besides its text and its marks. */
+/** Size of a block without its text and its marks. */
 const BLOCK_OVERHEAD_BYTES = 300
 
 /**
- * The text of up to 120 buckets of every metric of a group, each value with a comma behind it. The value `i` of metric
- * `m` of the group stands in `texts[m]` from `marks[m * MARKS + i]` to the next mark.
+ * The text of up to 120 buckets of every metric of a group, each value followed by a comma. The value `i` of metric `m`
+ * of the group stands in `texts[m]` from `marks[m * MARKS + i]` to the next mark.
  */
 interface Block {
-  /** Buckets rendered, from the first of the block on. */
+  /** Number of rendered buckets, from the first of the block. */
   n: number
   readonly texts: Buffer[]
   readonly marks: Uint16Array
@@ -52,19 +52,19 @@ export interface RenderedTrack {
   readonly group: MetricGroup
   readonly blocks: Map<number, Block>
   bytes: number
-  /** Still counted and found. A reader that holds a track that was pushed out goes on with it. */
+  /** Whether the track is still counted and found. A reader that holds a dropped track continues with it. */
   isKept: boolean
 }
 
 /**
  * Closed buckets as JSON, rendered once. They never change, so a window that moves on costs copies of its blocks and
- * the rendering of the seconds that are new. Bounded by bytes; the series asked for longest ago goes first.
+ * the rendering of its new seconds. Bounded by bytes; the least recently requested series is dropped first.
  */
 export class RenderedSeries {
   readonly #limit_bytes: number
   readonly #tracks = new Map<number, RenderedTrack>()
   #bytes = 0
-  /** Numbers that had to be rendered so far: what answers cost besides copies. */
+  /** Count of the rendered numbers: the cost of answers besides copies. */
   #rendered = 0
   readonly #series = new Series()
   readonly #out = new JsonBuffer()
@@ -85,7 +85,7 @@ export class RenderedSeries {
     for (const track of this.#tracks.values()) this.#drop(track)
   }
 
-  /** The series of this object, for `load` and `write`. */
+  /** Returns the series of this object, for `load` and `write`. */
   track(
     object: ReadableObject | undefined,
     tier: number,
@@ -93,8 +93,8 @@ export class RenderedSeries {
     group: MetricGroup,
   ): RenderedTrack {
     if (object === undefined) return unknownTrack(group)
-    // A second has one value: the finest tier is the same in every consolidation but the sum, where it may be two
-    // seconds.
+    // A second has one value: in the finest tier all consolidations are equal but the sum, where one value may be for
+    // two seconds.
     const form = tier === 0 && consolidation !== 'sum' ? 0 : CONSOLIDATIONS.indexOf(consolidation)
     const kind = METRIC_GROUPS.findIndex(({ first }) => first === group.first) * ARCHIVE_TIERS_MAX + tier
     const key = object.id * KEYS_PER_OBJECT + kind * CONSOLIDATIONS.length + form
@@ -106,8 +106,8 @@ export class RenderedSeries {
   }
 
   /**
-   * Renders what is missing of the window, and what else is closed in its last block. Every bucket of the window is
-   * closed. Answers false when the archive could not be read in one piece: the window can be written, but it is not
+   * Renders the missing buckets of the window, and all other closed ones in its last block. Every bucket of the window
+   * is closed. Returns false when the archive could not be read in one piece: the window can be written, but it is not
    * final.
    */
   load(
@@ -140,7 +140,7 @@ export class RenderedSeries {
     return isFinal
   }
 
-  /** Writes the buckets [first, end) of one metric of the group, which were loaded, separated by commas. */
+  /** Writes the loaded buckets [first, end) of one metric of the group, separated by commas. */
   write(track: RenderedTrack, metric: number, window: SeriesWindow, out: JsonBuffer): void {
     const first = window.first_s / window.step_s
     const end = window.end_s / window.step_s
@@ -180,8 +180,8 @@ export class RenderedSeries {
   }
 
   /**
-   * Goes on without the oldest blocks, which have left the retention, but with all of the window. A long answer that is
-   * still being written keeps the track as it was.
+   * Drops the oldest blocks, which have left the retention, but keeps the whole window. A long answer that is still
+   * being written keeps the old track.
    */
   #trim(track: RenderedTrack, window: SeriesWindow): void {
     const first = Math.floor(window.first_s / window.step_s / BLOCK_BUCKETS)
@@ -210,7 +210,7 @@ export class RenderedSeries {
   }
 }
 
-/** The first run of buckets in [at, end) without text; its end is that of the closed part of its last block. */
+/** Returns the first run of buckets in [at, end) without text; it ends with the closed part of its last block. */
 function missingRun(track: RenderedTrack, at: number, end: number, closed: number): { from: number; to: number } {
   let from = end
   for (let index = Math.floor(at / BLOCK_BUCKETS); index * BLOCK_BUCKETS < end; index++) {
@@ -229,8 +229,8 @@ function newBlock({ first, end }: MetricGroup): Block {
 }
 
 /**
- * Adds `count` values, from place `from` of the series. A whole block is kept in one piece; until then each metric has
- * its own.
+ * Adds `count` values, starting at place `from` of the series. A full block is kept in one piece; until then each
+ * metric has its own.
  */
 function extend(block: Block, group: MetricGroup, series: Series, from: number, count: number, out: JsonBuffer): void {
   const { marks, texts, n } = block

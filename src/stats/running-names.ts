@@ -12,7 +12,7 @@ interface Group extends NamedObject {
   readonly reals: readonly { readonly ripId: string }[]
 }
 
-/** The records that names are made of. */
+/** The records that contain the names. */
 interface Records {
   readonly frontends: readonly NamedObject[]
   readonly backends: readonly Group[]
@@ -25,7 +25,10 @@ const LAYERS = {
   7: { frontends: 'l7Frontends', backends: 'l7Backends' },
 } as const
 
-/** What the statistics call things: looked at when what runs is another, made again when a name or member changed. */
+/**
+ * The names for the statistics: looked at when the running configuration changes, made again when a name or member
+ * changed.
+ */
 export class RunningNames implements ObjectNames {
   readonly #running: ConfigView
   readonly #revision: () => number
@@ -75,7 +78,7 @@ export class RunningNames implements ObjectNames {
     const revision = this.#revision()
     if (this.#names !== undefined && this.#of === revision) return this.#names
     const records = read(this.#running, this.#layer)
-    // Most applies change a weight or a state: what was rendered with these names stays as it is.
+    // Most applies change a weight or a state: texts rendered with these names stay valid.
     if (this.#names === undefined || this.#records === undefined || !sameNames(this.#records, records)) {
       this.#names = namesOf(records)
       this.#version = revision
@@ -116,7 +119,7 @@ function sameStates(before: ReadonlyMap<string, unknown>, after: ReadonlyMap<str
 
 const sameName = (a: NamedObject, b: NamedObject) => a.id === b.id && a.name === b.name
 
-/** Records are never changed in place, so that most need no look. */
+/** Records are never changed in place, so most need no comparison. */
 function sameList<T>(before: readonly T[], after: readonly T[], same: (a: T, b: T) => boolean): boolean {
   if (before.length !== after.length) return false
   for (const [index, one] of before.entries()) {

@@ -1,13 +1,13 @@
 import { fieldEnd } from '../drivers/haproxy/stats-csv.ts'
 
-/** What a column of HAProxy's answer means for clients that follow figures. */
+/** The meaning of a column of HAProxy's answer for clients that follow figures. */
 export const [UNUSED, USED, PASSING] = [0, 1, 2] as const
 
 const [COMMA, LINE, QUOTE, ZERO] = [0x2c, 0x0a, 0x22, 0x30] as const
 
 /**
- * Whether a row says what it said a second before, in the columns that are used. One that passes may have grown.
- * Thousands of rows are looked at each second: nothing is made, and most bytes are met once.
+ * Whether a row is the same as a second before in the columns that are used; a passing column may have grown. Thousands
+ * of rows are compared each second: nothing is allocated, and most bytes are read once.
  */
 export function isSameRow(
   now: Uint8Array,
@@ -30,7 +30,7 @@ export function isSameRow(
       if (use === USED && !isSame(now, field, at, before, fieldBefore, old)) return false
       if (use === PASSING && numberIn(now, field, at) < numberIn(before, fieldBefore, old)) return false
     }
-    // The end of the row, and of its last field, is the same comma or line.
+    // The row and its last field end with the same comma or line break.
     at++
     old++
   }

@@ -5,8 +5,8 @@ import type { HistoryReader } from './history.ts'
 type Read = Pick<ArchiveReader, 'hwm_s' | 'tiers' | 'readBase' | 'readCoarse'>
 
 /**
- * An archive whose seconds are several of ours: times are stretched, and what was counted in one of its seconds is told
- * per second of ours. Gauges are what they were.
+ * Reads an archive whose seconds are several real ones: times are stretched, and counts of one of its seconds become
+ * counts per real second. Gauges stay unchanged.
  */
 export function scaledReader(reader: Read, step_s: number): HistoryReader {
   if (step_s === 1) return reader
@@ -27,7 +27,7 @@ export function scaledReader(reader: Read, step_s: number): HistoryReader {
   }
 }
 
-/** A tier in our seconds. */
+/** Converts a tier to real seconds. */
 export function stretch({ floor_s = 0, ...tier }: Tier, step_s: number): Tier {
   return { ...tier, step_s: tier.step_s * step_s, floor_s: floor_s * step_s }
 }

@@ -4,13 +4,13 @@ import type { ReadableObject } from '../../storage/archive/tier-reader.ts'
 import type { JsonBuffer } from '../base/json-buffer.ts'
 import type { Consolidation } from '../model/metrics.ts'
 
-/** What a window is read from. ArchiveReader in the daemon. */
+/** The source of a window: ArchiveReader in the daemon. */
 export interface WindowReader {
-  /** Seconds of one known value; 1 unless told. */
+  /** Length of one stored value in seconds; 1 when absent. */
   readonly step_s?: number
   /**
-   * Both answer false when the newest seconds were overwritten while they were read. Of the metrics they read the first
-   * `columns`, or as many as `out` has.
+   * Both return false when the newest seconds were overwritten while they were read. They read the first `columns`
+   * metrics, or as many as `out` has.
    */
   readBase(
     object: ReadableObject,
@@ -29,12 +29,12 @@ export interface SeriesWindow {
   readonly end_s: number
 }
 
-/** Whether the core metrics are enough, or all are needed. What is not needed is not read. */
+/** Whether the core metrics are enough, or all are needed. The others are not read. */
 export type Columns = typeof CORE_COUNT | typeof METRIC_COUNT
 
 /**
- * The values of one object in one window. Increments are stored per second, so the value of a bucket per second is
- * sum / count for the average; minimum and maximum are those of single seconds. The sum is over the known seconds.
+ * The values of one object in one window. Increments are stored per second, so the average of a bucket per second is
+ * sum / count; minimum and maximum are those of single seconds. The sum is over the known seconds.
  */
 export class Series {
   #n = 0
@@ -45,8 +45,8 @@ export class Series {
   }
 
   /**
-   * `object` is `undefined` when the archive has never seen it: all unknown. Answers false when the read was not in one
-   * piece.
+   * `object` is `undefined` when the archive has never seen it: all values are unknown. Returns false when the read was
+   * not in one piece.
    */
   load(
     reader: WindowReader,
@@ -95,14 +95,14 @@ export class Series {
     return this.#values[metric * this.#n + index] ?? Number.NaN
   }
 
-  /** The values of one metric, comma-separated, unknown as null. */
+  /** Writes the values of one metric, comma-separated, unknown ones as null. */
   writeJson(metric: number, out: JsonBuffer): void {
     if (this.#n === 0) return
     out.list(this.#values, metric * this.#n, this.#n, new Uint16Array(this.#n + 1), 0)
     out.back()
   }
 
-  /** `count` values from place `from` on, each with a comma behind it; `marks` is told where they begin. */
+  /** Writes `count` values starting at place `from`, each followed by a comma; their starts are stored in `marks`. */
   writeMarked(metric: number, from: number, count: number, out: JsonBuffer, marks: Uint16Array, mark: number): void {
     out.list(this.#values, metric * this.#n + from, count, marks, mark)
   }

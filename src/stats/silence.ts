@@ -1,10 +1,10 @@
 import type { Clock } from '../base/clock.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** A tick comes every second; a thread that says nothing for so long is held up, by its disk most likely. */
+/** A tick comes every second; a thread that is silent for this long is blocked, most likely by its disk. */
 const SILENCE_MS = 5_000
 
-/** Notices when nothing is heard any more, once for each silence. */
+/** Detects silence, once for each. */
 export class Silence {
   readonly #clock: Clock
   readonly #broken: (since_ms: number) => void
@@ -12,14 +12,14 @@ export class Silence {
   #heard_ms: number | undefined
   #isTold = false
 
-  /** `broken` is called with the time of the wall clock at which it was heard last. */
+  /** `broken` is called with the wall-clock time of the last sign of life. */
   constructor(clock: Clock, broken: (since_ms: number) => void) {
     this.#clock = clock
     this.#broken = broken
     this.#timer = setInterval(() => this.look(), LOOK_EVERY_MS).unref()
   }
 
-  /** The silence, if there was one, has ended. */
+  /** Ends the silence, if there was one. */
   heard(): void {
     this.#heard_ms = this.#clock.monotonic_ms()
     this.#isTold = false

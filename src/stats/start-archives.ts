@@ -2,9 +2,9 @@ import type { EventEmitter } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { ArchivesOptions, ToArchiveThread } from '../../workers/archive/messages.ts'
 
-/** What the keeper needs of a thread. */
+/** The part of a thread that the keeper uses. */
 export interface ArchiveWorker extends Pick<EventEmitter, 'on' | 'once'> {
-  /** Negative when it has ended. */
+  /** Negative when the thread has ended. */
   readonly threadId: number
   postMessage(message: ToArchiveThread): void
   terminate(): Promise<unknown>
@@ -21,12 +21,12 @@ export function startArchives(options: ArchivesOptions, worker = startThread()):
 }
 
 /**
- * Starts a thread before it is known what it is to store. It finds its modules while this one finds its own, and the
+ * Starts a thread before its archives are known. It loads its modules while the main thread loads its own, and the
  * first caller that starts the archives gets it.
  */
 export function startArchivesEarly(early = startThread()): StartArchives {
   let unused: Worker | undefined = early
-  // The code that starts the archives then starts another thread, and hears of the same failure.
+  // The code that starts the archives then starts another thread and receives the same failure.
   early.on('error', () => undefined)
   return (options) => {
     const worker = unused !== undefined && unused.threadId >= 0 ? unused : undefined

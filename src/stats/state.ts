@@ -5,6 +5,6 @@ export interface StatsState {
   readonly up: boolean
   readonly since_ms: number
   readonly reason: string | undefined
-  /** What keeps the archive from storing, or from storing all. */
+  /** The fault that keeps the archive from storing, or from storing everything. */
   readonly storage: StorageFault | undefined
 }

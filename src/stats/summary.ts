@@ -11,12 +11,12 @@ import type { LiveAnswers } from './live.ts'
 import type { NamedBackend, NamedReal, ObjectNames } from './names.ts'
 import type { PlacedObjects, Places } from './placed-objects.ts'
 
-/** A backend that serves nobody, or a real server of one that is down. */
+/** A backend without service, or a real server that is down. */
 export interface DownObject {
   readonly kind: 'backend' | 'server'
   readonly id: string
   readonly name: string
-  /** For a real server. */
+  /** Present for a real server. */
   readonly backendName?: string
 }
 
@@ -30,11 +30,11 @@ type Layer4 = Pick<Layer4Live, 'layout' | 'row' | 'valueAt' | 'healthIn' | 'real
 
 const NO_LAYOUT = -1
 const COMMA = 0x2c
-/** So many objects take some ten microseconds. */
+/** This many objects take some ten microseconds. */
 const AT_ONCE = 64
 const UNSAID: Status = { text: '', health: 'unknown' }
 
-/** What is counted while all objects are gone through. */
+/** The counts over all objects. */
 class Counts {
   readonly frontends = { total: 0, up: 0, down: 0 }
   readonly backends = { total: 0, up: 0, down: 0 }
@@ -77,7 +77,7 @@ class Counts {
   }
 }
 
-/** Layer 7 at a glance, from HAProxy's last answer. Others have turns in between. */
+/** Returns the summary of Layer 7 from HAProxy's last answer, with turns in between. */
 export async function summarizeLayer7(live: Layer7, placed: PlacedObjects): Promise<Summary> {
   const layout = () => live.bytes?.layout ?? NO_LAYOUT
   const places = await placed.at({ layout, row: (key) => live.bytes?.index.get(key) })
@@ -118,7 +118,7 @@ async function countLayer7(
         names.state?.(real.ripId) ?? (text.startsWith('MAINT') ? 'halted' : undefined),
         health,
       )
-    // HAProxy says UP of one without any server, and answers 503.
+    // HAProxy reports UP for a backend without any server, and answers 503.
     const takes = (said.number(row, 'act') ?? 1) + (said.number(row, 'bck') ?? 0) > 0
     const isUp = text === '' ? undefined : text.startsWith('UP')
     return counts.backend(backend, isUp === true && !takes ? undefined : isUp)
@@ -126,7 +126,7 @@ async function countLayer7(
   return counts
 }
 
-/** Layer 4 at a glance, from the last reading of the kernel's table. */
+/** Returns the summary of Layer 4 from the last reading of the kernel's table. */
 export async function summarizeLayer4(live: Layer4, placed: PlacedObjects): Promise<Summary> {
   const { names } = placed
   const { frontends, members, rows } = await placed.at({ layout: () => live.layout, row: (key) => live.row(key) })
@@ -153,7 +153,7 @@ export async function summarizeLayer4(live: Layer4, placed: PlacedObjects): Prom
   return counts.summary(live.problem)
 }
 
-/** The clock is not looked at for each of them. */
+/** Calls `use` for each index; the clock is not read for each of them. */
 async function each(count: number, use: (at: number) => void): Promise<void> {
   const pause = pace()
   for (let at = 0; at < count; at++) {
@@ -164,12 +164,12 @@ async function each(count: number, use: (at: number) => void): Promise<void> {
 }
 
 interface Status {
-  /** Empty where HAProxy does not say. */
+  /** Empty where HAProxy reports none. */
   readonly text: string
   readonly health: Health
 }
 
-/** What HAProxy has said. Most rows have the status of the row before, so that its text is not made again. */
+/** HAProxy's last answer. Most rows have the same status as the row before, so its text is not decoded again. */
 class LastAnswer {
   readonly #bytes: Layer7['bytes']
   #status: Status = UNSAID
