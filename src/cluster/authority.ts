@@ -5,36 +5,41 @@ import { canonicalIp } from '../base/ip-network.ts'
 import { isHostName } from '../base/host-name.ts'
 import { CertificateError, isCertificateId, nodeUri, pinOf, pinOfKey } from './node-certificate.ts'
 
-/** The two authorities of a cluster: what they are, the certificates and the revocation lists that they issue. */
+/** The two authorities of a cluster, and the certificates and revocation lists that they issue. */
 
-/** `peer` lets vote (etcd's port for members, the witness too); `client` lets read and write. */
+/**
+ * `peer` certificates allow voting (etcd's port for members, also for the witness); `client` certificates allow reading
+ * and writing.
+ */
 export type AuthorityRole = 'peer' | 'client'
 
-/** An authority as it is stored. Anybody with the key can let anybody in, so it is sealed wherever it is stored. */
+/** An authority as it is stored. Its key can admit any node, so it is sealed wherever it is stored. */
 export interface StoredAuthority {
   readonly role: AuthorityRole
   readonly clusterId: string
-  /** PEM. */
+  /** In PEM. */
   readonly certificate: string
   /** PKCS#8 in PEM. */
   readonly key: string
 }
 
-/** What a node may be reached by, and connects from: etcd compares both with its certificate. */
+/**
+ * A node with the addresses at which it is reached and from which it connects: etcd compares both with its certificate.
+ */
 export interface Named {
   readonly nodeId: string
   /** IPv4, IPv6 and host names. */
   readonly addresses: readonly string[]
 }
 
-/** PEM. */
+/** Both in PEM. */
 export interface NamedKey {
   readonly key: string
   readonly certificate: string
 }
 
 export interface Revoked {
-  /** Hexadecimal, as `readNodeCertificate` answers it. */
+  /** In hexadecimal digits, as `readNodeCertificate` returns it. */
   readonly serial: string
   readonly at_ms: number
 }
@@ -44,22 +49,22 @@ const HOUR_MS = 3_600_000
 const YEAR_MS = 365 * 24 * HOUR_MS
 const AUTHORITY_YEARS = 20
 const WITHOUT_END = '9999-12-31T23:59:59Z'
-/** RFC 5280 allows 20 bytes; that many random ones never meet. */
+/** RFC 5280 allows 20 bytes; 16 random ones never collide. */
 const SERIAL_BYTES = 16
 const ADDRESSES_MAX = 32
 const REQUEST_LENGTH_MAX = 4096
 const OID_CRL_NUMBER = '2.5.29.20'
 
-/** It is heavy and needed a few times a year, so a start of the daemon does not load it. */
+/** Loads the X.509 library. It is large and needed a few times a year, so a start of the daemon does not load it. */
 async function library() {
-  // The library's dependency injection wants this polyfill first.
+  // The library's dependency injection requires this polyfill first.
   await import('reflect-metadata')
   return await import('@peculiar/x509')
 }
 
 /**
- * Not the library's own PEM: it labels lists in a way that OpenSSL does not read (RFC 7468, section 6), and ends
- * without a line break, so that a chain could not be put together.
+ * Encodes in PEM. The library's own form is not used: it labels lists in a way that OpenSSL does not read (RFC 7468,
+ * section 6), and ends without a line break, so chains could not be concatenated.
  */
 async function pemOf(label: string, { rawData }: { readonly rawData: ArrayBuffer }): Promise<string> {
   return `${(await library()).PemConverter.encode(rawData, label)}\n`
@@ -70,7 +75,7 @@ const keyPem = (key: webcrypto.CryptoKey) => KeyObject.from(key).export({ type: 
 const newSerial = () => randomBytes(SERIAL_BYTES).toString('hex')
 
 /**
- * A key and the request (PKCS#10, RFC 2986) for its certificate, made on the node itself: the key never leaves it.
+ * Makes a key and the request (PKCS#10, RFC 2986) for its certificate on the node itself: the key never leaves it.
  *
  * @returns both in PEM.
  */
@@ -80,8 +85,8 @@ export async function newNodeRequest(): Promise<{ readonly key: string; readonly
 }
 
 /**
- * A key with a certificate that nobody has issued: it counts where it is named itself, for as long as it is named there
- * and so without an end (RFC 5280, section 4.1.2.5).
+ * Makes a key with a self-signed certificate, which is valid wherever the certificate itself is named, for as long as
+ * it is named there, and so without an end (RFC 5280, section 4.1.2.5).
  *
  * @returns both in PEM.
  */
@@ -107,7 +112,7 @@ export async function newNamedKey(clusterId: string, nodeId: string, now_ms: num
   return { key: keyPem(keys.privateKey), certificate: await pemOf('CERTIFICATE', certificate) }
 }
 
-/** The request for another certificate of a key that a node has: its pin stays. PEM, both. */
+/** Makes the request for another certificate of a node's existing key: its pin stays. Both are in PEM. */
 export async function requestFor(key: string): Promise<string> {
   const own = createPrivateKey(key)
   const [pkcs8, spki] = [
@@ -126,13 +131,13 @@ async function requestOf(keys: webcrypto.CryptoKeyPair): Promise<string> {
   return await pemOf('CERTIFICATE REQUEST', request)
 }
 
-/** An authority with its key in memory. The key is private: nothing that prints the object prints it. */
+/** An authority with its key in memory. The key is a private field, so printing the object never prints it. */
 export class Authority {
   readonly role: AuthorityRole
   readonly clusterId: string
-  /** PEM. */
+  /** In PEM. */
   readonly certificate: string
-  /** What tokens carry, see `pinOf`. */
+  /** The pin in tokens, see `pinOf`. */
   readonly pin: string
   readonly #key: webcrypto.CryptoKey
   readonly #notAfter_ms: number
@@ -148,9 +153,9 @@ export class Authority {
   }
 
   /**
-   * A new authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it). It is valid from a year
-   * before: the clock of the node that makes it may be ahead, and all others have to take it at once. Where a clock is
-   * further off than certificates of nodes count, its node reaches nobody.
+   * Creates an authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it). Its validity begins a
+   * year in the past: the clock of the creating node may be ahead, and all others must accept it at once. A node whose
+   * clock is off by more than the validity of node certificates reaches no other node.
    *
    * @throws {CertificateError} when the id of the cluster does not fit a name.
    */
@@ -161,7 +166,7 @@ export class Authority {
     const { keyCertSign, cRLSign } = x509.KeyUsageFlags
     const certificate = await x509.X509CertificateGenerator.createSelfSigned({
       serialNumber: newSerial(),
-      // Each has a name of its own, so that neither is looked for under the other.
+      // Each authority has its own name, so that no certificate is looked up under the wrong one.
       name: new x509.Name([{ O: [clusterId] }, { CN: [nameOfAuthority(role)] }]),
       notBefore: new Date(now_ms - YEAR_MS),
       notAfter: new Date(now_ms + AUTHORITY_YEARS * YEAR_MS),
@@ -177,9 +182,9 @@ export class Authority {
   }
 
   /**
-   * An authority that was kept.
+   * Reads a stored authority.
    *
-   * @throws {CertificateError} when certificate and key are not those of one authority.
+   * @throws {CertificateError} when certificate and key do not belong to one authority.
    */
   static async from({ key, ...rest }: StoredAuthority): Promise<Authority> {
     const parsed = keyOf({ ...rest, key })
@@ -189,19 +194,20 @@ export class Authority {
     return new Authority(rest, await crypto.subtle.importKey('pkcs8', pkcs8, ALGORITHM, true, ['sign']))
   }
 
-  /** With its key, for code that seals and stores it. */
+  /** Returns the authority with its key, for code that seals and stores it. */
   stored(): StoredAuthority {
     const { role, clusterId, certificate } = this
     return { role, clusterId, certificate, key: keyPem(this.#key) }
   }
 
   /**
-   * The certificate of a node for a year, or until the authority itself ends, as server and as client. Only the key of
-   * the request is used, which the request proves to be its sender's; the cluster decides on the contents of the
-   * certificate. Its validity begins with that of the authority: the issuer's clock may be months ahead, and be
-   * corrected afterwards. Nothing is lost by this, because a key that did not exist yet has signed nothing.
+   * Issues the certificate of a node, as server and as client, for a year or until the authority itself ends. Only the
+   * key of the request is used, which the request proves to be its sender's; the cluster decides on the contents of the
+   * certificate. Its validity begins with that of the authority: the issuer's clock may be months ahead and be
+   * corrected afterwards. This is safe, because a key that did not exist yet has signed nothing.
    *
-   * The subject has no CN: etcd takes one for the name of a user of its own, and cannot do so through its JSON gateway.
+   * The subject has no CN: etcd takes a CN for the name of one of its own users, and cannot do so through its JSON
+   * gateway.
    *
    * @param request PKCS#10 in PEM.
    * @returns PEM.
@@ -237,9 +243,9 @@ export class Authority {
   }
 
   /**
-   * The list of certificates that no longer count. It is made anew whenever one is added, and the log brings it to each
-   * node; so it says that the next one comes when the authority ends. With an earlier end, a cluster that was switched
-   * off for longer would refuse itself: OpenSSL lets nobody in by a list that has run out.
+   * Makes the list of revoked certificates. A new one is made with each revocation and reaches all nodes through the
+   * log, so it names the end of the authority as the time of the next one. With an earlier end, a cluster that was
+   * switched off for longer would refuse itself: OpenSSL refuses every certificate when the list has expired.
    *
    * @param number greater than that of each list before (RFC 5280, section 5.2.3).
    * @returns PEM.
@@ -251,7 +257,7 @@ export class Authority {
     const at = new Map(revoked.map(({ serial, at_ms }) => [serial.toLowerCase(), at_ms]))
     const list = await x509.X509CrlGenerator.create({
       issuer: own.subjectName,
-      // As its certificates do: the clock may be ahead, and which list is the newest is told by its number.
+      // As in its certificates: the clock may be ahead, and the newest list is identified by its number.
       thisUpdate: own.notBefore,
       nextUpdate: new Date(this.#notAfter_ms),
       signingKey: this.#key,
@@ -286,7 +292,7 @@ function nameOf(address: string): { readonly type: 'ip' | 'dns'; readonly value:
 
 const nameOfAuthority = (role: AuthorityRole) => `Fulcrum ${role} authority`
 
-/** The key, when the certificate goes with it and is that of this authority: the two of a cluster are soon swapped. */
+/** Returns the key if it matches the certificate and that is this authority's: a cluster's two are easily swapped. */
 function keyOf({ role, clusterId, certificate, key }: StoredAuthority): KeyObject | undefined {
   try {
     const parsed = createPrivateKey(key)
@@ -299,7 +305,7 @@ function keyOf({ role, clusterId, certificate, key }: StoredAuthority): KeyObjec
 }
 
 /**
- * The pin of the key that a request is for, which is that of the certificate to come.
+ * Returns the pin of the requested key, which is also that of the future certificate.
  *
  * @throws {CertificateError} when it is no request.
  */
@@ -308,7 +314,7 @@ export async function pinOfRequest(request: string): Promise<string> {
   return pinOfKey(Buffer.from(publicKey.rawData))
 }
 
-/** A request that proves possession of its P-256 key. Its sender may be anybody with a token. */
+/** Reads a request that proves possession of its P-256 key. Its sender may be any holder of a token. */
 async function readRequest(text: string): Promise<Pkcs10CertificateRequest> {
   const { Pkcs10CertificateRequest: Request } = await library()
   try {
@@ -321,7 +327,7 @@ async function readRequest(text: string): Promise<Pkcs10CertificateRequest> {
       if (name === ALGORITHM.name && namedCurve === ALGORITHM.namedCurve && (await request.verify())) return request
     }
   } catch {
-    // Said below.
+    // The error below covers this case.
   }
   throw new CertificateError('This is no certificate request (PKCS#10, PEM) that is signed with its own key on P-256')
 }

@@ -11,10 +11,10 @@ import { keyIdOf } from './sealing.ts'
 import { BASE, baseName, GUARD, logUpTo, markedIn, NUMBER_DIGITS, padded, partsUpTo } from './places.ts'
 import { HoleError } from './refusals.ts'
 
-/** After so many entries a checkpoint is made. */
+/** Number of entries between two checkpoints. */
 export const CHECKPOINT_EVERY = 1_000
 
-/** Everything that entries have made up to a position, to begin with where the log does not go back far enough. */
+/** The result of all entries up to a position: the start for a node when the log does not reach back far enough. */
 export interface Checkpoint {
   readonly position: number
   /** Digest of the state: nodes at the same position compare it with theirs. */
@@ -25,8 +25,9 @@ export interface Checkpoint {
 const encoded = (checkpoint: Checkpoint): Buffer => Buffer.from(JSON.stringify(checkpoint))
 
 /**
- * The same for stores that hold the same, in whatever order. Of revisions only the number counts: the oldest that is
- * kept is a matter of each node's history. Takes turns, because a state may have a hundred thousand records.
+ * Returns a digest that is equal for stores with the same content, in any order. Of the revisions only the number
+ * counts: the oldest kept one depends on each node's history. Takes turns, because a state may have a hundred thousand
+ * records.
  */
 export async function digestOf(state: StoreRecords): Promise<string> {
   const digest = RecordsDigest.empty()
@@ -47,15 +48,15 @@ export async function digestOf(state: StoreRecords): Promise<string> {
 type Etcd = Pick<EtcdClient, 'range' | 'transact' | 'delete'>
 
 /**
- * The checkpoint in etcd. There is one; the log goes back to the one before it, so that a node which is a little behind
- * reads entries and not everything.
+ * The checkpoint in etcd. There is only one; the log reaches back to the one before it, so that a node that is a little
+ * behind reads entries instead of the whole state.
  */
 export class Checkpoints {
   readonly #etcd: Etcd
   readonly #values: LargeValues
   readonly #kept: number
 
-  /** `kept` entries stay behind a checkpoint. */
+  /** `kept`: number of entries that are kept before a checkpoint. */
   constructor(etcd: Etcd, values: LargeValues, kept: number) {
     this.#etcd = etcd
     this.#values = values
@@ -63,8 +64,8 @@ export class Checkpoints {
   }
 
   /**
-   * Takes the place of the one before, and takes the entries away that nobody needs any more. A node that was stopped
-   * in the middle of it may be late: then there is a newer one, which stays, as the log begins behind it.
+   * Replaces the checkpoint, and deletes the entries that are no longer needed. A node that was stopped in the middle
+   * of it may be late: if there is a newer checkpoint by then, that one stays, as the log begins behind it.
    */
   async write(checkpoint: Checkpoint): Promise<void> {
     const { position } = checkpoint
@@ -81,14 +82,14 @@ export class Checkpoints {
     const old = position - this.#kept
     if (old <= 0) return
     await this.#etcd.delete(logUpTo(old))
-    // Its own parts are named by its position, and those of the one before by an older one.
+    // The new checkpoint's parts are named by its position, those of the one before by an older one.
     await this.#etcd.delete(partsUpTo(old))
   }
 
   /**
-   * Stores what is there now, unless what is stored is sealed with this key already.
+   * Stores the current state, unless the stored checkpoint is sealed with this key already.
    *
-   * @param inTurn works between two entries.
+   * @param inTurn runs work between two entries.
    */
   async seal(
     folding: Pick<Folding, 'position' | 'snapshot'>,
@@ -102,24 +103,24 @@ export class Checkpoints {
     if (taken !== undefined) await this.write({ ...taken, digest: await digestOf(taken.state) })
   }
 
-  /** Undefined before the first. */
+  /** Reads the checkpoint; undefined before the first. */
   async read(): Promise<Checkpoint | undefined> {
     const { kvs } = await this.#etcd.range({ key: BASE })
     const [found] = kvs
     if (found === undefined) return undefined
     const { position, sealed } = baseOf(found.value)
-    // Sound: only nodes can seal, and all of this version write the same.
+    // Sound: only nodes can seal, and all nodes of this version write the same form.
     return JSON.parse((await this.#values.opened(baseName(position), sealed, position)).toString()) as Checkpoint
   }
 }
 
-/** Its position stands before it, as it is sealed for that. */
+/** Splits a stored checkpoint into its position, which it is sealed for, and the sealed value. */
 const baseOf = (value: Uint8Array) => ({
   position: Number(Buffer.from(value.subarray(0, NUMBER_DIGITS)).toString()),
   sealed: value.subarray(NUMBER_DIGITS),
 })
 
-/** What the guard says. */
+/** Reads the guard: history and number of the last entry. */
 export async function endOfLog(etcd: Pick<EtcdClient, 'range'>) {
   const { kvs, revision } = await etcd.range({ key: GUARD })
   const marked = markedIn(kvs[0]?.value)

@@ -12,47 +12,50 @@ export type Pause = (ms: number, signal: AbortSignal) => Promise<void>
 export const sleepFor: Pause = (ms, signal) => sleep(ms, undefined, { signal })
 
 /**
- * Where it is kept that this node has something else than the others: entries do not show it again. What else halts a
- * node stands in the log, and is met by each start.
+ * The store for the reason when this node's records differ from those of the others: entries do not show it a second
+ * time. All other reasons for a halt follow from the log, and are found again on each start.
  */
 export interface KeptHalt {
   /** The reason for which an earlier run was halted. */
   readonly why: string | undefined
-  /** Resolves when it is durable. */
+  /** Resolves when the reason is durable. */
   keep(why: string): Promise<void>
 }
 
-/** What the log of a cluster is made of. */
+/** The dependencies of the log of a cluster. */
 export interface ClusterLogParts {
   readonly etcd: Pick<EtcdClient, 'range' | 'transact' | 'put' | 'delete' | 'watch'>
   readonly keys: ClusterKeys
   /** Id of the writing node. */
   readonly nodeId: string
-  /** The history that the last entry belongs to that was folded here, see `historyOf`. */
+  /** The history of the last entry that was folded here, see `historyOf`. */
   readonly history: () => string
-  /** Rejects where an entry must not be written now. */
+  /** Rejects when an entry must not be written now. */
   readonly admits?: (entry: Entry) => Promise<void>
-  /** Resolves when what was written outlives this node, whatever ends; otherwise rejects with `EtcdError`. */
+  /**
+   * Resolves when the written entry survives the loss of this node, or of any other; otherwise rejects with
+   * `EtcdError`.
+   */
   readonly settle?: () => Promise<void>
-  /** Whether etcd is being made one of this node alone. */
+  /** Whether etcd is being reduced to this node alone. */
   readonly isTakingOver?: () => boolean
   readonly folding: Folding
   readonly clock: Clock
   readonly log: Log
-  /** Entries between two checkpoints, the same for all nodes; 1,000 unless a test says otherwise. */
+  /** Number of entries between two checkpoints, the same for all nodes; 1,000 except in tests. */
   readonly checkpointEvery?: number
-  /** For what was sealed with a key that this node does not have yet. */
+  /** Fetches the keys for values sealed with a key that this node does not have yet. */
   readonly learnKeys?: LearnKeys
-  /** Why this node is given no keys any more, in words; undefined where it is to have all. */
+  /** The reason why this node gets no keys any more; undefined when it gets all. */
   readonly lockedOut?: () => string | undefined
   readonly keptHalt?: KeptHalt
-  /** Told of each entry that was folded, of whatever node. */
+  /** Called for each folded entry, whichever node wrote it. */
   readonly onFolded?: (envelope: Envelope, position: number) => void
-  /** How it waits; tests do not. */
+  /** The wait between tries; tests replace it. */
   readonly pause?: Pause
 }
 
-/** Never rejects: a node is halted also where that cannot be kept. */
+/** Never rejects: a node halts even if the reason cannot be stored. */
 export async function keepHalt({ keptHalt, log }: ClusterLogParts, why: string): Promise<void> {
   try {
     await keptHalt?.keep(why)

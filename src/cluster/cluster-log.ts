@@ -13,18 +13,18 @@ import { HoleError, lostRace, refused } from './refusals.ts'
 import { SealingError } from './sealing.ts'
 
 const AGAIN_MS = 100
-/** While the disk is full, or after a watch has ended. */
+/** The pause while the disk is full, or after a watch has ended. */
 const PAUSE_MS = 500
 const BEGINNINGS_MAX = 10
-/** How often it is asked whether the watch tells everything. */
+/** Interval of the checks whether the watch is complete. */
 export const PROBE_MS = 2_000
-/** Entries that are read at once: none is larger than 64 KiB. */
+/** Number of entries read at once: none is larger than 64 KiB. */
 const READ_AT_ONCE = 64
 
 /**
- * The log of a cluster: one order of entries that all nodes agree on, in etcd. An entry is written in one transaction
- * that a guard admits only if its writer had folded everything before it, so what it decided is still true. Every node
- * folds all entries in their order, its own included; each has a number, so that a lost one is noticed.
+ * The log of a cluster in etcd: one order of entries that all nodes agree on. An entry is written in one transaction
+ * that a guard admits only if its writer had folded everything before it, so the basis of its decision is still valid.
+ * Every node folds all entries in their order, including its own; entries are numbered, so that a lost one is noticed.
  */
 export class ClusterLog implements EntryLog {
   readonly nodeId: string
@@ -33,16 +33,16 @@ export class ClusterLog implements EntryLog {
   readonly #writer: EntryWriter
   readonly #every: number
   readonly #closing = new AbortController()
-  /** Folds, one after the other. */
+  /** The folds, one after the other. */
   #folds: Promise<void> = Promise.resolve()
   #following = Promise.resolve()
   readonly #begunOnce = defer()
-  /** Resolves when everything that was in the log when this began is folded. */
+  /** Resolves when everything that was in the log at the start is folded. */
   readonly caughtUp: Promise<void> = this.#begunOnce.promise
   #watch: Watch | undefined
   #halted: string | undefined
   readonly #checkpoints: Checkpoints
-  /** Digest of this store after the last round number. */
+  /** Digest of this store after the last multiple of the checkpoint interval. */
   #digest: { readonly position: number; readonly value: Promise<string> } | undefined
   #checkpointing: Promise<void> = Promise.resolve()
 
@@ -57,16 +57,14 @@ export class ClusterLog implements EntryLog {
     this.#writer = new EntryWriter({ ...parts, values: this.#values, hasEnded: () => this.#hasEnded, pause })
   }
 
-  /** Resolves when everything that is in the log by now is folded; from then on it follows the log. */
+  /** Resolves when everything that is in the log by now is folded; from then on the store follows the log. */
   static async open(parts: ClusterLogParts): Promise<ClusterLog> {
     const log = new ClusterLog(parts)
     log.#following = log.#goOn(await log.#begun())
     return log
   }
 
-  /**
-   * The same without waiting: what is in the store can be read although nobody else answers. See `caughtUp`.
-   */
+  /** Like `open`, without waiting: the store can be read although no other node answers. See `caughtUp`. */
   static begin(parts: ClusterLogParts): ClusterLog {
     const log = new ClusterLog(parts)
     if (log.#hasEnded) log.#begunOnce.resolve()
@@ -90,7 +88,10 @@ export class ClusterLog implements EntryLog {
     await Promise.all([this.#follow(revision), this.#probe()])
   }
 
-  /** A checkpoint may take away what is being read; then there is a newer one to begin with. */
+  /**
+   * Catches up for the first time. A checkpoint may delete entries while they are read; then there is a newer one to
+   * start from.
+   */
   async #begun(): Promise<number> {
     for (let tries = 1; ; tries++) {
       try {
@@ -107,20 +108,22 @@ export class ClusterLog implements EntryLog {
     return this.#parts.folding.position
   }
 
-  /** Why nothing is folded any more; a person has to look. */
+  /** The reason why folding has stopped for good; it needs an administrator. */
   get halted(): string | undefined {
     return this.#halted
   }
 
-  /** Nothing is folded any more. */
+  /** Whether folding has stopped. */
   get #hasEnded(): boolean {
     return this.#halted !== undefined || this.#closing.signal.aborted
   }
 
   /**
+   * Writes an entry and folds it.
+   *
    * @throws {LostRaceError}
    * @throws {ApiError} NO_QUORUM when too few members of etcd answer, with what is known of the entry.
-   * @throws whatever `check` throws of an entry that no node could fold: none would go on behind it.
+   * @throws the error of `check` for an entry that no node could fold: none would get past it.
    */
   async append(entry: Entry, since: number): Promise<void> {
     const { clock, nodeId, folding, admits } = this.#parts
@@ -129,17 +132,17 @@ export class ClusterLog implements EntryLog {
     if (this.position !== since) throw lostRace()
     folding.check(entry)
     const bytes = encodeEnvelope(envelopeOf(newId(), nodeId, new Date(clock.now_ms()).toISOString(), entry))
-    // As others read it, so that all fold the same: JSON leaves out fields that are undefined.
+    // The form that others read, so that all fold the same: JSON leaves out fields that are undefined.
     const envelope = decodeEnvelope(bytes)
     const position = since + 1
     if (await this.#writer.write(bytes, envelope, since)) return await this.#takeOwn(position, envelope)
     await this.#values.forget(position, envelope.id).catch(() => undefined)
-    // A node that cannot read which writer was faster finds out with its next try.
+    // A node that cannot read the faster writer's entry gets it with its next try.
     await this.#catchUp().catch(() => undefined)
     throw lostRace()
   }
 
-  /** It is in the log, so it is in force, also where it is not folded any more. */
+  /** Folds an own entry. It is in the log, so it is in force even if it can no longer be folded here. */
   async #takeOwn(position: number, envelope: Envelope): Promise<void> {
     await this.#take(position, envelope)
     if (this.position < position) throw refused(this.#halted, 'The change was written, and is in force')
@@ -149,14 +152,14 @@ export class ClusterLog implements EntryLog {
     return decodeEnvelope(await this.#values.opened(logName(position), value, position))
   }
 
-  /** The first entry of another history. Etcd is one of this node alone by now. */
+  /** Writes the first entry of another history. Etcd already consists of this node alone. */
   async takeOver(takeover: Omit<Takeover, 'since'>): Promise<void> {
     await this.#writeAgain()
     await this.#begun()
     await this.append({ op: 'takeover', takeover: { ...takeover, since: this.position } }, this.position)
   }
 
-  /** Reads and folds what is in the log behind the last folded entry. Answers the revision of etcd that it has seen. */
+  /** Reads and folds everything behind the last folded entry. Returns the revision of etcd that it has read. */
   async #catchUp(): Promise<number> {
     for (;;) {
       const known = this.position
@@ -168,7 +171,7 @@ export class ClusterLog implements EntryLog {
       if (before > this.position) await this.#begin()
       for (const entry of entries) await this.#take(positionIn(entry.key), entry.value)
       if (hasMore || this.position < last) continue
-      // A node that has folded the same entries has the same history; after `last` there may already be a takeover.
+      // Nodes with the same folded entries have the same history; after `last` there may already be a takeover.
       if (this.position === last && history !== this.#parts.history())
         this.halt(`the cluster has gone on with history ${history}, and what this node has is another one`)
       return revision
@@ -182,8 +185,8 @@ export class ClusterLog implements EntryLog {
   }
 
   /**
-   * An etcd that is forced to be alone drops what its disk does not show to be agreed on. What was folded was agreed
-   * on, so it is a checkpoint now, and the log goes on behind it.
+   * Restores dropped entries: an etcd that is forced to a single member drops entries that its disk does not show as
+   * agreed on. Folded entries were agreed on, so they become a checkpoint, and the log continues behind it.
    */
   async #writeAgain(): Promise<void> {
     const { etcd, folding, log, history } = this.#parts
@@ -196,7 +199,7 @@ export class ClusterLog implements EntryLog {
     log.warn('entries that etcd had dropped are written again', { from: end.last + 1, to: position })
   }
 
-  /** Entries behind the last folded one, and what the guard said at that moment. */
+  /** Reads the entries behind the last folded one, and the guard at that moment. */
   async #read() {
     const from = logName(this.position + 1)
     const { last, history, revision } = await endOfLog(this.#parts.etcd)
@@ -204,7 +207,7 @@ export class ClusterLog implements EntryLog {
     return { entries: entries.kvs, hasMore: entries.hasMore, last, history, revision }
   }
 
-  /** The log does not go back to where this store is: it begins with the checkpoint. */
+  /** Starts from the checkpoint, as the log does not reach back to this store's position. */
   async #begin(): Promise<void> {
     const checkpoint = await this.#checkpoints.read()
     await this.#inTurn(async () => {
@@ -216,7 +219,7 @@ export class ClusterLog implements EntryLog {
     })
   }
 
-  /** Folds one entry, in its turn. One that is folded already is left alone; a hole is a reason to read again. */
+  /** Folds one entry, in its turn. An entry that is folded already is skipped; a gap leads to another read. */
   #take(position: number, found: Envelope | Uint8Array): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#hasEnded || position <= this.position) return
@@ -235,7 +238,7 @@ export class ClusterLog implements EntryLog {
     return turn
   }
 
-  /** Undefined when this node cannot read it, and so goes no further. */
+  /** Returns undefined when this node cannot read the entry, and so halts. */
   async #readable(value: Uint8Array, position: number): Promise<Envelope | undefined> {
     try {
       return await this.#opened(value, position)
@@ -248,7 +251,7 @@ export class ClusterLog implements EntryLog {
     }
   }
 
-  /** Folds and writes nothing more. */
+  /** Stops folding and writing for good. */
   halt(why: string): void {
     if (this.#hasEnded) return
     this.#halted = why
@@ -257,8 +260,8 @@ export class ClusterLog implements EntryLog {
   }
 
   /**
-   * After a fixed number of entries each node computes a digest of what it has. The writer of that entry stores a
-   * checkpoint, and tells the others its digest in an entry.
+   * Compares the nodes' states: after a fixed number of entries each node computes a digest of its state. The writer of
+   * that entry stores a checkpoint, and sends its digest to the others in an entry.
    */
   async #compare({ node, entry }: Envelope, position: number): Promise<void> {
     const { folding, nodeId } = this.#parts
@@ -281,13 +284,13 @@ export class ClusterLog implements EntryLog {
     }
   }
 
-  /** Stores what is there now, so that the checkpoint is sealed with the newest key. */
+  /** Stores the current state, so that the checkpoint is sealed with the newest key. */
   seal(): Promise<void> {
     const { folding, keys } = this.#parts
     return this.#checkpoints.seal(folding, keys.newestKeyId, (work) => this.#inTurn(work))
   }
 
-  /** What is not stored now is stored by the writer of the next round number. */
+  /** Stores a checkpoint. If this fails, the next one is stored by the writer of the entry at which it is due. */
   async #store(checkpoint: Checkpoint): Promise<void> {
     const { position, digest } = checkpoint
     try {
@@ -305,7 +308,7 @@ export class ClusterLog implements EntryLog {
     }
   }
 
-  /** Answers whether it is folded: what is left when the log is closed is folded by the next start. */
+  /** Returns whether the entry is folded: entries left when the log is closed are folded by the next start. */
   async #fold({ entry }: Envelope, position: number): Promise<boolean> {
     const { folding, log } = this.#parts
     while (!this.#closing.signal.aborted) {
@@ -313,7 +316,7 @@ export class ClusterLog implements EntryLog {
         await folding.fold(entry, position)
         return true
       } catch (error) {
-        // The entry is in force everywhere else: it is folded as soon as there is room.
+        // The entry is in force on all other nodes: it is folded as soon as there is room.
         log.error('an entry of the cluster could not be stored; it is tried again', { why: String(error) })
         await this.#pause(PAUSE_MS)
       }
@@ -321,7 +324,7 @@ export class ClusterLog implements EntryLog {
     return false
   }
 
-  /** Folds what others write, as soon as it is there. */
+  /** Folds the entries of other nodes as soon as they appear. */
   async #follow(seen: number): Promise<void> {
     const { etcd, log } = this.#parts
     let from = seen + 1
@@ -346,7 +349,7 @@ export class ClusterLog implements EntryLog {
     }
   }
 
-  /** A watch whose member hangs, or that has lost the last event, looks as if nobody wrote. */
+  /** Detects a dead watch: one whose member hangs, or that has lost the last event, looks like a quiet log. */
   async #probe(): Promise<void> {
     while (!this.#hasEnded) {
       await this.#pause(PROBE_MS)
@@ -366,13 +369,13 @@ export class ClusterLog implements EntryLog {
     for (const { kind, kv } of events) if (kind === 'put') await this.#take(positionIn(kv.key), kv.value)
   }
 
-  /** Ends early when the log is closed. */
+  /** Waits; ends early when the log is closed. */
   async #pause(ms: number): Promise<void> {
     const { pause = sleepFor } = this.#parts
     await pause(ms, this.#closing.signal).catch(() => undefined)
   }
 
-  /** Entries that are being folded are folded. */
+  /** Stops following; entries whose fold has begun are folded first. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#watch?.close()

@@ -4,10 +4,10 @@ import { canonical } from '../base/canonical.ts'
 /** A record of a store, as nodes compare it. */
 export interface DigestedRecord {
   readonly section: string
-  /** Whose the record is within its section, such as a node's id; empty for those of all. */
+  /** The owner of the record within its section, such as a node's id; empty for shared records. */
   readonly scope: string
   readonly key: string
-  /** JSON: fields that are undefined do not count. */
+  /** A JSON value: fields that are undefined do not count. */
   readonly value: unknown
 }
 
@@ -15,14 +15,14 @@ const BITS = 256
 const DIGITS = BITS / 4
 
 /**
- * Says whether two stores hold the same records, however they came to: the sum, modulo 2^256, of a SHA-256 of each
- * record. A sum has no order, and a record is added or taken away without reading the others.
+ * A digest that shows whether two stores hold the same records, in whatever order they were added: the sum, modulo
+ * 2^256, of a SHA-256 of each record. A sum has no order, and a record is added or removed without reading the others.
  *
- * Against faults that is as good as a hash of the whole: stores that differ by a record that was lost, doubled, changed
- * or put elsewhere agree with a probability of 2^-256, because no fault chooses records by their hashes. It is no
- * defence against forgers: somebody who may choose many records finds sets with equal sums far sooner than collisions
- * of SHA-256 (Wagner's generalized birthday problem, 2002). Nodes trust each other's records through sealing, not
- * through this.
+ * Against faults this is as good as a hash of the whole: stores that differ by a record that was lost, doubled, changed
+ * or moved have equal sums with a probability of 2^-256, because no fault chooses records by their hashes. It is no
+ * defence against forgery: an attacker who may choose many records finds sets with equal sums far sooner than
+ * collisions of SHA-256 (Wagner's generalized birthday problem, 2002). Nodes trust each other's records through
+ * sealing, not through this.
  *
  * Records are counted, not looked up: adding one twice counts twice, and a caller that replaces or removes one passes
  * its previous value.
@@ -34,13 +34,13 @@ export class RecordsDigest {
     this.#sum = sum
   }
 
-  /** The digest of nothing. */
+  /** The digest of an empty store. */
   static empty(): RecordsDigest {
     return new RecordsDigest(0n)
   }
 
   /**
-   * A digest that `toString` wrote.
+   * Reads a digest in the form of `toString`.
    *
    * @throws {TypeError} for any other text.
    */
@@ -57,18 +57,18 @@ export class RecordsDigest {
     this.#sum = BigInt.asUintN(BITS, this.#sum - termOf(record))
   }
 
-  /** Another value under the same key. */
+  /** Replaces the value under the same key. */
   replace(before: DigestedRecord, after: DigestedRecord): void {
     this.#sum = BigInt.asUintN(BITS, this.#sum - termOf(before) + termOf(after))
   }
 
-  /** 64 hexadecimal digits. */
+  /** Returns 64 hexadecimal digits. */
   toString(): string {
     return this.#sum.toString(16).padStart(DIGITS, '0')
   }
 }
 
-/** A list in JSON, so that no part runs into the next. */
+/** Returns the hash of one record, as a JSON list so that its parts cannot be confused. */
 function termOf({ section, scope, key, value }: DigestedRecord): bigint {
   const hash = createHash('sha256').update(canonical([section, scope, key, value]))
   return BigInt(`0x${hash.digest('hex')}`)

@@ -9,11 +9,11 @@ const READ_AT_ONCE = 64
 
 export interface EntriesBehind {
   readonly entries: readonly Envelope[]
-  /** Nothing is missing: a checkpoint takes entries away that it holds itself. */
+  /** Whether nothing is missing: a checkpoint deletes entries whose result it contains. */
   readonly isWhole: boolean
 }
 
-/** What one member of etcd has of the log behind a position, whether or not others answer it. */
+/** Reads what one member of etcd has of the log behind a position, whether or not the others answer that member. */
 export async function entriesBehind(
   etcd: Pick<EtcdClient, 'range' | 'put' | 'delete'>,
   keys: ClusterKeys,

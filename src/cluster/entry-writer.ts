@@ -8,16 +8,18 @@ import { type LargeValues, MissingPartError } from './large-values.ts'
 import { GUARD, logName, markerOf } from './places.ts'
 import { noQuorum } from './refusals.ts'
 
-/** An election takes up to 2.2 s; after that nobody is waited for. */
+/** An election takes up to 2.2 s; after this limit no answer is awaited. */
 const ANSWER_MS_MAX = 6_000
-/** What goes down with a leader is answered by nobody; the guard lets another try in only where none before was. */
+/**
+ * A request that is lost with a leader gets no answer; the guard admits another try only if none before was executed.
+ */
 const SHORT_TRY = { timeout_ms: 1_500 }
 const SHORT_TRIES = 2
 const AGAIN_MS = 100
 
 export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'history' | 'settle' | 'clock' | 'log'> {
   readonly values: LargeValues
-  /** Nothing is written any more. */
+  /** Whether writing has stopped. */
   readonly hasEnded: () => boolean
   readonly pause: (ms: number) => Promise<void>
 }
@@ -25,11 +27,11 @@ export interface EntryWriterParts extends Pick<ClusterLogParts, 'etcd' | 'histor
 interface Attempt {
   readonly value: Uint8Array
   readonly since: number
-  /** The history that the entry belongs to. */
+  /** The history of the entry. */
   readonly history: string
 }
 
-/** The writer of the entry in that place; undefined if it is empty, or cannot be read. */
+/** The writer of the entry at a position; undefined if the position is empty, or its entry cannot be read. */
 type Writer = 'us' | 'others' | undefined
 
 /** Writes entries into the log of a cluster, each in one transaction that a guard admits. */
@@ -40,28 +42,28 @@ export class EntryWriter {
     this.#parts = parts
   }
 
-  /** Tries until an entry is in this place, and answers whether it is this one. */
+  /** Tries until there is an entry at this position, and returns whether it is this one. */
   async write(bytes: Uint8Array, { id, entry }: Envelope, since: number): Promise<boolean> {
     const { clock, log, values, hasEnded, pause } = this.#parts
     const history = this.#historyOf(entry)
     const until_ms = clock.monotonic_ms() + ANSWER_MS_MAX
     let value: Uint8Array | undefined
-    // An earlier try may have been executed, or may still be.
+    // Whether an earlier try may have been executed, or may still be.
     let isOpen = false
     for (let tries = 0; ; tries += 1) {
       try {
         value ??= await values.sealed(logName(since + 1), bytes, since + 1, id)
         const writer = await this.#try(id, { value, since, history }, tries)
-        // Others have gone so far since that the place is cleared: nothing tells whose it was.
+        // Others have written so much since that the position is cleared: its writer is unknown.
         if (writer === undefined && isOpen) throw noQuorum(isOpen)
         if (writer !== 'us') return false
         isOpen = true
-        // What may be lost with this node is not answered: the next try looks again.
+        // An entry that may be lost with this node is not confirmed: the next try checks it again.
         await this.#parts.settle?.()
         return true
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error
-        // What was lost before there was a value is at most a part, which nobody looks for.
+        // A loss before there was a value leaves at most a part, which is never read.
         isOpen ||= value !== undefined && error.kind === 'unknown-outcome'
         if (hasEnded() || clock.monotonic_ms() >= until_ms) {
           log.warn('a change could not be written to the log of the cluster', { why: error.message })
@@ -72,12 +74,15 @@ export class EntryWriter {
     }
   }
 
-  /** The history of what follows the entry. */
+  /** Returns the history of the entries that follow this one. */
   #historyOf(entry: Entry): string {
     return entry.op === 'takeover' ? historyOf(entry.takeover) : this.#parts.history()
   }
 
-  /** The guard admits it once, however often it is sent. If it was too late, the answer is the entry that was first. */
+  /**
+   * Sends the entry. The guard admits it once, however often it is sent. If it was too late, the answer has the first
+   * entry.
+   */
   async #try(id: string, { value, since, history }: Attempt, tries: number): Promise<Writer> {
     const { etcd } = this.#parts
     const [name, guard] = [logName(since + 1), { put: GUARD, value: markerOf(history, since + 1) }]
@@ -88,7 +93,7 @@ export class EntryWriter {
     return answer.succeeded ? 'us' : await this.#writer(id, answer, since + 1)
   }
 
-  /** The writer of what is there: an earlier try of the same entry may have been executed after all. */
+  /** Returns the writer of the entry found: an earlier try of the same entry may have been executed after all. */
   async #writer(id: string, { answers }: TransactionAnswer, position: number): Promise<Writer> {
     const [first] = answers
     const found = first?.did === 'get' ? first.range.kvs[0] : undefined
@@ -98,7 +103,7 @@ export class EntryWriter {
       return decodeEnvelope(bytes).id === id ? 'us' : 'others'
     } catch (error) {
       if (error instanceof EtcdError) throw error
-      // Its parts are cleared, or it is not of this version: ours could be read.
+      // Its parts are cleared, or it has another version: an own entry could be read.
       return error instanceof MissingPartError ? undefined : 'others'
     }
   }

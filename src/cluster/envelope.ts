@@ -1,16 +1,16 @@
 import type { Entry } from '../../storage/config/entry.ts'
 
-/** Version of what follows; a node that meets another one stops folding, and says so. */
+/** Version of the format; a node that reads another one stops folding, and reports it. */
 const VERSION = 1
 
-/** An entry as it stands in the log of the cluster. */
+/** An entry in the form in which the log of the cluster holds it. */
 export interface Envelope {
   readonly v: number
-  /** Made for one attempt to write it, so that its writer recognises it in the log. */
+  /** Generated for one attempt to write the entry, so that its writer recognises it in the log. */
   readonly id: string
-  /** Id of the node that wrote it. */
+  /** Id of the writing node. */
   readonly node: string
-  /** ISO 8601, by the clock of that node; for people only. */
+  /** ISO 8601, by the clock of the writing node; for display only. */
   readonly at: string
   readonly entry: Entry
 }
@@ -28,7 +28,7 @@ const OPERATIONS: ReadonlySet<string> = new Set<Entry['op']>([
   'level',
 ])
 
-/** An entry that this version does not know: a newer node has written it. */
+/** An entry that this version does not know: a newer node wrote it. */
 export class UnknownEntryError extends Error {
   override readonly name = 'UnknownEntryError'
 }
@@ -41,7 +41,9 @@ export const envelopeOf = (id: string, node: string, at: string, entry: Entry): 
   entry,
 })
 
-/** JSON has no undefined fields, which is what an amendment takes away: they are named beside it. */
+/**
+ * The written form. JSON drops undefined fields, which mark the removals of an amendment: they are listed beside it.
+ */
 interface Written extends Envelope {
   readonly takenAway?: readonly string[]
 }
@@ -53,9 +55,9 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
   return Buffer.from(JSON.stringify(written))
 }
 
-/** @throws {UnknownEntryError} */
+/** Reads an entry. @throws {UnknownEntryError} */
 export function decodeEnvelope(bytes: Uint8Array): Envelope {
-  // Sound: nobody else has the key that it was sealed with, and version and operation are looked at here.
+  // Sound: only nodes have the key that sealed it, and version and operation are checked here.
   const { takenAway = [], ...envelope } = JSON.parse(Buffer.from(bytes).toString()) as Written
   const { v, entry } = envelope
   if (v !== VERSION) throw new UnknownEntryError(`it has version ${v}, and this node knows ${VERSION}`)

@@ -3,8 +3,9 @@ import type { TLSSocket } from 'node:tls'
 import { lengthPrefixed } from './length-prefixed.ts'
 
 /**
- * How a joining node and a member of the cluster show each other that they know the secret of a token, without sending
- * it, in one TLS session: what is proved in one session is worth nothing in another, so nobody can stand between.
+ * The proofs by which a joining node and a member of the cluster show each other that they know the secret of a token,
+ * without sending it, in one TLS session: a proof from one session is worthless in another, so a man in the middle
+ * gains nothing.
  *
  * The form is that of SCRAM (RFC 5802, section 3) with the exporter of the session for its channel binding (RFC 9266
  * does so with a label of its own). Checking a plain HMAC under the secret would take the secret itself, or something
@@ -13,34 +14,34 @@ import { lengthPrefixed } from './length-prefixed.ts'
  */
 
 const DOMAIN = 'fulcrum join 1'
-/** RFC 5705, section 4: labels that begin so need no registration. */
+/** RFC 5705, section 4: labels with the prefix EXPERIMENTAL need no registration. */
 const LABEL = 'EXPERIMENTAL fulcrum join 1'
 const EXPORTED_BYTES = 32
 
-/** The two sides that prove: the joining node, and the member that it asks. */
+/** The two sides that prove themselves: the joining node, and the member that it contacts. */
 export type Prover = 'joiner' | 'member'
 
-/** What a proof is bound to. Both sides make it of their own end of the connection. */
+/** The values to which a proof is bound. Each side takes them from its own end of the connection. */
 export interface JoinSession {
   readonly tokenId: string
   readonly joinerId: string
   readonly memberId: string
-  /** Keying material of the TLS session: equal at both ends of it, and nowhere else. */
+  /** Keying material of the TLS session: equal at both of its ends, and different in every other session. */
   readonly exported: Uint8Array
 }
 
-/** What a member keeps of a secret: enough to check the other's proof and to make its own. */
+/** A member's part of a secret: enough to check the joiner's proof and to make its own. */
 export interface ProofKeys {
-  /** SHA-256 of the key that proofs of joiners are made with; base64url. */
+  /** SHA-256 of the key for the joiner's proofs; base64url. */
   readonly joinerKeyHash: string
-  /** Base64url. */
+  /** The key for the member's proofs; base64url. */
   readonly memberKey: string
 }
 
 /**
- * The session of a socket whose handshake is done.
+ * Returns the session of a socket after its handshake.
  *
- * @throws {TypeError} when it is not of TLS 1.3: before that, keying material does not stand for the whole handshake
+ * @throws {TypeError} when it is not TLS 1.3: in older versions, keying material does not cover the whole handshake
  *   (RFC 7627).
  */
 export function joinSession(
@@ -56,7 +57,7 @@ export const proofKeysOf = (secret: Uint8Array): ProofKeys => ({
   memberKey: derived(secret, 'member').toString('base64url'),
 })
 
-/** What the joiner sends: its key under a pad that only this session has. 32 bytes. */
+/** Makes the joiner's proof: its key under a pad that is unique to this session. 32 bytes. */
 export function joinerProof(secret: Uint8Array, session: JoinSession): Buffer {
   const key = derived(secret, 'joiner')
   return xored(key, hmac(sha256(key), boundTo('joiner', session)))
@@ -69,13 +70,13 @@ export function isJoinerProof({ joinerKeyHash }: ProofKeys, session: JoinSession
   return proof.length === pad.length && timingSafeEqual(sha256(xored(proof, pad)), hash)
 }
 
-/** What the member sends. 32 bytes. */
+/** Makes the member's proof. 32 bytes. */
 export const memberProof = ({ memberKey }: ProofKeys, session: JoinSession): Buffer =>
   hmac(Buffer.from(memberKey, 'base64url'), boundTo('member', session))
 
-/** Whether the other side is a member that keeps the token, at the other end of this very session. */
+/** Whether the other side is a member with the stored token, at the other end of this very session. */
 export const isMemberProof = (secret: Uint8Array, session: JoinSession, proof: Uint8Array): boolean =>
-  // Hashes, because proofs of a wrong length have to be compared as well.
+  // Hashes, because proofs of a wrong length must be compared as well.
   timingSafeEqual(sha256(hmac(derived(secret, 'member'), boundTo('member', session))), sha256(proof))
 
 const derived = (secret: Uint8Array, prover: Prover) => hmac(secret, Buffer.from(`${DOMAIN} ${prover}`))

@@ -12,19 +12,19 @@ import {
 } from './join-proof.ts'
 
 /**
- * The text that lets one node join: `fj1.<id>.<secret>.<pin of the authority>.<addresses>`. The pin is as `pinOf` has
- * it, the addresses are HOST:PORT of members, with commas between them.
+ * The text that lets one node join: `fj1.<id>.<secret>.<pin of the authority>.<addresses>`. The pin has the form of
+ * `pinOf`, the addresses are HOST:PORT of members, separated by commas.
  */
 
 const VERSION = 'fj1'
 const SECRET_BYTES = 32
 const PIN_BYTES = 32
-/** Members that a token names: five nodes, and room for a second address of some. */
+/** Number of addresses in a token: five nodes, and a second address for some. */
 const ADDRESSES_MAX = 8
-/** Eight of the longest host names do not fit, and need not. */
+/** Eight host names of the greatest length do not fit, and need not. */
 const TEXT_LENGTH_MAX = 1024
 const BASE64URL = /^[A-Za-z0-9_-]*$/
-/** Milliseconds. */
+/** In milliseconds. */
 export const TOKEN_VALID_MAX = 24 * 3_600_000
 
 export type JoinRole = 'node' | 'witness'
@@ -41,7 +41,7 @@ export type JoinTokenProblem =
   | 'ADDRESSES_COUNT'
   | 'ADDRESS'
 
-/** A text that is no token. Nothing of the text stands in it: what is wrong may be where the secret has gone. */
+/** An invalid token. The message contains nothing of the text: the wrong part may contain the secret. */
 export class JoinTokenError extends Error {
   override readonly name = 'JoinTokenError'
   readonly code: JoinTokenProblem
@@ -52,26 +52,29 @@ export class JoinTokenError extends Error {
   }
 }
 
-/** Where a member listens. A host of IPv6 is without brackets. */
+/** The address at which a member listens. An IPv6 host has no brackets. */
 export interface JoinAddress {
   readonly host: string
   readonly port: number
 }
 
-/** What the cluster keeps of a token. The secret cannot be made of it. */
+/** The cluster's record of a token. The secret cannot be derived from it. */
 export interface StoredJoinToken extends ProofKeys {
   readonly id: string
   readonly role: JoinRole
   readonly expiresAt_ms: number
-  /** The node that was asked for it. */
+  /** The node that issued the token. */
   readonly issuedBy?: string
   /** The node that has used it; a token is used once. */
   readonly usedBy?: string
-  /** The keys that it asked certificates for: with them, it may ask again for what it may not have heard. */
+  /**
+   * The keys for which the node requested certificates: with the same keys, it may repeat the request if the answer was
+   * lost.
+   */
   readonly usedWith?: string
 }
 
-/** A token with its secret, which is private: only `toText` tells it. */
+/** A token with its secret, which is a private field: only `toText` reveals it. */
 export class JoinToken {
   readonly id: string
   /** Pin of the authority of the members' certificates. */
@@ -87,7 +90,7 @@ export class JoinToken {
   }
 
   /**
-   * A new token.
+   * Creates a token.
    *
    * @param addresses HOST:PORT, `[HOST]:PORT` for IPv6.
    * @throws {JoinTokenError} when the pin or the addresses are refused.
@@ -98,7 +101,7 @@ export class JoinToken {
   }
 
   /**
-   * The token in a text. Space around it is what people paste.
+   * Reads a token from a text. Spaces around it, as from pasting, are ignored.
    *
    * @throws {JoinTokenError} with the part that is wrong.
    */
@@ -118,7 +121,7 @@ export class JoinToken {
     return new JoinToken(id, bytes, pin, parseAddresses(rest.join('.')))
   }
 
-  /** The text to hand over, secret included. */
+  /** Returns the text to hand over, including the secret. */
   toText(): string {
     const addresses = this.addresses.map(({ host, port }) =>
       isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`,
@@ -127,7 +130,7 @@ export class JoinToken {
   }
 
   /**
-   * What the cluster keeps, without the secret.
+   * Returns the cluster's record of the token, without the secret.
    *
    * @param validFor_ms at most `TOKEN_VALID_MAX`.
    * @throws {RangeError} for any other time.
@@ -138,18 +141,18 @@ export class JoinToken {
     return { id: this.id, role, expiresAt_ms: now_ms + validFor_ms, ...proofKeysOf(this.#secret) }
   }
 
-  /** The proof of the node that joins, for this session only. */
+  /** Returns the joining node's proof, for this session only. */
   prove(session: JoinSession): Buffer {
     return joinerProof(this.#secret, session)
   }
 
-  /** Whether this is the proof of a member of the cluster that gave the token out, for this session. */
+  /** Whether this is the proof, for this session, of a member of the cluster that issued the token. */
   isProofOfMember(session: JoinSession, proof: Uint8Array): boolean {
     return isMemberProof(this.#secret, session, proof)
   }
 }
 
-/** `WRONG_PROOF`: the other side does not know the secret, or speaks through another session. */
+/** `WRONG_PROOF`: the other side does not know the secret, or uses another session. */
 export interface Unredeemed {
   readonly refusal: 'WRONG_PROOF' | 'TOKEN_EXPIRED' | 'TOKEN_USED'
   readonly message: string
@@ -162,13 +165,13 @@ export interface Proving {
   readonly proof: Uint8Array
 }
 
-/** What a node that joins shows. */
+/** The credentials of a joining node. */
 export interface Redeeming extends Proving {
-  /** Names the keys that it asks certificates for: nobody else has them. */
+  /** Identifies the keys for which it requests certificates: no other node has them. */
   readonly keys: string
 }
 
-/** Why nothing more of a node is looked at; undefined: it knows the secret of the token. */
+/** Returns why a node's request is refused unread; undefined when it knows the secret of the token. */
 export function unproven(kept: StoredJoinToken, { session, proof }: Proving): Unredeemed | undefined {
   if (session.tokenId === kept.id && isJoinerProof(kept, session, proof)) return undefined
   return {
@@ -178,11 +181,11 @@ export function unproven(kept: StoredJoinToken, { session, proof }: Proving): Un
 }
 
 /**
- * Admits a node by its proof. That a token is used only once depends on the write of this result: the write has to
- * compare the stored value with the one that was read, and be durable before the node is told.
+ * Admits a node by its proof. The single use of a token depends on the write of this result: the write must compare the
+ * stored value with the one that was read, and be durable before the node is answered.
  *
- * The node that has used it may come again, because the answer may have been lost; its keys show that it is the same
- * node. Only a node that proves to know the secret is told that a token has expired or was used.
+ * The node that has used the token may come again, because the answer may have been lost; its keys show that it is the
+ * same node. Only a node that proves to know the secret learns that a token has expired or was used.
  */
 export function redeem(kept: StoredJoinToken, redeeming: Redeeming, now_ms: number): Redemption {
   const wrong = unproven(kept, redeeming)
@@ -203,7 +206,9 @@ function refuse(code: JoinTokenProblem, message: string): never {
   throw new JoinTokenError(code, message)
 }
 
-/** Bytes that are written in one way only: what decodes alike but is written otherwise is a mistake as well. */
+/**
+ * Decodes bytes that have exactly one valid spelling: another text that decodes to the same bytes is an error as well.
+ */
 function decoded(text: string, length: number, part: 'SECRET' | 'PIN', what: string): Buffer {
   const bytes = Buffer.from(text, 'base64url')
   if (!BASE64URL.test(text)) refuse(`${part}_ENCODING`, `${what} is not in base64url`)
@@ -224,7 +229,7 @@ function parseAddresses(text: string): readonly JoinAddress[] {
   )
 }
 
-/** HOST:PORT, or [HOST]:PORT for IPv6; undefined for anything else. */
+/** Reads HOST:PORT, or [HOST]:PORT for IPv6; undefined for anything else. */
 export function parseJoinAddress(text: string): JoinAddress | undefined {
   const [, six, host = '', digits = ''] = /^(?:\[([^\]]*)\]|([^:[\]]*)):([1-9]\d{0,4})$/.exec(text) ?? []
   const port = Number(digits)

@@ -12,10 +12,10 @@ import { lengthPrefixed } from './length-prefixed.ts'
 import type { StoredClusterKey } from './sealing.ts'
 
 /**
- * A new key of the cluster, on its way to the nodes that are to have it and to nobody else: for each of them it is
- * encrypted to the key of its certificate (ECDH on P-256 with a single-use key, HKDF-SHA256, AES-256-GCM; the nonce is
- * fixed, because each derived key encrypts one value). The encryption says who can read it, not who wrote it: the
- * message that carries it has to be sealed.
+ * A new key of the cluster for its intended nodes only: for each of them it is encrypted to the key of the node's
+ * certificate (ECDH on P-256 with a single-use key, HKDF-SHA256, AES-256-GCM; the nonce is fixed, because each derived
+ * key encrypts one value). The encryption decides who can read it, not who wrote it: the message that carries it must
+ * be sealed.
  */
 export interface KeyNotice {
   readonly keyId: string
@@ -23,15 +23,15 @@ export interface KeyNotice {
   readonly number: number
   /** ISO 8601. */
   readonly at: string
-  /** SubjectPublicKeyInfo of the key for this once, in base64. */
+  /** SubjectPublicKeyInfo of the single-use key, in base64. */
   readonly sender: string
-  /** In base64, by the id of the node. */
+  /** The encrypted keys in base64, by the id of the node. */
   readonly sealedFor: Readonly<Record<string, string>>
 }
 
 export interface KeyRecipient {
   readonly id: string
-  /** SubjectPublicKeyInfo of the key of its certificate, in base64. */
+  /** SubjectPublicKeyInfo of the key of the node's certificate, in base64. */
   readonly spki: string
 }
 
@@ -62,7 +62,7 @@ export function keyNotice(
 }
 
 /**
- * The key in it; undefined for a node that it is not for.
+ * Decrypts the key in a notice; returns undefined when there is none for this node.
  *
  * @param privateKey of the node's certificate, in PEM.
  * @throws {Error} when it was made for another key of the node, or changed.

@@ -3,11 +3,11 @@ import type { EtcdClient } from '../etcd/client.ts'
 import { partName, partsOf } from './places.ts'
 import { type ClusterKeys, SealingError } from './sealing.ts'
 
-/** etcd takes 1.5 MiB in one request; an entry leaves room for others in one answer. */
+/** etcd accepts 1.5 MiB in one request; a smaller entry leaves room for others in one answer. */
 const INLINE_BYTES_MAX = 64 * 1024
 const PART_BYTES = 256 * 1024
 
-/** What stands in the place of a value that is kept in parts. */
+/** The pointer stored in place of a value that is kept in parts. */
 interface InParts {
   readonly id: string
   readonly parts: number
@@ -15,19 +15,19 @@ interface InParts {
   readonly sha256: string
 }
 
-/** The first byte of what is sealed. */
+/** The first byte of the sealed content. */
 const FORM = { inline: 0, inParts: 1 } as const
 
 export class MissingPartError extends Error {
   override readonly name = 'MissingPartError'
 }
 
-/** Looks for keys that others seal with by now, and holds those that are for this node. */
+/** Looks for keys that others already use for sealing, and holds those meant for this node. */
 export type LearnKeys = () => Promise<void>
 
 type Etcd = Pick<EtcdClient, 'put' | 'range' | 'delete'>
 
-/** Values of any size in etcd, sealed for their name: small ones in their place, large ones in parts beside it. */
+/** Values of any size in etcd, sealed for their name: small ones in one place, large ones in parts elsewhere. */
 export class LargeValues {
   readonly #etcd: Etcd
   readonly #keys: ClusterKeys
@@ -40,8 +40,8 @@ export class LargeValues {
   }
 
   /**
-   * What to put under `name`. Parts are written before it resolves, so that nobody finds a value without them. `id`
-   * names them, below a position of the log.
+   * Returns the value to store under `name`. Parts are written before it resolves, so that no value is found without
+   * them. They are named by `id`, below a position of the log.
    */
   async sealed(name: string, value: Uint8Array, position: number, id: string): Promise<Uint8Array> {
     if (value.length <= INLINE_BYTES_MAX) return this.#seal(name, FORM.inline, value)
@@ -55,7 +55,10 @@ export class LargeValues {
     return this.#seal(name, FORM.inParts, Buffer.from(JSON.stringify(pointer)))
   }
 
-  /** @throws {MissingPartError} when parts are gone: the writer of a checkpoint has deleted them with the entry. */
+  /**
+   * Opens a value. @throws {MissingPartError} when parts are gone: the writer of a checkpoint has deleted them with the
+   * entry.
+   */
   async opened(name: string, sealed: Uint8Array, position: number): Promise<Buffer> {
     const bytes = await this.#opened(name, sealed)
     const content = bytes.subarray(1)
@@ -65,7 +68,7 @@ export class LargeValues {
     const pieces: Buffer[] = []
     for (let part = 0; part < parts; part++) {
       const place = partName(position, id, part)
-      // The member that answers may be behind the one that told of the value.
+      // The member that answers may be behind the one that returned the value.
       const found = (await this.#find(place, true)) ?? (await this.#find(place, false))
       if (found === undefined) throw new MissingPartError(`a part of ${name} is missing`)
       pieces.push(await this.#opened(place, found))
@@ -75,7 +78,7 @@ export class LargeValues {
     return value
   }
 
-  /** A node that was away may meet a checkpoint before the entry that tells of its key. */
+  /** Opens a sealed value. A node that was away may read a checkpoint before the entry about its key. */
   async #opened(place: string, sealed: Uint8Array): Promise<Buffer> {
     try {
       return this.#keys.open(place, sealed)
@@ -91,7 +94,7 @@ export class LargeValues {
     return kvs[0]?.value
   }
 
-  /** For a value that nobody will find: its entry lost the race. */
+  /** Deletes the parts of a value that is not in use: its entry lost the race. */
   async forget(position: number, id: string): Promise<void> {
     await this.#etcd.delete(partsOf(position, id))
   }

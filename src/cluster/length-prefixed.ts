@@ -1,5 +1,6 @@
 /**
- * Parts, each behind its length in four bytes, so that none runs into the next: for what is authenticated as a whole.
+ * Joins parts, each after its length in four bytes, so that they cannot be confused: for data that is authenticated as
+ * a whole.
  */
 export function lengthPrefixed(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(

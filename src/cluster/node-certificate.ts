@@ -1,12 +1,12 @@
 import { createHash, X509Certificate } from 'node:crypto'
 
-/** What certificates of a cluster say. Reading needs only what Node has; making them is `authority.ts`. */
+/** The contents of a cluster's certificates. Reading them needs only Node; they are made in `authority.ts`. */
 
 const URI = 'URI:'
 const NODE_URN = 'urn:fulcrum:node:'
 const DAY_MS = 86_400_000
 const RENEWED_BEFORE_MS = 30 * DAY_MS
-/** Ids of clusters and nodes, as they stand in names of certificates: nothing in them means something there. */
+/** Ids of clusters and nodes in the names of certificates: without characters that have a meaning there. */
 const ID = /^[A-Za-z0-9-]{1,64}$/
 
 export const isCertificateId = (text: string): boolean => ID.test(text)
@@ -14,24 +14,24 @@ export const isCertificateId = (text: string): boolean => ID.test(text)
 /** The name of a node in its certificate (RFC 5280, section 4.2.1.6, uniformResourceIdentifier). */
 export const nodeUri = (nodeId: string): string => `${NODE_URN}${nodeId}`
 
-/** Refused text in the place of a certificate. The message says why, and holds nothing of the text. */
+/** A text that is refused as a certificate. The message names the reason, and contains nothing of the text. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
 }
 
 export interface NodeCertificate {
   readonly nodeId: string
-  /** Hexadecimal, as revocation lists name it. */
+  /** In hexadecimal digits, as in revocation lists. */
   readonly serial: string
   readonly notBefore_ms: number
   readonly notAfter_ms: number
   readonly pin: string
-  /** SubjectPublicKeyInfo in base64: what is encrypted to the node is encrypted to this. */
+  /** SubjectPublicKeyInfo in base64: the key for encrypting to the node. */
   readonly spki: string
 }
 
 /**
- * What the certificate of a node says. Whether that is true depends on the verification of its issuer.
+ * Reads the certificate of a node. Its contents can be trusted only if its issuer was verified.
  *
  * @param certificate in PEM or DER.
  * @throws {CertificateError} when it is no certificate, or one that names no node or several.
@@ -49,8 +49,9 @@ export function readNodeCertificate(certificate: string | Uint8Array | X509Certi
 }
 
 /**
- * SHA-256 of the SubjectPublicKeyInfo, in base64url without padding: 43 characters (RFC 7469, section 2.4, but for the
- * alphabet, which goes through addresses and shells as it is). It stays when a certificate is renewed with its key.
+ * Returns the SHA-256 of the SubjectPublicKeyInfo, in base64url without padding: 43 characters (RFC 7469, section 2.4,
+ * except for the alphabet, which needs no quoting in addresses and shells). It stays the same when a certificate is
+ * renewed with its key.
  *
  * @throws {CertificateError} when it is no certificate.
  */
@@ -61,16 +62,16 @@ export function pinOf(certificate: string | Uint8Array | X509Certificate): strin
 /** The pin of a SubjectPublicKeyInfo in DER. */
 export const pinOfKey = (spki: Uint8Array): string => createHash('sha256').update(spki).digest('base64url')
 
-/** Whether a certificate has to be renewed now: from 30 days before its end on. */
+/** Whether a certificate is due for renewal: from 30 days before its end. */
 export const isDue = ({ notAfter_ms }: Pick<NodeCertificate, 'notAfter_ms'>, now_ms: number): boolean =>
   now_ms >= notAfter_ms - RENEWED_BEFORE_MS
 
 /**
- * The authority with this pin in what a server showed, when it has issued the server's own certificate and both are
- * valid now; undefined otherwise. It stands in for the usual verification as long as a node that joins knows nothing of
- * the cluster but the pin in its token.
+ * Returns the authority with this pin from a server's certificate chain, when it has issued the server's own
+ * certificate and both are valid now; undefined otherwise. It replaces the usual verification as long as a joining node
+ * knows nothing of the cluster but the pin in its token.
  *
- * @param shown what `getPeerX509Certificate` answers, whose issuers lead to the authority if the server sent it.
+ * @param shown the result of `getPeerX509Certificate`, whose issuers lead to the authority if the server sent it.
  */
 export function pinnedAuthority(shown: X509Certificate, pin: string, now_ms: number): X509Certificate | undefined {
   const authority = shown.issuerCertificate
@@ -92,7 +93,7 @@ function parsedCertificate(certificate: string | Uint8Array | X509Certificate): 
 }
 
 function nodeIdOf({ subjectAltName = '' }: X509Certificate): string {
-  // Node quotes names that could be taken for several. No certificate of ours has such a name.
+  // Node quotes names that could be read as several. Fulcrum's certificates have no such name.
   const names = subjectAltName.includes('"') ? [] : subjectAltName.split(', ')
   const nodes = names.filter((name) => name.startsWith(`${URI}${NODE_URN}`))
   const nodeId = nodes[0]?.slice(URI.length + NODE_URN.length) ?? ''

@@ -1,7 +1,7 @@
 import { LostRaceError } from '../../storage/config/entry.ts'
 import { ApiError } from '../base/errors.ts'
 
-/** Another node was faster: the edit is decided anew, and this is answered where that happens too often. */
+/** Another node was faster: the edit is decided again, and this is the answer when it happens too often. */
 export const lostRace = () =>
   new LostRaceError(
     new ApiError('TOO_MANY_AT_ONCE', 'Other nodes were always faster to change something; send this again', {
@@ -14,8 +14,8 @@ export const refused = (why = 'it is being closed', known = 'Nothing was changed
   new ApiError('NO_QUORUM', `${known}. This node cannot take part in changes: ${why}`)
 
 /**
- * `isOpen`: it may have been written, or may still be. `isFull`: nodes answer, and have no space left. `next`: what the
- * caller can do.
+ * `isOpen`: the change may have been written, or may still be. `isFull`: nodes answer, but have no space left. `next`:
+ * what the caller can do.
  */
 export function noQuorum(isOpen: boolean, isFull = false, next = 'GET /cluster tells who is missing'): ApiError {
   const known = isOpen
@@ -24,10 +24,10 @@ export function noQuorum(isOpen: boolean, isFull = false, next = 'GET /cluster t
   const [why, what] = isFull
     ? ['The log of the cluster has no space left', 'room is made: try again']
     : ['Too few nodes of the cluster answer', next]
-  // Clients send again by themselves what is to be sent later: never what may have been done.
+  // Clients repeat a request with this header on their own: never one that may have been executed.
   const details = isOpen ? {} : { headers: { 'Retry-After': '5' } }
   return new ApiError('NO_QUORUM', `${why}. ${known}. What runs goes on, and can be read; ${what}`, details)
 }
 
-/** Something of the log is not there: numbers tell what a watch has lost. */
+/** A part of the log is missing: the numbering shows what a watch has lost. */
 export class HoleError extends Error {}

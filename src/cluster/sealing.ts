@@ -3,9 +3,9 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { lengthPrefixed } from './length-prefixed.ts'
 
 /**
- * Sealing of what a cluster keeps in etcd: AES-256-GCM (NIST SP 800-38D) with a key that nodes have and the witness has
+ * Sealing of a cluster's values in etcd: AES-256-GCM (NIST SP 800-38D) with a key that nodes have and the witness does
  * not. A value opens in its own place only: cluster and name are authenticated with it, and names of the log hold
- * the sequence number. What sealing cannot find is an older value of the very same name; such names (the checkpoint)
+ * the sequence number. Sealing cannot detect an older value of the very same name; such names (the checkpoint)
  * carry their sequence number inside.
  *
  *     version 1 | form 1 | key id 8 | nonce 12 | text, as long as the value | tag 16
@@ -23,13 +23,14 @@ const TEXT_AT = NONCE_AT + NONCE_BYTES
 const LENGTH_MIN = TEXT_AT + TAG_BYTES
 const DOMAIN = 'fulcrum cluster value'
 
-/** Bytes of a value, before it is deflated and after it is inflated: the most that a checkpoint takes for a part. */
+/** Limit for a value, before deflating and after inflating: the largest part of a checkpoint. */
 export const VALUE_BYTES_MAX = 8 * 1024 * 1024
 
 /**
- * Values that one node seals with one key. Nonces are random, so two of n values share one with a probability of about
- * n² / 2^97; SP 800-38D (section 8.3) allows 2^32 values of all who have the key. At eight nodes with 2^29 values each
- * that limit is reached, with a probability of 2^-33; a key is due for its successor at half of that.
+ * Limit for the values that one node seals with one key. Nonces are random, so two of n values share one with a
+ * probability of about n² / 2^97; SP 800-38D (section 8.3) allows 2^32 values for all holders of the key together. At
+ * eight nodes with 2^29 values each that limit is reached, with a probability of 2^-33; a new key is due at half of
+ * that.
  */
 export const SEALS_MAX = 2 ** 29
 export const SEALS_DUE = 2 ** 28
@@ -53,7 +54,7 @@ const MEANING = {
   INFLATE: 'the opened value does not inflate, or to more than a value may have',
 } as const satisfies Record<SealingProblem, string>
 
-/** A value that cannot be sealed, or does not open. It holds no key, no text, and no error that might. */
+/** A value that cannot be sealed, or does not open. The error holds no key, no text, and no cause that might. */
 export class SealingError extends Error {
   override readonly name = 'SealingError'
   readonly code: SealingProblem
@@ -67,13 +68,13 @@ export class SealingError extends Error {
   }
 }
 
-/** A key as nodes are given it and keep it. */
+/** A key in the form in which nodes receive and keep it. */
 export interface StoredClusterKey {
   /** 16 hexadecimal digits. */
   readonly keyId: string
   /** 32 bytes in base64url. */
   readonly key: string
-  /** How many values this node has sealed with it. */
+  /** The number of values that this node has sealed with it. */
   readonly seals: number
 }
 
@@ -90,7 +91,10 @@ interface HeldKey {
   seals: number
 }
 
-/** The keys of a cluster: the newest seals, all of them open. They are private: what prints this prints none. */
+/**
+ * The keys of a cluster: the newest seals, all of them open. They are private fields, so printing the object never
+ * prints them.
+ */
 export class ClusterKeys {
   readonly clusterId: string
   readonly #keys = new Map<string, HeldKey>()
@@ -98,7 +102,7 @@ export class ClusterKeys {
 
   /**
    * @param keys oldest first, at least one.
-   * @throws {TypeError} when a key or its id is not as `newClusterKey` makes them, or an id is there twice.
+   * @throws {TypeError} when a key or its id is not as `newClusterKey` makes them, or an id occurs twice.
    */
   constructor(clusterId: string, keys: readonly [StoredClusterKey, ...StoredClusterKey[]]) {
     this.clusterId = clusterId
@@ -116,7 +120,7 @@ export class ClusterKeys {
     return this.#newest.seals >= SEALS_DUE
   }
 
-  /** The next key, which seals from now on. */
+  /** Adds the next key, which seals from now on. */
   add(key: StoredClusterKey): void {
     this.#newest = this.#held(key)
   }
@@ -125,15 +129,15 @@ export class ClusterKeys {
     return this.#keys.has(keyId)
   }
 
-  /** Adds a key that opens what others have sealed, and seals nothing; a key that is there already stays as it is. */
+  /** Adds a key that opens values of other nodes but seals none; a key that is known already stays as it is. */
   hold(key: StoredClusterKey): void {
     if (!this.#keys.has(key.keyId)) this.#held(key)
   }
 
   /**
-   * It seals from now on.
+   * Makes a held key seal from now on.
    *
-   * @throws {RangeError} when it is not there.
+   * @throws {RangeError} when the key is not held.
    */
   use(keyId: string): void {
     const held = this.#keys.get(keyId)
@@ -142,7 +146,7 @@ export class ClusterKeys {
   }
 
   /**
-   * An older key, when nothing is left that it has sealed.
+   * Removes an older key, when no value sealed with it is left.
    *
    * @throws {RangeError} when it is the newest.
    */
@@ -152,8 +156,8 @@ export class ClusterKeys {
   }
 
   /**
-   * All keys, the one that seals last, for the node that keeps them and for one that joins (whose own `seals` begin at
-   * 0).
+   * Returns all keys, the sealing one last, for the node that keeps them and for one that joins (whose own `seals`
+   * begin at 0).
    */
   stored(): readonly [StoredClusterKey, ...StoredClusterKey[]] {
     const of = ({ keyId, key, seals }: HeldKey) => ({ keyId, key: key.export().toString('base64url'), seals })
@@ -162,11 +166,11 @@ export class ClusterKeys {
   }
 
   /**
-   * The value, sealed for a place.
+   * Seals a value for a place.
    *
    * @param name of the place in etcd, with the sequence number where the place has one.
-   * @param deflate where that makes it shorter. Anybody who can read etcd sees the length of what is sealed, so this is
-   *   for bulk data, not for a secret next to text that others choose.
+   * @param deflate where that makes it shorter. Readers of etcd see the length of the sealed value, so this is for bulk
+   *   data, not for a secret next to text that others choose.
    * @throws {SealingError} TOO_LARGE, KEY_SPENT.
    */
   seal(name: string, value: Uint8Array, { deflate = false } = {}): Buffer {
@@ -188,10 +192,10 @@ export class ClusterKeys {
   }
 
   /**
-   * What was sealed for this place.
+   * Opens a value that was sealed for this place.
    *
-   * @throws {SealingError} SHAPE, VERSION, KEY_UNKNOWN, NOT_AUTHENTIC (which is all that is told of a change, a swap or
-   *   a replay), INFLATE.
+   * @throws {SealingError} SHAPE, VERSION, KEY_UNKNOWN, NOT_AUTHENTIC (the same for a change, a swap and a replay),
+   *   INFLATE.
    */
   open(name: string, sealed: Uint8Array): Buffer {
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.length)
@@ -213,7 +217,7 @@ export class ClusterKeys {
     return isDeflated ? inflated(text, name) : text
   }
 
-  /** What is authenticated with the text. */
+  /** Returns the data that is authenticated with the text. */
   #boundTo(head: Uint8Array, name: string): Buffer {
     return lengthPrefixed([DOMAIN, this.clusterId, name, head])
   }
@@ -229,12 +233,12 @@ export class ClusterKeys {
   }
 }
 
-/** Which key a value was sealed with; it need not be one that is there. */
+/** Returns the id of the key that sealed a value, which need not be held. */
 export const keyIdOf = (sealed: Uint8Array): string => Buffer.from(sealed.subarray(2, NONCE_AT)).toString('hex')
 
 /**
- * Only somebody with the key could make a text that inflates without end, but a defect of ours must not fill memory
- * either.
+ * Inflates with a limit. Only a holder of the key could make a text that inflates without end, but a defect must not
+ * fill memory either.
  */
 function inflated(text: Buffer, name: string): Buffer {
   try {
