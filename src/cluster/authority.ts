@@ -153,9 +153,9 @@ export class Authority {
   }
 
   /**
-   * Creates an authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it). Its validity begins a
-   * year in the past: the clock of the creating node may be ahead, and all others must accept it at once. A node whose
-   * clock is off by more than the validity of node certificates reaches no other node.
+   * Creates an authority: EC P-256, self-signed, 20 years, for nodes only (no authority below it). Its validity begins
+   * a year in the past: the clock of the creating node may be ahead, and all others must accept it at once. A node
+   * whose clock is off by more than the validity of node certificates reaches no other node.
    *
    * @throws {CertificateError} when the id of the cluster does not fit a name.
    */

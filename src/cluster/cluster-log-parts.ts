@@ -32,10 +32,7 @@ export interface ClusterLogParts {
   readonly history: () => string
   /** Rejects when an entry must not be written now. */
   readonly admits?: (entry: Entry) => Promise<void>
-  /**
-   * Resolves when the written entry survives the loss of this node, or of any other; otherwise rejects with
-   * `EtcdError`.
-   */
+  /** Resolves when the written entry can no longer be lost with this node; otherwise rejects with `EtcdError`. */
   readonly settle?: () => Promise<void>
   /** Whether etcd is being reduced to this node alone. */
   readonly isTakingOver?: () => boolean

@@ -19,8 +19,9 @@ import {
 import { openWatch, type Watch, type WatchOptions } from './watch.ts'
 
 /**
- * etcd over the JSON gateways of its members. A call that a member cannot take goes to the next one; a write that may
- * have been executed is not sent again but rejects with `unknown-outcome`: the caller looks. Rejects with `EtcdError`.
+ * A client of etcd over the JSON gateways of its members. A call that a member cannot take goes to the next one; a
+ * write that may have been executed is not repeated but rejects with `unknown-outcome`: the caller checks. Rejects with
+ * `EtcdError`.
  */
 export class EtcdClient {
   readonly leases: Leases
@@ -35,20 +36,20 @@ export class EtcdClient {
     this.maintenance = new Maintenance(this.#gateways)
   }
 
-  /** Linearizable, unless it says that it is serializable. */
+  /** Reads keys; linearizable, unless the options ask for a serializable read. */
   async range(span: Span, options: RangeOptions & CallOptions = {}): Promise<RangeAnswer> {
     const fields = rangeFields(span, options)
     const isLocal = options.isSerializable === true
     return await this.#gateways.ask({ path: 'kv/range', fields, isLocal }, rangeAnswer, options)
   }
 
-  /** Answers the revision that it made. */
+  /** Writes a key. Returns the new revision. */
   async put(key: Bytes, value: Bytes, options: CallOptions & { readonly lease?: string } = {}): Promise<number> {
     const fields = putFields(key, value, options.lease)
     return await this.#gateways.ask({ path: 'kv/put', fields, isWrite: true }, headerRevision, options)
   }
 
-  /** Answers how many there were. */
+  /** Deletes keys. Returns their number. */
   async delete(span: Span, options?: CallOptions): Promise<number> {
     const call = { path: 'kv/deleterange', fields: spanFields(span), isWrite: true }
     return await this.#gateways.ask(call, (answer) => numberOf(answer, 'deleted'), options)
@@ -60,7 +61,7 @@ export class EtcdClient {
   }
 
   /**
-   * Forgets what was before this revision. `isPhysical` waits until it is gone from the database. A revision that is
+   * Removes the history before this revision. `isPhysical` waits until it is gone from the database. A revision that is
    * already compacted is refused as `compacted`.
    */
   async compact(revision: number, options: CallOptions & { readonly isPhysical?: boolean } = {}): Promise<void> {
@@ -68,22 +69,22 @@ export class EtcdClient {
     await this.#gateways.ask({ path: 'kv/compaction', fields, isWrite: true }, NOTHING, options)
   }
 
-  /** Resolves when a member has begun to watch. */
+  /** Resolves when a member has begun the watch. */
   async watch(span: Span, options: WatchOptions = {}): Promise<Watch> {
     return await openWatch(this.#gateways, span, options)
   }
 
-  /** From now on the members at these URLs are asked, in this order. */
+  /** Uses the members at these URLs from now on, in this order. */
   use(gateways: readonly string[]): void {
     this.#gateways.use(gateways)
   }
 
-  /** Shows another certificate from the next connection on. */
+  /** Presents another certificate from the next connection on. */
   present(credentials: Credentials): void {
     this.#gateways.present(credentials)
   }
 
-  /** Watches end; calls that go on reject, a write as `unknown-outcome`, others as `closed`. */
+  /** Ends watches; pending calls reject, writes with `unknown-outcome`, others with `closed`. */
   close(): void {
     this.#gateways.close()
   }

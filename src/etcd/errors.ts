@@ -1,7 +1,7 @@
 /**
- * What became of a call that failed. `unreachable`, `untrusted`, `no-leader`, `no-space`, `compacted`, `refused` and
- * `closed`: nothing was executed. `timeout` and `unreadable`: a read that was not answered in time, or not in the words
- * of etcd. `unknown-outcome`: a write that may have been executed, or may still be; only looking tells.
+ * The outcome of a failed call. `unreachable`, `untrusted`, `no-leader`, `no-space`, `compacted`, `refused` and
+ * `closed`: nothing was executed. `timeout` and `unreadable`: a read that was not answered in time, or not in the
+ * format of etcd. `unknown-outcome`: a write that may have been executed, or may still be; only a check can tell.
  */
 export type EtcdErrorKind =
   | 'unreachable'
@@ -16,11 +16,11 @@ export type EtcdErrorKind =
   | 'closed'
 
 export interface EtcdErrorFacts {
-  /** gRPC's number of the kind of error, as etcd sent it. */
+  /** The gRPC code of the error, as etcd sent it. */
   readonly code?: number
-  /** In etcd's own words. */
+  /** The reason in etcd's own words. */
   readonly said?: string
-  /** For a watch: older revisions are gone. */
+  /** For a watch: revisions before this one are gone. */
   readonly compactRevision?: number
 }
 
@@ -45,10 +45,12 @@ const CODE = {
   internal: 13,
   unavailable: 14,
 } as const
-/** With one of these, what was asked for may have been done, unless the words say more. */
+/** With one of these codes the request may have been executed, unless the message is more precise. */
 const OPEN_CODES: ReadonlySet<number> = new Set(Object.values(CODE))
 
-/** Words that decide, whatever the code. None of these calls was proposed to the members, or it was refused by all. */
+/**
+ * Messages that decide, whatever the code. None of these calls was proposed to the members, or all of them refused it.
+ */
 const SAYINGS: readonly (readonly [said: RegExp, kind: EtcdErrorKind, message: string])[] = [
   [/database space exceeded/, 'no-space', 'it has no space left'],
   [/required revision has been compacted/, 'compacted', 'it has compacted that revision'],
@@ -60,12 +62,12 @@ const SAYINGS: readonly (readonly [said: RegExp, kind: EtcdErrorKind, message: s
   [/unhealthy cluster/, 'refused', 'it refuses: unhealthy cluster'],
 ]
 
-/** Only what etcd itself words: a parser's complaint quotes what was sent. */
+/** Matches only etcd's own messages: a parser's error quotes the request. */
 const OWN_WORDS =
   /^(?:rpc error: code = \w+ desc = )?((?:etcdserver|mvcc|lease|membership|raft|context|transport|grpc): ?[^"]*|connection error: [^"]*|context \w+ ?\w*)/
 const SAID_LENGTH_MAX = 200
 
-/** The error of an answer, by the code and the words of etcd. */
+/** Returns the error for etcd's code and message. */
 export function refusal(code: number, message: string, isWrite: boolean): EtcdError {
   const said = OWN_WORDS.exec(message)?.[1]?.slice(0, SAID_LENGTH_MAX)
   const facts = { code, ...(said === undefined ? {} : { said }) }
@@ -78,14 +80,14 @@ export function refusal(code: number, message: string, isWrite: boolean): EtcdEr
 
 const withoutOrigin = (said: string) => said.replace(/^etcdserver: (?:mvcc: )?/, '')
 
-/** A call that was sent and not answered. */
+/** Returns the error for a call that was sent and not answered. */
 export function unanswered(isWrite: boolean, message: string, facts: EtcdErrorFacts = {}): EtcdError {
   return isWrite
     ? new EtcdError('unknown-outcome', `${message}; whether the write was executed is not known`, facts)
     : new EtcdError('timeout', message, facts)
 }
 
-/** Something came back that is not etcd's. */
+/** Returns the error for an answer that is not etcd's. */
 export function unreadable(isWrite: boolean, what: string): EtcdError {
   return isWrite ? unanswered(true, what) : new EtcdError('unreadable', what)
 }
@@ -100,16 +102,16 @@ const REACHING: Readonly<Record<string, string>> = {
 }
 const CERTIFICATE_CODE = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|CRL_)/
 
-/** What is known of the connection that failed. */
+/** The known facts about a failed connection. */
 export interface Broken {
   readonly isWrite: boolean
-  /** The request may be on its way. */
+  /** Whether the request may have been sent. */
   readonly isSent: boolean
-  /** It was used before, so both sides had accepted each other. */
+  /** Whether the connection was used before, so that both sides had accepted each other. */
   readonly isProven: boolean
 }
 
-/** The error of a connection that failed, by its code. */
+/** Returns the error for a failed connection, by its code. */
 export function broken(code: string, { isWrite, isSent, isProven }: Broken): EtcdError {
   if (CERTIFICATE_CODE.test(code)) return new EtcdError('untrusted', `its certificate is not accepted (${code})`)
   // In TLS 1.3 a server refuses the client's certificate after the client's first bytes, which it does not read then.
@@ -118,15 +120,17 @@ export function broken(code: string, { isWrite, isSent, isProven }: Broken): Etc
   return new EtcdError('unreachable', REACHING[code] ?? `it cannot be reached (${code})`)
 }
 
-/** A read goes to another member; of a write nobody knows. */
+/** Returns the error for a lost connection: a read goes to another member; the outcome of a write is unknown. */
 export function lost(isWrite: boolean, message: string): EtcdError {
   return isWrite ? unanswered(true, message) : new EtcdError('unreachable', message)
 }
 
-/** The most telling comes first: one of these is the kind of a call that no member took. */
+/**
+ * Kinds of errors that let the next member try, the most informative first: it becomes the kind of the combined error.
+ */
 const TELLING: readonly EtcdErrorKind[] = ['no-leader', 'timeout', 'unreadable', 'untrusted', 'unreachable']
 
-/** One error made of what each member said, by its address. */
+/** Combines the members' errors, by address, into one. */
 export function combined(failures: readonly (readonly [address: string, error: EtcdError])[]): EtcdError {
   const [first] = failures
   if (first !== undefined && failures.length === 1) return first[1]
@@ -136,7 +140,7 @@ export function combined(failures: readonly (readonly [address: string, error: E
   return new EtcdError(telling?.[1].kind ?? 'unreachable', message, telling?.[1].facts)
 }
 
-/** The other members may do what this one cannot. */
+/** Whether other members may succeed where this one failed. */
 export function isForAnother({ kind, facts: { said } }: EtcdError): boolean {
   return TELLING.includes(kind) || said === 'etcdserver: not leader'
 }

@@ -1,7 +1,7 @@
-/** What etcd's JSON gateway says, read field by field. It leaves out what is 0, empty or false. */
+/** An answer of etcd's JSON gateway, read field by field. The gateway leaves out fields that are 0, empty or false. */
 export type Fields = Readonly<Record<string, unknown>>
 
-/** The answer is not in the words of etcd. */
+/** The answer is not in etcd's format. */
 export class UnreadableError extends Error {}
 
 export function fieldsOf(value: unknown): Fields {
@@ -9,7 +9,7 @@ export function fieldsOf(value: unknown): Fields {
   throw new UnreadableError('its answer is not an object')
 }
 
-/** The object under this name, empty when it is left out. */
+/** Returns the object under this name, empty when it is absent. */
 export const part = (fields: Fields, name: string): Fields => fieldsOf(fields[name] ?? {})
 
 export function listOf(fields: Fields, name: string): readonly Fields[] {
@@ -18,7 +18,10 @@ export function listOf(fields: Fields, name: string): readonly Fields[] {
   throw new UnreadableError(`its ${name} is not a list`)
 }
 
-/** A revision, a count or a size. Of 64 bits, so it is a string in JSON; far below 2^53 in any real life. */
+/**
+ * Returns a revision, a count or a size. These have 64 bits, so JSON has them as strings; in practice they are far
+ * below 2^53.
+ */
 export function numberOf(fields: Fields, name: string): number {
   const value = fields[name] ?? 0
   const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
@@ -26,7 +29,7 @@ export function numberOf(fields: Fields, name: string): number {
   throw new UnreadableError(`its ${name} is not a number that can be counted with`)
 }
 
-/** A member or a lease: 64 bits, all of which are used, so it stays a string. '0' is none. */
+/** Returns the id of a member or a lease: all 64 bits are used, so it stays a string. '0' means none. */
 export function idOf(fields: Fields, name: string): string {
   const value = fields[name] ?? '0'
   if (typeof value === 'string' && /^-?\d+$/.test(value)) return value
@@ -49,8 +52,8 @@ export const isSet = (fields: Fields, name: string): boolean => fields[name] ===
 
 export const bytesOf = (fields: Fields, name: string): Uint8Array => Buffer.from(textOf(fields, name), 'base64')
 
-/** The revision of the store when the answer was made. */
+/** Returns the revision of the store at the time of the answer. */
 export const headerRevision = (fields: Fields): number => numberOf(part(fields, 'header'), 'revision')
 
-/** Reads an answer of which only matters that it came. */
+/** Reads an answer without content: only its arrival matters. */
 export const NOTHING = (_fields: Fields): void => undefined

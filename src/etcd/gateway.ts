@@ -8,7 +8,7 @@ import { http } from '../base/http.ts'
 import { broken, EtcdError, lost, refusal, unanswered, unreadable } from './errors.ts'
 import { type Fields, fieldsOf, numberOf, part, textOf, UnreadableError } from './fields.ts'
 
-/** PEM, or DER where Node takes it. */
+/** In PEM, or DER where Node accepts it. */
 export interface Credentials {
   /** The authority of the members' certificates. */
   readonly ca: string | Buffer
@@ -16,27 +16,29 @@ export interface Credentials {
   readonly key: string | Buffer
 }
 
-/** One call to etcd, before it is known which member takes it. */
+/** A call to etcd, for whichever member takes it. */
 export interface Call {
-  /** Behind `/v3/`. */
+  /** The path behind `/v3/`. */
   readonly path: string
   readonly fields: Fields
-  /** It must not be executed twice. */
+  /** Whether the call must not be executed twice. */
   readonly isWrite?: boolean
-  /** The member answers it alone, without a leader too. */
+  /** Whether the member answers it alone, even without a leader. */
   readonly isLocal?: boolean
 }
 
-/** Milliseconds from now. */
+/** Limits in milliseconds from now. */
 export interface Patience {
-  /** Until it goes on with the next member: for the connection and, of a read, for the first byte of the answer. */
+  /**
+   * The time before the next member is tried: for the connection and, with a read, for the first byte of the answer.
+   */
   readonly share_ms: number
-  /** For everything. */
+  /** The time for the whole call. */
   readonly left_ms: number
 }
 
 const NOT_ETCD = 'its answer is not that of etcd'
-/** What etcd allows a request to have, 1.5 MiB, is far below; a range can be long. */
+/** etcd's limit for a request, 1.5 MiB, is far below; a range can be long. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const CONNECTIONS_MAX = 32
 const IDLE_CONNECTIONS_MAX = 4
@@ -47,20 +49,20 @@ interface Begun {
 }
 
 /**
- * The JSON gateway of one member. Errors of the connection are told by whether the request may have been executed: it
- * was not as long as the other side has not accepted the connection.
+ * The JSON gateway of one member. Errors of the connection distinguish whether the request may have been executed: it
+ * was not if the other side had not accepted the connection.
  */
 export class Gateway {
-  /** As messages show it. */
+  /** The address as shown in messages. */
   readonly address: string
   readonly #url: URL
-  /** A local socket, where the mode of a file decides about access. */
+  /** Whether the address is a local socket, where the file's mode controls access. */
   readonly #isSocket: boolean
   readonly #agent: Agent | SocketAgent
-  /** What streams goes on for long, and must not take the places of calls. */
+  /** A separate agent, as streams last long and must not take the connections of calls. */
   readonly #streams: Agent | SocketAgent
 
-  /** `https://HOST:PORT`, or `unix:///PATH`, to which nothing is shown. */
+  /** `url`: `https://HOST:PORT`, or `unix:///PATH`, where no certificate is presented. */
   constructor(url: string, { ca, certificate, key }: Credentials) {
     this.#url = new URL(url)
     this.#isSocket = this.#url.protocol === 'unix:'
@@ -74,7 +76,7 @@ export class Gateway {
     this.#streams = agent({ keepAlive: false })
   }
 
-  /** The answer of a call. Rejects with `EtcdError`. */
+  /** Returns the answer to a call. Rejects with `EtcdError`. */
   async ask(call: Call, patience: Patience): Promise<Fields> {
     const isWrite = call.isWrite === true
     const until_ms = performance.now() + patience.left_ms
@@ -90,12 +92,12 @@ export class Gateway {
     }
   }
 
-  /** The pieces of a continuing answer; its reader destroys it. Rejects with `EtcdError`. */
+  /** Returns the pieces of a continuing answer; its reader destroys it. Rejects with `EtcdError`. */
   async open(call: Call, patience: Patience): Promise<IncomingMessage> {
     const until_ms = performance.now() + patience.left_ms
     const { request, response } = await this.#begin(call, patience, this.#streams)
     if (response.statusCode === 200) {
-      // The reader is told; before and after that, nobody is.
+      // A reader gets the error from its iteration; without a reader, the error must not be thrown.
       response.on('error', () => undefined)
       return response
     }
@@ -111,28 +113,29 @@ export class Gateway {
     }
   }
 
-  /** Shows another certificate from the next connection on; what goes on stays. */
+  /** Presents another certificate from the next connection on; open connections stay. */
   present({ ca, certificate, key }: Credentials): void {
     for (const agent of [this.#agent, this.#streams])
       if (agent instanceof Agent) Object.assign(agent.options, { ca, cert: certificate, key })
   }
 
-  /** Ends everything that goes on. */
+  /** Ends all connections. */
   close(): void {
     this.#agent.destroy()
     this.#streams.destroy()
   }
 
-  /** Resolves with the head of the answer. */
+  /** Sends the call; resolves with the head of the answer. */
   #begin(call: Call, { share_ms, left_ms }: Patience, agent: Agent | SocketAgent): Promise<Begun> {
     const isWrite = call.isWrite === true
     const body = JSON.stringify(call.fields)
     const headers = {
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
-      // A member that is cut off says so at once, before anything is proposed, instead of trying for seconds.
+      // With this header a member that is cut off refuses at once, before anything is proposed, instead of trying for
+      // seconds.
       ...(call.isLocal === true ? {} : { 'Grpc-Metadata-hasleader': 'true' }),
-      // The member does not go on with what nobody waits for.
+      // The member stops working on a request when its caller no longer waits.
       ...(agent === this.#streams ? {} : { 'Grpc-Timeout': `${Math.ceil(left_ms)}m` }),
     }
     return new Promise((resolve, reject) => {
@@ -170,7 +173,8 @@ export class Gateway {
   }
 
   #hung(isWrite: boolean, limit_ms: number): EtcdError {
-    // Idle connections to a member that hangs would be believed by the next write, whose outcome nobody knew then.
+    // Idle connections to a member that hangs are closed: the next write would trust one, and its outcome would be
+    // unknown.
     for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
     return unanswered(isWrite, `it did not answer within ${Math.round(limit_ms)} ms`)
   }
@@ -178,17 +182,20 @@ export class Gateway {
 
 class LateError extends Error {}
 
-/** What reading an answer threw. */
+/** Converts an error from reading an answer. */
 export function asEtcdError(error: unknown, isWrite = false): EtcdError {
   if (error instanceof EtcdError) return error
   if (error instanceof UnreadableError) return unreadable(isWrite, error.message)
   return lost(isWrite, 'its connection broke in the middle of the answer')
 }
 
-/** `node:net` wants IPv6 addresses without the brackets of URLs. */
+/** Removes the brackets that URLs put around IPv6 addresses, as `node:net` expects none. */
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
-/** Node sends what is written when the handshake is over and the other side's certificate is accepted. */
+/**
+ * Records when the request may have been sent: Node sends it after the handshake, once the other side's certificate is
+ * accepted.
+ */
 function noteSending(socket: Socket, sending: { isSent: boolean }): void {
   const note = () => {
     sending.isSent = true
@@ -208,7 +215,7 @@ async function textFrom(response: IncomingMessage): Promise<string> {
   return Buffer.concat(pieces, length).toString()
 }
 
-/** The answer of a call, or what etcd refuses it with. */
+/** Returns the answer to a call, or throws etcd's refusal. */
 function answered(status: number, text: string, isWrite: boolean): Fields {
   const fields = parsed(text)
   if (status === 200) return resultOf(fields, isWrite)
@@ -216,16 +223,16 @@ function answered(status: number, text: string, isWrite: boolean): Fields {
   throw refusalIn(fields, isWrite)
 }
 
-/** The object of a line of a stream, or the error that etcd ends it with. */
+/** Returns the object in a line of a stream, or throws the error with which etcd ends it. */
 export const streamed = (line: string): Fields => resultOf(parsed(line), false)
 
-/** An answer of which more may follow stands in an object of its own, and so does an error in the middle of it. */
+/** Unwraps an answer: in a continuing one, each object is under `result`, and an error in the middle under `error`. */
 function resultOf(fields: Fields, isWrite: boolean): Fields {
   if ('error' in fields) throw refusalIn(fields, isWrite)
   return 'result' in fields ? part(fields, 'result') : fields
 }
 
-/** Two versions of the gateway word it in two ways. */
+/** Reads a refusal in either of the gateway's two formats. */
 function refusalIn(fields: Fields, isWrite: boolean): EtcdError {
   const error = typeof fields['error'] === 'object' ? part(fields, 'error') : fields
   const message = textOf(error, 'message') || textOf(error, 'error')

@@ -5,9 +5,12 @@ import type { Fields } from './fields.ts'
 import { asEtcdError, type Call, type Credentials, Gateway, type Patience } from './gateway.ts'
 
 export interface CallOptions {
-  /** For all members that are tried together, in milliseconds. */
+  /** The limit for all tries together, in milliseconds. */
   readonly timeout_ms?: number
-  /** Only this gateway, by its URL, also one that the client has not; left out: those of the client in their order. */
+  /**
+   * Uses only this gateway, by its URL, even if it is not one of the client's; when absent, the client's in their
+   * order.
+   */
   readonly at?: string
 }
 
@@ -21,14 +24,14 @@ export interface GatewaysParts {
 
 /** etcd itself gives up after 7 s. */
 const TIMEOUT_MS = 5_000
-/** How long a member that failed is asked last. */
+/** The time for which a member that failed is tried last. */
 export const REMEMBERED_MS = 5_000
 
-/** The members of a cluster in the order in which they are asked. */
+/** The members of a cluster in the order in which they are tried. */
 export class Gateways {
   #credentials: Credentials
   #gateways: ReadonlyMap<string, Gateway>
-  /** Members that are asked by name only. */
+  /** Members that are used only by their URL. */
   readonly #aside = new Map<string, Gateway>()
   readonly #clock: Clock
   readonly #timeout_ms: number
@@ -42,22 +45,22 @@ export class Gateways {
     this.#timeout_ms = timeout_ms
   }
 
-  /** From now on these are asked, in this order. Calls to others that go on are ended. */
+  /** Uses these members from now on, in this order. Pending calls to others are ended. */
   use(urls: readonly string[]): void {
     const before = this.#gateways
     this.#gateways = new Map(urls.map((url) => [url, before.get(url) ?? new Gateway(url, this.#credentials)]))
     for (const [url, gateway] of before) if (!urls.includes(url)) gateway.close()
   }
 
-  /** Shows another certificate from the next connection on. */
+  /** Presents another certificate from the next connection on. */
   present(credentials: Credentials): void {
     this.#credentials = credentials
     for (const gateway of this.#all()) gateway.present(credentials)
   }
 
   /**
-   * What is read in the answer of the first member that takes the call. A write is not tried again where it may have
-   * been executed.
+   * Returns what `read` gets from the answer of the first member that takes the call. A write is not repeated if it may
+   * have been executed.
    */
   async ask<T>(call: Call, read: (fields: Fields) => T, options: CallOptions = {}): Promise<T> {
     return await this.#inTurn(options, async (gateway, patience) => {
@@ -70,7 +73,7 @@ export class Gateways {
     })
   }
 
-  /** An answer that goes on, of the first member from which `begin` does not reject. */
+  /** Opens a continuing answer, from the first member for which `begin` does not reject. */
   async open<T>(
     call: Call,
     begin: (response: IncomingMessage, address: string) => Promise<T>,
@@ -93,7 +96,7 @@ export class Gateways {
     })
   }
 
-  /** Calls that go on reject, and so do later ones. */
+  /** Rejects pending and later calls. */
   close(): void {
     this.#isClosed = true
     for (const gateway of this.#all()) gateway.close()
@@ -108,7 +111,7 @@ export class Gateways {
       if (this.#isClosed) break
       const left_ms = Math.max(1, until_ms - performance.now())
       try {
-        // The last member has its share of the time, however slow those before it are.
+        // The last member gets its share of the time, however slow the ones before it are.
         const answer = await work(gateway, { share_ms: left_ms / (turns.length - place), left_ms })
         this.#failedUntil_ms.delete(gateway)
         return answer
@@ -136,7 +139,7 @@ export class Gateways {
     return [...this.#gateways.values(), ...this.#aside.values()]
   }
 
-  /** Gateways that failed recently come last. */
+  /** Returns the gateways, with those that failed recently last. */
   #order(): readonly Gateway[] {
     const now_ms = this.#clock.monotonic_ms()
     const hasFailed = (gateway: Gateway) => (this.#failedUntil_ms.get(gateway) ?? -Infinity) > now_ms

@@ -3,11 +3,11 @@ import type { CallOptions, Gateways } from './gateways.ts'
 
 export interface Lease {
   readonly id: string
-  /** What etcd grants, which is never less than its shortest, about 2 s. */
+  /** The granted time, which is never less than etcd's minimum, about 2 s. */
   readonly ttl_s: number
 }
 
-/** Leases: keys that are put with one go when it ends. Rejects with `EtcdError`. */
+/** Leases: keys put with one are deleted when it ends. Rejects with `EtcdError`. */
 export class Leases {
   readonly #gateways: Gateways
 
@@ -20,7 +20,7 @@ export class Leases {
     return await this.#gateways.ask(call, leaseOf, options)
   }
 
-  /** Ends it, and deletes its keys. One that is not there is `refused` with code 5. */
+  /** Ends a lease, and deletes its keys. An unknown one is `refused` with code 5. */
   async revoke(id: string, options?: CallOptions): Promise<void> {
     await this.#gateways.ask({ path: 'lease/revoke', fields: { ID: id }, isWrite: true }, NOTHING, options)
   }

@@ -3,9 +3,9 @@ import { UnreadableError } from './fields.ts'
 const NEWLINE = 0x0a
 
 /**
- * The lines of a stream whose pieces end anywhere, also inside a letter. Nothing is read ahead: the next piece is asked
- * for when the lines before it were taken. A last line that is not ended is none. Throws `UnreadableError` for a line
- * that is too long.
+ * Yields the lines of a stream whose pieces may end anywhere, even inside a character. It does not read ahead: the next
+ * piece is read when the lines before it were taken. A last line without a line break is dropped. Throws
+ * `UnreadableError` for a line that is too long.
  */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array>, bytesMax: number): AsyncGenerator<string, void> {
   let begun: Uint8Array[] = []

@@ -17,7 +17,7 @@ import { asEtcdError, streamed } from './gateway.ts'
 import type { CallOptions, Gateways } from './gateways.ts'
 import { linesOf } from './lines.ts'
 
-/** One member by its URL, which must be a gateway of the client. */
+/** Selects one member by its URL, which must be a gateway of the client. */
 export interface AtMember extends CallOptions {
   readonly at: string
 }
@@ -25,17 +25,17 @@ export interface AtMember extends CallOptions {
 export interface MemberStatus {
   readonly memberId: string
   readonly version: string
-  /** Bytes of its database file, and how many of them are in use: the rest is freed by defragmenting. */
+  /** Size of the member's database file in bytes, and the bytes in use: defragmenting frees the rest. */
   readonly dbSize: number
   readonly dbSizeInUse: number
-  /** '0' when it knows none. */
+  /** '0' when the member knows none. */
   readonly leader: string
   readonly isLearner: boolean
   readonly revision: number
   readonly raftTerm: number
   readonly raftIndex: number
   readonly raftAppliedIndex: number
-  /** Its alarms and that it has no leader, in etcd's words. */
+  /** The member's alarms and a missing leader, in etcd's words. */
   readonly errors: readonly string[]
 }
 
@@ -48,14 +48,14 @@ export interface StoreHash {
   readonly hash: number
   /** Revision of the store. */
   readonly revision: number
-  /** From which on keys count. */
+  /** The revision from which on keys are in the hash. */
   readonly compactRevision: number
 }
 
 const SNAPSHOT_TIMEOUT_MS = 60_000
 const SNAPSHOT_LINE_BYTES_MAX = 16 * 1024 * 1024
 
-/** What is asked of single members, with or without a leader, and of all. Rejects with `EtcdError`. */
+/** Calls to single members, with or without a leader, and to all. Rejects with `EtcdError`. */
 export class Maintenance {
   readonly #gateways: Gateways
 
@@ -67,13 +67,16 @@ export class Maintenance {
     return await this.#gateways.ask({ path: 'maintenance/status', fields: {}, isLocal: true }, statusOf, options)
   }
 
-  /** Rewrites its database without the free room. The member answers nobody meanwhile, some 0.2 s for 60 MB. */
+  /**
+   * Rewrites the member's database without the free space. Meanwhile the member does not answer, for some 0.2 s per 60
+   * MB.
+   */
   async defragment(options: AtMember): Promise<void> {
     const call = { path: 'maintenance/defragment', fields: {}, isWrite: true, isLocal: true }
     await this.#gateways.ask(call, NOTHING, options)
   }
 
-  /** Hash of all keys up to a revision, the newest one if it is left out. Equal on all members. */
+  /** Returns the hash of all keys up to a revision, the newest one when it is absent. Equal on all members. */
   async hash({ revision = 0, ...options }: AtMember & { readonly revision?: number }): Promise<StoreHash> {
     const call = { path: 'maintenance/hashkv', fields: { revision }, isLocal: true }
     return await this.#gateways.ask(call, hashOf, options)
@@ -84,21 +87,21 @@ export class Maintenance {
     return await this.#gateways.ask(call, (answer) => listOf(answer, 'alarms').flatMap(alarmOf), options)
   }
 
-  /** Takes an alarm away; etcd raises it again when its reason lasts. */
+  /** Clears an alarm; etcd raises it again if its cause persists. */
   async disarm({ memberId, kind }: Alarm, options?: CallOptions): Promise<void> {
     const fields = { action: 'DEACTIVATE', memberID: memberId, alarm: kind }
     await this.#gateways.ask({ path: 'maintenance/alarm', fields, isWrite: true }, NOTHING, options)
   }
 
-  /** Only the leader can, so it is found by asking each. */
+  /** Moves the leadership. Only the leader can, so each member is asked until one does. */
   async moveLeader(memberId: string, options?: CallOptions): Promise<void> {
     const call = { path: 'maintenance/transfer-leadership', fields: { targetID: memberId }, isWrite: true }
     await this.#gateways.ask(call, NOTHING, options)
   }
 
   /**
-   * The member's database in pieces, each of which waits until the one before was taken; the last 32 bytes are its
-   * SHA-256. Answers how many bytes there were. `timeout_ms` is for each piece.
+   * Reads the member's database in pieces, each after the one before was taken; the last 32 bytes are its SHA-256.
+   * Returns the number of bytes. `timeout_ms` is for each piece.
    */
   async snapshot(take: (piece: Uint8Array) => Promise<void> | void, options: CallOptions = {}): Promise<number> {
     const { timeout_ms = SNAPSHOT_TIMEOUT_MS } = options

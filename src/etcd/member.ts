@@ -1,22 +1,25 @@
-/** A side of a member on which it listens, and its mutual TLS there. The files are PEM, but for that of revocations. */
+/** One listening side of a member with its mutual TLS. The files are PEM, except the revocation list. */
 export interface MemberSide {
-  /** Where it listens, such as `https://192.0.2.1:2380`. */
+  /** The URLs on which the member listens, such as `https://192.0.2.1:2380`. */
   readonly listen: readonly string[]
-  /** Where others reach it. */
+  /** The URLs at which others reach the member. */
   readonly advertise: readonly string[]
-  /** For both uses, server and client: a member asks its own gateway with it. It names where the member is reached. */
+  /**
+   * For both uses, server and client: a member connects to its own gateway with it. It names the addresses at which the
+   * member is reached.
+   */
   readonly certificateFile: string
   readonly keyFile: string
   /** The authority of the other side's certificates. */
   readonly caFile: string
   /**
-   * Certificates that are not accepted any more: DER, or every connection is refused. It is read anew for each
-   * connection; those that are there stay.
+   * The list of revoked certificates, in DER; in any other format every connection is refused. etcd reads it for each
+   * new connection; open ones stay.
    */
   readonly crlFile?: string
 }
 
-/** Where only programs of the same machine reach the member, that may open the file. */
+/** A socket for programs on the same machine that may open the file. */
 export interface MemberSocket {
   readonly socket: string
 }
@@ -26,34 +29,34 @@ export interface MemberSettings {
   readonly dataFolder: string
   readonly peer: MemberSide
   readonly client: MemberSide
-  /** All members with this one, by name, and where their peers reach them. */
+  /** All members including this one, by name, with their peer URLs. */
   readonly members: Readonly<Record<string, readonly string[]>>
-  /** `existing`: it was added to a cluster that is there. Counts at the first start only, as `members` does. */
+  /** `existing`: the member was added to an existing cluster. Used at the first start only, like `members`. */
   readonly state: 'new' | 'existing'
-  /** A name that only members of this cluster know; at the first start only. No secret. */
+  /** A name that only members of this cluster know; used at the first start only. It is no secret. */
   readonly token: string
-  /** Makes a cluster of this member alone, out of what it has. For one start, never twice. */
+  /** Makes a cluster of this member alone from its data. For one start, never twice. */
   readonly isForcedNew?: boolean
-  /** Between notes of etcd to idle watches, in seconds; left out: ten minutes. */
+  /** Interval of etcd's progress notes to idle watches, in seconds; ten minutes when absent. */
   readonly progressEvery_s?: number
 }
 
-/** Settings of a member that no other machine asks. */
+/** Settings of a member that has no clients on other machines. */
 export type AsideSettings = Omit<MemberSettings, 'client'> & { readonly client: MemberSocket }
 
 const QUOTA_BYTES = 512 * 2 ** 20
 /**
- * How many entries a member has in memory, at least. They are most of its memory, so a member that serves no client has
- * few: another member that was away for longer gets the whole database instead.
+ * Minimum number of entries that a member keeps in memory. They take most of its memory, so a member without clients
+ * keeps few: another member that was away for longer gets the whole database instead.
  */
 const KEPT = { server: 10_000, aside: 500 } as const
 /** Makes a member form a cluster of itself alone. */
 export const FORCED_NEW = '--force-new-cluster=true'
 
 /**
- * The arguments of `etcd`. They are arguments because its configuration file knows no revocation lists; secrets are in
- * files that only etcd reads. Figures of the member are available only on the client side, with a certificate. Limits
- * of requests keep their defaults.
+ * Returns the arguments of `etcd`. They are arguments because its configuration file has no setting for revocation
+ * lists; secrets are in files that only etcd reads. Metrics of the member are available only on the client side, with a
+ * certificate. Limits of requests keep their defaults.
  */
 export function memberArguments(settings: MemberSettings | AsideSettings): readonly string[] {
   const { name, dataFolder, peer, client, members, state, token, isForcedNew = false, progressEvery_s } = settings
@@ -89,10 +92,10 @@ export function memberArguments(settings: MemberSettings | AsideSettings): reado
   ]
 }
 
-/** A name of a socket, as messages and clients have it. */
+/** Returns the URL of a socket, for messages and clients. */
 export const socketUrl = ({ socket }: MemberSocket): string => `unix://${socket}`
 
-/** etcd wants something like a port there: what others are told is of no use to them. */
+/** etcd requires an address with a port here; it is advertised to other machines, which cannot use it. */
 const NOWHERE = 'unix://localhost:0'
 
 function clientUrls(client: MemberSide | MemberSocket): readonly string[] {

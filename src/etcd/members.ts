@@ -3,23 +3,23 @@ import type { CallOptions, Gateways } from './gateways.ts'
 
 export interface Member {
   readonly id: string
-  /** Empty until it has started for the first time. */
+  /** Empty until the member has started for the first time. */
   readonly name: string
   readonly peerUrls: readonly string[]
-  /** Empty until it has started for the first time. */
+  /** Empty until the member has started for the first time. */
   readonly clientUrls: readonly string[]
-  /** It follows and has no vote. */
+  /** Whether the member follows without a vote. */
   readonly isLearner: boolean
 }
 
 export interface MemberListOptions extends CallOptions {
-  /** What the asked member knows, which may be old: answered without a leader too. */
+  /** Reads the state of the member that answers, which may be old; works without a leader too. */
   readonly isSerializable?: boolean
 }
 
 /**
- * The members of a cluster. Rejects with `EtcdError`. A member that was just added or promoted may be refused a change
- * for some seconds ("unhealthy cluster"), an unknown one is `refused` with code 5.
+ * The members of a cluster. Rejects with `EtcdError`. A change to a member that was just added or promoted may be
+ * refused for some seconds ("unhealthy cluster"); an unknown member is `refused` with code 5.
  */
 export class Members {
   readonly #gateways: Gateways
@@ -35,7 +35,7 @@ export class Members {
     return await this.#gateways.ask(call, (answer) => listOf(answer, 'members').map(memberOf), callOptions)
   }
 
-  /** Makes room for a member that is started afterwards. etcd refuses a second learner. */
+  /** Adds a member that is started afterwards. etcd refuses a second learner. */
   async add(
     peerUrls: readonly string[],
     { isLearner = false, ...options }: CallOptions & { readonly isLearner?: boolean } = {},
@@ -53,7 +53,7 @@ export class Members {
     await this.#change('remove', { ID: id }, options)
   }
 
-  /** Where the others reach it from now on. */
+  /** Sets the URLs at which the other members reach this one. */
   async update(id: string, peerUrls: readonly string[], options?: CallOptions): Promise<void> {
     await this.#change('update', { ID: id, peerURLs: peerUrls }, options)
   }

@@ -1,45 +1,45 @@
 import { bytesOf, type Fields, headerRevision, idOf, isSet, listOf, numberOf, part, UnreadableError } from './fields.ts'
 import { base64, type Bytes, type Span, spanFields } from './span.ts'
 
-/** One key as it is in a revision. */
+/** One key at a revision. */
 export interface KeyValue {
   readonly key: Uint8Array
   readonly value: Uint8Array
-  /** The revision that made it. */
+  /** The revision that created the key. */
   readonly createRevision: number
   /** The revision that changed it last. */
   readonly modRevision: number
-  /** 1 when it is made, one more with each change; 0 for a key that is gone. */
+  /** 1 when the key is created, one more with each change; 0 for a deleted key. */
   readonly version: number
   /** '0' without a lease. */
   readonly lease: string
 }
 
 export interface RangeOptions {
-  /** 0 or left out: all. */
+  /** 0 or absent: all. */
   readonly limit?: number
-  /** As it was then; left out: as it is now. */
+  /** The revision to read; the current one when absent. */
   readonly revision?: number
-  /** What the asked member knows, which may be old: answered without a leader too. */
+  /** Reads the state of the member that answers, which may be old; works without a leader too. */
   readonly isSerializable?: boolean
   readonly sort?: { readonly by: 'key' | 'version' | 'create' | 'mod' | 'value'; readonly isDescending?: boolean }
-  /** Values are left out. */
+  /** Leaves the values out. */
   readonly keysOnly?: boolean
-  /** Only how many there are. */
+  /** Returns only the number of keys. */
   readonly countOnly?: boolean
 }
 
 export interface RangeAnswer {
-  /** Revision of the store when this was read. */
+  /** Revision of the store at the time of the read. */
   readonly revision: number
   readonly kvs: readonly KeyValue[]
-  /** The limit left some out. */
+  /** Whether the limit left some keys out. */
   readonly hasMore: boolean
   /** Number of all keys in the span, whatever the limit. */
   readonly count: number
 }
 
-/** What must hold of a key. A key that is not there has 0 for its revisions and its version. */
+/** A condition on a key. A key that does not exist has 0 for its revisions and its version. */
 export type Comparison = { readonly key: Bytes; readonly is: '=' | '!=' | '<' | '>' } & (
   | { readonly of: 'modRevision' | 'createRevision' | 'version'; readonly than: number }
   | { readonly of: 'value'; readonly than: Bytes }
@@ -51,7 +51,7 @@ export type Operation =
   | { readonly delete: Span }
 
 export interface Transaction {
-  /** All of these must hold; none: they do. */
+  /** All of these must hold; without any, the transaction succeeds. */
   readonly compare?: readonly Comparison[]
   readonly success?: readonly Operation[]
   readonly failure?: readonly Operation[]
@@ -64,7 +64,7 @@ export type OperationAnswer =
   | { readonly did: 'delete'; readonly deleted: number }
 
 export interface TransactionAnswer {
-  /** Whether all comparisons held, and so which operations were executed. */
+  /** Whether all comparisons held, which decides the executed operations. */
   readonly succeeded: boolean
   readonly revision: number
   readonly answers: readonly OperationAnswer[]

@@ -1,11 +1,16 @@
 const OLDEST = [3, 5] as const
 
-/** What `etcd --version` says first, such as "etcd Version: 3.5.16"; undefined for anything else. */
+/**
+ * Reads the version from the output of `etcd --version`, such as "etcd Version: 3.5.16"; undefined for anything else.
+ */
 export function etcdVersion(said: string): string | undefined {
   return /^etcd Version: (\d+\.\d+\.\d+\S*)/m.exec(said)?.[1]
 }
 
-/** Why this etcd cannot carry a cluster, and what to do; undefined when it can. `said`: what `etcd --version` says. */
+/**
+ * Returns why this etcd cannot run a cluster, and what to do; undefined when it can. `said`: the output of
+ * `etcd --version`.
+ */
 export function versionProblem(said: string): string | undefined {
   const version = etcdVersion(said)
   const install = `install the package etcd-server of Debian 13 (trixie) or later, ${OLDEST.join('.')} at the least`

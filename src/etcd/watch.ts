@@ -8,7 +8,7 @@ import { type Span, spanFields } from './span.ts'
 import { type KeyValue, keyValueOf } from './transaction.ts'
 
 export interface WatchOptions extends CallOptions {
-  /** The first revision that is told; left out: what changes from now on. */
+  /** The first revision to report; only new changes when absent. */
   readonly from?: number
 }
 
@@ -20,23 +20,23 @@ export interface WatchEvent {
 
 /**
  * `events` are those of whole revisions, in their order; `revision` is the last of them. `progress`: all events up to
- * that revision were told before.
+ * that revision have been reported.
  */
 export type WatchReport =
   | { readonly kind: 'events'; readonly revision: number; readonly events: readonly WatchEvent[] }
   | { readonly kind: 'progress'; readonly revision: number }
 
-/** Fragments have a request of etcd's largest size, 1.5 MiB, and half a MiB; base64 and the names come on top. */
+/** A fragment holds a request of etcd's largest size, 1.5 MiB, plus half a MiB; base64 and the names come on top. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 
-/** Resolves when a member has begun to watch. */
+/** Opens a watch; resolves when a member has begun it. */
 export async function openWatch(gateways: Gateways, span: Span, options: WatchOptions): Promise<Watch> {
   const { from, ...callOptions } = options
   const create = {
     ...spanFields(span),
     ...(from === undefined ? {} : { start_revision: from }),
     progress_notify: true,
-    // Otherwise what a late watch is told comes in one piece of any size.
+    // Otherwise a late watch gets its backlog in one piece of any size.
     fragment: true,
   }
   return await gateways.open(
@@ -54,14 +54,13 @@ export async function openWatch(gateways: Gateways, span: Span, options: WatchOp
 }
 
 /**
- * What changes, as one member tells it, by iterating once. The iteration ends when the watch is closed, and throws an
- * `EtcdError` for every other end: `compacted` when events that were to be told are gone, with the revision from which
- * on there are some; `no-leader` when the member is cut off; `unreachable` when its connection broke. Nothing is begun
- * again: the caller knows the last revision that it took. Nothing is read ahead of the caller either, but what the
- * connection buffers.
+ * The changes that one member reports, for one iteration. The iteration ends when the watch is closed, and throws an
+ * `EtcdError` for every other end: `compacted` when unreported events are gone, with the first revision that has
+ * events; `no-leader` when the member is cut off; `unreachable` when its connection broke. A watch is never resumed:
+ * the caller knows the last revision that it took. It does not read ahead of the caller beyond the connection's buffer.
  */
 export class Watch implements AsyncIterable<WatchReport> {
-  /** Address of the watched member, as messages show it. */
+  /** Address of the watched member, as shown in messages. */
   readonly address: string
   /** Revision of the store when the watch began. */
   readonly revision: number
@@ -76,7 +75,7 @@ export class Watch implements AsyncIterable<WatchReport> {
     this.revision = revision
   }
 
-  /** At once, whatever is awaited. */
+  /** Closes the watch at once, even during a pending read. */
   close(): void {
     this.#isClosed = true
     this.#response.destroy()
@@ -102,7 +101,7 @@ export class Watch implements AsyncIterable<WatchReport> {
     }
   }
 
-  /** Undefined when the watch was closed. */
+  /** Returns the next line; undefined when the watch was closed. */
   async #next(): Promise<string | undefined> {
     const { value, done } = await this.#lines.next()
     if (this.#isClosed) return undefined
@@ -111,7 +110,10 @@ export class Watch implements AsyncIterable<WatchReport> {
   }
 }
 
-/** A fragment may end in the middle of a revision, whose events wait for the rest: one request at the most. */
+/**
+ * Makes a report. A fragment may end in the middle of a revision, whose events then wait for the rest: at most one
+ * request's.
+ */
 function reportOf(
   fields: Fields,
   held: readonly WatchEvent[],
@@ -131,13 +133,13 @@ const eventOf = (fields: Fields): WatchEvent => ({
   kv: keyValueOf(part(fields, 'kv')),
 })
 
-/** etcd gives a reason, or only the revision up to which everything is compacted. */
+/** Returns the error for a watch that etcd ended, with its reason or only the revision up to which all is compacted. */
 function cancellation(fields: Fields): EtcdError {
   const compactRevision = numberOf(fields, 'compact_revision')
   if (compactRevision > 0) {
     return new EtcdError('compacted', 'it has compacted the revision that was wanted', { compactRevision })
   }
   const reason = textOf(fields, 'cancel_reason')
-  // etcd has no code for it: nine is "not in this state".
+  // etcd sends no code here: nine is "not in this state".
   return reason === '' ? new EtcdError('refused', 'it ended the watch without a reason') : refusal(9, reason, false)
 }

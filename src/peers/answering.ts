@@ -17,23 +17,23 @@ import {
 } from './carried.ts'
 import { type CarriedWho, decodeWho, WhoError } from './who.ts'
 
-/** A request that another node has forwarded. */
+/** A request that another node forwarded. */
 export interface PeerRequest extends Target {
-  /** Carried headers that were sent, in lower case. */
+  /** The headers among `REQUEST_HEADERS`, in lower case. */
   readonly headers: Headers
   readonly requestId: string
   readonly who: CarriedWho
   /** The node that forwarded it. */
   readonly from: string
-  /** Fails when it does not come to its end. Nobody has to read it. */
+  /** Fails when it is incomplete. It may be left unread. */
   readonly body: Readable
-  /** Aborted when the caller went away before it had the whole answer. */
+  /** Aborted when the caller disconnects before it has the whole answer. */
   readonly signal: AbortSignal
 }
 
 export interface PeerAnswer {
   readonly status: number
-  /** Headers that are not carried stay here. */
+  /** Only headers among `ANSWER_HEADERS` are sent. */
   readonly headers: Headers
   /** When it fails, the caller gets an error instead of the rest. */
   readonly body?: PeerBody
@@ -41,7 +41,7 @@ export interface PeerAnswer {
 
 export type PeerHandler = (request: PeerRequest) => PeerAnswer | Promise<PeerAnswer>
 
-/** Gives the request in a stream to the handler, and its answer to the caller. */
+/** Passes the request in a stream to the handler, and its answer to the caller. */
 export async function answerStream(
   stream: ServerHttp2Stream,
   head: IncomingHttpHeaders,
@@ -50,7 +50,7 @@ export async function answerStream(
   const gone = new AbortController()
   const state = { isAnswered: false }
   stream.on('error', () => undefined)
-  // A caller that resets the stream without an error is gone as well; Node would go on to write.
+  // A caller that resets the stream without an error is gone as well; Node would continue to write.
   stream.once('aborted', () => setImmediate(() => stream.destroy()))
   stream.once('close', () => {
     if (!state.isAnswered) gone.abort()
@@ -63,7 +63,7 @@ export async function answerStream(
   }
   try {
     await sendAnswer(stream, request.method, await handle(request))
-    // What is on its way may still be lost, but that is for the caller to see.
+    // The sent answer may still be lost on its way; the caller notices.
     state.isAnswered = true
   } catch (error) {
     if (gone.signal.aborted) return
@@ -78,14 +78,17 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${error.cause.stack}` : `${error.stack}`
 }
 
-/** What nobody reads stays unsent: the caller ends its stream as soon as it has the whole answer. */
+/**
+ * Nothing is done for an unread body: its rest stays unsent, as the caller ends its stream once it has the whole
+ * answer.
+ */
 const RECEIVING: Omit<Receiving, 'isEmpty'> = {
   broken: () => new Error('the request did not come to its end'),
   dropped: () => undefined,
   ended: () => undefined,
 }
 
-/** The request, or why it is not one. */
+/** Returns the request, or the reason why it is invalid. */
 function readRequest(
   stream: ServerHttp2Stream,
   head: IncomingHttpHeaders,

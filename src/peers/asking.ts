@@ -10,14 +10,14 @@ import { type PeerBody, receivedBody, sendBody } from './bodies.ts'
 import { carriedOfAnswer, REFUSED } from './carried.ts'
 import { PeerError } from './peer-error.ts'
 
-/** What another node answered. */
+/** The answer of another node. */
 export interface ForwardedAnswer {
   readonly status: number
-  /** Carried headers, in lower case. */
+  /** The headers among `ANSWER_HEADERS`, in lower case. */
   readonly headers: Readonly<Record<string, string>>
   /**
-   * Has to be read or destroyed: until then it holds a place of the session. It ends when the answer is whole, and
-   * fails with a `PeerError` otherwise.
+   * It must be read or destroyed: until then it occupies one of the session's places. It ends when the answer is
+   * complete, and fails with a `PeerError` otherwise.
    */
   readonly body: Readable
 }
@@ -26,9 +26,9 @@ export interface Asking {
   readonly head: OutgoingHttpHeaders
   readonly body: PeerBody | undefined
   readonly signal: AbortSignal | undefined
-  /** It takes no place any more. */
+  /** Called when the request no longer occupies a place. */
   readonly ended: () => void
-  /** The error of what was sent and not answered to its end. */
+  /** Returns the error for a request that was sent and not answered completely. */
   readonly lost: () => PeerError
 }
 
@@ -50,7 +50,7 @@ export function ask(
   if (hasBody) sendBody(stream, body).catch(({ message }: Error) => giveUp(message))
   return new Promise((resolve, reject) => {
     let isAnswered = false
-    // An answer that came with the reset is told a moment later.
+    // An answer that arrives with the reset is reported a moment later.
     stream.once('aborted', () => setImmediate(() => isAnswered || stream.destroy()))
     stream.once('response', (answer, flags) => {
       isAnswered = true
@@ -64,7 +64,7 @@ export function ask(
         isEmpty: (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0,
         broken: () => why ?? lost(),
         dropped: () => giveUp('Nobody reads the answer'),
-        // An answer may come before the request was read; with the answer here, the rest of it is for nobody.
+        // An answer may arrive before the request was read; once it is complete, the rest of the request is not needed.
         ended: () => {
           if (!stream.writableFinished) drop(stream)
         },
@@ -75,13 +75,15 @@ export function ask(
     stream.once('close', () => {
       signal?.removeEventListener('abort', abort)
       ended()
-      // Nothing happens when there was an answer.
+      // Without effect when there was an answer.
       reject(why ?? (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? refusedStream() : lost()))
     })
   })
 }
 
-/** Node waits for what is still to be written when the other side has reset a stream without an error. */
+/**
+ * Ends a stream. When the other side has reset it without an error, Node waits for pending writes, so it is destroyed.
+ */
 function drop(stream: ClientHttp2Stream): void {
   if (stream.closed) stream.destroy()
   else stream.close(constants.NGHTTP2_CANCEL)
@@ -91,5 +93,5 @@ function refusalIn({ [REFUSED]: reason }: IncomingHttpHeaders): PeerError | unde
   return typeof reason === 'string' ? new PeerError('refused', reason) : undefined
 }
 
-/** RFC 9113, section 8.7: nothing of it was processed. */
+/** The error for a refused stream. RFC 9113, section 8.7: none of the request was processed. */
 const refusedStream = () => new PeerError('busy', 'The node takes no more requests at the moment')

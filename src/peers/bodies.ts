@@ -3,22 +3,22 @@ import { finished, Readable } from 'node:stream'
 
 /**
  * Bodies of requests and answers. Node ends a stream that was reset midway as if it were complete, at least with some
- * codes, so the sender of a body says at its end that it is complete: in trailers, after which nothing can follow.
+ * codes, so the sender marks a complete body at its end: in trailers, after which nothing can follow.
  */
 const WHOLE = 'fulcrum-whole'
 const IS_WHOLE = '1'
 
-/** Bytes at once, or as they are made. A Readable is destroyed when the other side goes away. */
+/** Bytes in one piece, or as they are produced. A Readable is destroyed when the other side disconnects. */
 export type PeerBody = Uint8Array | string | AsyncIterable<Uint8Array | string>
 
-/** What was to be sent could not be made to its end. */
+/** The source of a body failed before its end. */
 export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
 /**
- * Sends a body no faster than the other side takes it. Resolves when all is on its way, or when nobody wants it any
- * more; the stream was made with `waitForTrailers`.
+ * Sends a body no faster than the other side reads it. Resolves when all of it is sent, or when the other side has
+ * closed the stream; the stream was made with `waitForTrailers`.
  *
  * @throws {SourceError} when its source fails. The stream is reset then.
  */
@@ -50,25 +50,25 @@ export async function sendBody(stream: Http2Stream, body: PeerBody): Promise<voi
   })
 }
 
-/** Not in object mode: its bounds are bytes then. */
+/** Not in object mode, so that its buffer is limited in bytes. */
 const readableOf = (body: AsyncIterable<Uint8Array | string>) =>
   body instanceof Readable ? body : Readable.from(body, { objectMode: false })
 
-/** Told of a body that is received. */
+/** The callbacks of a received body. */
 export interface Receiving {
-  /** Its head said that nothing follows. */
+  /** Whether the head announced that no body follows. */
   readonly isEmpty: boolean
-  /** The error of a body that did not come to its end. */
+  /** Returns the error for an incomplete body. */
   readonly broken: () => Error
-  /** The reader wants no more. */
+  /** Called when the reader drops the body. */
   readonly dropped: () => void
-  /** All of it has come. */
+  /** Called when all of it has arrived. */
   readonly ended: () => void
 }
 
 /**
- * The body that comes in a stream, read no faster than somebody takes it. It ends when it is whole, and otherwise
- * fails.
+ * Returns the body that arrives in a stream, received no faster than it is read. It ends when it is complete, and fails
+ * otherwise.
  */
 export function receivedBody(stream: Http2Stream, { isEmpty, broken, dropped, ended }: Receiving): Readable {
   let [isMarked, isEnded] = [false, false]
@@ -80,7 +80,7 @@ export function receivedBody(stream: Http2Stream, { isEmpty, broken, dropped, en
       callback(error)
     },
   })
-  // Code that does not read it must not be harmed by its fate.
+  // A failure of the body must not reach code that does not read it.
   body.on('error', () => undefined)
   if (isEmpty) {
     isEnded = true

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2'
 
-/** What of a request and of an answer goes from node to node. What is not named here stays where it is. */
+/** The parts of a request and of an answer that are forwarded between nodes. Everything not listed here is left out. */
 
 export type Headers = Readonly<Record<string, string>>
 
-/** The caller's credentials are not among them: they go as `CarriedWho`. */
+/** The caller's credentials are not among them: the caller is forwarded as `CarriedWho`. */
 export const REQUEST_HEADERS = [
   'accept',
   'accept-encoding',
@@ -39,35 +39,35 @@ export const ANSWER_HEADERS = [
   'x-resolution',
 ] as const
 
-/** Between nodes only. */
+/** Headers between nodes only. */
 export const WHO = 'fulcrum-who'
 export const REQUEST_ID = 'fulcrum-request-id'
-/** In an answer that comes instead of the handler's: why the request was not begun. */
+/** In an answer that replaces the handler's: the reason why the request was not started. */
 export const REFUSED = 'fulcrum-refused'
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE'])
 const TARGET_LENGTH_MAX = 8 * 1024
 const HEADERS_LENGTH_MAX = 16 * 1024
 const VISIBLE = /^[!-~]*$/
-/** Nothing in it ends a line or is read in two ways. */
+/** Excludes line breaks and everything else that two readers could take differently. */
 const VALUE = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/
 const REQUEST_ID_FORM = /^[\w.:-]{1,128}$/
 
-/** Refused text of a request or of an answer. The message says which, and holds nothing of it. */
+/** A part of a request or of an answer that is refused. The message names it without quoting it. */
 export class CarriedError extends Error {
   override readonly name = 'CarriedError'
 }
 
 export interface Target {
   readonly method: string
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string
-  /** Without its question mark. */
+  /** The query without its question mark. */
   readonly query: string
 }
 
 /**
- * `:path` of a target. Both sides ask for it: what is sent is well formed, and so is what comes.
+ * Returns `:path` of a target. Both sides call it: what is sent is valid, and so is what arrives.
  *
  * @throws {CarriedError} when it is anything but a method and a plain path.
  */
@@ -81,7 +81,7 @@ export function checkedPath({ method, path, query }: Target): string {
   return target
 }
 
-/** A single slash at the beginning, and no segment that leads elsewhere, however it is written. */
+/** Whether there is a single slash at the beginning, and no segment that leads elsewhere, however it is encoded. */
 function isPlainPath(path: string): boolean {
   if (!/^\/(?!\/)/.test(path) || !VISIBLE.test(path) || /[?#\\]/.test(path)) return false
   const decoded = decodedOnce(path)
@@ -96,17 +96,17 @@ function decodedOnce(path: string): string | undefined {
   }
 }
 
-/** @throws {CarriedError} */
+/** Returns a valid id. @throws {CarriedError} */
 export function checkedRequestId(id: string): string {
   if (!REQUEST_ID_FORM.test(id)) throw new CarriedError('The id of the request is not one')
   return id
 }
 
-/** @throws {CarriedError} when one that is carried has a value that cannot be sent. */
+/** Returns the forwarded headers. @throws {CarriedError} when one of them has a value that cannot be sent. */
 export const carriedOfRequest = (headers: IncomingHttpHeaders | Headers): Record<string, string> =>
   carried(headers, REQUEST_HEADERS)
 
-/** @throws {CarriedError} when one that is carried has a value that cannot be sent. */
+/** Returns the forwarded headers. @throws {CarriedError} when one of them has a value that cannot be sent. */
 export const carriedOfAnswer = (headers: IncomingHttpHeaders | Headers): Record<string, string> =>
   carried(headers, ANSWER_HEADERS)
 
@@ -126,7 +126,7 @@ function carried(headers: IncomingHttpHeaders | Headers, names: readonly string[
   return kept
 }
 
-/** The target in the head of a request; undefined fields become empty ones, which are refused when they are checked. */
+/** Returns the target in the head of a request; missing fields become empty ones, which the check refuses. */
 export function targetIn(headers: IncomingHttpHeaders | OutgoingHttpHeaders): Target {
   const { ':method': method, ':path': target } = headers
   const text = typeof target === 'string' ? target : ''

@@ -6,9 +6,12 @@ import type { Log } from '../base/log.ts'
 import { JOIN_PROTOCOL, type PeerCredentials, PROTOCOLS, secureOptionsOf, STANDING_PROTOCOL } from './peer-tls.ts'
 
 export interface EntranceBounds {
-  /** Connections whose handshake goes on. Of more, the oldest ends: a node is through in a moment. */
+  /**
+   * Number of connections in their handshake. When there are more, the oldest ends: a node's handshake is over in a
+   * moment.
+   */
   readonly arriving_max: number
-  /** Connections of one address, with those whose handshake goes on. */
+  /** Connections of one address, including those in their handshake. */
   readonly eachAddress_max: number
   readonly handshake_ms: number
 }
@@ -16,23 +19,24 @@ export interface EntranceBounds {
 export interface EntranceParts {
   readonly credentials: PeerCredentials
   readonly bounds: EntranceBounds
-  /** Whose certificate is one of the cluster's authority and not revoked. */
+  /** Takes connections with a certificate of the cluster's authority that is not revoked. */
   readonly enter: (socket: TLSSocket) => void
-  /** Connections that want to join, and have shown nothing yet. If it is left out, nobody can ask. */
+  /** Takes connections that want to join, and have proved nothing yet. When absent, none is accepted. */
   readonly join: ((socket: TLSSocket) => void) | undefined
-  /** Connections that want to know whether their node was removed. */
+  /** Takes connections that ask whether their node was removed. */
   readonly standing: ((socket: TLSSocket) => void) | undefined
-  /** For lines that anybody can cause. */
+  /** For messages that any machine can cause. */
   readonly log: Log
 }
 
 /**
- * Accepts connections. A peer without a certificate of the cluster is dropped without a word, and takes nobody's place.
+ * Accepts connections. A peer without a certificate of the cluster is dropped without an answer, and takes no other
+ * peer's place.
  */
 export class Entrance {
   readonly #parts: EntranceParts
   readonly #listener: Server
-  /** Never listens itself: a connection is counted before it costs a handshake. */
+  /** Does not listen itself: a connection is counted before its handshake costs anything. */
   readonly #tls: TlsServer
   readonly #open = new Set<Socket>()
   readonly #ofAddress = new Map<string, number>()
@@ -45,9 +49,9 @@ export class Entrance {
     this.#tls = createTlsServer({
       ...secureOptionsOf(parts.credentials),
       requestCert: true,
-      // A joining node has no certificate yet. Everybody else's is checked below, before a byte of theirs is read.
+      // A joining node has no certificate yet. All others' are checked below, before any of their bytes is read.
       rejectUnauthorized: false,
-      // The first of the client's protocols that is listed here: a client that can be a member has to be one.
+      // The first of the client's protocols in this list is used: a client that can be a member must be one.
       ALPNProtocols: [
         ...PROTOCOLS,
         ...(parts.join === undefined ? [] : [JOIN_PROTOCOL]),
@@ -61,7 +65,7 @@ export class Entrance {
     })
   }
 
-  /** Resolves with the port. */
+  /** Listens; resolves with the port. */
   async listen({ host, port }: { readonly host: string; readonly port: number }): Promise<number> {
     this.#listener.listen({ host, port })
     await once(this.#listener, 'listening')
@@ -69,12 +73,12 @@ export class Entrance {
     return typeof address === 'object' && address !== null ? address.port : port
   }
 
-  /** From the next connection on. */
+  /** Presents other credentials from the next connection on. */
   present(credentials: PeerCredentials): void {
     this.#tls.setSecureContext(secureOptionsOf(credentials))
   }
 
-  /** Connections that are open now. */
+  /** Number of open connections. */
   get open(): number {
     return this.#open.size
   }
@@ -143,7 +147,7 @@ export class Entrance {
   }
 }
 
-/** undefined: it is gone already. */
+/** Returns undefined for a socket that is already closed. */
 function keyOf({ remoteAddress, remotePort }: Socket): string | undefined {
   return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`
 }

@@ -31,7 +31,7 @@ export interface PeerClientParts {
   /** Id of this node. */
   readonly self: string
   readonly credentials: PeerCredentials
-  /** undefined: it is no member. Asked often. */
+  /** Returns undefined for a node that is not a member. Called often. */
   readonly peerOf: (nodeId: string) => Peer | undefined
   readonly log: Log
   readonly clock?: Clock
@@ -41,17 +41,17 @@ export interface PeerClientParts {
 /** A request for another node. */
 export interface ForwardedRequest extends Target {
   readonly nodeId: string
-  /** Headers that are not carried stay here. */
+  /** Only headers among `REQUEST_HEADERS` are sent. */
   readonly headers: Headers
   readonly requestId: string
   readonly who: CarriedWho
-  /** When it fails, the other node does not get a request that looks whole. */
+  /** When it fails, the other node gets no request that looks complete. */
   readonly body?: PeerBody
-  /** Aborted when the client goes away: the other node is told. */
+  /** Aborted when the client disconnects: the other node is informed. */
   readonly signal?: AbortSignal
 }
 
-/** Asks other nodes, each in one session. Nothing is sent twice. */
+/** Sends requests to other nodes, to each in one session. Nothing is sent twice. */
 export class PeerClient {
   readonly #parts: PeerClientParts
   readonly #sessions = new Map<string, PeerSession>()
@@ -64,7 +64,7 @@ export class PeerClient {
   }
 
   /**
-   * Resolves with the head of the answer.
+   * Forwards a request; resolves with the head of the answer.
    *
    * @throws {PeerError} `unreachable` and `lost` have the message of a 503 NODE_UNREACHABLE.
    */
@@ -75,7 +75,7 @@ export class PeerClient {
     const session = await peer.session()
     if (signal?.aborted === true) throw new PeerError('aborted', 'The caller went away')
     if (session.closed || session.destroyed) throw peer.error('unreachable')
-    // Beyond its bound Node would keep requests back for as long as others go on, which may be for ever.
+    // Above this limit Node would hold requests back as long as others last, which may be for ever.
     if (peer.asked >= (session.remoteSettings.maxConcurrentStreams ?? 0)) throw busy()
     const ended = () => (peer.asked -= 1)
     const answer = ask(session, { head, body, signal, ended, lost: () => peer.error('lost') })
@@ -83,18 +83,18 @@ export class PeerClient {
     return await answer
   }
 
-  /** Keeps sessions with these nodes from now on, whether somebody asks them or not, and ends those of others. */
+  /** Keeps sessions with these nodes from now on, whether or not they are used, and ends those with others. */
   keep(nodeIds: readonly string[]): void {
     for (const nodeId of this.#sessions.keys()) if (!nodeIds.includes(nodeId)) this.#forget(nodeId)
     for (const nodeId of nodeIds) this.#sessionWith(nodeId).keep()
   }
 
-  /** What is known about the node. The caller is interested, so its session is kept connected for a while. */
+  /** Returns the state of the node. The call shows interest, so its session is kept connected for a while. */
   livenessOf(nodeId: string): Liveness {
     return this.#sessionWith(nodeId).liveness
   }
 
-  /** Ends sessions with nodes that are no members any more. It happens by itself, but a little later. */
+  /** Ends sessions with nodes that are no longer members. Without this call it happens a little later. */
   recheck(): void {
     for (const [nodeId, session] of this.#sessions) {
       if (this.#parts.peerOf(nodeId) === undefined) this.#forget(nodeId)
@@ -102,12 +102,12 @@ export class PeerClient {
     }
   }
 
-  /** From the next session on. */
+  /** Uses other credentials from the next session on. */
   present(credentials: PeerCredentials): void {
     this.#credentials = credentials
   }
 
-  /** Ends everything at once, what waits as well. */
+  /** Ends everything at once, including waiting requests. */
   close(): void {
     this.#isClosed = true
     for (const nodeId of this.#sessions.keys()) this.#forget(nodeId)

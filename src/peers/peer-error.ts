@@ -1,13 +1,13 @@
 /**
- * What became of a request that was to be carried. `unreachable`, `refused` and `busy`: nothing of it was executed.
+ * The outcome of a request that could not be forwarded. `unreachable`, `refused` and `busy`: none of it was executed.
  * `lost`: it was sent, and whether it was executed is not known; or an answer that had begun broke off. `aborted`: the
- * caller went away, or the request ended halfway. `closed`: this node ends.
+ * caller disconnected, or the request ended halfway. `closed`: this node is ending.
  */
 export type PeerErrorKind = 'unreachable' | 'lost' | 'refused' | 'busy' | 'aborted' | 'closed'
 
 export interface PeerErrorFacts {
   readonly nodeId?: string
-  /** When the node was last heard; of one that never was, when it was first tried. */
+  /** The time when the node was last heard; for one never heard, when it was first tried. */
   readonly since_ms?: number
 }
 
@@ -37,7 +37,7 @@ const REACHING: Readonly<Record<string, string>> = {
 }
 const OF_CERTIFICATES = /^(?:ERR_TLS_CERT|CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|INVALID_(?:CA|PURPOSE)|CRL_)/
 
-/** Why a connection to a peer failed, as half a sentence about it. */
+/** Returns why a connection to a peer failed, as half a sentence about the peer. */
 export function whyOf(error: Error & { readonly code?: unknown }): string {
   if (error instanceof PeerError) return error.message
   const code = typeof error.code === 'string' ? error.code : error.name

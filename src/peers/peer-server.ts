@@ -8,9 +8,9 @@ import { type PeerCredentials, type Shown, shownBy } from './peer-tls.ts'
 import { type Standing, tellStanding } from './standing.ts'
 
 export interface PeerBounds extends EntranceBounds {
-  /** How often sessions are looked at. */
+  /** Interval between two checks of the sessions. */
   readonly look_ms: number
-  /** A session that was silent at this many looks ends: a peer that uses one pings each second. */
+  /** A session that was silent at this many checks ends: a peer that uses one pings each second. */
   readonly silentLooks_max: number
 }
 
@@ -25,12 +25,14 @@ const BOUNDS: PeerBounds = {
 export interface PeerServerParts {
   readonly address: { readonly host: string; readonly port: number }
   readonly credentials: PeerCredentials
-  /** The node with this pin, if it is a member at this moment; `nodeId` is what it says to be. Asked often. */
+  /**
+   * Returns the node with this pin, if it is a member at this moment; `nodeId` is the id that it claims. Called often.
+   */
   readonly memberOf: (pin: string, nodeId: string) => string | undefined
   readonly handle: PeerHandler
-  /** Takes connections of nodes that want to join, see `JoinServer`. Where it is left out, nobody can ask. */
+  /** Takes connections of nodes that want to join, see `JoinServer`. When absent, none is accepted. */
   readonly join?: (socket: TLSSocket) => void
-  /** The standing of a removed node's key. If it is left out, nobody can ask. */
+  /** Returns the standing of a removed node's key. When absent, such requests are not accepted. */
   readonly standingOf?: (pin: string) => Standing | undefined
   readonly log: Log
   readonly bounds?: Partial<PeerBounds>
@@ -44,9 +46,9 @@ interface Caller extends Shown {
 }
 
 /**
- * The port for other nodes of the cluster: HTTP/2 in TLS 1.3. A caller has a certificate of the cluster that was not
- * revoked, and its key is that of a current member; nobody else gets an answer of any kind, except nodes that ask to
- * join, in a protocol of their own.
+ * The port for other nodes of the cluster: HTTP/2 in TLS 1.3. A caller needs a certificate of the cluster that is not
+ * revoked, and the key of a current member; all others get no answer of any kind, except nodes that ask to join or for
+ * their standing, in protocols of their own.
  */
 export class PeerServer {
   readonly #parts: PeerServerParts
@@ -68,7 +70,7 @@ export class PeerServer {
     this.#looks = setInterval(() => this.#look(), this.#bounds.look_ms).unref()
   }
 
-  /** Resolves when it listens. */
+  /** Resolves when the port listens. */
   static async open(parts: PeerServerParts): Promise<PeerServer> {
     const server = new PeerServer(parts)
     try {
@@ -80,22 +82,22 @@ export class PeerServer {
     return server
   }
 
-  /** Where it listens. */
+  /** The port on which it listens. */
   get port(): number {
     return this.#port
   }
 
-  /** Connections that are open now: of callers, and of those whose handshake goes on. */
+  /** Number of open connections: of callers, and of those in their handshake. */
   get connections(): number {
     return this.#entrance.open
   }
 
-  /** Shows another certificate, and refuses by another list, from the next connection on. */
+  /** Presents other credentials, including the revocation lists, from the next connection on. */
   present(credentials: PeerCredentials): void {
     this.#entrance.present(credentials)
   }
 
-  /** Ends the sessions of nodes that are no members any more. It happens by itself, but a little later. */
+  /** Ends the sessions of nodes that are no longer members. Without this call it happens a little later. */
   recheck(): void {
     for (const caller of this.#callers) this.#isMember(caller)
   }
@@ -127,7 +129,7 @@ export class PeerServer {
     })
   }
 
-  /** Ends the session when it is not. */
+  /** Whether the caller is still a member; if not, ends its session. */
   #isMember({ nodeId, pin, session, socket }: Caller): boolean {
     if (this.#parts.memberOf(pin, nodeId) === nodeId) return true
     this.#parts.log.info('a node that was removed is locked out', { nodeId, address: socket.remoteAddress })

@@ -7,9 +7,9 @@ import { HTTP2_OPTIONS, SESSION_WINDOW_BYTES } from './http2-options.ts'
 import { closed, PeerError, type PeerErrorKind, whyOf } from './peer-error.ts'
 import { type PeerCredentials, PROTOCOLS, secureOptionsOf, shownIn } from './peer-tls.ts'
 
-/** Another node of the cluster, as the log knows it. */
+/** Another node of the cluster, as the log describes it. */
 export interface Peer {
-  /** As people call it. */
+  /** The node's display name. */
   readonly name: string
   readonly host: string
   readonly port: number
@@ -17,32 +17,32 @@ export interface Peer {
   readonly pin: string
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Patience {
-  /** From the first packet until the other node takes requests. */
+  /** From the first packet until the other node accepts requests. */
   readonly accept_ms: number
   readonly ping_ms: number
-  /** A node that was not heard for so long is lost. */
+  /** A node that was silent for this long is lost. */
   readonly silent_ms: number
-  /** After the first attempt that failed; each one more doubles it. */
+  /** The pause after the first failed attempt; each further failure doubles it. */
   readonly pause_min_ms: number
   readonly pause_max_ms: number
-  /** For so long after somebody asked for the node its session is made again by itself. */
+  /** The time after the last request for the node during which its session is renewed automatically. */
   readonly wanted_ms: number
 }
 
-/** How it is with another node. */
+/** The state of another node. */
 export interface Liveness {
   readonly isReachable: boolean
-  /** When something came from it last; undefined: never yet. */
+  /** The time of the last sign of life; undefined when there was none yet. */
   readonly heard_ms: number | undefined
-  /** Why it is not reachable, as half a sentence; undefined also before anybody asked for it. */
+  /** Why the node is not reachable, as half a sentence; undefined also before its first use. */
   readonly why: string | undefined
 }
 
 export interface PeerSessionParts {
   readonly nodeId: string
-  /** undefined: it is no member. Asked often. */
+  /** Returns undefined for a node that is not a member. Called often. */
   readonly peerOf: (nodeId: string) => Peer | undefined
   readonly credentials: () => PeerCredentials
   readonly patience: Patience
@@ -56,13 +56,13 @@ interface Open {
   readonly session: ClientHttp2Session
   readonly socket: TLSSocket
   readonly peer: Peer
-  /** Ends pings and looks. */
+  /** Ends pings and checks. */
   readonly rest: () => void
 }
 
-/** The one session with another node: made when it is asked for, kept by pings, made again while it is asked for. */
+/** The one session with another node: opened on request, kept by pings, renewed while it is in use. */
 export class PeerSession {
-  /** Requests that are not answered to their end. */
+  /** Number of requests without a complete answer. */
   asked = 0
   readonly #parts: PeerSessionParts
   #open: Open | undefined
@@ -79,7 +79,7 @@ export class PeerSession {
   /** By the wall clock. */
   #heard_ms: number | undefined
   #since_ms: number | undefined
-  /** By the monotonic clock, which nobody sets. */
+  /** By the monotonic clock, which cannot be set. */
   #heardMonotonic_ms = 0
   #heard_bytes = 0
 
@@ -94,8 +94,8 @@ export class PeerSession {
   }
 
   /**
-   * A session that takes requests now. In a pause between attempts it is refused at once: nobody waits for a node that
-   * was gone a moment ago.
+   * Returns a session that accepts requests now. In a pause between attempts it rejects at once: no request waits for a
+   * node that was gone a moment ago.
    *
    * @throws {PeerError}
    */
@@ -109,10 +109,10 @@ export class PeerSession {
     return await this.#connect()
   }
 
-  /** What is wrong, in a sentence that names the node and says since when. */
+  /** Returns the error in a sentence that names the node and the time since when. */
   error(kind: PeerErrorKind & ('unreachable' | 'lost')): PeerError {
     if (this.#isClosed) return closed()
-    // Streams are told of it before their session is.
+    // Streams get the error before their session does.
     if (this.#open?.session.destroyed === true) this.#lose(BROKEN)
     const { nodeId } = this.#parts
     const since_ms = this.#since_ms ?? this.#heard_ms
@@ -126,13 +126,13 @@ export class PeerSession {
     return new PeerError(kind, message, facts)
   }
 
-  /** Makes the session now, if there is none. */
+  /** Opens the session now, if there is none. */
   keep(): void {
     this.#isKept = true
     this.#connectAlone()
   }
 
-  /** Ends the session when the node is no member any more, or another one than it was made with. */
+  /** Ends the session when the node is no longer a member, or its address or key has changed. */
   recheck(): void {
     const now = this.#parts.peerOf(this.#parts.nodeId)
     if (now !== undefined) this.#name = now.name
@@ -140,7 +140,7 @@ export class PeerSession {
     this.#lose(now === undefined ? 'it is no member of the cluster any more' : 'its address or its key changed')
   }
 
-  /** For good. */
+  /** Closes the session for good. */
   close(): void {
     this.#isClosed = true
     this.#forgetRetry()
@@ -189,7 +189,7 @@ export class PeerSession {
         ...secureOptionsOf(credentials()),
         host: peer.host,
         port: peer.port,
-        // The certificate is held against the node, not against an address.
+        // The certificate is checked against the node, not against an address.
         servername: '',
         ALPNProtocols: [...PROTOCOLS],
         checkServerIdentity: (_, { raw }) => {
@@ -215,7 +215,7 @@ export class PeerSession {
         }
         const session = connectHttp2('https://peer', { ...HTTP2_OPTIONS, createConnection: () => socket })
         session.on('error', fail)
-        // In TLS 1.3 a server looks at the client's certificate last: only what it says then shows that it took it.
+        // In TLS 1.3 a server checks the client's certificate last: only its settings show that it accepted it.
         session.once('remoteSettings', () => {
           forget()
           resolve({ session, socket })
@@ -229,7 +229,7 @@ export class PeerSession {
     session.setLocalWindowSize(SESSION_WINDOW_BYTES)
     session.once('goaway', () => this.#lose('it ended the session', session))
     session.once('close', () => this.#lose(BROKEN, session))
-    // Before the session ends its streams, so that those know why.
+    // Before the session ends its streams, so that their errors have the reason.
     socket.prependOnceListener('close', () => this.#lose(BROKEN, session))
     const pings = setInterval(() => this.#ping(), patience.ping_ms).unref()
     let forgetLook: () => void = () => undefined
@@ -258,7 +258,7 @@ export class PeerSession {
     this.recheck()
     if (this.#open === undefined) return
     this.#silenceLeft_ms()
-    // False when too many are not answered yet: silence is measured elsewhere.
+    // Returns false when too many pings are unanswered: silence is measured elsewhere.
     this.#open.session.ping((error) => {
       if (error === null) this.#hear()
     })
@@ -269,7 +269,7 @@ export class PeerSession {
     this.#heardMonotonic_ms = this.#parts.clock.monotonic_ms()
   }
 
-  /** Whatever has come since the last look is a sign of life: on a busy line the answer to a ping stands behind it. */
+  /** Any bytes since the last check are a sign of life: on a busy connection the answer to a ping waits behind them. */
   #silenceLeft_ms(): number {
     const bytes = this.#open?.socket.bytesRead ?? 0
     if (bytes !== this.#heard_bytes) this.#hear()
@@ -307,7 +307,7 @@ export class PeerSession {
     this.#forgetRetry = () => clearTimeout(timer)
   }
 
-  /** Nobody waits for it; how it went is seen by `liveness`. */
+  /** Connects without a waiting caller; `liveness` shows the result. */
   #connectAlone(): void {
     if (this.#open !== undefined || this.#isClosed || this.#parts.peerOf(this.#parts.nodeId) === undefined) return
     this.#connect().catch(() => undefined)

@@ -2,31 +2,33 @@ import { constants, type X509Certificate } from 'node:crypto'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import { CertificateError, readNodeCertificate } from '../cluster/node-certificate.ts'
 
-/** What a node shows its peers, and what it takes from them. PEM. */
+/** The credentials that a node presents to its peers, and those that it accepts. In PEM. */
 export interface PeerCredentials {
   readonly key: string
   readonly certificate: string
-  /** The cluster's authorities for clients, the issuer first: port 9444 is for nodes, which is what they certify. */
+  /**
+   * The cluster's authorities for clients, the issuer first: port 9444 is for nodes, which these authorities certify.
+   */
   readonly ca: string
-  /** Certificates that no longer count: a list of each authority. */
+  /** The revocation list of each authority. */
   readonly crls?: readonly string[]
 }
 
-/** What members speak: HTTP/2 and nothing else. */
+/** The protocol of members: HTTP/2 and nothing else. */
 export const PROTOCOLS: readonly string[] = ['h2']
-/** What a node speaks that is no member yet. */
+/** The protocol of a node that is not a member yet. */
 export const JOIN_PROTOCOL = 'fulcrum-join/1'
-/** What a node speaks that is no member any more, and asks whether that is so. */
+/** The protocol of a node that asks whether it was removed. */
 export const STANDING_PROTOCOL = 'fulcrum-standing/1'
 
 export const secureOptionsOf = ({ key, certificate, ca, crls }: PeerCredentials): SecureContextOptions => ({
   key,
-  // With its authority, which a node that joins knows by nothing but its pin. Each ends with a line break.
+  // With its authority, of which a joining node knows only the pin. Each ends with a line break.
   cert: `${certificate}${ca}`,
   ca,
   ...(crls === undefined ? {} : { crl: [...crls] }),
   minVersion: 'TLSv1.3',
-  // A session that is taken up again shows no certificate, so nobody would look whether it was revoked meanwhile.
+  // A resumed session presents no certificate, so a revocation in the meantime would go unnoticed.
   secureOptions: constants.SSL_OP_NO_TICKET,
 })
 
@@ -35,7 +37,7 @@ export interface Shown {
   readonly pin: string
 }
 
-/** The node that the other side's certificate names; undefined when it names none. Its issuer was verified before. */
+/** Returns the node in the other side's certificate; undefined when it names none. Its issuer was verified before. */
 export function shownBy(socket: TLSSocket): Shown | undefined {
   const certificate = socket.getPeerX509Certificate()
   return certificate === undefined ? undefined : shownIn(certificate)

@@ -5,30 +5,30 @@ import { encodeMessage, readMessage } from './joining/messages.ts'
 import { type PeerCredentials, secureOptionsOf, shownBy, STANDING_PROTOCOL } from './peer-tls.ts'
 
 /**
- * How a node that was away finds out that it was removed: everybody locks it out, which looks as if the network were
- * cut. So it asks in a protocol of its own, with the key that it always had, and is told what became of this key.
+ * The protocol by which a node that was away finds out that it was removed: all nodes lock it out, which looks like a
+ * broken network. So it asks in a separate protocol, with the key that it always had, and learns the state of this key.
  */
 
-/** What a member knows of the holder of a key. */
+/** A member's record of the holder of a key. */
 export interface Standing {
-  /** ISO 8601: since then it is no member. */
+  /** ISO 8601: the time since which it is no member. */
   readonly removedAt: string
-  /** It was asked to leave, and becomes a single node by itself. */
+  /** Whether it was asked to leave, and becomes a single node on its own. */
   readonly isLeaving: boolean
-  /** etcd has let it go. */
+  /** Whether etcd has removed it. */
   readonly isOut: boolean
 }
 
 const TOLD_MAX = 1024
 const PATIENCE_MS = 3_000
 
-/** The side of a member. A peer whose key is not that of a removed node is told nothing. */
+/** Answers as a member. A peer whose key is not that of a removed node gets no information. */
 export function tellStanding(socket: TLSSocket, standingOf: (pin: string) => Standing | undefined): void {
   socket.on('error', () => undefined)
   const forget = after(PATIENCE_MS, () => socket.destroy())
   socket.once('close', forget)
   const shown = shownBy(socket)
-  // It is read to its end, so that the connection closes when the other side does.
+  // The input is read to its end, so that the connection closes when the other side closes it.
   socket.resume()
   socket.end(encodeMessage((shown && standingOf(shown.pin)) ?? null))
 }
@@ -42,8 +42,8 @@ export interface StandingParts {
 }
 
 /**
- * What that node says of this one; undefined where it says nothing, or is not there. Nobody else is believed: it has to
- * show the key that this node knows it by.
+ * Returns the asked node's record of this one; undefined without an answer. The asked node must present the key that
+ * this node knows it by.
  */
 export async function askStanding({ at, nodeId, pin, credentials }: StandingParts): Promise<Standing | undefined> {
   const socket = connect({
@@ -51,7 +51,7 @@ export async function askStanding({ at, nodeId, pin, credentials }: StandingPart
     ...at,
     servername: '',
     ALPNProtocols: [STANDING_PROTOCOL],
-    // After a removal other authorities certify the nodes. The key is what counts, and the answering peer has it.
+    // After a removal other authorities certify the nodes. The key counts, and the right peer has it.
     rejectUnauthorized: false,
   })
   socket.on('error', () => undefined)

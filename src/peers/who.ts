@@ -2,29 +2,29 @@ import { Type } from 'typebox'
 import { validatorOf } from '../base/validator.ts'
 
 /**
- * On whose behalf a node asks another one. The other node judges what the user may do by its own running; it is never
- * given what the user showed, which would be good for anything, anywhere.
+ * The caller on whose behalf a node sends a request to another one. The other node judges the user's permissions by its
+ * own configuration; it never receives the user's credentials, which would be valid for anything, anywhere.
  */
 export interface CarriedWho {
   readonly userId: string
   readonly email: string
-  /** Id of the session, or of what stands for one when a program uses a token. */
+  /** Id of the session, or its substitute when a program uses a token. */
   readonly sessionId: string
-  /** For a token: ids of the endpoints that it is limited to. undefined: everything that the user may do. */
+  /** For a token: ids of the endpoints that it is limited to. undefined: all that the user has access to. */
   readonly endpoints?: readonly string[]
   /** Address of the client. */
   readonly address: string
-  /** The node that forwarded the request: one that has come so goes no further. undefined: it came from a client. */
+  /** The node that forwarded the request: such a request is not forwarded again. undefined: it came from a client. */
   readonly via?: string
 }
 
-/** In the form that is sent. A token that is limited to each endpoint there is takes half of it. */
+/** Length in the form that is sent. A token that is limited to every existing endpoint takes half of it. */
 export const WHO_LENGTH_MAX = 40 * 1024
 const ENDPOINTS_MAX = 1_000
 const BASE64URL = /^[\w-]+$/
 
 /**
- * A text that does not identify the caller, or not in a form that may be carried. The message contains nothing of the
+ * The text does not identify a caller, or not in a form that may be forwarded. The message contains nothing of the
  * text.
  */
 export class WhoError extends Error {
@@ -33,7 +33,7 @@ export class WhoError extends Error {
 
 const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 
-/** Fields that are not named here come from another version, and mean nothing to this one. */
+/** Fields that are not listed here come from another version, and are ignored. */
 const Fields = Type.Object({
   userId: text(128),
   email: text(320),
@@ -44,14 +44,14 @@ const Fields = Type.Object({
 })
 
 /**
- * As it is sent by this node.
+ * Returns the caller in the form that this node sends.
  *
- * @throws {WhoError} when it came from a node already, or does not fit.
+ * @throws {WhoError} when the request came from a node already, or does not fit.
  */
 export function encodeWho(who: CarriedWho, self: string): string {
   if (who.via !== undefined) throw new WhoError('A request that a node has forwarded is not forwarded again')
   const { userId, email, sessionId, endpoints, address } = who
-  // Field by field: whatever else the caller's object holds stays here.
+  // Field by field: any other fields of the caller's object stay here.
   const fields = { userId, email, sessionId, ...(endpoints === undefined ? {} : { endpoints }), address, via: self }
   const sent = Buffer.from(JSON.stringify(fields)).toString('base64url')
   if (sent.length > WHO_LENGTH_MAX || !validatorOf(Fields).Check(fields)) {
@@ -61,9 +61,9 @@ export function encodeWho(who: CarriedWho, self: string): string {
 }
 
 /**
- * What the node `from` sent.
+ * Reads the caller that the node `from` sent.
  *
- * @throws {WhoError} when something is missing or too long, or when another node than this one forwarded it first.
+ * @throws {WhoError} when something is missing or too long, or when another node than `from` forwarded it first.
  */
 export function decodeWho(sent: string, from: string): CarriedWho {
   const fields = sent.length <= WHO_LENGTH_MAX && BASE64URL.test(sent) ? parsed(sent) : undefined

@@ -24,11 +24,11 @@ import {
   shownRequest,
 } from './protocol.ts'
 
-/** Milliseconds, for each address. */
+/** In milliseconds, for each address. */
 export interface JoinPatience {
   /** From the first packet to the end of the handshake. */
   readonly connect_ms: number
-  /** From then on; more than a member takes. */
+  /** From then on; longer than a member takes. */
   readonly answer_ms: number
 }
 
@@ -38,33 +38,33 @@ export interface JoinClientParts {
   readonly token: JoinToken
   readonly joinerId: string
   readonly application: Omit<Application, 'version' | 'level' | 'now_ms'>
-  /** Key of `shownRequest`; PEM. Members check that its holder answers at the address of the application. */
+  /** Key of `shownRequest`, in PEM. Members check that its holder answers at the address of the application. */
   readonly shownKey: string
-  /** Where this node listens for that; left out, at the address itself. */
+  /** The local address for that check; when absent, the address of the application itself. */
   readonly listen?: JoinAddress
   readonly clock?: Pick<Clock, 'now_ms'>
   readonly patience?: Partial<JoinPatience>
 }
 
-/** An address of the token at which nobody answered, or a member that cannot let anybody in. */
+/** An address of the token without an answer, or with a member that cannot admit nodes. */
 export interface Unanswered {
   readonly address: string
-  /** Half a sentence. */
+  /** The reason as half a sentence. */
   readonly why: string
 }
 
-/** What a member answered that has shown to be of the cluster, and to know the token. */
+/** The answer of a member that has proved to belong to the cluster, and to know the token. */
 export interface JoinAnswer<T> {
   readonly welcome: T
   readonly memberId: string
   readonly address: string
-  /** The authority that the token names; PEM. */
+  /** The authority that the token names, in PEM. */
   readonly authority: string
   /** Addresses that were tried before that one. */
   readonly unanswered: readonly Unanswered[]
 }
 
-/** No member answered here, or one whose state may be its own; the next address may do. */
+/** No member answered here, or one with a problem of its own; the next address may do. */
 class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
   readonly code: JoinErrorCode &
@@ -76,7 +76,10 @@ class UnansweredError extends Error {
   }
 }
 
-/** Said when no address let it in: of the first of these that befell one. Undefined: what that member said itself. */
+/**
+ * Messages when no address admitted the node: the first code in this list that occurred decides. Undefined: the
+ * member's own message.
+ */
 const NONE_ANSWERED = [
   ['LOST', 'Whether the cluster let this node in is not known; try again, with the same token'],
   ['REFUSED', undefined],
@@ -87,7 +90,7 @@ const NONE_ANSWERED = [
   ['UNREACHABLE', 'No member of the cluster can be reached; look at addresses and firewalls, or make a new token'],
 ] as const satisfies readonly (readonly [UnansweredError['code'], string | undefined])[]
 
-/** A node that is no member yet, with nothing but a token. */
+/** The client of a node that is no member yet, with nothing but a token. */
 export class JoinClient {
   readonly #parts: JoinClientParts
   readonly #patience: JoinPatience
@@ -100,9 +103,9 @@ export class JoinClient {
   }
 
   /**
-   * What joining would meet. Changes nothing, and the token is good as before.
+   * Returns what joining would encounter. Changes nothing, and the token stays valid.
    *
-   * @throws {JoinError} as `join`, but that an address which is not reachable is an answer.
+   * @throws {JoinError} as `join`, except that an unreachable address of this node is part of the answer.
    */
   async look(): Promise<JoinAnswer<Seen>> {
     const answer = await this.#askFrom('look')
@@ -112,7 +115,7 @@ export class JoinClient {
   }
 
   /**
-   * Asks to be let in. Once it was sent, it may have been carried out whatever is heard; the same client may ask again
+   * Asks to be admitted. Once it was sent, it may have been executed whatever the answer; the same client may ask again
    * as long as the token is valid.
    *
    * @throws {JoinError}
@@ -224,9 +227,9 @@ export class JoinClient {
     })
   }
 
-  /** The answering member: a node that the authority of the token has certified. */
+  /** Returns the answering member: a node that the authority of the token has certified. */
   #memberAt(socket: TLSSocket): { readonly memberId: string; readonly authority: X509Certificate } {
-    // Once: asked again, Node answers with the next certificate of the chain.
+    // Read only once: on another call, Node returns the next certificate of the chain.
     const shown = socket.getPeerX509Certificate()
     const memberId = shown && shownIn(shown)?.nodeId
     const authority = shown && this.#authorityOf(shown)
@@ -256,7 +259,7 @@ export class JoinClient {
       return await readMessage(socket, ANSWERED_MAX)
     } catch (error) {
       if (!(error instanceof MessageError)) throw error
-      // What only looks has changed nothing.
+      // A look has changed nothing.
       throw new UnansweredError(intent === 'join' ? 'LOST' : 'UNREACHABLE', `its answer is lost: ${error.message}`)
     } finally {
       forget()
@@ -270,7 +273,9 @@ function whyNot(error: Error & { readonly code?: unknown }): string {
   return String(error.code).includes('NO_APPLICATION_PROTOCOL') ? TAKES_NONE : whyOf(error)
 }
 
-/** Another member may have the time that this one has not, or the quorum, or what was written last. */
+/**
+ * Returns the error for a refusal. Another member may have the time or the quorum that this one lacks, or newer data.
+ */
 function refusal({ code: sent, message }: { readonly code: string; readonly message: string }): Error {
   const error = refusedWith(sent, message)
   const { code } = error

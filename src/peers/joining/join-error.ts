@@ -1,6 +1,7 @@
 /**
- * Why it was not let in. `WRONG_PIN`: what answers is not of the cluster that gave the token out. `LOST`: no member
- * answered to the end, so that it may have been let in. `REFUSED`: it cannot be at this moment, or the member failed.
+ * Why the node was not admitted. `WRONG_PIN`: the answering machine is not of the cluster that issued the token.
+ * `LOST`: no member answered completely, so the node may have been admitted. `REFUSED`: the node cannot be admitted at
+ * this moment, or the member failed.
  */
 const CODES = [
   'WRONG_PIN',
@@ -23,7 +24,7 @@ const CODES = [
 
 export type JoinErrorCode = (typeof CODES)[number]
 
-/** The token itself is no good: another one is needed. */
+/** The token itself is invalid: another one is needed. */
 export const OF_THE_TOKEN: ReadonlySet<JoinErrorCode> = new Set([
   'WRONG_PIN',
   'WRONG_PROOF',
@@ -33,7 +34,7 @@ export const OF_THE_TOKEN: ReadonlySet<JoinErrorCode> = new Set([
   'OTHER_ROLE',
 ])
 
-/** The message is one line for people, with what to do next. Nothing secret is in it. */
+/** The message is one line for people, with what to do next. It contains no secret. */
 export class JoinError extends Error {
   override readonly name = 'JoinError'
   readonly code: JoinErrorCode
@@ -44,6 +45,6 @@ export class JoinError extends Error {
   }
 }
 
-/** What a member refused with. A later version may have other codes. */
+/** Returns the error for a member's refusal. A later version may have other codes. */
 export const refusedWith = (code: string, message: string): JoinError =>
   new JoinError(CODES.find((known) => known === code) ?? 'REFUSED', message)

@@ -29,27 +29,27 @@ import {
 } from './protocol.ts'
 import { type Applying, assertFits, assertRole, readApplying } from './requirements.ts'
 
-/** Tokens as the cluster keeps them. */
+/** The cluster's store of tokens. */
 export interface JoinTokens {
-  /** undefined: there is none with this id. Anybody can make a member ask. */
+  /** Returns undefined for an unknown id. Any machine can cause this call. */
   kept(id: string): Promise<StoredJoinToken | undefined>
   /**
-   * Writes what `change` makes of the token, unless that is a refusal; resolves when it is durable. Nobody writes the
-   * token between: where somebody did, `change` is asked again.
+   * Writes the result of `change`, unless that is a refusal; resolves when it is durable. The token is not changed in
+   * between: if another writer was faster, `change` is called again.
    */
   use(id: string, change: (kept: StoredJoinToken) => Redemption): Promise<Redemption | undefined>
 }
 
-/** Milliseconds, and how many at once. */
+/** Limits in milliseconds, and numbers of connections. */
 export interface JoinBounds {
   /**
-   * Connections that have not proved to know a token yet. Beyond this the oldest is dropped: an honest node is done in
-   * a moment.
+   * Connections that have not proved to know a token yet. Above this the oldest is dropped: an honest node is done in a
+   * moment.
    */
   readonly strangers_max: number
-  /** From the handshake until the proof has come. */
+  /** From the handshake until the proof has arrived. */
   readonly prove_ms: number
-  /** Connections that have proved it. More are told to come again. */
+  /** Connections that have proved it. Further ones are asked to come again. */
   readonly proven_max: number
   /** From the proof until the answer is sent. */
   readonly answer_ms: number
@@ -60,24 +60,24 @@ export interface JoinBounds {
 const BOUNDS: JoinBounds = { strangers_max: 4, prove_ms: 10_000, proven_max: 4, answer_ms: 30_000, probe_ms: 3_000 }
 
 export interface JoinServerParts {
-  /** This node's own id, which stands in the certificate that it shows. */
+  /** This node's own id, as in the certificate that it presents. */
   readonly self: string
   readonly tokens: JoinTokens
-  /** What a look tells of the cluster. */
+  /** The facts about the cluster that a look returns. */
   readonly cluster: () => Pick<Seen, 'clusterId' | 'name' | 'nodes' | 'removed'>
-  /** Up to which entries may be written in the cluster. */
+  /** The level up to which entries may be written in the cluster. */
   readonly level: () => number
   /**
-   * Before the token is used, and for a look.
+   * Called before the token is used, and for a look.
    *
-   * @throws {ApiError} with the reason that the node would not be let in for as it is.
+   * @throws {ApiError} with the reason why the node, as it is, would not be admitted.
    */
   readonly vet: (application: Application, token: StoredJoinToken, joinerId: string) => void
   /**
-   * Lets the node in; what it answers is sent to it. The same node comes again with the same keys when it has not heard
-   * the answer, perhaps by way of another member and while this still goes on, and has to get the same.
+   * Admits the node; the result is sent to it. If the node has not received the answer, it comes again with the same
+   * keys, perhaps to another member and while this call is still running, and must get the same result.
    *
-   * @throws {JoinError|ApiError} with the reason that the node is told.
+   * @throws {JoinError|ApiError} with the reason that is sent to the node.
    */
   readonly admit: (application: Application, token: StoredJoinToken, joinerId: string) => Promise<unknown>
   readonly log: Log
@@ -90,13 +90,13 @@ interface Proven extends Proving {
   readonly asked: Asked
 }
 
-/** A member, asked by nodes that have nothing but a token. What each of them may take is bounded. */
+/** A member's side of joining, for nodes that have nothing but a token. The resources for each of them are limited. */
 export class JoinServer {
   readonly #parts: JoinServerParts
   readonly #bounds: JoinBounds
   readonly #clock: Pick<Clock, 'now_ms'>
   readonly #strangersLog: Log
-  /** Each with what ends its patience; the oldest comes first. */
+  /** Connections without a proof yet, each with the function that ends its time limit; the oldest comes first. */
   readonly #strangers = new Map<TLSSocket, () => void>()
   #proven = 0
 
@@ -107,7 +107,7 @@ export class JoinServer {
     this.#strangersLog = strangersLog(parts.log)
   }
 
-  /** A connection whose handshake is done, for `PeerServer`. */
+  /** Takes a connection after its handshake, for `PeerServer`. */
   readonly enter = (socket: TLSSocket): void => {
     const { strangers_max, prove_ms } = this.#bounds
     socket.on('error', () => undefined)
@@ -163,7 +163,10 @@ export class JoinServer {
     return { ...proving, kept, asked }
   }
 
-  /** From here on it is no stranger, and takes no place of theirs. Its own is free again when the answer has gone. */
+  /**
+   * Moves a connection from the strangers' places to those of proven nodes. Its place is free again when the answer is
+   * sent.
+   */
   async #atMost(socket: TLSSocket, work: () => Promise<void>): Promise<void> {
     const { proven_max, answer_ms } = this.#bounds
     if (this.#proven >= proven_max)
@@ -174,7 +177,7 @@ export class JoinServer {
     socket.once('close', forget)
     try {
       await work()
-      // Not `once` of Node, for which a connection that breaks then is an error.
+      // Not Node's `once`, which rejects when the connection breaks here.
       if (!socket.closed) await new Promise<void>((resolve) => void socket.once('close', () => resolve()))
     } finally {
       this.#proven -= 1
@@ -191,7 +194,7 @@ export class JoinServer {
     this.#assertNew(session.joinerId, kept)
     this.#parts.vet(applying.application, kept, session.joinerId)
     const found = await probe(applying.address, applying.pin, this.#bounds.probe_ms)
-    // The token is left for the next try.
+    // The token stays unused for the next try.
     if (socket.destroyed) throw new MessageError('it went away')
     const welcome = asked.intent === 'look' ? this.#seen(found) : await this.#admit(applying, found, redeeming)
     this.#send(socket, { proof: memberProof(kept, session).toString('base64url'), welcome: welcome ?? null })
@@ -199,7 +202,7 @@ export class JoinServer {
     this.#parts.log.info('a node was answered that joins', { ...from(socket), joinerId, tokenId, intent: asked.intent })
   }
 
-  /** A node that has already used the token may be a member by it, and may come for an answer that it missed. */
+  /** Refuses a node that is a member, unless it used this token: it may come again for an answer that it missed. */
   #assertNew(joinerId: string, kept: StoredJoinToken): void {
     if (kept.usedBy === joinerId || this.#parts.cluster().nodes.every(({ id }) => id !== joinerId)) return
     throw new JoinError(
@@ -250,7 +253,7 @@ const from = (socket: TLSSocket) => ({ address: socket.remoteAddress })
 const unknownToken = () =>
   new JoinError('TOKEN_UNKNOWN', 'The cluster has no such token, or has it no longer; make another one')
 
-/** @throws {JoinError} when it was refused. */
+/** Returns the used token. @throws {JoinError} when it was refused. */
 function accepted(redemption: Redemption | undefined): StoredJoinToken {
   if (redemption === undefined) throw unknownToken()
   if ('used' in redemption) return redemption.used

@@ -1,10 +1,10 @@
 import type { Duplex } from 'node:stream'
 import { lengthPrefixed } from '../../cluster/length-prefixed.ts'
 
-/** Messages between a node that joins and a member: JSON in UTF-8 behind its length in four bytes. */
+/** Messages between a joining node and a member: JSON in UTF-8 behind its length in four bytes. */
 const HEAD_BYTES = 4
 
-/** What came is no message, or not all of it came. */
+/** The received data is no message, or incomplete. */
 export class MessageError extends Error {
   override readonly name = 'MessageError'
 }
@@ -12,7 +12,7 @@ export class MessageError extends Error {
 export const encodeMessage = (value: unknown): Buffer => lengthPrefixed([JSON.stringify(value)])
 
 /**
- * The one message that the other side sends. What comes behind it is thrown away, so that its end is noticed.
+ * Reads the one message of the other side. All data behind it is dropped, so that the end of the connection is noticed.
  *
  * @throws {MessageError}
  */

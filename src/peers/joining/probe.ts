@@ -12,7 +12,7 @@ import { PROBE_PROTOCOL } from './protocol.ts'
  * which it requests a certificate, so the handshake alone shows that it is the asking node.
  */
 
-/** Connections that wait at a joiner: only one is ever wanted. */
+/** Connections that wait at a joiner: only one is ever needed. */
 const WAITING_MAX = 8
 const HANDSHAKE_MS = 3_000
 
@@ -20,11 +20,11 @@ const REFUSED = 'the connection was refused, or there is no way to it'
 const LATE = 'the connection timed out'
 const ANOTHER = 'somebody else answers there'
 
-/** What a member finds. It tells no more than these, so that nobody looks for ports through it. */
+/** A member's finding. It reveals no more than this, so that it cannot be used to scan ports. */
 export type Found = { readonly reachable: true } | { readonly reachable: false; readonly why: string }
 
 /**
- * Connects to an address where the holder of a key has to answer.
+ * Connects to an address where the holder of a key must answer.
  *
  * @param pin of that key.
  */
@@ -36,7 +36,7 @@ export function probe({ host, port }: JoinAddress, pin: string, within_ms: numbe
       servername: '',
       ALPNProtocols: [PROBE_PROTOCOL],
       minVersion: 'TLSv1.3',
-      // Nobody has certified it yet: its key is compared.
+      // It has no certificate of the cluster yet: its key is compared.
       rejectUnauthorized: false,
     })
     const settle = (found: Found) => {
@@ -62,7 +62,7 @@ const isHolder = (tls: TLSSocket, pin: string) => tls.alpnProtocol === PROBE_PRO
 export interface ProbedParts {
   readonly at: JoinAddress
   readonly joinerId: string
-  /** PKCS#10 in PEM, and its key. */
+  /** The request (PKCS#10 in PEM), and its key. */
   readonly request: string
   readonly key: string
   readonly now_ms: number
@@ -89,7 +89,7 @@ export class Probed {
 
   /** Resolves when it listens, rejects when it cannot. */
   static async open({ at, joinerId, request, key, now_ms }: ProbedParts): Promise<Probed> {
-    // An authority for this one certificate: its key is gone with this call.
+    // An authority for this one certificate: its key is gone after this call.
     const authority = await Authority.create('client', joinerId, now_ms)
     const cert = await authority.issue(request, { nodeId: joinerId, addresses: [] }, now_ms)
     const server = createServer({

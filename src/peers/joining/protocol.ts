@@ -3,14 +3,14 @@ import { reader } from '../../base/validator.ts'
 import { isCertificateId } from '../../cluster/node-certificate.ts'
 import { MessageError } from './messages.ts'
 
-/** What a node that joins and a member say to each other: one message each. */
+/** The messages between a joining node and a member: one in each direction. */
 
-/** Raised when a message means something else than before. */
+/** Raised when the meaning of a message changes. */
 export const PROTOCOL = 1
-/** What a joiner shows at its own address while it asks, see `probe.ts`. */
+/** The protocol of a joiner at its own address while it asks, see `probe.ts`. */
 export const PROBE_PROTOCOL = 'fulcrum-probe/1'
 
-/** Bytes. */
+/** In bytes. */
 export const ASKED_MAX = 256 * 1024
 export const ANSWERED_MAX = 8 * 1024 * 1024
 
@@ -22,41 +22,41 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
 const Version = Type.String({ pattern: String.raw`^\d+\.\d+\.`, maxLength: 64 })
 const Time_ms = Type.Integer({ minimum: 0 })
 
-/** `look` changes nothing, and uses nothing of the token up. */
+/** `look` changes nothing, and leaves the token unused. */
 const Intent = Type.Union([Type.Literal('look'), Type.Literal('join')])
 export type Intent = Static<typeof Intent>
 
-/** What a node says of itself. Fields that are not named come from a later patch, and mean nothing to this one. */
+/** A node's description of itself. Fields that are not listed come from a later patch, and are ignored. */
 const Application = Type.Object({
   version: Version,
-  /** Kinds of entries that it knows, see `levels.ts` of the cluster; versions from before this field send none. */
+  /** The level of entries that it knows, see `levels.ts` of the cluster; versions from before this field send none. */
   level: Type.Optional(Type.Integer({ minimum: 1 })),
   now_ms: Time_ms,
   name: text(255),
-  /** HOST:PORT, where its peer port will be. */
+  /** HOST:PORT of its future peer port. */
   address: text(264),
-  /** PKCS#10 in PEM, for the certificate of each authority. A witness asks for one of the peers only. */
+  /** PKCS#10 in PEM, for the certificate of each authority. A witness needs only that for peers. */
   peerRequest: text(PEM_LENGTH_MAX),
   clientRequest: Type.Optional(text(PEM_LENGTH_MAX)),
-  /** What it brings along, for the member that admits it. */
+  /** The records that it brings along, for the member that admits it. */
   records: Type.Optional(Type.Unknown()),
 })
 export type Application = Static<typeof Application>
 
-/** What its peer port shows, and is known by. */
+/** Returns the request for the key that its peer port presents, and by which it is known. */
 export const shownRequest = ({ clientRequest, peerRequest }: Pick<Application, 'clientRequest' | 'peerRequest'>) =>
   clientRequest ?? peerRequest
 
 const Node = Type.Object({ id: text(64), name: text(255), address: text(264) })
 
-/** What a look tells. */
+/** The result of a look. */
 const Seen = Type.Object({
   clusterId: text(64),
   name: text(255),
   version: Version,
   now_ms: Time_ms,
   nodes: Type.Array(Node, { maxItems: NODES_MAX }),
-  /** Removed nodes: a node may join in the place of one. The address of a lost one is not known. */
+  /** Removed nodes, which a joining node may replace. The address of a lost one is not known. */
   removed: Type.Optional(Type.Array(Type.Object({ ...Node.properties, address: Type.String({ maxLength: 264 }) }))),
   /** Whether members can connect to the address of the application; `why` they cannot, as half a sentence. */
   reachable: Type.Boolean(),
@@ -69,7 +69,7 @@ const Asked = Type.Object({
   joinerId: text(64),
   intent: Intent,
   application: Type.Unknown(),
-  /** Base64url. */
+  /** In base64url. */
   proof: text(64),
 })
 export type Asked = Static<typeof Asked>
@@ -86,10 +86,10 @@ export const readAnswered = reader(Answered)
 const readAskedFields = reader(Asked)
 const readProtocol = reader(Type.Object({ protocol: Type.Integer() }))
 
-/** The protocol that is spoken, and what is asked when it is this one. */
+/** The protocol of the sender, and its request if that is this protocol. */
 export type Opening = { readonly protocol: number; readonly asked?: Asked }
 
-/** @throws {MessageError} when it is none of any protocol. */
+/** Reads the first message. @throws {MessageError} when it is none of any protocol. */
 export function readOpening(message: unknown): Opening {
   const protocol = readProtocol(message)?.protocol
   if (protocol === undefined) throw new MessageError('it names no protocol')

@@ -8,18 +8,18 @@ import { type Application, readApplication, shownRequest } from './protocol.ts'
 
 const SKEW_MAX_MS = 60_000
 
-/** What is asked of a node before its address is tried. */
+/** A node's request, read before its address is tried. */
 export interface Applying {
   readonly application: Application
   readonly address: JoinAddress
   /** Pin of the key that its peer port will present. */
   readonly pin: string
-  /** Names both keys that it asks certificates for. */
+  /** Identifies both keys for which it requests certificates. */
   readonly keys: string
 }
 
 /**
- * What a node says of itself, read.
+ * Reads a node's description of itself.
  *
  * @throws {JoinError} INVALID_APPLICATION.
  */
@@ -40,7 +40,7 @@ export async function readApplying(sent: unknown): Promise<Applying> {
 const invalid = (what: string) => new JoinError('INVALID_APPLICATION', `${what}; use the same version of Fulcrum`)
 
 /**
- * A witness has no use for a certificate of clients, and a node is none without it.
+ * Compares the role with the token's. A witness needs no client certificate, and a node cannot do without one.
  *
  * @throws {JoinError} OTHER_ROLE.
  */
@@ -50,15 +50,15 @@ export function assertRole({ clientRequest }: Application, role: JoinRole): void
   throw new JoinError('OTHER_ROLE', `The token lets a ${role} in, and a ${joins} joins; make a token for a ${joins}`)
 }
 
-/** What a node has to fit. */
+/** The values that a joining node must match. */
 export interface Fitting {
   readonly level: number
   readonly now_ms: number
 }
 
 /**
- * Versions have to be equal in their first two numbers, and clocks within a minute. Entries of the cluster that a node
- * does not know would stop it; a witness reads none.
+ * Versions must have the same first two numbers, and clocks must agree within a minute. Entries of the cluster that a
+ * node does not know would stop it; a witness reads none.
  *
  * @throws {JoinError} OTHER_VERSION or CLOCK_SKEW.
  */
