@@ -16,7 +16,7 @@ import type { Node } from './node.ts'
 interface MadeAcme {
   readonly acme: AcmeActor
   readonly orders: AcmeOrders
-  /** None where no HAProxy of ours would pass anything on. */
+  /** Empty where no own HAProxy passes validations on. */
   readonly validations: readonly ValidationServer[]
 }
 
@@ -60,7 +60,7 @@ export function createAcme(node: Node): MadeAcme {
   return { acme, orders, validations }
 }
 
-/** The only node always has its turn. */
+/** Runs work in this node's turn, which a single node always has. */
 async function inTurn(cluster: JoinedCluster | undefined, work: () => Promise<void>): Promise<boolean> {
   if (cluster !== undefined) return inEtcdTurn(cluster.etcd, cluster.own.nodeId, work, OF_ORDERS)
   await work()

@@ -11,7 +11,7 @@ export function createAlerts(node: Node): Alerts {
   const { layer4, layer7, machine, settings } = node
   const layers = [
     { layer: 7 as const, live: layer7.live },
-    // A daemon that only watches a HAProxy reads nothing of the kernel's.
+    // A daemon that only watches a HAProxy reads no figures of the kernel.
     ...(settings.observe === undefined ? [{ layer: 4 as const, live: layer4.live }] : []),
   ]
   const conditions = new NodeConditions({
@@ -34,7 +34,7 @@ export function createAlerts(node: Node): Alerts {
   })
 }
 
-/** Its own counts while the API shows it. */
+/** Returns the certificates with their ends; the node's own counts only while the API presents it. */
 function endingsOf({ running, nodeId, stateFolder }: Node): readonly Ending[] {
   const ids = new Map([...running.list('certificates')].map(({ id, name }) => [name, id]))
   const own = chosenCertificate(running, nodeId) === undefined ? apiCertificate(join(stateFolder, 'tls')) : []
@@ -44,7 +44,7 @@ function endingsOf({ running, nodeId, stateFolder }: Node): readonly Ending[] {
   ]
 }
 
-/** The cluster as this node sees it; undefined without one. */
+/** Returns this node's view of the cluster; undefined without one. */
 function viewOf({ membership, born }: Node): ClusterView | undefined {
   const { cluster, members } = membership
   if (cluster === undefined) return undefined

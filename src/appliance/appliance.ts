@@ -64,7 +64,7 @@ import { openStore } from './opened-store.ts'
 import { contexts } from './request-context.ts'
 import { type Appliance, RunningAppliance } from './running-appliance.ts'
 
-/** The composition root: everything is made and connected here, and nowhere else. */
+/** The composition root: everything is created and connected here, and nowhere else. */
 export async function createAppliance(
   settings: Settings,
   machine: Machine,
@@ -76,7 +76,7 @@ export async function createAppliance(
   const nodeIds = () => joined?.members.all().map(({ id }) => id) ?? []
   const ground = await prepareGround(settings, machine, log, clock, nodeIds)
   const { store, running, nodeId } = ground
-  // Entries that are read while the node is put together are followed by its engine later.
+  // Until the node is complete, questions get no answer; entries that are read by then reach its engine later.
   let hasBegun = false
   const amend: Amend = (section, id, change) =>
     amendRecord({ store, onPromoted: promotionOf(access), engine }, section, id, change)
@@ -114,7 +114,7 @@ export async function createAppliance(
   const layer4Names = new RunningNames(running, () => store.runningVersion, 4)
   const layer4 = createLayer4(ground, { names: layer4Names, isChanging: () => engine.busy, director, ...told })
   const layer7 = new Layer7Stats({ ...figures, ...told })
-  // A daemon that only watches a HAProxy keeps nothing of the kernel's.
+  // A daemon that only watches a HAProxy stores no figures of the kernel.
   const sides = { layer7, layer4: settings.observe === undefined ? layer4 : undefined }
   const archives = await ArchiveThreadKeeper.open(sides, log, clock, machine.startArchives)
   const asked: Handler = (incoming, requestId) => pipeline.handle(incoming, requestId)
@@ -169,7 +169,7 @@ async function prepareGround(
   }
 }
 
-/** Tokens of every node count on each. */
+/** Creates the membership. Login tokens of every node are valid on each. */
 async function createMembership(
   ground: Ground,
   { sessions, tokens }: AccessControl,
@@ -186,7 +186,7 @@ async function createMembership(
     ...told,
     keepSessions: () => sessions.keepAll(),
     cutOff: (host: string) => cutOff({ facts, running }, host),
-    // A node without a record listens where all do.
+    // A node without a record listens on the common port.
     apiPortOf: (id: string) => running.get('userInterfaces', id)?.apiPort ?? settings.listen.port,
   }
   const parts = {
@@ -209,7 +209,7 @@ async function createMembership(
 
 function createDirector({ settings }: Ground, events: Events): Director {
   const tell = (up: boolean) => events.publish('node', { state: up ? 'keepalived up' : 'keepalived down' })
-  // In trial nobody starts it.
+  // In trial keepalived is never started.
   return new Director(settings.profile === 'trial' ? () => true : keepalivedRuns, tell)
 }
 
@@ -249,7 +249,7 @@ function createListeners(
   return new ApiListeners({ settings, nodeId: born, running, handle, metrics, nextId, tls, folder, log })
 }
 
-/** An address that stands for all of them is none to ask for. */
+/** A wildcard address is none at which the API is reached. */
 const reachedAt = (host: string) => (host === '0.0.0.0' || host === '::' ? [] : [host])
 
 function createPipeline(node: Node, { capabilities, transactions }: Made, nodes: OtherNodes | undefined): Pipeline {

@@ -53,15 +53,15 @@ export interface Made {
   readonly transactions: Transactions
   readonly automatic: AutomaticBackups
   readonly demo: Demo
-  /** What this node tells of its floating IPs, and gives away. */
+  /** This node's answers about its floating IPs, and the calls that give them away. */
   readonly here: AddressesParts['here']
-  /** What this node does in an update of all. */
+  /** This node's part in an update of all nodes. */
   readonly shareOf: Updates['shareOf']
-  /** What of the capabilities goes on by itself, in the order in which it starts. */
+  /** The parts that run on their own, in the order in which they start. */
   readonly parts: readonly Part[]
 }
 
-/** Makes each capability. A new one is a line in the list, and a line in `Capabilities`. */
+/** Creates each capability. A new one is a line in the list, and a line in `Capabilities`. */
 export function createCapabilities(node: Node): Made {
   const { clock, layer4 } = node
   const asking = { self: node.born, membership: node.membership }
@@ -102,7 +102,7 @@ export function createCapabilities(node: Node): Made {
     updates,
     ...watching,
   }
-  // Jobs that an earlier run of the daemon has left under way are known before anything of theirs is tidied.
+  // Jobs that an earlier run of the daemon left unfinished are resumed before their leftovers are tidied up.
   const kinds = [restoreChecks, drains, updates, rolling, snapshots].flatMap((one) => one.kinds)
   const tidied = { start: () => updates.tidy(), close: () => updates.close() }
   const own = [
@@ -122,7 +122,7 @@ export function createCapabilities(node: Node): Made {
   return { capabilities, transactions, automatic, demo, here, shareOf, parts }
 }
 
-/** Capabilities that need only what the node has. */
+/** Creates the capabilities that need only the node. */
 function ofNode(node: Node) {
   const { access, layer4, layer7 } = node
   return {
@@ -157,7 +157,7 @@ function ofNode(node: Node) {
   }
 }
 
-/** What others take over from this node, and when. */
+/** Creates the parts that move this node's duties to other nodes. */
 function createDeparture(node: Node, isAtWork: () => boolean) {
   const { members } = node.membership
   const cluster = () => node.membership.cluster

@@ -32,7 +32,7 @@ type EngineNode = Pick<
   | 'store'
 >
 
-/** What follows a promotion: figures have other names, and rights may be others. */
+/** Returns the function to call after a promotion: figures may have other names, and permissions may have changed. */
 export const promotionOf =
   (access: AccessControl): ApplyParts['onPromoted'] =>
   (changes) => {
@@ -40,10 +40,10 @@ export const promotionOf =
     return access.onPromoted(changes)
   }
 
-/** The engine that changes this machine, with every rule that an apply must keep. */
+/** Creates the engine that changes this machine, with every rule that an apply must keep. */
 export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeApply']): ApplyEngine {
   const { access, accessLogs, archives, events, listeners, machine } = node
-  /** What a reload would take away. */
+  /** Saves the counts and log lines that a reload would lose. */
   const capture = async () => {
     await Promise.all([archives.capture(), accessLogs.capture()])
   }
@@ -62,7 +62,7 @@ export function createEngine(node: EngineNode, beforeApply: ApplyParts['beforeAp
       verifySignIn,
       (desired) => verifyAdministrators(desired, ADMINISTRATOR.id),
     ],
-    // In trial nothing of the network is touched.
+    // In trial the network is left alone.
     wouldCut: machine.touchesPackages ? cutGuard(node) : async () => undefined,
     tell: (outcome) => events.publish('apply', outcome),
     beforeApply,

@@ -1,7 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import type { DemoCommand, DemoData, DemoReport } from '../../workers/demo.ts'
 
-/** Origins and traffic of a demonstration. Rejects when the origins cannot listen; the thread ends by itself then. */
+/**
+ * Starts the origins and traffic of a demonstration. Rejects when the origins cannot listen; the thread then ends on
+ * its own.
+ */
 export async function startDemoThread(
   data: DemoData,
 ): Promise<{ readonly worker: Worker; readonly originPorts: readonly [number, number] }> {

@@ -18,7 +18,7 @@ const REQUESTS_PER_SECOND = 20
 const META_KEY = 'demo'
 const WANTED_KEY = 'demoWanted'
 
-/** What was made for the demonstration, so that it can be taken away again. */
+/** The records and ports of the demonstration, kept for its removal. */
 interface DemoRecord {
   readonly originPorts: readonly [number, number]
   readonly frontendPort: number
@@ -37,7 +37,7 @@ export interface DemoParts {
   readonly log: Log
 }
 
-/** Two origins, a backend, a frontend and light traffic, made through the same staged changes that everybody uses. */
+/** A demonstration: two origins, a backend, a frontend and light traffic, created through ordinary staged changes. */
 export class Demo {
   readonly #parts: DemoParts
   #worker: Worker | undefined
@@ -51,12 +51,15 @@ export class Demo {
     return (this.#parts.store.getMeta(META_KEY) ?? undefined) as DemoRecord | undefined
   }
 
-  /** Whether a demonstration was asked for and not removed. */
+  /** Whether a demonstration was requested and not removed. */
   get exists(): boolean {
     return this.#record !== undefined || this.#parts.store.getMeta(WANTED_KEY) === true
   }
 
-  /** URL of the demonstration's frontend; undefined when it cannot be made now, which the next start tries again. */
+  /**
+   * Starts the demonstration; returns the URL of its frontend, or undefined when it cannot be created now; the next
+   * start tries again.
+   */
   async start(): Promise<string | undefined> {
     try {
       return await this.#start()
@@ -81,7 +84,7 @@ export class Demo {
       await this.#create(originPorts, frontendPort)
       return url
     } catch (error) {
-      // Somebody else may have been faster to take the port, such as another daemon that is tried out.
+      // Another program may have been faster to take the port, such as a second daemon in trial.
       if (apart !== undefined || (await isFree(frontendPort))) throw error
       this.close()
       return await this.#start()
@@ -95,7 +98,7 @@ export class Demo {
     return originPorts
   }
 
-  /** Takes the demonstration away: configuration, origins and traffic. Nothing else that is pending is applied. */
+  /** Removes the demonstration: configuration, origins and traffic. No other pending change is applied. */
   async remove(by: string): Promise<void> {
     const { membership } = this.#parts
     const record = this.#record
@@ -132,7 +135,7 @@ export class Demo {
     await this.#parts.store.putMeta(META_KEY, record)
   }
 
-  /** Edits and applies the demonstration's own records; when the apply is refused, the edits are taken back. */
+  /** Edits and applies the demonstration's own records; if the apply is refused, the edits are taken back. */
   async #enact(
     by: string,
     endpoint: string,
@@ -142,7 +145,7 @@ export class Demo {
   ): Promise<void> {
     const { editing, engine, clock } = this.#parts
     const ids = new Set([record.frontend, record.backend, ...record.rips])
-    // What somebody edits meanwhile is neither applied nor taken back.
+    // Edits by others in the meantime are neither applied nor taken back.
     const isMine = (change: { readonly key: string; readonly endpoint: string }) =>
       ids.has(change.key) && change.endpoint === endpoint
     const origin = originOf(by, endpoint, clock)
@@ -198,7 +201,7 @@ function stage(draft: Draft, record: DemoRecord): void {
 
 const placeAt = (port: number) => freePlace({ host: '127.0.0.1', port })
 
-/** The preferred port when nobody has it, else one the system chooses. */
+/** Returns the preferred port if it is free, else one that the system chooses. */
 async function freePort(preferred: number): Promise<number> {
   const { port } = await placeAt(preferred).catch(() => placeAt(0))
   return port

@@ -6,8 +6,8 @@ import type { Layer7StatsOptions } from '../stats/layer7-stats.ts'
 import type { ObjectNames } from '../stats/names.ts'
 
 /**
- * Where the figures come from, and what supplies the names of their objects: the configuration, or the HAProxy that is
- * observed.
+ * Returns the source of the figures, and the names of their objects: from the configuration, or from the observed
+ * HAProxy.
  */
 export function figuresOf(
   { observe, state }: Pick<Settings, 'observe' | 'state'>,

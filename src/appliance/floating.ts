@@ -5,7 +5,7 @@ import { MasterSession } from '../watches/master-session.ts'
 import { Readiness, type ReadinessParts } from '../watches/readiness.ts'
 import type { Node, Part } from './node.ts'
 
-/** The floating IPs that this node has, and whether it may have those that move. */
+/** Creates the parts for this node's floating IPs: which ones it holds, and whether it may hold those that move. */
 export function createFloating(
   node: Node,
   others: Pick<ReadinessParts, 'isLeaving' | 'hasReadyOther'>,

@@ -16,13 +16,13 @@ import { endOf } from '../rules/certificate-end.ts'
 import type { ArchiveSide } from '../stats/archive-side.ts'
 import type { Node } from './node.ts'
 
-/** What changes slowly and takes its time to find out. */
+/** Refresh interval for figures that change slowly and are slow to read. */
 const SLOW_MS = 60_000
-/** A scrape does not wait longer for etcd; what it said last is told instead, for as long as that is fresh. */
+/** The maximum wait of a scrape for etcd; after it the last state is used, as long as that is fresh. */
 const CLUSTER_WAIT_MS = 250
 const CLUSTER_FRESH_MS = 15_000
 
-/** The figures of this node for systems that collect them; no program runs for a scrape. */
+/** Creates the figures of this node for monitoring systems; no program runs for a scrape. */
 export function createMetrics(
   node: Node,
   here: AddressesParts['here'],
@@ -53,7 +53,7 @@ async function readSlow({ layer7, layer4, stateFolder }: Node): Promise<Slow> {
   return { archive7_bytes, archive4_bytes, api: apiCertificate(join(stateFolder, 'tls')) }
 }
 
-/** What its files take on the disk. */
+/** Returns the disk usage of a folder's files. */
 async function sizeOf(folder: string): Promise<number | undefined> {
   try {
     const files = await readdir(folder)
@@ -102,7 +102,9 @@ async function nodeFigures(
   }
 }
 
-/** The answer of HAProxy begins with what its master, or the process itself, says of processes. */
+/**
+ * Returns the figures of HAProxy's processes: its answer begins with them, from its master or from the process itself.
+ */
 export function haproxyFigures(node: Node): HaproxyFigures {
   const { layer7 } = node
   const { bytes } = layer7.live
@@ -132,12 +134,12 @@ function archivesOf({ layer7, layer4, clock, running }: Node, slow: Slow): reado
     return { layer, lag_s, isStoring: storage?.isStoring ?? true, losses, size_bytes }
   }
   const seven = of('7', layer7, slow.archive7_bytes)
-  // Without anything to count, nothing is written.
+  // Without frontends of Layer 4 nothing is stored.
   const hasLayer4 = [...running.list('l4Frontends')].length > 0
   return hasLayer4 ? [seven, of('4', layer4, slow.archive4_bytes)] : [seven]
 }
 
-/** The state of the cluster, for which etcd is asked: as it was said last, while that takes long. */
+/** Returns a reader of the cluster's state, which asks etcd: while that takes long, it returns the last state. */
 export function clusterOf({ membership, clock }: Node): () => Promise<ClusterState | undefined> {
   let last: { readonly state: ClusterState | undefined; readonly at_ms: number } | undefined
   let asking: Promise<void> | undefined

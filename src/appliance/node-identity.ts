@@ -3,7 +3,10 @@ import { join } from 'node:path'
 import type { ConfigStore } from '../../storage/config/config-store.ts'
 import { newId } from '../base/ids.ts'
 
-/** A new, empty store beside the keys of an old installation would quietly begin again with a new administrator. */
+/**
+ * Refuses a lost store: a new, empty one beside the keys of an old installation would silently start with a new
+ * administrator.
+ */
 export function refuseLostStore(store: ConfigStore, stateFolder: string): void {
   if (store.getMeta('nodeId') !== undefined || !existsSync(join(stateFolder, 'token-key.pem'))) return
   throw new Error(
@@ -11,7 +14,7 @@ export function refuseLostStore(store: ConfigStore, stateFolder: string): void {
   )
 }
 
-/** `inCluster`: its id in the cluster that it is in, where it may have taken the place of another node. */
+/** Returns the id of this node. `inCluster`: its id in its cluster, where it may have replaced another node. */
 export async function ensureNodeId(store: ConfigStore, inCluster?: string): Promise<string> {
   const known = store.getMeta('nodeId')
   if (typeof known === 'string' && (inCluster ?? known) === known) return known

@@ -26,7 +26,7 @@ import type { ComputePool } from '../threads/worker-pool.ts'
 import type { NameServersHere } from '../watches/name-servers.ts'
 import type { SharingHere } from '../watches/sharing-upkeep.ts'
 
-/** What is there before anything is made of it. */
+/** The parts that exist before anything is built on them. */
 export interface Ground {
   readonly settings: Settings
   readonly stateFolder: string
@@ -37,13 +37,13 @@ export interface Ground {
   readonly running: ConfigView
   readonly candidate: ConfigView
   readonly drivers: readonly Driver[]
-  /** Id of the node, by the configuration that runs now. */
+  /** Returns the id of the node by the running configuration. */
   readonly identity: () => string
-  /** Its id when this daemon started. */
+  /** The id when this daemon started. */
   readonly nodeId: string
-  /** Its id before it assumed another identity; configurations that name no node mean this one. */
+  /** The id before the node assumed another identity; configurations that name no node mean this one. */
   readonly born: string
-  /** Nodes of its cluster, in the order in which they joined; none without one. */
+  /** Returns the nodes of the cluster in the order in which they joined; empty without a cluster. */
   readonly nodeIds: () => readonly string[]
   /** The nodes with which HAProxy shares its stick tables. */
   readonly sharing: SharingHere
@@ -53,7 +53,7 @@ export interface Ground {
   readonly log: Log
 }
 
-/** What there is one of on a node. A capability is made of some of it. */
+/** The parts that exist once per node. Each capability is created from some of them. */
 export interface Node extends Ground {
   readonly access: AccessControl
   readonly accessLogs: AccessLogs
@@ -67,9 +67,9 @@ export interface Node extends Ground {
   readonly layer7: Layer7Stats
   readonly listeners: ApiListeners
   readonly membership: Membership
-  /** What objects of each layer are called, as figures tell it. */
+  /** The names of the objects of each layer in the figures. */
   readonly names: { readonly layer7: ObjectNames; readonly layer4: ObjectNames }
-  /** The HAProxy that is only watched, where this daemon has none of its own. */
+  /** The HAProxy that is only watched, when this daemon has none of its own. */
   readonly observed: ObservedHaproxy | undefined
   readonly snmp: FulcrumAgent
 }

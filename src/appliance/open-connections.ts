@@ -10,21 +10,21 @@ interface Figures {
 }
 
 /**
- * Open connections of both layers to a real server, through this node; undefined while one of those that hold it does
- * not tell. In trial the kernel balances nothing.
+ * Returns the open connections of both layers to a real server through this node; undefined while one of its backends'
+ * counts is unknown. In trial the kernel balances nothing.
  */
 export function openConnections({ settings, layer7, layer4 }: Figures, ripId: string): number | undefined {
   const kernel = settings.profile === 'trial' ? [] : layer4.live.connections(ripId)
   return sumOf([...layer7.sessions(ripId), ...kernel])
 }
 
-/** What another node asks. */
+/** Answers another node's question. */
 export const toldConnections = (figures: Figures, question: unknown): number | null =>
   openConnections(figures, String(Reflect.get(Object(question), 'ripId'))) ?? null
 
 const isCount = (answer: unknown): answer is number | null => answer === null || typeof answer === 'number'
 
-/** The same through all nodes; undefined while one of them does not tell. */
+/** Returns the open connections through all nodes; undefined while those of one node are unknown. */
 export async function connectionsOfNodes(
   figures: Figures,
   asking: AskingAll,

@@ -7,7 +7,7 @@ import { VERSION } from '../base/version.ts'
 
 const KEY = 'version'
 
-/** The configuration of a state folder, once it is sure that this daemon may go on with it. */
+/** Opens the configuration of a state folder, after checking that this daemon may continue with it. */
 export async function openStore(stateFolder: string, log: Pick<Log, 'error'>): Promise<LmdbConfigStore> {
   const store = new LmdbConfigStore(join(stateFolder, 'config'))
   refuseLostStore(store, stateFolder)
@@ -17,8 +17,8 @@ export async function openStore(stateFolder: string, log: Pick<Log, 'error'>): P
 }
 
 /**
- * Refuses a state folder that a newer version has written: what this one does not know it would drop or misread. Notes
- * this version otherwise.
+ * Refuses a state folder that a newer version has written, whose unknown data would be dropped or misread. Otherwise
+ * records this version.
  */
 export async function adoptState(store: Pick<ConfigStore, 'getMeta' | 'putMeta'>, version: string): Promise<void> {
   refuseNewerState(store, version)

@@ -13,18 +13,18 @@ import { type Summary, summarizeLayer4, summarizeLayer7 } from '../stats/summary
 import { haproxyFigures } from './metrics.ts'
 import type { Node } from './node.ts'
 
-/** However many open the first screen. */
+/** An answer is kept for this time, however many clients open the first screen. */
 const KEPT_MS = 1_000
 const DAY_MS = 86_400_000
 const CERTIFICATE_DAYS = 30
-/** A failed job is news for so long. */
+/** A failed job is shown for this time. */
 const JOB_MS = DAY_MS
 const DISK_SHARE = 0.1
 
 type Looked = Awaited<ReturnType<OverviewReader['look']>>
 type Disk = Overview['disk']
 
-/** What the first screen needs of this node; no program runs for it. */
+/** Creates the reader of this node's data for the first screen; no program runs for it. */
 export function createOverview(node: Node, cluster: () => Promise<ClusterState | undefined>): OverviewReader {
   const { clock, names } = node
   const placed = { layer7: new PlacedObjects(names.layer7), layer4: new PlacedObjects(names.layer4) }
@@ -110,7 +110,7 @@ function ofHaproxy({ layer7 }: Node, { isUp }: HaproxyFigures): readonly Noted[]
   return isUp === false ? [note('haproxy', 'critical', `HAProxy does not answer: ${reason ?? 'unknown reason'}`)] : []
 }
 
-/** In trial nothing is balanced by the kernel. */
+/** Returns the faults of Layer 4; in trial the kernel balances nothing. */
 function ofDirector({ layer4, settings }: Node): readonly Noted[] {
   const fault = settings.profile === 'trial' ? undefined : layer4.fault()
   return fault === undefined ? [] : [note('layer4', 'critical', fault)]
@@ -179,7 +179,7 @@ function ofKept({ layer7, layer4, store: { failure } }: Node, disk: Disk): reado
   return [...statistics, note('disk', share < 2 ? 'critical' : 'warning', `${share} % of the disk is left`)]
 }
 
-/** Certificates that an order renews in time are left to the order. */
+/** Returns expiring certificates, except those that an order renews in time. */
 function ofCertificates({ running, clock }: Node): readonly Noted[] {
   const now_ms = clock.now_ms()
   return [...running.list('certificates')].flatMap((certificate) => {

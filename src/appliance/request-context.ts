@@ -8,14 +8,14 @@ import type { Asked } from '../http/admission.ts'
 import type { CreateContext } from '../http/pipeline.ts'
 import type { SectionName, Touched } from '../model/sections.ts'
 
-/** What every context has, whatever the endpoint. */
+/** The parts that all contexts share, for every endpoint. */
 type Shared = Here & Whole
-/** What a context has of its own request, for all effects together. */
+/** The parts of a context for its own request, for all effects together. */
 type Own = Omit<ContextOf['read'] & ContextOf['stage-and-act'] & ContextOf['apply'], keyof Shared>
 
 /**
- * Makes the contexts of requests. One class has them all; the effect of an endpoint decides what its handler can see of
- * it. The capabilities are handed out by the prototype, so that a request costs two small objects.
+ * Creates the contexts of requests. One class has all parts; the effect of an endpoint decides what its handler can see
+ * of them. The capabilities are on the prototype, so that a request costs two small objects.
  */
 export function contexts(shared: Shared, parts: WorkParts): CreateContext {
   class RequestContext implements Own {

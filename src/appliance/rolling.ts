@@ -7,16 +7,16 @@ import type { Addresses } from '../membership/addresses.ts'
 import { askNode } from '../membership/questions.ts'
 import type { Node } from './node.ts'
 
-/** A node that begins refreshes nothing before it answers; what is slow is its disk. */
+/** A node answers at the start of its update before it refreshes anything; only its disk may be slow. */
 const PATIENCE_MS = 10_000
 
-/** How this node follows its cluster. */
+/** Returns this node's position in its cluster's log, and why it halted. */
 export function standingOf({ membership: { cluster } }: Node): Pick<NodeUpdateTold, 'sequence' | 'halted'> {
   const halted = cluster?.log.halted
   return { sequence: cluster?.position ?? 0, ...(halted === undefined ? {} : { halted }) }
 }
 
-/** Updates of all nodes, with the cluster as this one sees it. */
+/** Creates the updates of all nodes, with this node's view of the cluster. */
 export function createRolling(node: Node, updates: Updates, addresses: Addresses): RollingUpdate {
   const { machine, membership, nodeId: self, events } = node
   const look = async (): Promise<SeenCluster | undefined> => {

@@ -36,29 +36,30 @@ export interface Appliance {
   readonly nodeId: string
   readonly firstAdministrator: FirstAdministrator | undefined
   passwordWasShown(): Promise<void>
-  /** Enters behind the socket: routing, access and validation as for everybody. */
+  /** Handles a request without a socket: routing, access and validation as for every request. */
   inject(incoming: Incoming): Promise<Answer>
-  /** Answers what another node of the cluster has forwarded. */
+  /** Answers a request that another node of the cluster has forwarded. */
   handleForwarded(request: PeerRequest): Promise<PeerAnswer>
-  /** Takes over where the one before in this process listened, which rests. */
+  /** Opens the listeners, or takes them over from the appliance before in this process. */
   listen(before?: Appliance): Promise<readonly Listener[]>
   /**
-   * Makes the machine what running says and starts to watch it. Answers the URL of the demonstration, if there is one.
+   * Brings the machine in line with the running configuration and starts to watch it. Returns the URL of the
+   * demonstration, if there is one.
    */
   run(): Promise<{ readonly demoUrl: string | undefined }>
-  /** Resolves when the node has assumed another identity: what was put together for the old one has to end. */
+  /** Resolves when the node has assumed another identity: the appliance for the old one must end. */
   readonly reborn: Promise<void>
-  /** Resolves with the reason why another process has to take the place of this one. */
+  /** Resolves with the reason why another process must replace this one. */
   readonly failed: Promise<string>
-  /** The addresses on which the HAProxy of this daemon serves: none where it manages none. */
+  /** The addresses on which the HAProxy of this daemon serves; empty if it manages none. */
   serves(): readonly string[]
-  /** Answers why something that should have ended did not. */
+  /** Returns the reason if something that should have ended did not. */
   close(options?: Closing): Promise<string | undefined>
 }
 
 interface Closing {
   readonly keepsPrograms?: boolean
-  /** Requests that arrive meanwhile are told to come again: the next appliance takes over this one's listeners. */
+  /** Requests that arrive in the meantime are told to retry: the next appliance takes over this one's listeners. */
   readonly rests?: boolean
 }
 
@@ -67,16 +68,16 @@ const FOLLOW_EVERY_MS = 1_000
 const WATCH_EVERY_MS = 1_000
 const CLOCKS_EVERY_MS = 30_000
 const LEFT_SESSIONS_EVERY_MS = 10_000
-/** A request that is no apply, and takes longer, is cut off by a stop. */
+/** A stop waits this long for requests other than applies, and then cuts them off. */
 const ANSWERS_MS = 2_000
 
-/** What was put together, as a thing that starts, answers and stops. */
+/** The assembled appliance: starts, answers and stops. */
 export class RunningAppliance implements Appliance {
   readonly #node: Node
   readonly #demo: Demo
   readonly #pipeline: Pipeline
   readonly #handle: Handler
-  /** They start in this order and close in reverse. */
+  /** The parts start in this order and close in reverse. */
   readonly #parts: readonly Part[]
   readonly #sharing: SharingUpkeep
   readonly #reborn = defer()
@@ -95,7 +96,7 @@ export class RunningAppliance implements Appliance {
       node.archives,
       node.events,
       node.audit,
-      // Jobs end after the engine: an apply that a job waits for ends, and its end is told.
+      // Jobs close after the engine: an apply that a job waits for ends, and its end is recorded.
       { close: () => node.jobs.close() },
       { start: () => this.#converge(), close: () => node.engine.released() },
       node.membership,
@@ -111,7 +112,7 @@ export class RunningAppliance implements Appliance {
       ...made.parts,
       createCertificateWatch(node),
       { start: () => this.#watchIdentity(), close: () => clearInterval(this.#identityTimer) },
-      // In trial the network is only recorded, and so is the SNMP agent.
+      // In trial the network and the SNMP agent are only recorded.
       ...(node.settings.profile === 'appliance' ? [new NetworkUpkeep(node), new SandboxWatch(node), node.snmp] : []),
       { close: () => made.demo.close() },
     ]
@@ -133,7 +134,7 @@ export class RunningAppliance implements Appliance {
     return this.#node.access.firstAdministrator
   }
 
-  /** The start got far enough to tell it: the next one makes no new password. */
+  /** The start got far enough to show the password: the next one generates no new one. */
   passwordWasShown(): Promise<void> {
     return passwordWasShown(this.#node.store)
   }
@@ -162,7 +163,7 @@ export class RunningAppliance implements Appliance {
     return { demoUrl: wantsDemo ? await this.#demo.start() : undefined }
   }
 
-  /** Makes the machine what running says, and lets the API listen there. */
+  /** Brings the machine in line with the running configuration, and lets the API listen accordingly. */
   async #converge(): Promise<void> {
     const { engine, listeners, log } = this.#node
     await this.#sharing.begin()
@@ -171,7 +172,7 @@ export class RunningAppliance implements Appliance {
       const result = await engine.converge(({ name }) => name !== 'layer7proxy' || isManaged)
       if (!result.ok) log.warn('not everything is as running says', { why: result.why, reason: result.output })
     } catch (error) {
-      // On a full disk a user who could make room has to be let in; the watches retry whatever is left to do.
+      // On a full disk a user who could free space must be able to log in; the watches retry whatever is left to do.
       log.warn('not everything is as running says', { reason: String(error) })
     }
     await listeners.settle()
@@ -181,7 +182,7 @@ export class RunningAppliance implements Appliance {
     this.#identityTimer = setInterval(() => this.#lookWho(), LOOK_WHO_EVERY_MS).unref()
   }
 
-  /** The apply that made it another node is answered first. */
+  /** Checks the node's identity. The apply that changed it is answered first. */
   #lookWho(): void {
     const { engine, identity, membership, nodeId } = this.#node
     if (!engine.busy && this.#pipeline.isQuiet && (identity() !== nodeId || membership.isOther)) this.#reborn.resolve()
@@ -201,7 +202,7 @@ export class RunningAppliance implements Appliance {
     await listeners.close()
   }
 
-  /** What is under way is answered: an apply is never cut off by a stop. */
+  /** Waits for running requests: an apply is never cut off by a stop. */
   async #answered(all: Promise<void>): Promise<void> {
     const { engine } = this.#node
     const patience = engine.released().then(() => sleep(ANSWERS_MS, undefined, { ref: false }))
@@ -209,7 +210,7 @@ export class RunningAppliance implements Appliance {
     await engine.released()
   }
 
-  /** If a part fails to close, because of the disk for example, the others still close. */
+  /** Closes a part. If one fails to close, because of the disk for example, the others still close. */
   async #closed(part: Part): Promise<void> {
     try {
       await part.close?.()
@@ -235,7 +236,9 @@ export class RunningAppliance implements Appliance {
   }
 }
 
-/** An appliance's HAProxy is left as it was found until something of Layer 7 was applied. */
+/**
+ * Whether the daemon manages HAProxy: an appliance's HAProxy is left as found until something of Layer 7 was applied.
+ */
 function managesHaproxy({ settings, running }: Node): boolean {
   if (settings.observe !== undefined) return false
   if (settings.profile === 'trial') return true
@@ -243,8 +246,8 @@ function managesHaproxy({ settings, running }: Node): boolean {
 }
 
 /**
- * Nobody comes in with one of them; they must not come back with a right that an apply gives later, nor at another node
- * after a time without a quorum.
+ * Ends sessions that no longer give access; they must not become valid again with a permission from a later apply, nor
+ * on another node after a time without a quorum.
  */
 function createLeftSessions({ access, log }: Node): Part {
   const look = async () => {
@@ -254,7 +257,7 @@ function createLeftSessions({ access, log }: Node): Part {
   const looks = new Repeated('sessions that have ended', look, LEFT_SESSIONS_EVERY_MS, log)
   const start = () => {
     looks.start()
-    // Without a quorum it waits, and nothing else with it.
+    // Without a quorum this waits, and holds nothing else up.
     void looks.now()
   }
   return { start, close: () => looks.stop() }
@@ -264,7 +267,7 @@ function createConfirmation(node: Node): Confirmation {
   return new Confirmation({ ...node, onTakenBack: ({ live }) => node.audit.recordTakenBack(live) })
 }
 
-/** What other nodes have applied without this one, and applies whose leading node is away. */
+/** Creates the watch for applies that other nodes made without this one, and for those whose leading node is away. */
 function createFollowing({ engine, log }: Node): Part {
   const looks = new Repeated('applies of other nodes', () => engine.participant?.look(), FOLLOW_EVERY_MS, log)
   return { start: () => looks.start(), close: () => looks.stop() }
@@ -296,7 +299,7 @@ function createClusterWatch({ membership, events, clock, log }: Node): Part {
   const { members } = membership
   const watch = new ClusterWatch({ cluster: () => membership.cluster, members, tell, clock })
   const looks = new Repeated('the members of the cluster', () => watch.look(), WATCH_EVERY_MS, log)
-  // Nodes that are there now are known; one that joins a moment later is told then.
+  // The nodes present now are known; one that joins a moment later is reported then.
   const start = () => {
     looks.start()
     return looks.now()
@@ -307,7 +310,7 @@ function createClusterWatch({ membership, events, clock, log }: Node): Part {
 function createClockWatch({ nodeId: self, membership, events, clock, log }: Node): Part {
   const ask = async (nodeId: string) => {
     const question = { nodeId, path: TIME, body: {}, timeout_ms: PATIENCE_MS }
-    // Sound: one of another version that answers something else is apart by no number.
+    // Sound: an answer of another form, from another version, differs by no number.
     return (await askNode(membership, question)) as ClockTold
   }
   const tell = (data: object) => events.publish('cluster', data)
@@ -337,7 +340,7 @@ function createStoreWatch({ store, layer7, layer4, ...ground }: Node, end: (reas
 function createCertificateWatch(node: Node): CertificateWatch {
   const { running, nodeId, stateFolder } = node
   const own = join(stateFolder, 'tls')
-  // Its own counts while the API shows it.
+  // The node's own counts only while the API presents it.
   const certificates = () => [
     ...(chosenCertificate(running, nodeId) === undefined ? apiCertificate(own) : []),
     ...certificatesIn(running),

@@ -9,7 +9,7 @@ interface Watching extends Pick<Seen<'read'>, 'metrics' | 'overview'> {
   readonly figureStreams: FigureStreams
 }
 
-/** What a daemon does if it watches a node rather than managing it. */
+/** Creates the capabilities for watching a node: its metrics, its overview and its streams of live figures. */
 export function createWatching(node: Node, here: AddressesParts['here']): Watching {
   const { layer7, layer4 } = node
   const nextTick = () => layer7.waitTick()

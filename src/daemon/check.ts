@@ -11,12 +11,12 @@ import { configDamage } from './repair.ts'
 import { LAYER4_ARCHIVE } from '../stats/layer4-stats.ts'
 import { VERSION } from '../base/version.ts'
 
-/** Verifies both stores of a state folder that no daemon uses; [] when they are whole. */
+/** Verifies the stores of a state folder that no daemon uses; returns [] when they are intact. */
 export async function checkState(stateFolder: string): Promise<readonly string[]> {
   const isThere = (name: string) => existsSync(join(stateFolder, name, 'data.mdb'))
   if (!isThere('config')) return [`there are no stores in ${stateFolder}`]
   const files = ['config', 'archive', LAYER4_ARCHIVE].flatMap((name) => brokenFile(join(stateFolder, name)) ?? [])
-  // LMDB would end the process over the one, and the other refuses to open.
+  // A broken file would make LMDB end the process, and with damaged records the store refuses to open.
   const damage = files.length > 0 ? files : await configDamage(stateFolder)
   if (damage.length > 0) return damage
   const store = new LmdbConfigStore(join(stateFolder, 'config'))
@@ -25,7 +25,7 @@ export async function checkState(stateFolder: string): Promise<readonly string[]
     const archive = isThere('archive')
       ? await checkArchiveDirectory(join(stateFolder, 'archive'))
       : [`there is no archive in ${stateFolder}`]
-    // Made when Layer 4 was first there; what only watches a HAProxy has none.
+    // Created with the first use of Layer 4; a daemon that only watches a HAProxy has none.
     const layer4 = isThere(LAYER4_ARCHIVE) ? await checkArchiveDirectory(join(stateFolder, LAYER4_ARCHIVE)) : []
     const audit = checkAudit(auditFolder(stateFolder), knownHead(store))
     return [...checkConfig(store), ...audit, ...archive, ...layer4.map((problem) => `Layer 4: ${problem}`)]

@@ -29,7 +29,8 @@ export async function runDaemon(
   end: (code: number) => void,
 ): Promise<void> {
   const starter = settings.beside === undefined ? undefined : starterOf()
-  // Set before anything is held: a daemon that is told to end during its start ends what that start takes over.
+  // Installed before anything is taken over: a daemon that is ended during its start then ends what the start took
+  // over.
   const signal = endingSignal(starter)
   takeState(settings.state)
   const daemon: Daemon = {
@@ -46,25 +47,25 @@ export async function runDaemon(
   end(how === 'failed' ? 1 : 0)
 }
 
-/** `failed`: another process has to take over. */
+/** `failed`: another process must take over. */
 type Lived = 'stopped' | 'reborn' | 'failed'
 
-/** @throws {Error} when another daemon has it, or it is not that of a node. */
+/** Locks the state folder. @throws {Error} when another daemon uses it, or it is not that of a node. */
 function takeState(state: string): void {
   assertDescriptors()
   lockState(state)
   refuseWitnessState(state)
 }
 
-/** It would be taken for what a crash has left of joining. */
+/** Refuses a witness's state folder: its files would look like the rest of a join that crashed. */
 function refuseWitnessState(state: string): void {
   if (!existsSync(new ClusterFiles(state).witnessFile)) return
   throw new Error(`${state} is that of a witness; start it with --profile witness, or remove the witness first`)
 }
 
-/** A failed store may never close; this is less than the service manager waits before it kills. */
+/** A failed store may never close; this limit is shorter than the service manager's wait before it kills. */
 const FAILED_CLOSE_MS = 10_000
-/** In the last lines; the others are counted. */
+/** Number of addresses listed in the last lines; the others are counted. */
 const ADDRESSES_TOLD_MAX = 8
 
 interface Daemon {
@@ -72,21 +73,21 @@ interface Daemon {
   readonly startArchives: StartArchives
   readonly log: Log
   readonly notifier: Notifier
-  /** Resolves with what ends the daemon. */
+  /** Resolves with the reason why the daemon ends. */
   readonly signal: Promise<string>
   readonly starter: Starter | undefined
-  /** It has ended, and its listeners rest until the next one takes them over. */
+  /** The appliance before, which has ended; its listeners hold connections until the next one takes them over. */
   before: Appliance | undefined
 }
 
-/** In a function of its own: nothing of the one before stays in memory for as long as the next one lives. */
+/** A separate function, so that nothing of the appliance before stays in memory for the life of the next one. */
 function listening(daemon: Daemon, appliance: Appliance): ReturnType<Appliance['listen']> {
   const { before } = daemon
   daemon.before = undefined
   return appliance.listen(before)
 }
 
-/** From a start to a signal, or until the node is another one, or a store has failed. */
+/** Runs an appliance until a signal, a change of the node's identity, or the failure of a store. */
 async function live(daemon: Daemon): Promise<Lived> {
   const { settings, startArchives, log, notifier, starter } = daemon
   const appliance = await createAppliance(settings, { ...createMachine(settings), startArchives }, log)
@@ -111,7 +112,7 @@ async function live(daemon: Daemon): Promise<Lived> {
   if (why !== 'reborn') notifier.stopping()
   if (typeof why === 'object') return failedWith(why.reason, daemon, appliance)
   log.info('stopping', { why })
-  // A start that was taken back half-way would have to be repaired by the next one.
+  // A start that was aborted half-way would have to be repaired by the next one.
   await running.catch(() => undefined)
   const served = appliance.serves()
   const isReborn = why === 'reborn'
@@ -126,8 +127,8 @@ async function live(daemon: Daemon): Promise<Lived> {
 }
 
 /**
- * The service manager starts the daemon again. What can be stored is stored; work that would wait forever for a failed
- * store is not waited for.
+ * Ends after a failure; the service manager starts the daemon again. Whatever can still be stored is stored, without
+ * waiting for work that would wait for the failed store forever.
  */
 async function failedWith(reason: string, { log }: Daemon, appliance: Appliance): Promise<'failed'> {
   log.error('stopping; it has to be started again', { why: reason })
@@ -138,7 +139,7 @@ async function failedWith(reason: string, { log }: Daemon, appliance: Appliance)
   return 'failed'
 }
 
-/** The last lines of a trial: what has become of its HAProxy. */
+/** Prints the last lines of a trial: whether its HAProxy ended or continues. */
 function takeLeave({ keep, state }: Settings, served: readonly string[]): void {
   const more = served.length - ADDRESSES_TOLD_MAX
   const told = [...served.slice(0, ADDRESSES_TOLD_MAX), ...(more > 0 ? [`${more} more`] : [])].join(', ')
@@ -147,9 +148,7 @@ function takeLeave({ keep, state }: Settings, served: readonly string[]): void {
   say(`  To end it      start with --state ${state} and without --keep, then Ctrl-C`)
 }
 
-/**
- * How the first administrator gets the password: an appliance's output goes to the journal, where no secret belongs.
- */
+/** Delivers the first administrator's password: an appliance's output goes to the journal, where no secret belongs. */
 async function tellPassword({ profile, state }: Settings, { firstAdministrator }: Appliance): Promise<string> {
   const password = firstAdministrator?.oneTimePassword
   if (password === undefined) return 'the one in FULCRUM_ADMIN_PASSWORD'
@@ -159,7 +158,7 @@ async function tellPassword({ profile, state }: Settings, { firstAdministrator }
   return `in ${file.path} until the first login`
 }
 
-/** For a starter, which shows it. */
+/** Returns the first login for the starter, which shows it. */
 function firstLogin({ firstAdministrator: first }: Appliance) {
   return first === undefined ? {} : { email: first.email, password: first.oneTimePassword }
 }
@@ -177,11 +176,11 @@ function greet(settings: Settings, appliance: Appliance, password: string, url: 
   say(`  Password       ${password}`)
 }
 
-/** Checks the stores, after repairing them where that is asked for. Answers with the exit code. */
+/** Checks the stores, after repairing them if that was requested. Returns the exit code. */
 export async function lookInto({ state, repair }: Settings): Promise<number> {
   if (!existsSync(state)) throw new Error(`there is nothing in ${state}`)
   takeState(state)
-  // What is damaged after it is told by the check.
+  // Damage that remains after the repair is reported by the check.
   if (repair) for (const done of await repairState(state)) say(done)
   const problems = await checkState(state)
   for (const problem of problems) complain(problem)

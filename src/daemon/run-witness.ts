@@ -14,7 +14,7 @@ import { createNotifier } from './sd-notify.ts'
 import { lockState } from './state-lock.ts'
 
 const AWAKE_MS = 3_600_000
-/** Limit of Linux (unix(7)), without the final zero. */
+/** Limit of Linux for the path (unix(7)), without the final zero. */
 const SOCKET_LENGTH_MAX = 107
 
 const say = (text: string) => void process.stdout.write(`${text}\n`)
@@ -50,7 +50,7 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
   const witness = await Witness.open(parts)
   notifier.ready(told)
   notifier.startWatchdog(() => true)
-  // Nothing listens while it waits for a token, and Node ends what waits for nothing.
+  // No port is open while the witness waits for a token, and Node would exit without a timer.
   const awake = setInterval(() => undefined, AWAKE_MS)
   log.info('stopping', { why: await signal })
   clearInterval(awake)
@@ -60,7 +60,7 @@ export async function runWitness(settings: WitnessSettings, end: (code: number) 
   end(0)
 }
 
-/** What `--check` says: it has nothing that could be damaged and is not at the nodes as well. */
+/** Returns the result of `--check`: all data that could be damaged is also on the nodes. */
 function checked(files: WitnessFiles): string {
   const own = files.read()
   if (own === undefined) return 'it is the witness of no cluster'

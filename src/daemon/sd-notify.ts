@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 
-/** The notification socket and watchdog interval that systemd hands to a service of Type=notify. */
+/** The notification socket and watchdog interval that systemd passes to a service of Type=notify. */
 export interface NotifyEnvironment {
   /**
    * `fd:N`: the descriptor that systemd/notify-exec connected, since Node cannot open a Unix datagram socket itself.
@@ -10,25 +10,25 @@ export interface NotifyEnvironment {
 }
 
 export interface Notifier {
-  /** Start-up is complete; what waits for this unit goes on. */
+  /** Start-up is complete; units that wait for this one start. */
   ready(status: string): void
-  /** One line for `systemctl status`. */
+  /** Sets the line for `systemctl status`. */
   status(text: string): void
   stopping(): void
   /**
-   * Pings at half the watchdog's interval while `isHealthy` says so; without pings systemd kills and restarts the
+   * Pings at half the watchdog's interval while `isHealthy` returns true; without pings systemd kills and restarts the
    * service.
    */
   startWatchdog(isHealthy: () => boolean): void
   close(): void
 }
 
-/** What writes one datagram to a descriptor: node:fs, or a test. */
+/** Writes one datagram to a descriptor: node:fs, or a test. */
 export type WriteDatagram = (fd: number, datagram: string) => unknown
 
 const STATUS_LENGTH_MAX = 200
 
-/** Without a socket (every start that is not by the unit) all verbs do nothing. */
+/** Creates the notifier. Without a socket (on every start outside the unit) all its methods do nothing. */
 export function createNotifier(env: NotifyEnvironment, write: WriteDatagram = writeSync): Notifier {
   const fd = descriptor(env.NOTIFY_SOCKET)
   const interval_ms = watchdogInterval_ms(env.WATCHDOG_USEC)
@@ -38,7 +38,7 @@ export function createNotifier(env: NotifyEnvironment, write: WriteDatagram = wr
     try {
       write(fd, lines.join('\n'))
     } catch {
-      // Full (EAGAIN) or gone (systemd stopped first): a lost line must never take the daemon with it, and the next
+      // The socket is full (EAGAIN) or gone (systemd stopped first): a lost line must not crash the daemon; another
       // ping follows.
     }
   }
@@ -72,7 +72,7 @@ function watchdogInterval_ms(usec: string | undefined): number | undefined {
   return timeout_ms > 0 ? Math.max(1, Math.floor(timeout_ms / 2)) : undefined
 }
 
-/** A line feed would start another assignment of the protocol. */
+/** Returns the status in one line: a line feed would start another assignment of the protocol. */
 function statusLine(text: string): string {
   return `STATUS=${text.replaceAll(/[\r\n]+/g, ' ').slice(0, STATUS_LENGTH_MAX)}`
 }

@@ -6,18 +6,19 @@ export interface StateLock {
   release(): void
 }
 
-/** A lock that nothing refers to would be collected, and let go. */
+/** Keeps the locks referenced: an unreferenced one would be collected, and released. */
 const held = new Set<DatabaseSync>()
 
 /**
- * One daemon per state folder. The lock is the kernel's own on a file in the folder, taken as SQLite takes it (Node has
- * no call for it): it belongs to one process in whatever namespaces, and ends with that process, however that dies.
+ * Locks a state folder for one daemon. The lock is the kernel's own on a file in the folder, taken as SQLite takes it
+ * (Node has no call for it): it belongs to one process across all namespaces, and ends with that process, however it
+ * dies.
  */
 export function lockState(folder: string): StateLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const lock = new DatabaseSync(join(folder, 'lock'))
   try {
-    // Nothing is ever written; a journal would need room, and on a full disk the daemon has to begin.
+    // Nothing is ever written; a journal file would need space, and the daemon must start on a full disk.
     lock.exec('PRAGMA journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {

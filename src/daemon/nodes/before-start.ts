@@ -7,10 +7,10 @@ import { type NodePlace, peerPorts, plainPorts } from './places.ts'
 import { reasonOf } from '../../base/reason.ts'
 
 const LOOK_MS = 200
-/** Nodes whose parent was killed end by themselves, in a few seconds. */
+/** Nodes whose parent was killed end on their own, within a few seconds. */
 const PATIENCE_MS = 60_000
 
-/** Resolves when nobody uses the folders any more; `waiting` is told once when somebody does. */
+/** Resolves when the folders are no longer in use; `waiting` is called once if one of them is. */
 export async function unused(places: readonly NodePlace[], waiting: () => void): Promise<void> {
   const deadline_ms = performance.now() + PATIENCE_MS
   let isTold = false
@@ -29,7 +29,10 @@ export async function unused(places: readonly NodePlace[], waiting: () => void):
   }
 }
 
-/** A node that is there already may have an etcd that runs on without it: its ports are its own. */
+/**
+ * Requires that the nodes' ports are free. At later starts an etcd may still run without its node, so the ports of etcd
+ * and HAProxy are not checked.
+ */
 export async function assertFree(places: readonly NodePlace[], isFirst: boolean): Promise<void> {
   for (const { number, listen, http, metrics, peer } of places) {
     const { host } = listen
@@ -45,7 +48,7 @@ export async function assertFree(places: readonly NodePlace[], isFirst: boolean)
   }
 }
 
-/** A port that is free at every node; the preferred one if it is. */
+/** Returns a port that is free on every node; the preferred one if possible. */
 export async function portOfAll(places: readonly NodePlace[], preferred: number): Promise<number> {
   const isFree = (port: number) =>
     Promise.all(places.map(({ listen }) => freePlace({ host: listen.host, port }))).then(

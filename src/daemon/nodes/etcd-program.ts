@@ -7,17 +7,17 @@ import { fileURLToPath } from 'node:url'
 import { etcdVersion, versionProblem } from '../../etcd/version.ts'
 import { SettingsError } from '../../settings.ts'
 
-/** An etcd that can carry a cluster. */
+/** An etcd that can run a cluster. */
 export interface EtcdProgram {
   readonly program: string
   readonly version: string
 }
 
-/** Only in a clone; a package has none. */
+/** Exists only in a clone, not in a package. */
 const FETCH = fileURLToPath(new URL('../../../.ci/etcd.mjs', import.meta.url))
 const MACHINES = 'etcd'
 
-/** The named program, or the machine's, or one that is fetched without being installed. */
+/** Returns the named program, or the machine's, or one that is downloaded without being installed. */
 export async function etcdProgram(named: string, fetch = FETCH): Promise<EtcdProgram> {
   const found = await tried(named)
   if (typeof found !== 'string') return found
@@ -28,7 +28,7 @@ export async function etcdProgram(named: string, fetch = FETCH): Promise<EtcdPro
   return fetched
 }
 
-/** Or why it cannot be used. */
+/** Returns the program, or the reason why it cannot be used. */
 function tried(program: string): Promise<EtcdProgram | string> {
   return new Promise((resolve) => {
     execFile(program, ['--version'], (error, stdout) => {
@@ -38,7 +38,7 @@ function tried(program: string): Promise<EtcdProgram | string> {
   })
 }
 
-/** It says what it does, and why it fails, on our terminal. */
+/** Downloads etcd; the script prints its progress and its errors on the terminal. */
 async function fetchedFolder(fetch: string): Promise<string> {
   const child = spawn(process.execPath, [fetch], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [folder, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])

@@ -3,7 +3,7 @@ import { NodeApi } from './node-api.ts'
 import type { NodeProcess } from './node-process.ts'
 import { addressText, type NodePlace } from './places.ts'
 
-/** The parts of `GET /cluster` that are waited for. */
+/** The fields of `GET /cluster` that are polled. */
 interface ClusterSeen {
   readonly nodes: readonly { readonly isVoter: boolean; readonly state: string }[]
 }
@@ -17,7 +17,7 @@ const ALL_VOTE_MS = 60_000
 const LOOK_MS = 200
 const NAME = 'trial'
 
-/** Makes one cluster of nodes that are in none, in the way that everybody can: through their APIs. */
+/** Forms one cluster of nodes that are in none, in the ordinary way: through their APIs. */
 export async function formCluster(
   nodes: readonly NodeProcess[],
   loginOf: (node: NodeProcess) => Login,
@@ -51,7 +51,9 @@ const memberOf = ({ number, peer }: NodePlace) => ({ address: addressText(peer),
 export const titleOf = ({ place }: NodeProcess, { length }: readonly unknown[]): string =>
   `node ${place.number} of ${length}`
 
-/** A node that has formed or joined a cluster puts itself together anew. */
+/**
+ * Runs a change after which the node restarts its appliance, as after forming or joining a cluster, and waits for that.
+ */
 async function begunAnew(node: NodeProcess, change: () => Promise<unknown>): Promise<void> {
   const anew = node.runs()
   await Promise.all([anew, change()])

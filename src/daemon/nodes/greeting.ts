@@ -3,16 +3,16 @@ import type { DemoPorts } from '../../settings.ts'
 import { apiUrl, type NodePlace } from './places.ts'
 
 export interface Greeting {
-  /** A node without a process does not run. */
+  /** A node without a process is not running. */
   readonly nodes: readonly { readonly place: NodePlace; readonly pid: number | undefined }[]
   /** E-mail of the administrator of the first start. */
   readonly email: string
-  /** Made up by this start; nobody else shows it. */
+  /** The password that this start generated; it is shown nowhere else. */
   readonly password: string | undefined
-  /** At later starts the administrator is known already. */
+  /** At later starts the administrator is already known. */
   readonly isFirst: boolean
   readonly demo: DemoPorts | undefined
-  /** The process that has started them. */
+  /** The process that started the nodes. */
   readonly pid: number
 }
 
@@ -21,7 +21,7 @@ const label = (text: string) => `  ${text.padEnd(15)}`
 export const titleLine = (nodes: number, state: string): string =>
   `Fulcrum ${VERSION}, trial profile, a cluster of ${nodes} nodes on this machine, state in ${state}`
 
-/** What somebody who has just started a cluster needs to know. */
+/** Returns the information for a user who has just started a cluster. */
 export function greetingLines(greeting: Greeting): readonly string[] {
   const { nodes, demo, isFirst } = greeting
   const [first] = nodes

@@ -4,12 +4,12 @@ import { replaceFile } from '../../base/replaced-file.ts'
 import type { DemoPorts } from '../../settings.ts'
 import { addressText, type NodePlace } from './places.ts'
 
-/** What a cluster on one machine is, for its next start. */
+/** A cluster on one machine, as stored for its next start. */
 export interface KeptNodes {
   readonly nodes: number
-  /** HOST:PORT at which the others reach the first node; nodes know each other by these. */
+  /** HOST:PORT at which the others reach the first node; nodes know each other by these addresses. */
   readonly peer: string
-  /** All have joined, and the administrator has been shown. */
+  /** Whether all have joined, and the administrator was shown. */
   readonly isComplete: boolean
   readonly demo: DemoPorts | undefined
 }
@@ -28,8 +28,8 @@ export function keep(state: string, kept: KeptNodes): Promise<void> {
 }
 
 /**
- * What was kept of the cluster that a start finds. One that was begun and not finished counts as none: nobody was told
- * of it, and nobody can log in. Throws when something else is there.
+ * Returns the stored cluster that a start finds. An unfinished one counts as none: its password was never shown, so
+ * nobody can log in. Throws when the folder contains something else.
  */
 export function foundNodes(state: string, places: readonly NodePlace[]): KeptNodes | undefined {
   const kept = readKept(state)

@@ -13,7 +13,7 @@ interface Asked {
   readonly body?: unknown
 }
 
-/** The API of one node, as everybody has it. */
+/** A client of one node's public API. */
 export class NodeApi {
   readonly #place: NodePlace
   #token: string | undefined
@@ -42,7 +42,7 @@ export class NodeApi {
 
   async #ask<T>({ method, path, body }: Asked): Promise<T> {
     const { number, state } = this.#place
-    // The certificate that the node made for itself: nobody else can answer in its place.
+    // Only the certificate that the node made for itself is trusted: no other server can answer in its place.
     const ca = readFileSync(join(state, 'tls', 'api-certificate.pem'))
     const headers = {
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),

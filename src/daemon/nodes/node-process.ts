@@ -4,24 +4,24 @@ import { join } from 'node:path'
 import type { Report } from '../starter.ts'
 import type { NodePlace } from './places.ts'
 
-/** How the daemon of a node is started. */
+/** The command that starts the daemon of a node. */
 export interface NodeStart {
   readonly place: NodePlace
-  /** The program that this process runs as well. */
+  /** The program of this process as well. */
   readonly program: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** An apply is never cut off; a daemon that hangs is. */
+/** A running apply is given time to finish; a daemon that hangs is killed. */
 const END_MS = 60_000
 const LINES_TOLD = 3
-/** At a start; a running daemon keeps the file open. */
+/** Checked at a start, as a running daemon keeps the file open. */
 const LOG_BYTES_MAX = 4 * 1024 * 1024
 
 /**
- * The daemon of one node, in a session of its own: Ctrl-C, and whatever kills a whole group of processes, reaches the
- * parent alone. It ends by itself when the channel to its parent closes, however that happens.
+ * The daemon of one node, in its own session: Ctrl-C, and anything that kills a whole process group, reaches only the
+ * parent. The daemon ends on its own when the channel to its parent closes, however that happens.
  */
 export class NodeProcess {
   readonly start: NodeStart
@@ -29,10 +29,10 @@ export class NodeProcess {
   #child: ChildProcess | undefined
   #ended: Promise<string> = Promise.resolve('was not started')
   #runs: (() => void)[] = []
-  /** What it has told last. */
+  /** The first login as last reported. */
   #told: { readonly email?: string | undefined; readonly password?: string | undefined } = {}
   #demoUrl: string | undefined
-  /** Its programs may go on serving without it. */
+  /** Whether the daemon was cut off, so that its programs may still be serving. */
   #wasCutOff = false
 
   constructor(start: NodeStart, onEnded: (how: string) => void) {
@@ -43,7 +43,7 @@ export class NodeProcess {
   get place(): NodePlace {
     return this.start.place
   }
-  /** Undefined while it does not run. */
+  /** Undefined while the daemon is not running. */
   get pid(): number | undefined {
     return this.#child?.pid
   }
@@ -97,7 +97,7 @@ export class NodeProcess {
     for (const resolve of this.#runs.splice(0)) resolve()
   }
 
-  /** Resolves when it says the next time that it runs; rejects when it ends before. */
+  /** Resolves when the daemon next reports that it runs; rejects when it ends before. */
   async runs(): Promise<void> {
     const runs = new Promise<undefined>((resolve) => this.#runs.push(() => resolve(undefined)))
     const how = await Promise.race([runs, this.#ended])
@@ -109,7 +109,7 @@ export class NodeProcess {
     return `${lines.join('\n')}\nmore is in ${this.logFile}`
   }
 
-  /** Ends it with what it started. */
+  /** Ends the daemon with the programs that it started. */
   async end(): Promise<void> {
     const child = this.#child
     if (child === undefined) return

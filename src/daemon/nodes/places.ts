@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { type Address, besideText, type DemoPorts, type Settings, SettingsError } from '../../settings.ts'
 
-/** Where one of several nodes on this machine is. */
+/** Folder and addresses of one of several nodes on this machine. */
 export interface NodePlace {
-  /** From 1 on. */
+  /** Counts from 1. */
   readonly number: number
   readonly state: string
   readonly listen: Address
@@ -12,7 +12,7 @@ export interface NodePlace {
   readonly peer: Address
 }
 
-/** etcd takes the two ports above that of the peers, and HAProxy the next one. */
+/** etcd uses the two ports above the peer port, and HAProxy the next one. */
 const PEER_PORTS = 4
 const LAST_PORT = 65_535
 const LAST_OCTET = 254
@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 type Refuse = (why: string) => never
 
-/** The nodes at addresses that count up from that of the first. Throws what cannot be. */
+/** Returns the nodes, at consecutive addresses from that of the first. Throws for settings that do not allow it. */
 export function nodePlaces(settings: Settings, nodes: number): readonly NodePlace[] {
   const { listen, http, metrics, peer, state } = settings
   const refuse: Refuse = (why) => {
@@ -46,7 +46,7 @@ export function nodePlaces(settings: Settings, nodes: number): readonly NodePlac
   })
 }
 
-/** What else was asked for fits several daemons. */
+/** Refuses other options that do not fit several daemons. */
 function assertTogether({ profile, observe, keep, check, repair, state }: Settings, refuse: Refuse): void {
   if (profile !== 'trial') refuse('is for the trial profile; appliances join by POST /cluster/join')
   if (observe !== undefined) refuse('excludes --observe: each node has a HAProxy of its own')
@@ -72,18 +72,18 @@ function assertApart({ listen, http, metrics, peer }: Settings, refuse: Refuse):
     )
 }
 
-/** Where it listens without TLS. */
+/** Returns the ports without TLS. */
 export const plainPorts = ({ http, metrics }: Pick<NodePlace, 'http' | 'metrics'>): readonly number[] =>
   [http, metrics].flatMap((one) => (one === undefined ? [] : [one.port]))
 
-/** Ports of the node itself, and of the etcd and HAProxy beside it. */
+/** Returns the ports of the node itself, and of its etcd and HAProxy. */
 export const peerPorts = ({ port }: Address): readonly number[] =>
   Array.from({ length: PEER_PORTS }, (_, above) => port + above)
 
 export const addressText = ({ host, port }: Address): string => `${host}:${port}`
 export const apiUrl = ({ listen }: NodePlace): string => `https://${addressText(listen)}`
 
-/** The command line of the daemon of a node. The first has the demonstration. */
+/** Returns the command line for the daemon of a node. The first node has the demonstration. */
 export function nodeArguments(
   { number, state, listen, http, metrics, peer }: NodePlace,
   settings: Settings,
@@ -103,7 +103,10 @@ export function nodeArguments(
   return [...Object.entries(options).flat(), ...(demo === undefined ? [] : [demo ? '--demo' : '--no-demo'])]
 }
 
-/** Only settings that are for a single node, and the administrator that was chosen. */
+/**
+ * Returns the environment for the daemon of a node: of the FULCRUM_ variables only those for the administrator, and the
+ * node's own.
+ */
 export function nodeEnvironment(
   { number, listen }: NodePlace,
   env: Environment,

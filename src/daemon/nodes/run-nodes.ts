@@ -61,7 +61,7 @@ export async function runNodes(
   end(0)
 }
 
-/** What a start that was cut off has left: nobody was told of it. */
+/** Removes the rest of a start that was cut off, which was never announced to the user. */
 async function clear(start: NodeStart): Promise<void> {
   if (!existsSync(start.place.state)) return
   const left = await endPrograms(start)
@@ -69,7 +69,7 @@ async function clear(start: NodeStart): Promise<void> {
   await rm(start.place.state, { recursive: true, force: true })
 }
 
-/** More signals change nothing; see the same of a daemon. */
+/** Further signals change nothing, as with a single daemon. */
 function endingSignal(): Promise<void> {
   for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined)
   return new Promise((resolve) => {

@@ -11,18 +11,18 @@ import type { NodePlace } from './places.ts'
 import { reasonOf } from '../../base/reason.ts'
 
 export interface TrialParts extends Pick<Settings, 'state' | 'administrator'> {
-  /** Undefined: at the first start, and where there was one. */
+  /** Undefined: a demonstration at the first start, and where there was one before. */
   readonly wantsDemo: boolean | undefined
   readonly places: readonly NodePlace[]
   readonly startOf: (place: NodePlace, demo: DemoPorts | undefined) => NodeStart
-  /** What an earlier start has left; undefined at the first one. */
+  /** The data of an earlier start; undefined at the first one. */
   readonly kept: KeptNodes | undefined
   readonly say: (line: string) => void
   readonly complain: (line: string) => void
 }
 
 const DEMO_PORT = 8080
-/** To each node. */
+/** Rate for each node. */
 const DEMO_REQUESTS_PER_SECOND = 7
 
 /** The nodes, and the origins of the demonstration, which outlive each of them. */
@@ -38,7 +38,7 @@ export class TrialCluster {
     this.#parts = parts
   }
 
-  /** Resolves when somebody can work with it. */
+  /** Resolves when the cluster is ready for use. */
   async start(): Promise<void> {
     const { places, startOf, kept } = this.#parts
     const demo = await this.#startDemo()
@@ -57,7 +57,7 @@ export class TrialCluster {
     return keep(this.#parts.state, kept)
   }
 
-  /** The password is shown by the start that has made it up. */
+  /** Prints the greeting. The password is shown by the start that generated it. */
   #greet(demo: DemoPorts | undefined): void {
     const { administrator, kept, say } = this.#parts
     const [first] = this.#nodes
@@ -74,14 +74,16 @@ export class TrialCluster {
     for (const line of lines) say(line)
   }
 
-  /** The first start: one that does not come about is begun anew by the next. */
+  /** Forms the cluster at the first start; if this fails, the next start begins again from nothing. */
   async #begin(): Promise<void> {
     await Promise.all(this.#nodes.map((node) => this.#startNode(node)))
     const loginOf = (node: NodeProcess) => this.#loginOf(node)
     await formCluster(this.#nodes, loginOf, this.#tell)
   }
 
-  /** A node that does not start is reported; the others are a cluster without it. */
+  /**
+   * Starts the nodes of a known cluster. One that does not start is reported; the others form the cluster without it.
+   */
   async #goOn(): Promise<void> {
     const starts = await Promise.allSettled(this.#nodes.map((node) => this.#startNode(node)))
     const failed = starts.filter(({ status }) => status === 'rejected')
@@ -103,7 +105,7 @@ export class TrialCluster {
     return { email: email ?? administrator.email, password: password ?? administrator.password ?? '' }
   }
 
-  /** Undefined without a demonstration. */
+  /** Starts the origins; returns undefined without a demonstration. */
   async #startDemo(): Promise<DemoPorts | undefined> {
     const { complain, kept, places, wantsDemo } = this.#parts
     const known = kept?.demo
@@ -131,7 +133,7 @@ export class TrialCluster {
     this.#parts.say(`  Node ${number} has ended (${how}); kill -USR2 ${process.pid} starts it again`)
   }
 
-  /** Starts nodes that have ended by themselves, or were killed. */
+  /** Starts nodes that have ended on their own, or were killed. */
   startEnded(): void {
     if (!this.#isComplete || this.#isEnding) return
     this.#began_ms = performance.now()
