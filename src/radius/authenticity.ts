@@ -15,8 +15,8 @@ const AUTHENTICATOR_AT = HEADER_LENGTH - AUTHENTICATOR_LENGTH
 const keyed = (secret: string, bytes: Uint8Array) => createHmac('md5', secret).update(bytes).digest()
 
 /**
- * The packet with its Message-Authenticator (RFC 3579), which comes first: what stands before it could be chosen by a
- * forger.
+ * Returns the packet with its Message-Authenticator (RFC 3579), which comes first: a forger could choose any bytes
+ * before it.
  */
 export function signedRequest(packet: Packet, secret: string): Buffer {
   const first = { type: TYPE.messageAuthenticator, value: UNSIGNED }
@@ -26,9 +26,9 @@ export function signedRequest(packet: Packet, secret: string): Buffer {
 }
 
 /**
- * `genuine` was made for this request by a server that knows the secret. `unprotected` is vouched for only by its
- * Response Authenticator, which can be forged without the secret (CVE-2024-3596). `forged` is everything else,
- * including an answer made with another secret.
+ * `genuine` was made for this request by a server that knows the secret. `unprotected` has only its Response
+ * Authenticator, which can be forged without the secret (CVE-2024-3596). `forged` is everything else, including an
+ * answer made with another secret.
  */
 export type Authenticity = 'genuine' | 'unprotected' | 'forged'
 
@@ -42,7 +42,7 @@ export function authenticityOf(answer: ReceivedPacket, requestAuthenticator: Uin
     type === TYPE.messageAuthenticator ? [places[index] ?? 0] : [],
   )
   const [at] = signatures
-  // No request of ours has a Proxy-State: it is where forgers put the bytes that they need for a collision.
+  // This client's requests have no Proxy-State: it is where forgers put the bytes that they need for a collision.
   if (at === undefined) return valuesOf(attributes, TYPE.proxyState).length > 0 ? 'forged' : 'unprotected'
   const signature = Buffer.from(asked.subarray(at, at + AUTHENTICATOR_LENGTH))
   const [value] = valuesOf(attributes, TYPE.messageAuthenticator)

@@ -7,7 +7,7 @@ import { askServer, type Ending, type Silence } from './exchange.ts'
 import type { Attribute } from './packet.ts'
 import { type Resolve, Servers } from './servers.ts'
 
-/** One server that was asked, or could not be. */
+/** A server that was asked, or could not be. */
 export interface Attempt {
   readonly host: string
   readonly port: number
@@ -26,7 +26,7 @@ export interface ClientParts {
   readonly clock?: Clock
   readonly log: Log
   readonly resolve?: Resolve
-  /** For all servers together, whatever their number and retries. */
+  /** Limit for all servers together, whatever their number and retries. */
   readonly deadline_ms?: number
 }
 
@@ -46,7 +46,7 @@ export class RadiusClient {
     this.#deadline_ms = deadline_ms
   }
 
-  /** Never throws for what a server does. */
+  /** Asks the servers; never throws for a server's behaviour. */
   async ask(config: RadiusConfig, name: string, password: string): Promise<Result> {
     const why = credentialProblem(name, password, config.authProtocol)
     if (why !== undefined) return { outcome: 'refused', why, attempts: [] }
@@ -65,7 +65,7 @@ export class RadiusClient {
         attempts.push({ host, port, address: '', outcome: 'unresolved' })
         continue
       }
-      // The last server has its share of the time, however slow those before it are.
+      // The last server gets its share of the time, however slow the ones before it are.
       const ending = await askServer(question, target, {
         attempt_ms: config.timeout * 1000,
         attempts: config.retries + 1,

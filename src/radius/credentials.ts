@@ -5,10 +5,10 @@ import { type Attribute, TYPE, VALUE_LENGTH_MAX, vendorAttribute, vendorValues }
 
 export type Protocol = RadiusConfig['authProtocol']
 
-/** One name and password, in the form of one protocol. */
+/** A name and password, in the form of one protocol. */
 export interface Credentials {
   readonly attributes: readonly Attribute[]
-  /** Whether an acceptance proves what the protocol wants proven. */
+  /** Whether an acceptance contains the proof that the protocol requires. */
   isProven(accepted: readonly Attribute[]): boolean
 }
 
@@ -17,15 +17,15 @@ const BLOCK = 16
 export const MICROSOFT = { vendor: 311, error: 2, challenge: 11, response: 25, success: 26 } as const
 const PASSWORD_LENGTH_MAX = 256
 
-/** Why nobody is asked about these; undefined when they can be sent. */
+/** Returns why these credentials are not sent to any server; undefined when they can be sent. */
 export function credentialProblem(name: string, password: string, protocol: Protocol): string | undefined {
-  // Characters that nobody sees would make another name of one and the same.
+  // Invisible characters would make several names look the same.
   if (name === '' || Buffer.byteLength(name) > VALUE_LENGTH_MAX || /[\p{Cc}\p{Cf}\p{Cs}]|^\p{Z}|\p{Z}$/u.test(name)) {
     return `The name must have 1 to ${VALUE_LENGTH_MAX} bytes, no blanks around it and no characters that cannot be seen`
   }
-  // Directories behind a server may take an empty password for an anonymous bind, and let everybody in.
+  // Directories behind a server may take an empty password for an anonymous bind, and admit every user.
   if (password === '') return 'The password is empty'
-  // Padding is of zeros: a password that ends with one would be another.
+  // Padding consists of zeros: a password that ends with one would be ambiguous.
   if (password.includes('\0')) return 'The password has a zero byte'
   if (protocol === 'PAP' && Buffer.byteLength(password) > PAP_LENGTH_MAX) {
     return `The password is longer than the ${PAP_LENGTH_MAX} bytes that PAP can carry`
@@ -35,7 +35,7 @@ export function credentialProblem(name: string, password: string, protocol: Prot
     : undefined
 }
 
-/** RFC 2865, section 5.2. */
+/** By RFC 2865, section 5.2. */
 export function hiddenPassword(password: string, secret: string, authenticator: Uint8Array): Buffer {
   const clear = Buffer.from(password)
   const hidden = Buffer.alloc(Math.max(1, Math.ceil(clear.length / BLOCK)) * BLOCK)
@@ -57,7 +57,7 @@ function pap(password: string, secret: string, authenticator: Uint8Array): Crede
   return { attributes: [{ type: TYPE.userPassword, value }], isProven }
 }
 
-/** RFC 1994. */
+/** By RFC 1994. */
 export const chapDigest = (identifier: Uint8Array, password: string, challenge: Uint8Array): Buffer =>
   createHash('md5').update(identifier).update(password).update(challenge).digest()
 
@@ -68,7 +68,7 @@ function chap(password: string): Credentials {
   return { attributes: [response, { type: TYPE.chapChallenge, value: challenge }], isProven }
 }
 
-/** RFC 2548, section 2.3. */
+/** By RFC 2548, section 2.3. */
 function msChap(name: string, password: string): Credentials {
   const [challenge, peerChallenge, identifier] = [randomBytes(BLOCK), randomBytes(BLOCK), randomBytes(1)]
   const exchange = { name, password, challenge, peerChallenge }

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { familyOf } from '../base/ip-network.ts'
 import { AccessRequest, type Question, type Said } from './request.ts'
 
-/** No server answers in less. */
+/** Time below which no try is made: no server answers faster. */
 const WORTH_MS = 5
 
 export interface Target {
@@ -12,24 +12,24 @@ export interface Target {
 }
 
 export interface Patience {
-  /** Between one sending and the next. */
+  /** The time between two tries. */
   readonly attempt_ms: number
   readonly attempts: number
-  /** For all of them. */
+  /** The time for all tries. */
   readonly budget_ms: number
   readonly requireMessageAuthenticator: boolean
 }
 
 /**
- * `unreachable`: the network says so, or that nobody listens. `forged` and `unprotected`: something came back, which
- * was made with another secret, or without Message-Authenticator.
+ * `unreachable`: the network reports that there is no route or no listener. `forged` and `unprotected`: an answer came,
+ * made with another secret, or without Message-Authenticator.
  */
 export type Silence = 'silent' | 'unreachable' | 'forged' | 'unprotected'
 export type Ending = Said | { readonly outcome: Silence }
 
 /**
- * Asks one server. Each request has a socket, and so a random port, of its own, connected to the server: the kernel
- * passes on what comes from there, and nothing else.
+ * Asks one server. Each request has its own socket, and so a random port, connected to the server: the kernel passes on
+ * only datagrams from there.
  */
 export async function askServer(question: Question, target: Target, patience: Patience): Promise<Ending> {
   const socket = createSocket(familyOf(target.address) === 4 ? 'udp4' : 'udp6')
@@ -72,7 +72,7 @@ function answered(socket: Socket, request: AccessRequest, patience: Patience): P
     }
     socket.on('error', unreachable)
     socket.on('message', (datagram, from) => {
-      // A datagram that arrived between the opening of the socket and its connection could come from anybody.
+      // A datagram that arrived between the opening of the socket and its connection could come from any host.
       if (from.port !== port || from.address !== address) return
       const judged = request.judge(datagram)
       if (judged === undefined) return

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { RadiusConfig } from '../model/sign-in.ts'
 import { type Attribute, TYPE, valuesOf, vendorValues } from './packet.ts'
 
-/** Where an answer names groups. */
+/** The attribute in which an answer names groups. */
 interface Place {
   readonly vendor: number | undefined
   readonly type: number
@@ -11,7 +11,7 @@ interface Place {
 
 const text = (type: number, vendor?: number): Place => ({ vendor, type, isNumber: false })
 
-/** Attributes that servers name groups in. Any other goes by its number. */
+/** Attributes in which servers name groups. Any other is given by its number. */
 const NAMED: Readonly<Record<string, Place>> = {
   'Service-Type': { ...text(6), isNumber: true },
   'Filter-Id': text(11),
@@ -39,7 +39,7 @@ function numbered(name: string): Place | undefined {
   return text(type, vendor)
 }
 
-/** The attribute by its name, as a number from 1 to 255, or as `Vendor:Type` in numbers. */
+/** Finds the attribute by its name, as a number from 1 to 255, or as `Vendor:Type` in numbers. */
 const placeOf = (name: string): Place | undefined => BY_NAME.get(name.toLowerCase()) ?? numbered(name)
 
 export function groupAttributeProblem(name: string): string | undefined {
@@ -49,13 +49,13 @@ export function groupAttributeProblem(name: string): string | undefined {
 
 const hexadecimal = (value: Uint8Array) => `0x${Buffer.from(value).toString('hex')}`
 
-/** Text where it is some; else, as for the octets of a Class, `0x` and hexadecimal digits. */
+/** Returns valid text unchanged; other values, such as the octets of a Class, as `0x` and hexadecimal digits. */
 function readable(value: Uint8Array): string {
   const string = Buffer.from(value).toString()
   return isUtf8(value) && !/\p{Cc}/u.test(string) ? string : hexadecimal(value)
 }
 
-/** The values of the group attribute as people read them, each once. */
+/** Returns the values of the group attribute in readable form, each once. */
 export function groupValues(name: string, attributes: readonly Attribute[]): readonly string[] {
   const place = placeOf(name)
   if (place === undefined) return []
@@ -68,7 +68,7 @@ export function groupValues(name: string, attributes: readonly Attribute[]): rea
 
 type Mapping = Pick<RadiusConfig, 'groupMappings' | 'denyUnmapped'>
 
-/** Groups for the values, each once; undefined for a user who may not come in because there is none. */
+/** Returns the groups for the values, each once; undefined for a user who is refused because there is none. */
 export function mappedGroups({ groupMappings, denyUnmapped }: Mapping, values: readonly string[]) {
   const meant = new Set(values.flatMap((value) => [value, hexadecimal(Buffer.from(value))]))
   const isMeant = (value: string) => meant.has(value) || (/^0x/i.test(value) && meant.has(value.toLowerCase()))

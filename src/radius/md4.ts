@@ -1,4 +1,4 @@
-/** RFC 1320, which passwords of MS-CHAP are hashed with. Cryptography libraries no longer have it, rightly. */
+/** MD4 (RFC 1320), the hash of passwords in MS-CHAP. Cryptography libraries have rightly dropped it. */
 
 const BLOCK = 64
 const SHIFTS = [
@@ -37,7 +37,7 @@ export function md4(message: Uint8Array): Buffer {
     for (const [round, mix] of MIXES.entries()) {
       for (const [step, word] of (ORDERS[round] ?? []).entries()) {
         const sum = a + mix(b, c, d) + bytes.readUInt32LE(at + word * 4) + (CONSTANTS[round] ?? 0)
-        // The registers change places instead of the formula.
+        // The registers are rotated instead of the formula.
         ;[a, b, c, d] = [d, rotated(sum | 0, SHIFTS[round]?.[step % 4] ?? 0), b, c]
       }
     }

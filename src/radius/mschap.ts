@@ -14,7 +14,7 @@ const sha1 = (...parts: readonly (string | Uint8Array)[]) => {
   return hash.digest()
 }
 
-/** The name without the domain before it. */
+/** Returns the name without the domain before it. */
 const userOf = (name: string) => name.slice(name.lastIndexOf('\\') + 1)
 
 export const challengeHash = (peerChallenge: Uint8Array, challenge: Uint8Array, name: string): Uint8Array =>
@@ -22,13 +22,13 @@ export const challengeHash = (peerChallenge: Uint8Array, challenge: Uint8Array, 
 
 export const ntPasswordHash = (password: string): Buffer => md4(Buffer.from(password, 'utf16le'))
 
-/** Each byte of a DES key holds 7 bits of it, and one that nobody looks at. */
+/** Each byte of a DES key holds 7 bits of the key, and an unused one. */
 function desKey(bits: Uint8Array): Buffer {
   const whole = bits.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
   return Buffer.from(Array.from({ length: 8 }, (_, index) => Number((whole >> BigInt(49 - 7 * index)) & 127n) << 1))
 }
 
-/** Plain DES is gone from libraries; three times with one key is the same. */
+/** Encrypts with DES. Libraries have dropped single DES; triple DES with three equal keys is the same. */
 function desEncrypt(clear: Uint8Array, bits: Uint8Array): Buffer {
   const key = desKey(bits)
   const cipher = createCipheriv('des-ede3-ecb', Buffer.concat([key, key, key]), null)
@@ -55,7 +55,7 @@ export function ntResponse({ name, password, challenge, peerChallenge }: Exchang
   return challengeResponse(challengeHash(peerChallenge, challenge, name), ntPasswordHash(password))
 }
 
-/** What a server that knows the password says to the response: `S=` and 40 hexadecimal digits. */
+/** Returns the answer to the response from a server that knows the password: `S=` and 40 hexadecimal digits. */
 export function authenticatorResponse(
   { name, password, challenge, peerChallenge }: Exchange,
   response: Uint8Array,

@@ -37,13 +37,13 @@ export interface Packet {
 }
 
 export interface ReceivedPacket extends Packet {
-  /** The packet without what came after it in its datagram. */
+  /** The packet without any bytes behind it in its datagram. */
   readonly bytes: Uint8Array
-  /** Where the value of each attribute begins. */
+  /** Positions of the attributes' values. */
   readonly places: readonly number[]
 }
 
-/** A name or a password that is too long is refused before it comes here. */
+/** Encodes a packet. Names and passwords that are too long are refused earlier. */
 export function encodePacket({ code, identifier, authenticator, attributes }: Packet): Buffer {
   const parts = attributes.map(({ type, value }) => {
     if (value.length > VALUE_LENGTH_MAX) throw new Error(`attribute ${type} is too long`)
@@ -54,7 +54,7 @@ export function encodePacket({ code, identifier, authenticator, attributes }: Pa
   return Buffer.concat([Uint8Array.of(code, identifier, length >> 8, length & 255), authenticator, ...parts], length)
 }
 
-/** Undefined for what is no packet. Bytes after the length that the packet tells are padding. */
+/** Returns undefined when it is no packet. Bytes behind the packet's own length are padding. */
 export function decodePacket(datagram: Uint8Array): ReceivedPacket | undefined {
   const [code = 0, identifier = 0, high = 0, low = 0] = datagram
   const length = high * 256 + low
@@ -91,9 +91,7 @@ export function vendorAttribute(vendor: number, type: number, value: Uint8Array)
   return { type: TYPE.vendorSpecific, value: Buffer.concat([head, value]) }
 }
 
-/**
- * Values that one vendor's attributes carry; those in another form than the one that RFC 2865 suggests are passed over.
- */
+/** Returns the values in one vendor's attributes; those not in the form that RFC 2865 suggests are skipped. */
 export function vendorValues(attributes: readonly Attribute[], vendor: number, type: number): readonly Uint8Array[] {
   return valuesOf(attributes, TYPE.vendorSpecific).flatMap((value) => {
     if (value.length < VENDOR_LENGTH || Buffer.from(value).readUInt32BE() !== vendor) return []

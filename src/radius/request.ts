@@ -21,11 +21,11 @@ const CHALLENGED = 'The server wants more than a password (Access-Challenge), wh
 const UNPROVEN = 'The server accepts, but does not prove that it knows the password (MS-CHAP2-Success)'
 
 export interface Question extends Asked {
-  /** How this appliance calls itself. */
+  /** This appliance's name in the request. */
   readonly nasIdentifier: string
 }
 
-/** What a genuine answer says. */
+/** The content of a genuine answer. */
 export type Said =
   | { readonly outcome: 'accepted'; readonly attributes: readonly Attribute[] }
   | { readonly outcome: 'refused'; readonly why: string }
@@ -36,7 +36,7 @@ function ownAddress(address: string): Attribute {
   return { type: bits === 32 ? TYPE.nasIpAddress : TYPE.nasIpv6Address, value: Buffer.from(hex, 'hex') }
 }
 
-/** What people may read of a text that somebody else wrote. */
+/** Returns a server's text in a form that is safe to show. */
 function quoted(values: readonly Uint8Array[]): string {
   const text = Buffer.concat(values)
     .toString()
@@ -59,7 +59,7 @@ function rejection(attributes: readonly Attribute[]): string {
   return `The server refuses the name or the password${reason}${quoted(valuesOf(attributes, TYPE.replyMessage))}`
 }
 
-/** One request, which is sent again byte for byte, and judges what comes back. */
+/** One request, which is repeated byte for byte, and checks the answers. */
 export class AccessRequest {
   readonly bytes: Buffer
   readonly #identifier: number
@@ -67,7 +67,7 @@ export class AccessRequest {
   readonly #secret: string
   readonly #credentials: Credentials
 
-  /** `address` is the one that this appliance sends from. */
+  /** `address`: the one from which this appliance sends. */
   constructor(question: Question, secret: string, address: string) {
     const [identifier = 0] = randomBytes(1)
     this.#identifier = identifier
@@ -85,7 +85,9 @@ export class AccessRequest {
     this.bytes = signedRequest(packet, secret)
   }
 
-  /** Undefined for a datagram that is no answer to this request at all. A forged one says nothing. */
+  /**
+   * Returns undefined for a datagram that is no answer to this request at all. The content of a forged one is not read.
+   */
   judge(datagram: Uint8Array): { readonly authenticity: Authenticity; readonly said: Said | undefined } | undefined {
     const answer = decodePacket(datagram)
     if (answer === undefined || answer.identifier !== this.#identifier || !ANSWERS.has(answer.code)) return undefined

@@ -5,28 +5,28 @@ import type { Clock } from '../base/clock.ts'
 import type { RadiusConfig } from '../model/sign-in.ts'
 import type { Target } from './exchange.ts'
 
-/** How long a server that did not answer is asked last. */
+/** The time for which a server that did not answer is asked last. */
 export const REMEMBERED_MS = 60_000
 const RESOLVED_MS = 60_000
 const RESOLVE_MS = 5_000
-/** How long a name that could not be resolved is not asked for again: nobody waits for that each time. */
+/** The time for which a failed name resolution is not repeated, so that not every login waits for it. */
 const UNRESOLVED_MS = 10_000
 const ADDRESSES_MAX = 8
 
 export type Resolve = (name: string) => Promise<readonly string[]>
 
-/** One server by the address that is asked; undefined for a name that nobody knows. */
+/** One server with the address to ask; `target` is undefined for a name that cannot be resolved. */
 export interface Turn {
   readonly host: string
   readonly port: number
   readonly target: Target | undefined
-  /** How many may follow, this one included. */
+  /** Number of turns left, including this one. */
   readonly left: number
 }
 
 const systemResolve: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address)
 
-/** Which servers are asked in what order, and what is remembered of them. */
+/** The order in which servers are asked, and the memory of their failures and addresses. */
 export class Servers {
   readonly #clock: Clock
   readonly #resolve: Resolve
@@ -40,8 +40,8 @@ export class Servers {
   }
 
   /**
-   * The lowest priority first, equal ones as they stand; those that were silent of late come last. Names are resolved
-   * when it is their turn.
+   * Yields the servers, those with the lowest priority value first, equal ones in the given order; those that were
+   * silent recently come last. Names are resolved when it is their turn.
    */
   async *inTurn({ hosts, port: common, sharedSecret }: RadiusConfig): AsyncGenerator<Turn, void, undefined> {
     const later: Omit<Turn, 'left'>[] = []
@@ -60,7 +60,7 @@ export class Servers {
     for (const [place, turn] of later.entries()) yield { ...turn, left: later.length - place }
   }
 
-  /** Notes whether a server answered. Says whether that is news. */
+  /** Records whether a server answered. Returns whether that is news. */
   note({ address, port }: Target, hasAnswered: boolean): boolean {
     const key = keyOf(address, port)
     const wasSilent = this.#silentUntil_ms.has(key)
@@ -69,7 +69,7 @@ export class Servers {
     return wasSilent === hasAnswered
   }
 
-  /** What is no longer true stays for `note`, which tells news; there are as many as servers were ever named. */
+  /** Expired entries are kept for `note`, which detects news; there are at most as many as servers were ever named. */
   #isSilent({ address, port }: Target): boolean {
     return (this.#silentUntil_ms.get(keyOf(address, port)) ?? -Infinity) > this.#clock.monotonic_ms()
   }
@@ -80,7 +80,7 @@ export class Servers {
     if (known !== undefined && known.until_ms > this.#clock.monotonic_ms()) return known.addresses
     let asking = this.#asking.get(host)
     if (asking === undefined) {
-      // Once for all logins: a name server that does not answer holds a thread for each question.
+      // One query for all logins: a name server that does not answer blocks a thread for each query.
       asking = this.#ask(host).finally(() => this.#asking.delete(host))
       this.#asking.set(host, asking)
     }
@@ -89,7 +89,7 @@ export class Servers {
     const found = await Promise.race([asking, late])
     patience.abort()
     if (found !== undefined) return found
-    // A name that cannot be resolved now is what it was.
+    // A name that cannot be resolved now keeps its last addresses.
     const addresses = known?.addresses ?? []
     this.#known.set(host, { addresses, until_ms: this.#clock.monotonic_ms() + UNRESOLVED_MS })
     return addresses

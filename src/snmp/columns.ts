@@ -1,20 +1,20 @@
 import { compareOids, type Mib } from './agentx/answer.ts'
 import { type Oid, OID_LENGTH_MAX, type Value } from './agentx/bytes.ts'
 
-/** One row of a table; its key is its index, a character for each number. Rows are sorted by their keys. */
+/** A row of a table; its key is its index, one character for each number. Rows are sorted by their keys. */
 export interface KeyedRow {
   readonly key: string
 }
 
-/** One column of a table, or one scalar, which is a column of one row with the index 0. */
+/** A column of a table, or a scalar, which is a column of one row with the index 0. */
 export interface Column<R extends KeyedRow> {
   readonly oid: Oid
   rows(): readonly R[]
-  /** undefined while the row has no such value: then it is not there. */
+  /** undefined while the row has no such value: the object then does not exist. */
   value(row: R): Value | undefined
 }
 
-/** Values in the order of their object identifiers: looked up where they are, never copied. */
+/** Values in the order of their object identifiers: read in place, never copied. */
 export class ColumnMib<R extends KeyedRow> implements Mib {
   readonly #columns: readonly Column<R>[]
 
@@ -48,13 +48,13 @@ export class ColumnMib<R extends KeyedRow> implements Mib {
   }
 }
 
-/** The key of a table's index that is a text, written without its length (IMPLIED). */
+/** Returns the key for a text in a table's index, without its length (IMPLIED). */
 export const impliedKey = (text: string): string => text
 
-/** The same with its length, so that something may follow. */
+/** Returns the key with the text's length, so that another part may follow. */
 export const countedKey = (text: string): string => String.fromCharCode(text.length) + text
 
-/** Rows whose index SNMP can name, in its order. */
+/** Returns the rows whose index SNMP can express, in its order. */
 export function sortedRows<R extends KeyedRow>(rows: readonly R[], columnOid: Oid): readonly R[] {
   return rows
     .filter(({ key }) => columnOid.length + key.length <= OID_LENGTH_MAX)
@@ -66,7 +66,7 @@ const startsWith = (oid: Oid, prefix: Oid): boolean =>
 
 const numbersOf = (key: string): number[] => Array.from({ length: key.length }, (_, index) => key.charCodeAt(index))
 
-/** Negative when the key comes before what stands in the identifier from `from` on. */
+/** Negative when the key comes before the rest of the identifier from `from` on. */
 function compareKey(key: string, oid: Oid, from: number): number {
   const length = oid.length - from
   const shared = Math.min(key.length, length)
@@ -77,7 +77,7 @@ function compareKey(key: string, oid: Oid, from: number): number {
   return key.length - length
 }
 
-/** Place of the first row that does not come before the index. */
+/** Returns the place of the first row that does not come before the index. */
 function placeOf(rows: readonly KeyedRow[], oid: Oid, from: number): number {
   let [low, high] = [0, rows.length]
   while (low < high) {

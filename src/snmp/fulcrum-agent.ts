@@ -14,7 +14,7 @@ export interface FulcrumAgentOptions {
   readonly log: Log
 }
 
-/** Offers this daemon's figures to the machine's SNMP agent while running has it on; otherwise it does nothing. */
+/** Offers this daemon's figures to the machine's SNMP agent while the running configuration enables it. */
 export class FulcrumAgent {
   readonly #running: ConfigView
   readonly #subagent: () => Subagent

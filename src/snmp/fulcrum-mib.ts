@@ -7,8 +7,7 @@ import type { Oid, Value } from './agentx/bytes.ts'
 import { type Column, ColumnMib, countedKey, impliedKey, type KeyedRow, sortedRows } from './columns.ts'
 
 /**
- * FULCRUM-MIB (see docs/FULCRUM-MIB.txt): in the part of Net-SNMP's tree for organisations without a number of their
- * own.
+ * FULCRUM-MIB (see docs/FULCRUM-MIB.txt): in the part of Net-SNMP's tree for organisations without their own number.
  */
 export const FULCRUM_OID: Oid = [1, 3, 6, 1, 4, 1, 8072, 9999, 9999, 70]
 const OBJECTS: Oid = [...FULCRUM_OID, 1]
@@ -16,7 +15,7 @@ const OBJECTS: Oid = [...FULCRUM_OID, 1]
 export interface FiguresSource {
   readonly names: ObjectNames
   readonly live: Pick<LiveAnswers, 'figure'> & { readonly counting: Pick<CountingTotals, 'age_ms'> }
-  /** Whether HAProxy answered when it was last asked. */
+  /** Whether HAProxy answered the last time. */
   answers(): boolean
   readonly nodeId: string
   readonly version: string
@@ -24,7 +23,7 @@ export interface FiguresSource {
 
 interface ObjectRow extends KeyedRow {
   readonly name: string
-  /** What its figures are found by. */
+  /** Row key of its figures. */
   readonly figures: string
   readonly backendName?: string
 }
@@ -38,7 +37,7 @@ interface Tables {
 /** FulcrumState of the MIB. */
 const STATE = { unknown: 1, up: 2, down: 3, draining: 4, maintenance: 5, unchecked: 6, stopped: 7 } as const
 
-/** HAProxy's own word: "UP 1/3" is on its way down, "DOWN 1/2" on its way up. */
+/** Returns the state for HAProxy's status: "UP 1/3" is failing, "DOWN 1/2" is recovering. */
 export function stateOf(status: string | undefined): number {
   const [word = ''] = (status ?? '').split(' ')
   if (['UP', 'OPEN', 'FULL'].includes(word)) return STATE.up
@@ -52,14 +51,14 @@ export function stateOf(status: string | undefined): number {
 const TEXT_MAX = 255
 const text = (value: string): Value => {
   const bytes = Buffer.from(value)
-  // Cut where a character ends.
+  // Cut at the end of a character.
   let end = Math.min(bytes.length, TEXT_MAX)
   while (end < bytes.length && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
   return { kind: 'text', value: bytes.subarray(0, end).toString() }
 }
 const gauge = (value: number): Value => ({ kind: 'gauge', value: Math.min(value, 0xffff_ffff) })
 
-/** The number, when it is one: HAProxy leaves some columns of some rows empty. */
+/** Returns the number, if it is one: HAProxy leaves some columns of some rows empty. */
 function figure(kind: 'gauge' | 'counter64', said: string | undefined): Value | undefined {
   if (said === undefined || !/^\d{1,20}$/.test(said)) return undefined
   return kind === 'gauge' ? gauge(Number(said)) : { kind, value: BigInt(said) }
@@ -73,7 +72,10 @@ const FIGURES = [
   { number: 9, kind: 'gauge', column: 'rate' },
 ] as const
 
-/** Every request is answered from HAProxy's last answer; only which objects there are is kept, until that changes. */
+/**
+ * Returns the MIB. Every request is answered from HAProxy's last answer; only the list of objects is kept, until it
+ * changes.
+ */
 export function fulcrumMib(source: FiguresSource): Mib {
   const tables = tablesOf(source.names)
   const columns = [
@@ -112,7 +114,7 @@ function scalars(source: FiguresSource, tables: () => Tables): readonly Column<O
 }
 
 function tableColumns(entry: Oid, rows: () => readonly ObjectRow[], source: FiguresSource): Column<ObjectRow>[] {
-  // Without an answer no row has figures: nobody looks through all of them for the first that has.
+  // Without an answer no row has figures, and a search through all of them for the first one would be wasted.
   const answered = () => (source.answers() ? rows() : [])
   const { live } = source
   return [
@@ -125,7 +127,7 @@ function tableColumns(entry: Oid, rows: () => readonly ObjectRow[], source: Figu
   ]
 }
 
-/** Which rows there are, sorted; made again when a name or a member changed. */
+/** Returns the sorted rows; made again when a name or a member changed. */
 function tablesOf(names: ObjectNames): () => Tables {
   let [made, version] = [undefined as Tables | undefined, -1]
   return () => {

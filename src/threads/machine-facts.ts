@@ -2,8 +2,8 @@ import type { CheckTrial, CipherSuite, MachineFacts, ScriptRun } from '../model/
 import { type ProbePool, withTasks } from './worker-pool.ts'
 
 /**
- * The machine as a probe worker reads it: a fact is the task of its name, unless it is another one here. Health checks,
- * which may hang, have workers of their own.
+ * The facts about the machine, from a probe worker: each is the task of the same name, except those listed here. Health
+ * checks, which may hang, have their own workers.
  */
 export function machineFacts(pool: ProbePool, checks: ProbePool): MachineFacts {
   let zones: readonly string[] | undefined

@@ -17,8 +17,8 @@ type Input<T, K extends keyof T> = T[K] extends (input: infer I) => unknown ? I 
 type Output<T, K extends keyof T> = T[K] extends (input: never) => infer O ? Awaited<O> : never
 
 /**
- * Runs the tasks of one file: in threads, or inline in tests. What a task throws is a defect; outcomes are values.
- * Refuses with TOO_MANY_AT_ONCE when too many wait.
+ * Runs the tasks of one file: in threads, or inline in tests. An exception from a task is a defect; outcomes are
+ * values. Refuses with TOO_MANY_AT_ONCE when too many wait.
  */
 export interface Pool<T> {
   run<K extends TaskName<T>>(name: K, input: Input<T, K>, transfer?: readonly MessagePort[]): Promise<Output<T, K>>
@@ -27,18 +27,18 @@ export interface Pool<T> {
 
 export interface PoolOptions {
   readonly threads: number
-  /** Tasks that one thread has at once: those that wait for others. One unless it is told. */
+  /** Number of tasks that one thread runs at once, for tasks that mostly wait; 1 when absent. */
   readonly tasksPerThread?: number
   /** An unused thread ends after this time; its memory (about 20 MB) is worth more than its start (about 50 ms). */
   readonly idle_ms: number
-  /** Tasks of one name that may wait. */
+  /** Number of tasks of one name that may wait. */
   readonly queue_max: number
   /**
-   * Whether tasks of another name go first: many of one name then keep nobody else waiting. Otherwise in order of
+   * Whether tasks of another name go first, so that many of one name block no other work. Otherwise in order of
    * arrival.
    */
   readonly isFair?: boolean
-  /** Whether what runs at the end is cut off: its tasks are begun again by the next start. */
+  /** Whether running tasks are cut off at the end: the next start begins them again. */
   readonly isCutOff?: boolean
   /** Plain data that every thread starts with. */
   readonly workerData: unknown
@@ -52,9 +52,9 @@ export class WorkerPool<T> implements Pool<T> {
   readonly #isFair: boolean
   readonly #isCutOff: boolean
   readonly #waiting: { readonly name: string; readonly begin: () => void }[] = []
-  /** Threads that have their modules, by their ids. */
+  /** Ids of the threads that have loaded their modules. */
   readonly #ready = new Set<number>()
-  /** Tasks that Piscina was given, to end those that wait for a thread that cannot start. */
+  /** Tasks passed to Piscina, kept to end those that wait for a thread that cannot start. */
   readonly #given = new Set<AbortController>()
   #busy = 0
 
@@ -73,29 +73,32 @@ export class WorkerPool<T> implements Pool<T> {
       maxThreads: threads,
       concurrentTasksPerWorker: tasksPerThread,
       idleTimeout: idle_ms,
-      // Awake between tasks as well, so that a program it started is reaped when it ends.
+      // Awake between tasks as well, so that a program that it started is reaped when it ends.
       atomics: 'disabled',
     })
     this.#pool.on('workerCreate', ({ id }: { id: number }) => this.#ready.add(id))
     this.#pool.on('workerDestroy', ({ id }: { id: number }) => this.#ready.delete(id))
-    // An error of a thread without a task: nobody else would be told, and without this the whole process would end.
+    // An error in a thread without a task: it has no other handler, and would end the whole process.
     this.#pool.on('error', (error: unknown) => this.#endWaiting(error))
   }
 
-  /** Where other threads run, one of them takes what waits. */
+  /** Ends waiting tasks, unless other threads are running, one of which takes them. */
   #endWaiting(why: unknown): void {
     if (this.#ready.size > 0) return
     for (const task of this.#given) task.abort(why)
   }
 
-  /** The cast is sound: Piscina hands over what the export `name` of the very file that `T` describes returned. */
+  /**
+   * Runs a task. The cast is sound: Piscina returns the result of the export `name` of the very file that `T`
+   * describes.
+   */
   async run<K extends TaskName<T>>(
     name: K,
     input: Input<T, K>,
     transfer: readonly MessagePort[] = [],
   ): Promise<Output<T, K>> {
     const turn = this.#turn(name)
-    // Otherwise it has its thread at once, for which `close` waits.
+    // Without a wait, the task has its thread at once, and `close` waits for that.
     if (turn !== undefined) await turn
     const task = new AbortController()
     const { signal } = task
@@ -128,14 +131,14 @@ export class WorkerPool<T> implements Pool<T> {
   }
 
   /**
-   * Waits for what runs; what still waits is refused. Waits for threads that look for their modules as well: Node 22
-   * aborts the whole process when one is ended while it links them, and Piscina would refuse what was to run there.
+   * Waits for running tasks; waiting ones are refused. Also waits for threads that still load their modules: Node 22
+   * aborts the whole process when one is ended while it links them, and Piscina would refuse its tasks.
    */
   async close(): Promise<void> {
     for (;;) {
       const starting = this.#pool.threads.filter(({ threadId }) => !this.#ready.has(threadId))
       if (starting.length === 0) return this.#isCutOff ? this.#pool.destroy() : this.#pool.close()
-      // Nothing else may keep the process waiting for them.
+      // The threads may be all that keeps the process alive while it waits for them.
       for (const thread of starting) thread.ref()
       await new Promise((resolve) => {
         this.#pool.once('workerCreate', resolve)
@@ -150,14 +153,14 @@ function refused(): Promise<never> {
   return Promise.reject(new ApiError('TOO_MANY_AT_ONCE', message, { headers: { 'Retry-After': '3' } }))
 }
 
-/** Tasks as functions that take what each task takes. */
+/** The tasks as functions with the parameters of each task. */
 type TaskFunctions<T> = {
   readonly [K in TaskName<T>]: (
     ...input: T[K] extends (...input: infer I extends unknown[]) => unknown ? I : never
   ) => Promise<Output<T, K>>
 }
 
-/** The tasks of a pool as functions, so that nobody keeps a list of them; those in `own` come before. */
+/** Returns the tasks of a pool as functions, without a list to maintain; those in `own` take precedence. */
 export function withTasks<T, O extends object>(pool: Pool<T>, own: O): O & Omit<TaskFunctions<T>, keyof O> {
   const get = (_: O, name: string): unknown =>
     Reflect.get(own, name) ?? ((input: never) => pool.run(name as never, input))
@@ -194,12 +197,12 @@ export function systemPool(settings: HostSettings): SystemPool {
 
 export type ComputePool = Pool<typeof ComputeTasks>
 
-/** Work on bytes, beside the main thread. One thread: a large backup takes a lot of memory while it is parsed. */
+/** Work on bytes, off the main thread. One thread: a large backup takes a lot of memory while it is parsed. */
 export function computePool(): ComputePool {
   return new WorkerPool<typeof ComputeTasks>(new URL('../../workers/compute.ts', import.meta.url), {
     threads: 1,
     idle_ms: 30_000,
-    // Searches of the audit log come back for each of its files; there are no more of them than this.
+    // A search of the audit log queues again for each of its files; there are no more searches at once than this.
     queue_max: 16,
     isFair: true,
     workerData: undefined,
@@ -208,7 +211,9 @@ export function computePool(): ComputePool {
 
 export type AcmePool = Pool<typeof AcmeTasks>
 
-/** Steps with a CA, one after the other. The thread ends soon after the last: they are rare, and it is heavy. */
+/**
+ * Steps with a CA, one after the other. The thread ends soon after the last: steps are rare, and it uses much memory.
+ */
 export function acmePool(): AcmePool {
   return new WorkerPool<typeof AcmeTasks>(new URL('../../workers/acme.ts', import.meta.url), {
     threads: 1,
@@ -225,7 +230,7 @@ export type AlertPool = Pool<typeof AlertTasks>
 export function alertPool(): AlertPool {
   return new WorkerPool<typeof AlertTasks>(new URL('../../workers/alerts.ts', import.meta.url), {
     threads: 1,
-    // All targets, and tests of some.
+    // All targets, and some tests.
     tasksPerThread: TARGETS_MAX + 8,
     idle_ms: 60_000,
     queue_max: 8,
@@ -236,7 +241,7 @@ export function alertPool(): AlertPool {
 
 export type IntakePool = Pool<typeof IntakeTasks>
 
-/** Files that were handed in. */
+/** Checks uploaded files. */
 export function intakePool(): IntakePool {
   return new WorkerPool<typeof IntakeTasks>(new URL('../../workers/intake.ts', import.meta.url), {
     threads: 1,
@@ -248,12 +253,14 @@ export function intakePool(): IntakePool {
 
 export type ExpositionPool = Pool<typeof ExpositionTasks>
 
-/** Writes and compresses large metrics, at a lower priority. The thread outlives a scrape each minute. */
+/**
+ * Writes and compresses large metrics, at a lower priority. The thread stays alive between scrapes of one per minute.
+ */
 export function expositionPool(): ExpositionPool {
   return new WorkerPool<typeof ExpositionTasks>(new URL('../../workers/exposition.ts', import.meta.url), {
     threads: 1,
     idle_ms: 70_000,
-    // Two forms of the metrics, each packed in two ways.
+    // Two forms of the metrics, each compressed in two ways.
     queue_max: 4,
     isCutOff: true,
     workerData: undefined,
@@ -272,7 +279,7 @@ export function probePool(settings: HostSettings): ProbePool {
   })
 }
 
-/** Health checks that somebody tries. */
+/** Health checks that a user tries out. */
 export function checkPool(settings: HostSettings): ProbePool {
   return new WorkerPool<typeof ProbeTasks>(new URL('../../workers/probe.ts', import.meta.url), {
     threads: 2,

@@ -9,23 +9,25 @@ import { Repeated } from '../base/repeated.ts'
 
 const LOOK_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Days before the end at which somebody should hear of it; 0 is when it has ended. */
+/** Days before the end at which an event is reported; 0 means that the certificate has ended. */
 const WARN_AT_DAYS = [30, 14, 7, 1, 0] as const
 const TOLD_KEY = 'certificates told'
 
-/** A certificate that somebody should replace in time. */
+/** A certificate that needs a replacement in time. */
 export interface WatchedCertificate {
   readonly name: string
   readonly fingerprint: string
-  /** When clients begin to refuse it: its own end, or that of an issuer which is sent with it and ends before. */
+  /**
+   * The time from which clients refuse it: its own end, or that of an issuer which is sent with it and ends earlier.
+   */
   readonly notAfter: Date
-  /** An order renews it before. */
+  /** Until then no event is needed, as an order renews it. */
   readonly quietUntil_ms?: number | undefined
-  /** Names of what shows it. */
+  /** Names of the objects that present it. */
   readonly usedBy: readonly string[]
 }
 
-/** Uploaded certificates, in use or not: an unused one may wait for its turn. */
+/** Returns the uploaded certificates, in use or not: an unused one may be meant for later. */
 export function certificatesIn(running: ConfigView): readonly WatchedCertificate[] {
   const users = usersIn(running)
   return [...running.list('certificates')].map((certificate) => ({
@@ -37,7 +39,7 @@ export function certificatesIn(running: ConfigView): readonly WatchedCertificate
   }))
 }
 
-/** What shows which certificate, by its id. */
+/** Returns the names of the objects that present each certificate, by its id. */
 function usersIn(running: ConfigView): ReadonlyMap<string, readonly string[]> {
   const users = new Map<string, string[]>()
   const uses = (id: string | null | undefined, who: string) => {
@@ -63,7 +65,9 @@ export interface CertificateWatchParts {
   readonly log: Pick<Log, 'warn'>
 }
 
-/** Tells of certificates that are about to expire: 30, 14, 7 and 1 days before, and when it has happened; each once. */
+/**
+ * Reports certificates that are about to expire, once at each step: 30, 14, 7 and 1 days before, and after their end.
+ */
 export class CertificateWatch {
   readonly #parts: CertificateWatchParts
   readonly #looks: Repeated
@@ -100,7 +104,7 @@ export class CertificateWatch {
   }
 }
 
-/** By fingerprint: the last of WARN_AT_DAYS that was reported. */
+/** Returns the last of WARN_AT_DAYS that was reported, by fingerprint. */
 function told(store: Pick<ConfigStore, 'getMeta'>): Readonly<Record<string, number>> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `look` only
   return (store.getMeta(TOLD_KEY) as Record<string, number> | undefined) ?? {}

@@ -18,9 +18,9 @@ export interface ConfirmationParts {
 }
 
 /**
- * Takes an apply back that nobody confirmed in time. What it waits for is in the store, so neither the end of the
- * client nor of the daemon stops it; a machine that was started anew has not been confirmed. What of the machine could
- * not be brought back to running, then or after a failed apply, is tried again.
+ * Takes back an apply that was not confirmed in time. The deadline is in the store, so the end of neither the client
+ * nor the daemon cancels it; a restart of the machine does not count as a confirmation. Parts of the machine that could
+ * not be brought back to the running configuration, then or after a failed apply, are tried again.
  */
 export class Confirmation {
   readonly #engine: ApplyEngine
@@ -40,7 +40,7 @@ export class Confirmation {
     this.#looks = new Repeated('confirmation of an apply', () => this.#look(), LOOK_EVERY_MS, log)
   }
 
-  /** Takes back what is overdue, then watches. */
+  /** Takes back an overdue apply, then watches. */
   start(): Promise<void> {
     this.#looks.start()
     return this.#looks.now()
@@ -57,7 +57,7 @@ export class Confirmation {
     if (!isOverdue && this.#store.journal() === undefined) return
     this.#notBefore_ms = this.#clock.monotonic_ms() + RETRY_MS
     if (isOverdue) await this.#revert(unconfirmed)
-    // Its failures are in the log.
+    // Failures are logged there.
     else await this.#engine.converge(() => false)
   }
 

@@ -11,20 +11,20 @@ export interface HeldAddressesParts {
   readonly tell: (data: object) => void
   readonly clock: Pick<Clock, 'now_ms'>
   readonly log: Log
-  /** Addresses of this machine's interfaces now. */
+  /** Returns the current addresses of this machine's interfaces. */
   readonly own?: () => Iterable<string>
 }
 
 const LOOK_EVERY_MS = 250
 
 /**
- * Which floating IPs this node has. The kernel is asked and not keepalived: it also knows of those that this node has
- * alone, and what was before this daemon.
+ * The floating IPs that this node holds. The kernel is asked rather than keepalived: it also knows those that only this
+ * node has, and those from before this daemon started.
  */
 export class HeldAddresses {
   readonly #parts: HeldAddressesParts
   readonly #looks: Repeated
-  /** ISO 8601, by the address. */
+  /** The times since when, in ISO 8601, by address. */
   readonly #since = new Map<string, string>()
   #isFirst = true
 
@@ -56,7 +56,7 @@ export class HeldAddresses {
     for (const [ip, floatingIpId] of enabled) {
       if (!here.has(ip) || this.#since.has(ip)) continue
       this.#since.set(ip, since)
-      // Addresses that are there when the daemon starts have not moved.
+      // Addresses that are present when the daemon starts have not moved.
       if (!this.#isFirst) tell({ state: 'taken', ip, floatingIpId, nodeId })
     }
     for (const ip of this.#since.keys()) {

@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
 import { defer } from '../base/deferred.ts'
 
-/** A master that reloads closes its sessions and takes new ones at once; one that is started anew takes a moment. */
+/** A master that reloads closes its sessions and accepts new ones at once; one that is restarted takes a moment. */
 const PATIENCE_MS = 250
 const RETRY_MS = 50
 
 /**
- * Whether HAProxy's master is there: a session with it stays open, and ends in the moment in which it does. Nothing is
- * asked.
+ * Observes whether HAProxy's master runs: a session with it stays open, and ends at the same moment as the master. No
+ * commands are sent.
  */
 export class MasterSession {
   readonly #path: string
@@ -19,7 +19,7 @@ export class MasterSession {
   #isClosed = false
   readonly #isKnown = defer()
 
-  /** `onChange` is called when `isThere` is another one. */
+  /** `onChange` is called when `isThere` changes. */
   constructor(path: string, onChange: () => void) {
     this.#path = path
     this.#onChange = onChange
@@ -30,7 +30,7 @@ export class MasterSession {
     return this.#isThere
   }
 
-  /** Resolves when it is known whether it is there. */
+  /** Resolves when it is known whether the master runs. */
   start(): Promise<void> {
     this.#connect()
     return this.#isKnown.promise
@@ -39,14 +39,14 @@ export class MasterSession {
   #connect(): void {
     const socket = connect(this.#path)
     this.#socket = socket
-    // Nobody waits for what a master says by itself, but a socket that is not read does not see its end.
+    // Unrequested output of the master is dropped, but a socket that is not read does not report its end.
     socket.resume()
     socket.once('connect', () => {
       this.#lost_ms = undefined
       this.#set(true)
       this.#isKnown.resolve()
     })
-    // The end follows.
+    // The close event follows.
     socket.on('error', () => undefined)
     socket.once('close', () => this.#ended())
     socket.unref()
@@ -62,7 +62,7 @@ export class MasterSession {
   #ended(): void {
     if (this.#isClosed) return
     const now_ms = performance.now()
-    // At the first end it is tried again at once.
+    // After the first end it reconnects at once.
     const wait_ms = this.#lost_ms === undefined ? 0 : RETRY_MS
     this.#lost_ms ??= now_ms
     if (now_ms - this.#lost_ms >= PATIENCE_MS) {

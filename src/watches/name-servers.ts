@@ -5,7 +5,7 @@ import { tellHaproxy } from './told-haproxy.ts'
 
 const LOOK_EVERY_MS = 5_000
 
-/** The name servers that the HAProxy of this node was told: all plans are made with these. */
+/** The name servers in the configuration of this node's HAProxy: all plans are made with them. */
 export interface NameServersHere {
   current: readonly string[]
 }
@@ -14,14 +14,14 @@ export interface NameServersParts {
   readonly engine: Pick<ApplyEngine, 'isUnsettled' | 'converge'>
   readonly here: NameServersHere
   readonly read: () => Promise<readonly string[]>
-  /** Whether HAProxy is this daemon's to change, and asks them for anything. */
+  /** Whether this daemon manages HAProxy, and HAProxy uses the name servers. */
   readonly isAsked: () => boolean
   readonly log: Log
 }
 
 /**
- * The name servers are a setting of the machine, which may change with a lease. HAProxy reads them only at a start, so
- * it is reloaded, which keeps its connections and the addresses that it knows.
+ * Watches the name servers. They are a setting of the machine, which may change with a lease. HAProxy reads them only
+ * at a start, so it is reloaded, which keeps its connections and the addresses that it knows.
  */
 export class NameServers {
   readonly #parts: NameServersParts
@@ -41,7 +41,10 @@ export class NameServers {
     this.#looks.stop()
   }
 
-  /** An apply that comes in between is planned with what HAProxy was told, or it would leave the reload out. */
+  /**
+   * Compares the name servers. An apply in the meantime is planned with those that HAProxy already has, as it would
+   * otherwise leave the reload out.
+   */
   async look(): Promise<void> {
     const { engine, here, read, isAsked } = this.#parts
     if (this.#isLooking) return

@@ -6,20 +6,20 @@ import { type RealServer, resolvedAt } from '../model/real-server.ts'
 import type { ConfigView } from '../model/sections.ts'
 import { rowKey } from '../stats/live-plan.ts'
 
-/** As often as HAProxy is asked for figures. */
+/** The interval at which HAProxy is asked for figures. */
 const LOOK_EVERY_MS = 1_000
 
-/** Names of one look: a thousand take about four milliseconds. Of more, each has its turn less often. */
+/** Number of names checked at once: a thousand take about four milliseconds. Above that, each is checked less often. */
 const LOOKED_AT_MAX = 1_000
 
-/** A real server with a name, in one backend. */
+/** A real server with a host name, in one backend. */
 interface Named {
   readonly backend: L7Backend
   readonly real: RealServer
   readonly key: string
 }
 
-/** Where a name led at the last look, and to what it led when that was told. */
+/** The address of a name at the last check, and the address last reported. */
 interface Seen {
   readonly name: string
   readonly at: string | undefined
@@ -28,15 +28,17 @@ interface Seen {
 
 export interface NameWatchParts {
   readonly running: ConfigView
-  /** Revision that runs. */
+  /** Returns the running revision. */
   readonly revision: () => number
-  /** What HAProxy says in a column of a row; undefined when it says nothing. */
+  /** Returns a column of a row in HAProxy's last answer; undefined when it is not there. */
   readonly figure: (key: string, column: string) => string | undefined
   readonly events: Pick<Events, 'publish'>
   readonly log: Log
 }
 
-/** Tells when the name of a real server comes to mean another address, or none: HAProxy follows it without a reload. */
+/**
+ * Reports when the name of a real server resolves to another address, or to none: HAProxy follows it without a reload.
+ */
 export class NameWatch {
   readonly #parts: NameWatchParts
   readonly #looks: Repeated
@@ -64,7 +66,7 @@ export class NameWatch {
     for (let left = Math.min(LOOKED_AT_MAX, all.length); left > 0; left--) {
       this.#next = (this.#next + 1) % all.length
       const named = all[this.#next]
-      // While HAProxy does not answer, nobody knows.
+      // While HAProxy does not answer, the address is unknown.
       if (named === undefined || figure(named.key, 'status') === undefined) continue
       const before = this.#seen.get(named.key)
       const known = before?.name === named.real.ip ? before : undefined
@@ -72,7 +74,10 @@ export class NameWatch {
     }
   }
 
-  /** The first address is no news. That there is none has to be so twice: at its start HAProxy has not asked yet. */
+  /**
+   * Returns the new state. The first address is no news. A missing one counts only at the second check: at its start
+   * HAProxy has not resolved the name yet.
+   */
   #judge(named: Named, known: Seen | undefined, at: string | undefined): Seen {
     const { ip: name } = named.real
     if (known === undefined) return { name, at, told: at ?? '' }
@@ -94,7 +99,7 @@ export class NameWatch {
     })
   }
 
-  /** Looked for again when something else runs. */
+  /** Returns the names to check; collected again when the running configuration changes. */
   #all(): readonly Named[] {
     const { running, revision } = this.#parts
     if (this.#of === revision()) return this.#named
@@ -112,7 +117,7 @@ export class NameWatch {
   }
 }
 
-/** HAProxy writes the port behind it, and brackets around IPv6. */
+/** Returns the address without the port, and without the brackets of IPv6. */
 function addressIn(text: string | undefined): string | undefined {
   return text?.slice(0, text.lastIndexOf(':')).replace(/^\[|\]$/g, '')
 }

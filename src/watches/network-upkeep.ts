@@ -13,21 +13,22 @@ interface UpkeepParts {
   readonly engine: ApplyEngine
   readonly running: ConfigView
   readonly listeners: { settle(): Promise<void> }
-  /** Nodes of the cluster. */
+  /** Returns the nodes of the cluster. */
   readonly nodeIds: () => readonly string[]
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
 }
 
 /**
- * The kernel forgets routes and IPv6 addresses of an interface that goes down and comes back, and other programs change
- * what is not theirs: once a minute the node's network is made as running says again. Nothing is done where it is so.
+ * Keeps the node's network as configured. The kernel drops routes and IPv6 addresses of an interface that goes down and
+ * comes back, and other programs make changes: once a minute the running configuration is enforced again. Nothing is
+ * done when the network matches it.
  */
 export class NetworkUpkeep {
   readonly #parts: UpkeepParts
   readonly #looks: Repeated
   readonly #looksWho: Repeated
-  /** The nodes that the network was made for. */
+  /** The nodes for which the network was set up. */
   #nodeIds = ''
   #isMoving = false
   #again_ms = 0
@@ -49,8 +50,8 @@ export class NetworkUpkeep {
   }
 
   /**
-   * The nodes that share addresses are not part of the configuration. What only this node has is removed before another
-   * one can have it, and is made when the other has let go of it.
+   * Adapts the network to the nodes that share addresses, which are not part of the configuration. Addresses that only
+   * this node has are removed before another one can have them, and set up when the other one has released them.
    */
   async lookWho(): Promise<void> {
     const { engine, nodeIds, clock } = this.#parts
@@ -64,7 +65,8 @@ export class NetworkUpkeep {
         const { ok } = await engine.converge(({ name }) => name === driver)
         isMade &&= ok
       }
-      // Else why is in the log, and addresses that nobody has are not left to the next apply.
+      // Otherwise the reason is in the log, and it is tried again: addresses without a node must not wait for the next
+      // apply.
       if (isMade) this.#nodeIds = now
     } finally {
       this.#isMoving = false
@@ -74,13 +76,13 @@ export class NetworkUpkeep {
   async look(): Promise<void> {
     if (this.#parts.engine.busy) return
     await this.#settleNetwork()
-    // The address at which the API listens may have come back.
+    // The address on which the API listens may be back.
     await this.#parts.listeners.settle()
   }
 
   async #settleNetwork(): Promise<void> {
     if (SECTIONS.every((section) => [...this.#parts.running.list(section)].length === 0)) return
-    // What fails is in the log, and tried again a minute later.
+    // Failures are logged there, and tried again a minute later.
     await this.#parts.engine.converge(({ name }) => name === 'network')
   }
 }

@@ -10,18 +10,18 @@ import type { ConfigView } from '../model/sections.ts'
 
 export interface ReadinessParts {
   readonly nodeId: string
-  /** Nodes of the cluster, in order of precedence. */
+  /** Returns the nodes of the cluster, in order of precedence. */
   readonly nodeIds: () => readonly string[]
   readonly running: ConfigView
-  /** Another number with each change of running. */
+  /** Changes with each change of the running configuration. */
   readonly revision: () => number
   readonly executor: Pick<PlanExecutor, 'execute'>
-  /** Whether the programs are there that serve: see `Server`. */
+  /** Whether the programs that serve are running: see `Server`. */
   readonly haproxy: { readonly isThere: boolean }
   readonly keepalivedRuns: () => boolean
-  /** Somebody works on this node, or it goes down. */
+  /** Whether this node is in maintenance, or goes down. */
   readonly isLeaving: () => boolean
-  /** Whether another node is ready to have addresses. */
+  /** Whether another node is ready to hold addresses. */
   readonly hasReadyOther: () => Promise<boolean>
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
@@ -30,26 +30,26 @@ export interface ReadinessParts {
 const LOOK_EVERY_MS = 250
 const TIMEOUT_MS = 5_000
 const AGAIN_MS = 5_000
-/** The others have this time to take what this node gives away. */
+/** The time in which the other nodes can take the addresses that this node gives away. */
 const YIELD_MS = 3_000
 const [MAY, MUST_NOT] = ['0\n', '1\n']
 
 /**
- * Whether this node may have floating IPs, told to keepalived by small files. It begins when the node is what running
- * says, so a node that has just started takes nothing before it can serve.
+ * Decides whether this node may hold floating IPs, and tells keepalived through small files. It starts when the node
+ * matches the running configuration, so a node that has just started takes no addresses before it can serve.
  */
 export class Readiness {
   readonly #parts: ReadinessParts
   readonly #looks: Repeated
-  /** When it ends that the addresses of a sync group are given away, by the name of the group. */
+  /** The end of the time in which the addresses of a sync group are given away, by the group's name. */
   readonly #yields = new Map<string, number>()
   #told = ''
-  /** What could not be told; something else is tried at once. */
+  /** The last values that could not be written, and until when; other values are tried at once. */
   #refused: { readonly text: string; readonly until_ms: number } | undefined
   #instances: { readonly of: string; readonly all: readonly Instance[] } | undefined
   #why: string | undefined = 'it has not looked yet'
   #turn: Promise<void> = Promise.resolve()
-  /** Looks that are under way or wait for their turn. */
+  /** Number of checks in progress or waiting. */
   #looking = 0
   #hasStarted = false
 
@@ -64,29 +64,29 @@ export class Readiness {
     this.#looks.start()
   }
 
-  /** keepalived goes on as it was told last: the end of a daemon is no reason to move addresses. */
+  /** keepalived continues with the last values: the end of a daemon is no reason to move addresses. */
   close(): void {
     this.#looks.stop()
   }
 
-  /** Why it is not ready, as half a sentence. */
+  /** Why the node is not ready, as half a sentence. */
   get why(): string | undefined {
     return this.#why
   }
 
-  /** Gives the addresses of a sync group away for some seconds; resolves when keepalived was told. */
+  /** Gives the addresses of a sync group away for some seconds; resolves when keepalived has the values. */
   async yield(syncGroup: string): Promise<void> {
     this.#yields.set(syncGroup, this.#parts.clock.monotonic_ms() + YIELD_MS)
     await this.look()
   }
 
-  /** Somebody has them: from now on this node takes them when they are free. */
+  /** Another node has the addresses: from now on this node takes them when they are free. */
   async resume(syncGroup: string): Promise<void> {
     this.#yields.delete(syncGroup)
     await this.look()
   }
 
-  /** One after the other, so that the last report is what was seen last. */
+  /** Checks and reports, one call after the other, so that the last report has the last state. */
   look(): Promise<void> {
     this.#looking += 1
     const looked = this.#turn.then(() => this.#look()).finally(() => (this.#looking -= 1))
@@ -94,7 +94,7 @@ export class Readiness {
     return looked
   }
 
-  /** Another node may take longer to answer than it is until the next look: then there is a next one. */
+  /** Skips a check while one is in progress: another node may take longer to answer than the interval. */
   async #lookUnlessBusy(): Promise<void> {
     if (this.#looking === 0) await this.look()
   }
@@ -110,7 +110,7 @@ export class Readiness {
     await this.#tell([[READY, this.#why === undefined ? MAY : MUST_NOT], ...this.#states(instances)])
   }
 
-  /** They are looked at four times a second, and follow from what rarely changes. */
+  /** Returns the instances. They are needed four times a second, and depend on values that rarely change. */
   #instancesNow(): readonly Instance[] {
     const { nodeId, running, revision } = this.#parts
     const nodeIds = this.#parts.nodeIds()
@@ -124,7 +124,7 @@ export class Readiness {
     const servers = serversIn(running)
     if (servers.includes('haproxy') && !haproxy.isThere) return 'its HAProxy does not run'
     if (servers.includes('keepalived') && !keepalivedRuns()) return 'nobody checks its Layer 4 real servers'
-    // Better a node that is worked on than none.
+    // A node in maintenance is better than none.
     return isLeaving() && (await hasReadyOther()) ? 'it is in maintenance' : undefined
   }
 

@@ -5,9 +5,9 @@ import type { Log } from '../base/log.ts'
 import type { MachineFacts } from '../model/machine-facts.ts'
 import type { ConfigView } from '../model/sections.ts'
 
-/** Each look is a unit of systemd for a moment, and lines in the journal. */
+/** Each check is a short-lived systemd unit, and some lines in the journal. */
 const LOOK_EVERY_MS = 300_000
-/** What the sandbox ends with where there can be none. */
+/** Exit code of the sandbox where none can be created. */
 const IMPOSSIBLE = 125
 
 interface SandboxWatchParts {
@@ -18,8 +18,9 @@ interface SandboxWatchParts {
 }
 
 /**
- * Where no sandbox can be made any more, scripts are not run and their checks pass, so that no server goes down because
- * of the machine that asks. That nobody checks is told here: once when it begins and once when it ends.
+ * Watches whether health checks can run. Where no sandbox can be created any more, scripts are not run and their checks
+ * pass, so that no server goes down because of the checking machine. This is reported here, once when it begins and
+ * once when it ends.
  */
 export class SandboxWatch {
   readonly #parts: SandboxWatchParts
@@ -39,7 +40,7 @@ export class SandboxWatch {
     clearInterval(this.#timer)
   }
 
-  /** Tries it with a check that asks nobody anything. */
+  /** Tests the sandbox with a check that contacts no server. */
   async look(): Promise<void> {
     const { running, facts, events, log } = this.#parts
     if (!usesPrograms(running)) return
@@ -53,7 +54,7 @@ export class SandboxWatch {
         log.warn('there can be no sandbox: health checks that are scripts pass unasked', { reason: output })
       events.publish('node', isPossible ? { state } : { state, reason: output })
     } catch (error) {
-      // Somebody else tries checks at this moment; the next look is soon.
+      // Other checks are being tried out at this moment; the next look is soon.
       log.warn('the sandbox of health checks was not tried', { reason: String(error) })
     }
   }

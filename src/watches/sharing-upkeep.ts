@@ -6,13 +6,16 @@ import type { Sharing } from '../drivers/haproxy/sharing.ts'
 import { tellHaproxy } from './told-haproxy.ts'
 
 const LOOK_EVERY_MS = 1_000
-/** A HAProxy that has just begun to share waits for what others know, and hands nothing on at a reload meanwhile. */
+/**
+ * A HAProxy that has just begun to share waits for the other nodes' tables, and passes none on at a reload in that
+ * time.
+ */
 const SETTLED_MS = 10_000
-/** Where one apply follows another. */
+/** Limit for the wait when one apply follows another. */
 const WAITS_MS_MAX = 60_000
 const AGAIN_MS = 10_000
 
-/** What the HAProxy of this node has been told of those of the others: all plans are made with this. */
+/** The other nodes' HAProxys in the configuration of this node's: all plans are made with them. */
 export interface SharingHere {
   current: Sharing | undefined
 }
@@ -21,17 +24,17 @@ export interface SharingUpkeepParts {
   readonly engine: Pick<ApplyEngine, 'isUnsettled' | 'converge'>
   readonly here: SharingHere
   readonly wanted: () => Promise<Sharing | undefined>
-  /** Revision that runs: HAProxy begins to share with its first stick table. */
+  /** Returns the running revision: HAProxy begins to share with its first stick table. */
   readonly revision: () => number
-  /** Whether HAProxy is this daemon's to change at all. */
+  /** Whether this daemon manages HAProxy at all. */
   readonly isOurs: () => boolean
   readonly clock: Pick<Clock, 'monotonic_ms'>
   readonly log: Log
 }
 
 /**
- * The nodes that share stick tables are not part of the configuration: they come, go and move. HAProxy is told by a
- * reload, which keeps its tables and its connections.
+ * Keeps HAProxy up to date about the nodes that share stick tables. These are not part of the configuration: they come,
+ * go and move. HAProxy learns them by a reload, which keeps its tables and its connections.
  */
 export class SharingUpkeep {
   readonly #parts: SharingUpkeepParts
@@ -40,7 +43,7 @@ export class SharingUpkeep {
   #isClosed = false
   #settled_ms = 0
   #revision: number | undefined
-  /** Since when HAProxy has been due to learn about other nodes. */
+  /** The time since which HAProxy waits for a change of the other nodes. */
   #waiting_ms: number | undefined
   #again_ms = 0
 
@@ -49,7 +52,10 @@ export class SharingUpkeep {
     this.#looks = new Repeated('whom stick tables are shared with', () => this.look(), LOOK_EVERY_MS, parts.log)
   }
 
-  /** Before HAProxy is made what running says: one that runs already knows the others, and goes on. */
+  /**
+   * Called before HAProxy is brought in line with the running configuration: one that already runs knows the others,
+   * and continues.
+   */
   async begin(): Promise<void> {
     const { here, wanted } = this.#parts
     here.current = await wanted()
@@ -65,7 +71,10 @@ export class SharingUpkeep {
     this.#looks.stop()
   }
 
-  /** An apply that comes in between is planned with what HAProxy has been told, or it would leave the reload out. */
+  /**
+   * Compares the nodes. An apply in the meantime is planned with those that HAProxy already has, as it would otherwise
+   * leave the reload out.
+   */
   async look(): Promise<void> {
     const { engine, here, wanted, isOurs, clock } = this.#parts
     if (this.#isLooking || clock.monotonic_ms() < this.#again_ms) return
@@ -107,7 +116,7 @@ export class SharingUpkeep {
   }
 }
 
-/** A node that goes must not be waited for: it may have been removed because it is not trusted. */
+/** Whether a node leaves, which is urgent: it may have been removed because it is not trusted. */
 function loses(before: Sharing | undefined, now: Sharing | undefined): boolean {
   const left = new Set(now?.others.map(({ id }) => id))
   return before?.others.some(({ id }) => !left.has(id)) === true

@@ -3,19 +3,22 @@ import { join } from 'node:path'
 import type { Log } from '../base/log.ts'
 import { Repeated } from '../base/repeated.ts'
 
-/** Gives a failed disk some seconds, and keeps a daemon that fails again and again from restarting without a pause. */
+/** Gives a failed disk some seconds, and keeps a daemon that fails repeatedly from restarting without a pause. */
 const LOOK_EVERY_MS = 5_000
 
 export interface StoreWatchParts {
   readonly stateFolder: string
-  /** Why a store has to be opened anew; undefined while none has. */
+  /** The reason why a store must be reopened; undefined while none has failed. */
   readonly failure: () => string | undefined
-  /** The disk works, and the store does not: only another process can open it anew. */
+  /** Called when the disk works again and the store does not: only another process can reopen it. */
   readonly end: (reason: string) => void
   readonly log: Log
 }
 
-/** After LMDB has failed, it is not used any more; the daemon is restarted once the disk has been seen to work. */
+/**
+ * Watches for failed stores. After a failure LMDB is no longer used; the daemon is restarted once the disk has proved
+ * to work.
+ */
 export class StoreWatch {
   readonly #parts: StoreWatchParts
   readonly #looks: Repeated
@@ -34,7 +37,7 @@ export class StoreWatch {
     this.#looks.stop()
   }
 
-  /** Rejects while the disk fails. */
+  /** Checks once; rejects while the disk fails. */
   async look(): Promise<void> {
     const { stateFolder, failure, end, log } = this.#parts
     const reason = failure()
@@ -46,7 +49,7 @@ export class StoreWatch {
   }
 }
 
-/** What the archive's `StorageWatch` tries as well; here a disk that hangs must not hold up the main thread. */
+/** Writes a test file, like the archive's `StorageWatch`; here a disk that hangs must not block the main thread. */
 async function writeDurably(path: string): Promise<void> {
   const file = await open(path, 'w', 0o600)
   try {

@@ -4,32 +4,32 @@ import { NOBODY_LISTENS } from '../drivers/haproxy/cli.ts'
 import type { Log } from '../base/log.ts'
 import type { StatsState } from '../stats/state.ts'
 
-/** The driver that starts it. */
+/** The driver that starts HAProxy. */
 const HAPROXY = 'layer7proxy'
 const LOOK_EVERY_MS = 250
 /** HAProxy may miss a poll or two while it starts or reloads. */
 const DOWN_FOR_MS = 3000
-/** Nobody has its socket any more, so it has ended: only a reload may look so, for some milliseconds. */
+/** HAProxy's socket has no listener any more, so it has ended: a reload looks the same only for some milliseconds. */
 const ENDED_FOR_MS = 500
 const ENDED: ReadonlySet<string | undefined> = new Set(Object.values(NOBODY_LISTENS))
 const RETRY_MAX_MS = 60_000
 
 /**
- * Watches whether HAProxy answers its statistics socket. When it does not for a while, running is enforced again, which
- * starts it, or replaces what hangs; attempts that fail are spaced out up to a minute.
+ * Watches whether HAProxy answers its statistics socket. When it has not for a while, the running configuration is
+ * enforced again, which starts it, or replaces a process that hangs; failed attempts are spaced out up to a minute.
  */
 export class Supervision {
   readonly #engine: ApplyEngine
   readonly #state: () => Pick<StatsState, 'up' | 'reason'>
-  /** Whether HAProxy is this daemon's to start at all. */
+  /** Whether this daemon starts HAProxy at all. */
   readonly #isOurs: () => boolean
   readonly #clock: Pick<Clock, 'monotonic_ms'>
   readonly #log: Log
   readonly #onChange: (up: boolean, reason: string | undefined) => void
-  /** What was told last; before the first, nobody was told anything. */
+  /** The state last reported; undefined before the first report. */
   #told: boolean | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Monotonic, as `#tried_ms`: a clock that is set neither holds up a start nor brings one about. */
+  /** Monotonic, like `#tried_ms`: setting the clock neither delays nor causes a start. */
   #downSince_ms: number | undefined
   #wait_ms = DOWN_FOR_MS
   #tried_ms = 0
@@ -61,7 +61,7 @@ export class Supervision {
 
   #tell(up: boolean, reason: string | undefined): void {
     if (up === this.#told) return
-    // Everybody expects it to be up after a start.
+    // HAProxy is expected to be up after a start.
     if (this.#told !== undefined || !up) this.#onChange(up, reason)
     this.#told = up
   }

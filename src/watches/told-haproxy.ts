@@ -1,11 +1,11 @@
 import type { ApplyEngine } from '../config/apply.ts'
 
-/** The name of its driver. */
+/** The name of HAProxy's driver. */
 const HAPROXY = 'layer7proxy'
 
 /**
- * Has HAProxy told by a plan that is made with `now`, as all plans are from here on. Where it was not told, `here` is
- * as before, and the log says why. Answers whether it was.
+ * Enforces HAProxy's configuration by a plan that is made with `now`, as all later plans are. If this fails, `here` is
+ * as before, and the log has the reason. Returns whether it succeeded.
  */
 export async function tellHaproxy<T>(
   engine: Pick<ApplyEngine, 'converge'>,

@@ -18,7 +18,7 @@ import type { Applying, OwnWitness, WitnessFiles } from './witness-files.ts'
 export interface ApplicationParts {
   readonly files: WitnessFiles
   readonly token: TokenFile
-  /** Where nodes reach it. */
+  /** The address at which nodes reach the witness. */
   readonly peer: NodeAddress
   readonly etcdSays: EtcdGround['says']
   readonly service: Pick<EtcdService, 'witnessArgumentsOf'>
@@ -27,10 +27,10 @@ export interface ApplicationParts {
 }
 
 const AGAIN_MS = 5_000
-/** Another try with the same token meets the same. */
+/** Errors after which another try with the same token cannot succeed. */
 const FINAL: ReadonlySet<JoinErrorCode> = new Set([...OF_THE_TOKEN, 'OTHER_PROTOCOL', 'INVALID_APPLICATION'])
 
-/** Asks to be let in for as long as there is a token that may be good. */
+/** Asks for admission as long as there is a token that may be valid. */
 export class Application {
   readonly #parts: ApplicationParts
   #notBefore_ms = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export class Application {
     this.#parts = parts
   }
 
-  /** Answers what it is the witness of from now on; undefined: of nothing yet. */
+  /** Returns the witness's record of its cluster once it is admitted; undefined before. */
   async look(): Promise<OwnWitness | undefined> {
     const { token, clock } = this.#parts
     const text = token.read()
@@ -62,7 +62,7 @@ export class Application {
     const application = { name: hostname(), address: addressText(peer), peerRequest }
     const { nodeId: joinerId, key: shownKey } = applying
     const client = new JoinClient({ token, joinerId, application, shownKey, clock })
-    // Sound: the member has shown to be of the cluster, and all of this version answer the same.
+    // Sound: the member has proved to belong to the cluster, and all of this version answer the same.
     return await this.#enter(applying, (await client.join()).welcome as WitnessWelcome)
   }
 
@@ -87,7 +87,7 @@ export class Application {
     this.#notBefore_ms = clock.monotonic_ms() + AGAIN_MS
     const isFinal = error instanceof JoinTokenError || (error instanceof JoinError && FINAL.has(error.code))
     if (isFinal) token.remove()
-    // Said once, however often it is tried.
+    // Logged once, however often it is tried.
     const told = `${error.code}: ${error.message}`
     if (told === this.#told && !isFinal) return
     this.#told = told

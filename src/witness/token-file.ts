@@ -4,19 +4,19 @@ import { join } from 'node:path'
 const LEFT_MS = 60_000
 
 /**
- * How a person hands a token to a witness: as a file in the state folder, which nobody else can read. Arguments of a
- * process are there for everybody, and what stands in its environment stays there when the token is used up.
+ * The file by which an administrator gives a token to a witness. It is in the state folder, which other users cannot
+ * read. Arguments of a process are visible to all users, and its environment would keep the token after its use.
  */
 export class TokenFile {
   readonly path: string
-  /** When it was found beside a witness that needs none. */
+  /** The time when the file was found beside a witness that needs none. */
   #left_ms: number | undefined
 
   constructor(stateFolder: string) {
     this.path = join(stateFolder, 'join-token')
   }
 
-  /** Undefined where there is none, or nothing in it yet. */
+  /** Returns undefined when the file does not exist or is still empty. */
   read(): string | undefined {
     try {
       const text = readFileSync(this.path, 'utf8').trim()
@@ -28,8 +28,8 @@ export class TokenFile {
   }
 
   /**
-   * Beside a witness that votes, nobody uses it. It stays for a while, because an operator who has just removed this
-   * witness may hand it the next one before it knows. Answers whether it was deleted.
+   * Deletes a token that is not used, beside a witness that votes. It stays for a while, because an operator who has
+   * just removed this witness may provide the next token before the witness knows. Returns whether it was deleted.
    */
   removeLeft(now_ms: number, isNeeded: boolean): boolean {
     if (isNeeded || this.read() === undefined) this.#left_ms = undefined
@@ -40,7 +40,7 @@ export class TokenFile {
     return true
   }
 
-  /** It was used, or is good for nothing. */
+  /** Deletes a token that was used, or is invalid. */
   remove(): void {
     rmSync(this.path, { force: true })
   }

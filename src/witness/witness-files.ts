@@ -8,28 +8,32 @@ import type { Certified } from '../membership/foundation.ts'
 import type { NodeAddress } from '../membership/node-address.ts'
 import type { KnownNode, TrustOrder } from '../membership/witness-orders.ts'
 
-/** What a witness knows of its cluster. Nothing of it is secret, and its one secret is the key of its certificate. */
+/**
+ * The witness's record of its cluster. None of it is secret; the witness's only secret is the key of its certificate.
+ */
 export interface OwnWitness extends NodeAddress {
   readonly clusterId: string
-  /** Name of the cluster, for people. */
+  /** Display name of the cluster. */
   readonly name: string
-  /** Its own id. */
+  /** The witness's own id. */
   readonly nodeId: string
   readonly nodes: readonly KnownNode[]
 }
 
-/** The application to be admitted. Stored before it is sent, because the answer may get lost. */
+/** The application for admission. Stored before it is sent, because the answer may get lost. */
 export interface Applying {
-  /** It is another one with another token: by this one it may have been let in, and removed again. */
+  /**
+   * With another token there is another application: by this one the witness may have been admitted, and removed again.
+   */
   readonly tokenId: string
   readonly nodeId: string
-  /** PEM. */
+  /** In PEM. */
   readonly key: string
 }
 
 const APPLYING = 'applying.json'
 
-/** The folder of a witness's cluster, which is that of a node but for what says that it is in one. */
+/** The folder of a witness's cluster: that of a node, except for the file that marks its membership. */
 export class WitnessFiles {
   readonly cluster: ClusterFiles
   readonly #file: string
@@ -41,13 +45,13 @@ export class WitnessFiles {
     this.#applying = join(this.cluster.folder, APPLYING)
   }
 
-  /** Undefined: it is the witness of no cluster. */
+  /** Returns undefined when it is the witness of no cluster. */
   read(): OwnWitness | undefined {
     // Sound: written by `commit` only.
     return existsSync(this.#file) ? (JSON.parse(readFileSync(this.#file, 'utf8')) as OwnWitness) : undefined
   }
 
-  /** From now on it is a witness. */
+  /** Makes it the witness of a cluster from now on. */
   commit(own: OwnWitness): Promise<void> {
     return replaceFile(this.#file, JSON.stringify(own))
   }
@@ -62,23 +66,23 @@ export class WitnessFiles {
     await replaceFile(this.#applying, JSON.stringify(applying))
   }
 
-  /** What etcd needs to start. */
+  /** Writes the files that etcd needs to start. */
   async prepare({ key }: Applying, certified: Certified, trust: TrustOrder, etcd: readonly string[]): Promise<void> {
     await rm(this.cluster.dataFolder, { recursive: true, force: true })
     await this.cluster.keep('peer', 'key', key)
     await this.keepCertified(certified)
-    // Nobody was connected yet.
+    // There were no connections yet.
     await this.keepTrust(trust, true)
     await this.keepArguments(etcd)
   }
 
-  /** What etcd is started with, and the folder of the socket that it makes. */
+  /** Writes etcd's arguments, and creates the folder for its socket. */
   async keepArguments(etcd: readonly string[]): Promise<void> {
     await mkdir(dirname(this.cluster.socket), { recursive: true, mode: 0o700 })
     await this.cluster.keepArguments(etcd)
   }
 
-  /** It was let in: what it has asked with is not needed any more. */
+  /** Removes the application after the admission. */
   async dropApplying(): Promise<void> {
     await rm(this.#applying, { force: true })
   }
@@ -94,7 +98,8 @@ export class WitnessFiles {
   }
 
   /**
-   * The certificate that it presents, and those that it accepts: it is certified as a peer, and nodes come as clients.
+   * Returns the certificate that the witness presents, and those that it accepts: it is certified as a peer, and nodes
+   * connect as clients.
    */
   credentials(): NodeCredentials & { readonly notAfter_ms: number } {
     const text = (role: 'peer' | 'client', part: 'key' | 'certificate' | 'ca') =>

@@ -21,7 +21,7 @@ import { type OwnWitness, WitnessFiles } from './witness-files.ts'
 
 export interface WitnessParts {
   readonly stateFolder: string
-  /** Where nodes reach it. */
+  /** The address at which nodes reach the witness. */
   readonly peer: NodeAddress
   readonly executor: PlanExecutor
   readonly etcdSays: EtcdGround['says']
@@ -36,11 +36,11 @@ const LOOK_EVERY_MS = 1_000
 const STATUS_PATIENCE_MS = 1_500
 const RESTARTED_WITHIN_MS = 20_000
 const AGAIN_MS = 100
-/** Nothing is shown at a socket. */
+/** On a socket no certificate is presented. */
 const NO_CREDENTIALS = { ca: '', certificate: '', key: '' }
 
 /**
- * A third vote for a cluster, on a third site: a member of etcd, and beside it this, which does what nodes tell it. It
+ * A third vote for a cluster, on a third site: a member of etcd, and this class, which follows the nodes' orders. It
  * has neither the configuration nor a key that opens it.
  */
 export class Witness {
@@ -54,7 +54,7 @@ export class Witness {
   readonly #looks: Repeated
   #own: OwnWitness | undefined
   #server: PeerServer | undefined
-  /** Its etcd and its files are in one hand at a time. */
+  /** Serialises the work on its etcd and its files. */
   #turn: Promise<unknown> = Promise.resolve()
   #isLooking = false
   #isClosed = false
@@ -73,7 +73,7 @@ export class Witness {
     this.#looks = new Repeated('the witness', () => this.#look(), LOOK_EVERY_MS, log)
   }
 
-  /** Goes on as what it was, or waits for a token. */
+  /** Continues as the witness that it was, or waits for a token. */
   static async open(parts: WitnessParts): Promise<Witness> {
     const witness = new Witness(parts)
     const own = witness.#files.read()
@@ -91,7 +91,7 @@ export class Witness {
     this.#etcd.close()
   }
 
-  /** Where this machine is reached is said by `--peer`; others know the witness by it. */
+  /** Starts the service for nodes. `--peer` gives this machine's address; it must be the one by which nodes know it. */
   async #begin(own: OwnWitness): Promise<void> {
     const { peer, log } = this.#parts
     if (!isSamePlace(own, peer))
@@ -99,18 +99,21 @@ export class Witness {
         `the nodes know this witness at ${own.host}:${own.port}; start it there, or remove it and let it join again`,
       )
     await this.#settle(own)
-    // Also by the start that follows a crash.
+    // Repeated here for a start that follows a crash.
     await this.#files.dropApplying()
     this.#token.remove()
     const handle = answering({ [WITNESS]: (orders) => this.#answer(orders) }, () => ({ status: 404, headers: {} }))
     const credentials = this.#files.credentials()
-    // Only nodes have a certificate of clients, and one that was removed is in the lists.
+    // Only nodes have client certificates, and those of removed nodes are in the revocation lists.
     const memberOf = (_pin: string, nodeId: string) => nodeId
     this.#server = await PeerServer.open({ address: peer, credentials, memberOf, handle, log })
     this.#own = own
   }
 
-  /** Versions before asked etcd at another socket: it is stopped, and started by the next look at the one of now. */
+  /**
+   * Moves etcd to the current socket. Earlier versions used another one: it is stopped, and the next look starts it at
+   * the new one.
+   */
   async #settle(own: OwnWitness): Promise<void> {
     const { cluster } = this.#files
     if (cluster.hasArgument(`--listen-client-urls=${socketUrl(cluster)}`)) return
@@ -129,7 +132,7 @@ export class Witness {
   }
 
   async #apply(): Promise<void> {
-    // Let in by a look before this one, it may have found its port taken.
+    // If an earlier look was admitted, its port may have been taken.
     const own = this.#files.read() ?? (await this.#askToBeLetIn())
     if (own === undefined) return
     await this.#begin(own)
@@ -143,9 +146,9 @@ export class Witness {
 
   async #upkeep(own: OwnWitness): Promise<void> {
     const status = await this.#status()
-    // Whatever ends this daemon may be ending the member as well.
+    // The signal that ends this daemon may be ending the member as well.
     if (this.#isClosed) return
-    // A member that was removed ends each time that it is started, so the nodes are asked although it did not start.
+    // A removed member ends after each start, so the nodes are asked although it did not start.
     const fault = status === undefined ? await this.#service.start().catch((error: unknown) => error) : undefined
     const hasLeader = follows(status)
     if (this.#token.removeLeft(this.#parts.clock.monotonic_ms(), !hasLeader))
@@ -161,7 +164,10 @@ export class Witness {
     return this.#etcd.maintenance.status({ at, timeout_ms: STATUS_PATIENCE_MS }).catch(() => undefined)
   }
 
-  /** A removed witness looks like one that is cut off: nodes that know it by its key say which it is. */
+  /**
+   * Returns whether the witness was removed. It cannot tell this from being cut off, so it asks the nodes that it
+   * knows.
+   */
   async #isRemoved({ nodes }: OwnWitness): Promise<boolean> {
     const credentials = this.#files.credentials()
     for (const { id: nodeId, pin, host, port } of nodes)
@@ -169,7 +175,7 @@ export class Witness {
     return false
   }
 
-  /** Nothing is lost by it: what it has is sealed, and all nodes have it. */
+  /** Leaves the cluster. No data is lost: the witness's data is sealed, and all nodes have it. */
   async #goOut({ name }: OwnWitness): Promise<void> {
     await this.#server?.close()
     this.#server = undefined
@@ -179,7 +185,7 @@ export class Witness {
     this.#parts.log.warn('this witness was removed from its cluster, and has forgotten it', { name })
   }
 
-  /** To a node, and to nobody else. */
+  /** Answers a node; no other caller gets here. */
   #answer(asked: unknown): Promise<WitnessState> {
     // Sound: nodes are of the version of this witness.
     return this.#inTurn(() => this.#obey(asked as WitnessOrders))
@@ -210,7 +216,7 @@ export class Witness {
     }
   }
 
-  /** It has no vote yet, and what it has counts for nobody. */
+  /** Starts the member with an empty database. It has no vote yet, so its data does not count. */
   async #beginAnew(): Promise<void> {
     await this.#service.stop()
     await this.#files.cluster.wipeData()
@@ -218,7 +224,7 @@ export class Witness {
     this.#parts.log.warn('the member of etcd of this witness did not come up, and begins anew')
   }
 
-  /** etcd reads authorities when it starts, and looks at a list when somebody connects. */
+  /** Restarts etcd, which reads authorities only at its start; it reads a revocation list at each connection. */
   async #putInForce(): Promise<void> {
     const { clock, wait, log } = this.#parts
     await this.#service.restart()

@@ -1,17 +1,17 @@
 import type { NoValue, Oid, Value, VarBind } from './bytes.ts'
 import { ERROR, type Header, type Pdu, responsePdu, type SearchRange } from './pdu.ts'
 
-/** What there is to read, in the order of its object identifiers. */
+/** The readable objects, in the order of their identifiers. */
 export interface Mib {
   get(oid: Oid): Value | Exclude<NoValue, 'endOfMibView'>
-  /** The first object after `oid`, or at it; undefined when there is none. */
+  /** Returns the first object after `oid`, or at it; undefined when there is none. */
   next(oid: Oid, isIncluded: boolean): { readonly oid: Oid; readonly value: Value } | undefined
 }
 
-/** At most this many in one answer, however many are requested: the master asks for the rest. */
+/** Maximum number of values in one answer, however many are requested: the master asks for the rest. */
 const BULK_VALUES_MAX = 500
 
-/** The answer to a request of the master; undefined for what has none. Throws nothing. */
+/** Returns the answer to a request of the master; undefined for a request without one. Throws nothing. */
 export function answerTo(header: Header, request: Pdu, mib: Mib): Buffer | undefined {
   const found = (values: readonly VarBind[]) => responsePdu(header, ERROR.none, 0, values)
   switch (request.kind) {
@@ -21,7 +21,7 @@ export function answerTo(header: Header, request: Pdu, mib: Mib): Buffer | undef
       return found(request.ranges.map((range) => nextIn(mib, range)))
     case 'getBulk':
       return found(bulk(mib, request))
-    // Nothing here can be set.
+    // All objects are read-only.
     case 'testSet':
     case 'commitSet':
       return responsePdu(header, ERROR.notWritable, 1, [])
@@ -37,14 +37,14 @@ export function answerTo(header: Header, request: Pdu, mib: Mib): Buffer | undef
   }
 }
 
-/** RFC 2741, 7.2.3.2. */
+/** By RFC 2741, 7.2.3.2. */
 function nextIn(mib: Mib, { start, isIncluded, end }: SearchRange): VarBind {
   const next = mib.next(start, isIncluded)
   const isBeyond = next === undefined || (end.length > 0 && compareOids(next.oid, end) >= 0)
   return isBeyond ? { oid: start, value: 'endOfMibView' } : next
 }
 
-/** RFC 2741, 7.2.3.3: single values, then each repeater in turn, again and again. */
+/** By RFC 2741, 7.2.3.3: single values, then each repeater in turn, repeatedly. */
 function bulk(mib: Mib, { ranges, nonRepeaters, repetitions }: Extract<Pdu, { readonly kind: 'getBulk' }>): VarBind[] {
   const found = ranges.slice(0, nonRepeaters).map((range) => nextIn(mib, range))
   let repeaters = ranges.slice(nonRepeaters)

@@ -1,7 +1,7 @@
 /** An object identifier, as its numbers. */
 export type Oid = readonly number[]
 
-/** More than SNMP knows is nobody's. */
+/** SNMP's limit for an identifier. */
 export const OID_LENGTH_MAX = 128
 const INTERNET: Oid = [1, 3, 6, 1]
 
@@ -10,7 +10,7 @@ export type Value =
   | { readonly kind: 'counter64'; readonly value: bigint }
   | { readonly kind: 'text'; readonly value: string }
 
-/** What stands in place of a value. */
+/** The words that replace a value. */
 export type NoValue = 'noSuchObject' | 'noSuchInstance' | 'endOfMibView'
 
 export interface VarBind {
@@ -29,10 +29,10 @@ const TYPES = {
   endOfMibView: 130,
 } as const
 
-/** Bytes of a PDU that are not what they say. */
+/** Bytes of a PDU that contradict themselves. */
 export class Malformed extends Error {}
 
-/** Reads the parts of a PDU in the byte order that it announces. Throws Malformed at what is cut off or impossible. */
+/** Reads the parts of a PDU in its announced byte order. Throws Malformed for parts that are cut off or impossible. */
 export class Reader {
   readonly #bytes: Buffer
   readonly #isBig: boolean
@@ -58,7 +58,7 @@ export class Reader {
     const at = this.#take(4)
     return this.#isBig ? this.#bytes.readUInt32BE(at) : this.#bytes.readUInt32LE(at)
   }
-  /** RFC 2741, 5.1. */
+  /** By RFC 2741, 5.1. */
   oid(): { readonly oid: Oid; readonly include: boolean } {
     const [count, prefix, include] = [this.u8(), this.u8(), this.u8()]
     this.u8()
@@ -67,7 +67,7 @@ export class Reader {
     for (let i = 0; i < count; i++) oid.push(this.u32())
     return { oid, include: include !== 0 }
   }
-  /** RFC 2741, 5.3. */
+  /** By RFC 2741, 5.3. */
   octets(): Buffer {
     const length = this.u32()
     if (length > this.left) throw new Malformed(`text of ${length} bytes where ${this.left} are left`)
@@ -91,7 +91,7 @@ export class Writer {
   get length(): number {
     return this.#length
   }
-  /** A copy. */
+  /** Returns a copy. */
   bytes(): Buffer {
     return Buffer.from(this.#bytes.subarray(0, this.#length))
   }
@@ -122,7 +122,7 @@ export class Writer {
     const at = this.#room(bytes.length + (-bytes.length & 3))
     bytes.copy(this.#bytes, at)
   }
-  /** RFC 2741, 5.4. */
+  /** By RFC 2741, 5.4. */
   varBind({ oid, value }: VarBind): void {
     this.u16(TYPES[typeof value === 'string' ? value : value.kind])
     this.u16(0)
@@ -135,7 +135,7 @@ export class Writer {
     } else this.u32(value.value >>> 0)
   }
 
-  /** Cleared; answers where it begins. Before anything looks at the bytes: there may be others afterwards. */
+  /** Makes room of zero bytes; returns its start. Called before the buffer is accessed, as it may be replaced. */
   #room(length: number): number {
     const end = this.#length + length
     if (end > this.#bytes.length) {

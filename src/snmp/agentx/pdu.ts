@@ -1,8 +1,8 @@
 import { Malformed, type Oid, Reader, type VarBind, Writer } from './bytes.ts'
 
-/** RFC 2741, 6.1: the PDUs of a subagent that only answers. */
+/** The PDUs of a subagent that only answers (RFC 2741, 6.1). */
 export const HEADER_BYTES = 20
-/** A master that sends more speaks something else. */
+/** A master that sends more uses another protocol. */
 const PAYLOAD_BYTES_MAX = 2 ** 20
 const VERSION = 1
 const NON_DEFAULT_CONTEXT = 0x08
@@ -23,7 +23,7 @@ export const TYPE = {
   response: 18,
 } as const
 
-/** Values of the error field that a subagent needs. */
+/** The values of the error field that a subagent needs. */
 export const ERROR = { none: 0, genErr: 5, notWritable: 17, parseError: 266, unsupportedContext: 262 } as const
 
 export interface Header {
@@ -36,7 +36,7 @@ export interface Header {
   readonly hasContext: boolean
 }
 
-/** From where an object is sought, and before which one the search ends; an empty `end` is no end. */
+/** The start of a search, and the identifier before which it ends; an empty `end` means no limit. */
 export interface SearchRange {
   readonly start: Oid
   readonly isIncluded: boolean
@@ -53,10 +53,10 @@ export type Pdu =
     }
   | { readonly kind: 'testSet' | 'commitSet' | 'undoSet' | 'cleanupSet' | 'ping' | 'close' | 'unknown' }
   | { readonly kind: 'response'; readonly error: number }
-  /** For other engines than the one that everybody has. */
+  /** A request for another context than the default one. */
   | { readonly kind: 'context' }
 
-/** undefined while bytes are missing. Throws Malformed when this cannot be AgentX. */
+/** Returns undefined while bytes are missing. Throws Malformed when this cannot be AgentX. */
 export function readHeader(bytes: Buffer): Header | undefined {
   if (bytes.length < HEADER_BYTES) return undefined
   const flags = bytes.readUInt8(2)
@@ -79,7 +79,7 @@ export function readHeader(bytes: Buffer): Header | undefined {
   }
 }
 
-/** Throws Malformed when the payload is not what its type says. */
+/** Reads the payload. Throws Malformed when it does not match its type. */
 export function readPdu({ type, isBig, hasContext }: Header, payload: Buffer): Pdu {
   const reader = new Reader(payload, isBig)
   if (hasContext && reader.octets().length > 0) return { kind: 'context' }
@@ -126,7 +126,7 @@ function pdu(type: number, ids: Ids, write: (writer: Writer) => void): Buffer {
   return bytes
 }
 
-/** The first PDU; the master answers with the session. */
+/** Returns the first PDU; the master answers with the session. */
 export function openPdu(packetId: number, timeout_s: number, description: string): Buffer {
   return pdu(TYPE.open, { sessionId: 0, transactionId: 0, packetId }, (writer) => {
     writer.u8(timeout_s)
@@ -137,7 +137,7 @@ export function openPdu(packetId: number, timeout_s: number, description: string
   })
 }
 
-/** Asks for a subtree, with the priority that everybody has. */
+/** Returns the registration of a subtree, with the default priority. */
 export function registerPdu(sessionId: number, packetId: number, subtree: Oid): Buffer {
   const priority = 127
   return pdu(TYPE.register, { sessionId, transactionId: 0, packetId }, (writer) => {
@@ -152,7 +152,7 @@ export function pingPdu(sessionId: number, packetId: number): Buffer {
   return pdu(TYPE.ping, { sessionId, transactionId: 0, packetId }, () => undefined)
 }
 
-/** Says goodbye: this subagent shuts down. */
+/** Returns the announcement that this subagent shuts down. */
 export function closePdu(sessionId: number, packetId: number): Buffer {
   const reasonShutdown = 5
   return pdu(TYPE.close, { sessionId, transactionId: 0, packetId }, (writer) => {
@@ -162,7 +162,7 @@ export function closePdu(sessionId: number, packetId: number): Buffer {
   })
 }
 
-/** `index` is that of the variable to blame, from 1. */
+/** Returns a response. `index` is that of the variable with the error, from 1. */
 export function responsePdu(to: Ids, error: number, index: number, found: readonly VarBind[]): Buffer {
   return pdu(TYPE.response, to, (writer) => {
     writer.u32(0)

@@ -27,13 +27,13 @@ export interface SubagentOptions {
 
 const RETRY_MS_MIN = 500
 const RETRY_MS_MAX = 15_000
-/** A master that is stuck keeps its socket open. */
+/** The interval of the pings that detect a master that is stuck with an open socket. */
 const PING_EVERY_MS = 30_000
-/** How long the master waits for an answer. */
+/** The master's time limit for an answer. */
 const ANSWER_S = 5
 const UNSENT_BYTES_MAX = 4 * 2 ** 20
 
-/** Offers one subtree to a master agent (RFC 2741), for as long as there is one, and again when it comes back. */
+/** Offers one subtree to a master agent (RFC 2741) as long as one runs, and again when it comes back. */
 export class Subagent {
   readonly #options: SubagentOptions
   #socket: Socket | undefined
@@ -41,7 +41,7 @@ export class Subagent {
   #received: Buffer = Buffer.alloc(0)
   #sessionId: number | undefined
   #packetId = 0
-  /** What waits for its answer. */
+  /** The request that waits for its answer. */
   #asked: 'open' | 'register' | 'ping' | undefined
   #retry_ms = RETRY_MS_MIN
   #isStopped = true
@@ -81,12 +81,12 @@ export class Subagent {
       this.#watch()
     })
     socket.on('data', (bytes) => this.#take(socket, bytes))
-    // What went wrong is followed by the end of it.
+    // The close event follows.
     socket.on('error', () => undefined)
     socket.on('close', () => this.#lost(socket))
   }
 
-  /** Later each time, until a master has taken the subtree. */
+  /** Reconnects, later each time until a master has accepted the subtree. */
   #lost(socket: Socket): void {
     if (this.#socket !== socket) return
     if (this.#sessionId !== undefined) this.#options.log.info('the SNMP agent is gone')
@@ -148,7 +148,7 @@ export class Subagent {
     }
   }
 
-  /** What fails is one answer, never the daemon. */
+  /** Answers a request; a defect affects only that answer, never the daemon. */
   #answerTo(header: Header, pdu: Pdu): Buffer | undefined {
     try {
       return answerTo(header, pdu, this.#options.mib)
