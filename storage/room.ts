@@ -12,7 +12,7 @@ export class NoRoomError extends Error {
   override readonly name = 'NoRoomError'
 }
 
-/** LMDB met a failing disk. Another process must open its environment anew. */
+/** LMDB met a failing disk. Another process must reopen its environment. */
 export class StoreFailedError extends Error {
   override readonly name = 'StoreFailedError'
 

@@ -18,7 +18,7 @@ export type DemoCommand = { readonly type: 'stop' }
 
 export type DemoReport =
   | { readonly type: 'ready'; readonly originPorts: readonly [number, number] }
-  /** The thread ends afterwards; the daemon goes on without a demo. */
+  /** The thread ends afterwards; the daemon continues without a demo. */
   | { readonly type: 'failed'; readonly message: string }
 
 const TICK_MS = 50

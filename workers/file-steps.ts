@@ -32,7 +32,7 @@ const COPY_MODE = 0o600
 const UNDECODED = '\uFFFD'
 /** The unit's view of the machine is fixed when it starts: folders that were created later stay closed to it. */
 const RESTART_UNIT = '; if its program was installed a moment ago, run "systemctl restart fulcrum" as root'
-/** Mode of a found file that is given back, unless a step says that not everybody may read it. */
+/** Mode of a found file that is restored, unless a step requires that it is not readable by all users. */
 const FOUND_MODE = 0o644
 
 export async function check(run: Run, step: CheckStep): Promise<Failure | undefined> {

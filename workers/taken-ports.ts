@@ -13,8 +13,8 @@ interface Taken {
 }
 
 /**
- * Returns the ports on which nobody can listen, in HAProxy's words. Tries a few times, because the worker from before a
- * reload may need a moment to release its own.
+ * Returns the ports on which no program can listen, in HAProxy's words. Tries a few times, because the worker from
+ * before a reload may need a moment to release its own.
  */
 export async function takenPorts(host: Host, claims: readonly PortClaim[]): Promise<readonly string[]> {
   let taken = await tried(host, claims)

@@ -59,7 +59,7 @@ export interface Appliance {
 
 interface Closing {
   readonly keepsPrograms?: boolean
-  /** Requests that arrive in the meantime are told to retry: the next appliance takes over this one's listeners. */
+  /** Requests that arrive in the meantime are asked to retry: the next appliance takes over this one's listeners. */
   readonly rests?: boolean
 }
 

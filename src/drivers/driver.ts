@@ -177,10 +177,10 @@ export interface NetworkStep extends StepBase {
   readonly kind: 'network'
   readonly desired: DesiredNetwork
   readonly phase: NetworkPhase
-  /** A partial success is kept: nobody wants the previous state. */
+  /** A partial success is kept: the previous state is of no use. */
   readonly keepsPart?: true
 }
-/** Changes an account. Irreversible: nobody knows the previous password. */
+/** Changes an account. Irreversible: the previous password is not known. */
 export interface AccountStep extends StepBase {
   readonly kind: 'account'
   readonly change: AccountChange

@@ -28,7 +28,7 @@ export interface Host {
   keepFile(path: string): Promise<() => Promise<void>>
   /** Names of the files in a folder; none when there is no such folder. */
   listFiles(folder: string): Promise<readonly string[]>
-  /** Returns why nobody could listen on this port now; undefined when it is free. */
+  /** Returns why no program could listen on this port now; undefined when it is free. */
   portProblem(ip: string, port: number): Promise<string | undefined>
   /** The listeners on TCP ports; empty if systemd does not run HAProxy, or nothing reports them. */
   listeners(): Promise<readonly Listener[]>
@@ -144,7 +144,7 @@ export interface AccountChange {
   readonly account: 'console'
   /** true: a login shell, false: none; undefined leaves it unchanged. */
   readonly shell: boolean | undefined
-  /** undefined leaves it unchanged; with `random` nobody knows it. */
+  /** undefined leaves it unchanged; with `random` no user knows it. */
   readonly password: { readonly secret: string } | 'random' | undefined
 }
 

@@ -23,7 +23,7 @@ type WithContent = CheckStep | ReplaceFileStep
 
 /**
  * A message is copied while the sending thread is blocked: 30 ms for the configuration of 100,000 servers, which a plan
- * contains twice. So a long text is put into shared memory once, in portions, while the event loop goes on.
+ * contains twice. So a long text is put into shared memory once, in portions, while the event loop keeps running.
  */
 export async function sentPlan(steps: readonly Step[]): Promise<SentPlan> {
   const places = new Map<string, number[]>()

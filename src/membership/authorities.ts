@@ -9,7 +9,7 @@ import type { Waiting } from './patience.ts'
  * The authorities that certify nodes. Every node can read their keys, so a removed node may have done so: each removal
  * is followed by new ones. They are introduced in three steps, none of which cuts any node off. Each step begins when
  * every node has completed the one before: all accept certificates of both, then all present those of the new ones,
- * then nobody accepts those of the old ones.
+ * then none accepts those of the old ones.
  */
 
 export type Authorities = Readonly<Record<AuthorityRole, Authority>>

@@ -15,7 +15,7 @@ export interface AutomaticTakeoverParts extends PathsToPartner {
   readonly log: Log
 }
 
-/** Lets the preferred node of a pair go on when its partner has been gone for a while. The other node never does. */
+/** Lets the preferred node of a pair continue when its partner has been gone for a while. The other node never does. */
 export class AutomaticTakeover {
   readonly #parts: AutomaticTakeoverParts
   #goneSince_ms: number | undefined

@@ -27,7 +27,7 @@ export interface OwnMembership extends NodeAddress {
   readonly takingOver?: TakingOver
   /** Other nodes have gone on without it: it takes over their state, with a new etcd member. */
   readonly isReturning?: boolean
-  /** Its etcd member is being removed, or was, because it is in maintenance and the other of two nodes goes on. */
+  /** Its etcd member is being removed, or was, because it is in maintenance and the other of two nodes continues. */
   readonly vote?: 'leaving' | 'out'
 }
 

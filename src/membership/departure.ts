@@ -16,7 +16,7 @@ export interface DepartureParts {
 const WAY_ON = 'force=true goes on all the same'
 
 /**
- * Prepares the departure of a node whose machine goes down, or whose programs are replaced, so that the others go on
+ * Prepares the departure of a node whose machine goes down, or whose programs are replaced, so that the others continue
  * without a gap.
  */
 export class Departure {

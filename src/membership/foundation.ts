@@ -128,7 +128,8 @@ export async function revocationOf(
 ): Promise<Revocation> {
   const revoked = revokedOf(removed)
   const { authorities } = pairWith(pairs, issuer)
-  // etcd compares only serial numbers, whoever signed the list. OpenSSL needs a list of every authority that it trusts.
+  // etcd compares only serial numbers, regardless of who signed the list. OpenSSL needs a list of every authority that
+  // it trusts.
   const of = (role: AuthorityRole) => authorities[role].revocationList(revoked, number)
   const clients = pairs.map((pair) => pair.authorities.client.revocationList(revoked, number))
   return {

@@ -40,7 +40,7 @@ export interface HistoriesParts {
 /** A question between nodes of a cluster that are not in one etcd. */
 export interface HistoryQuestion {
   readonly takeovers: readonly Takeover[]
-  /** Whether an operator has decided that the asking node goes on. */
+  /** Whether an operator has decided that the asking node continues. */
   readonly giveWay?: boolean
 }
 
@@ -65,7 +65,7 @@ export function standingTo(mine: readonly Takeover[], theirs: readonly Takeover[
 }
 
 /**
- * Detects reachable nodes that go on without this one, or that this one goes on without. A node that has missed a
+ * Detects reachable nodes that continue without this one, or that this one continues without. A node that has missed a
  * takeover rejoins automatically, and so does the one of two histories in which the configuration was not changed. If
  * both were changed nothing is merged: a person chooses which one stays.
  */
@@ -113,7 +113,7 @@ export class Histories {
     return isSame
   }
 
-  /** Answers another node, on which an operator may have decided that it goes on. */
+  /** Answers another node, on which an operator may have decided that it continues. */
   async answer({ takeovers, giveWay = false }: HistoryQuestion): Promise<HistoryTold> {
     const { members, files } = this.#parts
     const standing = standingTo(members.takeovers(), takeovers)
@@ -147,8 +147,8 @@ export class Histories {
   }
 
   /**
-   * If both gave way, nothing would be left: so the other node is asked first, and is told meanwhile that this one
-   * gives way.
+   * If both gave way, nothing would be left: so the other node is asked first; if it asks in that time, it learns that
+   * this one gives way.
    */
   #giveWayTo(other: Member, since: number): Promise<void> {
     const assertStays = async () => {
@@ -285,7 +285,7 @@ export const answeringHistories =
     // Sound: all nodes of this version ask the same.
     histories()?.answer(question as HistoryQuestion)
 
-/** Lost entries count as one, because nobody knows what they were. */
+/** Lost entries count as one, because their contents are unknown. */
 const editsIn = ({ entries, isWhole }: EntriesBehind): number =>
   entries.filter(({ entry }) => isConfiguration(entry)).length + (isWhole ? 0 : 1)
 

@@ -15,7 +15,7 @@ export interface NewToken {
 export class JoinTokens implements TokensToJoinWith {
   readonly #table: SharedTable
   readonly #clock: Clock
-  /** In memory, because anybody can make a member look up a token. */
+  /** In memory, because any machine can make a member look up a token. */
   readonly #byId = new Map<string, StoredJoinToken>()
 
   constructor(table: SharedTable, clock: Clock) {

@@ -57,8 +57,8 @@ export class Maintenance implements MaintenanceActor {
   }
 
   /**
-   * For work of the daemon on its own machine; resolves when the others can go on without it. Without a quorum it is
-   * not announced, and does not wait.
+   * Begins maintenance for the daemon's work on its own machine; resolves when the others can continue without it.
+   * Without a quorum it is not announced, and does not wait.
    *
    * @throws {ApiError} IN_USE, while another node is in maintenance; not if forced.
    */

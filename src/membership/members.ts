@@ -71,7 +71,7 @@ export interface AuthorityPair {
 
 /** Settings that the two nodes of a pair share. */
 export interface PairSettings {
-  /** Id of the node that goes on automatically. */
+  /** Id of the node that continues automatically. */
   readonly preferredNode: string
   /** Seconds for which the other node must have been gone. */
   readonly takeoverAfter_s: number

@@ -62,7 +62,7 @@ export interface MembershipParts extends Omit<
 
 /** Position of the first checkpoint, which an empty store takes over. */
 const FIRST_POSITION = 1
-/** How long a start waits for the others before it goes on with its own state. */
+/** How long a start waits for the others before it continues with its own state. */
 const CATCH_UP_MS = 10_000
 
 /** The membership of this node: forming, joining and leaving clusters. */
@@ -351,7 +351,7 @@ export class Membership implements ClusterActor {
       if (own.isReturning === true) await startOver(store, this.#files, this.#service)
       else if (own.vote !== 'out') await startAt(own, this.#files, this.#service)
     } catch (error) {
-      // The programs go on running, and can be read.
+      // The node keeps running, and can be read.
       log.error('etcd could not be started', { reason: String(error) })
     }
     this.#cluster = await JoinedCluster.begin(this.#joinedParts, own)
@@ -361,12 +361,11 @@ export class Membership implements ClusterActor {
 
   async #waitFor({ log }: JoinedCluster, { isReturning = false }: OwnMembership): Promise<void> {
     const end = new AbortController()
-    // Aborted at the end: nothing else may keep a daemon from ending that finds out during its start that it was
-    // removed.
+    // Aborted at the end: the timer must not keep a daemon alive that finds out during its start that it was removed.
     const isLate = sleep(CATCH_UP_MS, 'late' as const, { signal: end.signal }).catch(() => undefined)
     if ((await Promise.race([log.caughtUp, isLate])) === 'late') {
       this.#parts.log.warn('too few nodes of the cluster answer; this one goes on with what it has')
-      // The node returns to another history: the state that replaces its own is no later revision that anybody follows.
+      // The node returns to another history: the daemon's parts cannot follow a state that is no later revision.
       if (isReturning) void log.caughtUp.then(() => (this.#isOther = true))
     }
     end.abort()

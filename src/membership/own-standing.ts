@@ -41,8 +41,8 @@ export class OwnStanding {
   }
 
   /**
-   * Asks in the background, for a node that goes on alone and must not wait for a machine that is off: the other node
-   * may go on as well, and may have removed this one there.
+   * Asks in the background, for a node that continues alone and must not wait for a machine that is off: the other node
+   * may have continued as well, and may have removed this one there.
    */
   askBeside(): void {
     if (this.#isAsking) return

@@ -4,7 +4,7 @@ import type { JoinedCluster } from './joined-cluster.ts'
 import type { Members } from './members.ts'
 import { partnerIn } from './partner.ts'
 
-/** Default until somebody chooses. */
+/** Default until an administrator chooses. */
 const AFTER_S = 30
 
 export interface PairParts {

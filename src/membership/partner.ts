@@ -8,8 +8,8 @@ const PATIENCE_MS = 2_000
 
 /**
  * Returns the other node, if no third vote is counted; undefined in any other cluster, where votes decide which nodes
- * go on. A vote counts until etcd is known to have released it: a member that was only told to leave may still form a
- * majority elsewhere.
+ * continue. A vote counts until etcd is known to have released it: a member that was only told to leave may still form
+ * a majority elsewhere.
  */
 export function partnerIn(members: Pick<Members, 'all' | 'mayVote'>, self: string): Member | undefined {
   const all = members.all()

@@ -23,8 +23,8 @@ export interface PromotionParts {
  * Gives a vote to members that have caught up, once they are reachable as members of the cluster: before that a crash
  * makes them forget that they joined, and a vote would be lost.
  *
- * One of two voters may go on alone. A third one ends that, so both must know of it before it votes: one that does not
- * would take the cluster over while the other two go on.
+ * One of two voters may continue alone. A third one ends that, so both must know of it before it votes: one that does
+ * not would take the cluster over while the other two continue.
  */
 export async function promote(parts: PromotionParts, listed: readonly EtcdMember[]): Promise<void> {
   const { own, etcd, isReachable } = parts

@@ -42,8 +42,8 @@ export class Quorum {
   }
 
   /**
-   * A change waits for an election that may be going on. If the quorum was lost earlier, it does not wait in vain: one
-   * quick probe tells whether the quorum is back since the last look. A takeover makes a quorum.
+   * Lets a change wait for an election that may be in progress. If the quorum was lost earlier, it does not wait in
+   * vain: one quick probe tests whether the quorum is back since the last look. A takeover makes a quorum.
    *
    * @throws {ApiError} NO_QUORUM: nothing was changed.
    */

@@ -233,8 +233,7 @@ export class Removals {
   }
 
   /**
-   * Returns the way out without a quorum. A node that will never return is removed only after somebody has gone on
-   * without it.
+   * Returns the way out without a quorum. A node that will never return is removed only after a takeover without it.
    */
   #wayWithoutQuorum(id: string): string {
     const { own, members } = this.#parts
@@ -253,7 +252,7 @@ export class Removals {
   }
 }
 
-/** Returns what the former owner of this key is told. */
+/** Returns the answer for the former owner of this key. */
 export function standingIn(members: Pick<Members, 'removalOf'>, pin: string): Standing | undefined {
   const removed = members.removalOf(pin)
   return removed && { removedAt: removed.at, isLeaving: removed.isLeaving, isOut: removed.stage !== 'marked' }
@@ -272,7 +271,7 @@ function lastVote({ name }: Voter, others: readonly Member[]): ApiError {
   return new ApiError('IN_USE', `${name} would leave nobody with a vote. ${ways.join('; ')}`)
 }
 
-/** The way out when too few of the others will ever return, and nobody can take over. */
+/** The way out when too few of the others will ever return, and no node can take over. */
 export const aloneWithForce = (nodeId: string): string =>
   `bring one of the others back; where they are lost for good, DELETE /cluster/nodes/${nodeId}?force=true makes this node a single one, with the configuration that it has`
 

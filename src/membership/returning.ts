@@ -14,8 +14,8 @@ export interface ReturningParts {
 }
 
 /**
- * Drops a node's share of a history that does not go on: its etcd member, its store's position in the log, and the
- * reason why it was halted, if it was.
+ * Drops a node's share of a history that has ended: its etcd member, its store's position in the log, and the reason
+ * why it was halted, if it was.
  */
 export async function startOver(
   store: Pick<SharedStore, 'startOver'>,

@@ -6,8 +6,8 @@ import { replaceFile } from '../base/replaced-file.ts'
 import type { EntriesBehind } from '../cluster/entries-behind.ts'
 
 /**
- * The state of a node that is in no history which goes on. Nothing merges it: a person reads it and repeats what is
- * still wanted. Like the store it contains passwords and keys, so only its owner may read it.
+ * The state of a node whose history has ended. Nothing merges it: a person reads it and repeats what is still wanted.
+ * Like the store it contains passwords and keys, so only its owner may read it.
  */
 export interface SetAside extends EntriesBehind {
   readonly clusterId: string
@@ -36,6 +36,6 @@ export async function setAside(stateFolder: string, what: SetAside): Promise<str
 const CONFIGURED: ReadonlySet<string> = new Set(['apiTokens', 'joinTokens'])
 const OF_THE_CLUSTER: ReadonlySet<Entry['op']> = new Set(['takeover', 'level', 'compare'])
 
-/** Whether losing this entry would lose something that somebody wanted. */
+/** Whether losing this entry would lose a change that a user wanted. */
 export const isConfiguration = (entry: Entry): boolean =>
   entry.op === 'put' ? CONFIGURED.has(entry.table) : !OF_THE_CLUSTER.has(entry.op)

@@ -28,7 +28,7 @@ const STATUS_PATIENCE_MS = 1_500
 const LEASE_S = 2
 
 /**
- * Removes the vote of a node in maintenance, if there are two nodes, so that the other one goes on alone, at once and
+ * Removes the vote of a node in maintenance, if there are two nodes, so that the other one continues alone, at once and
  * without a decision. Its etcd member is removed while both are up, which etcd does only if both agree, so there is one
  * history: the node without a vote cannot take over. Afterwards it gets a new member, which follows until it has
  * everything.
@@ -47,7 +47,7 @@ export class SteppingAside {
     return this.#vote === 'out'
   }
 
-  /** Whether the other node may be going on without this one. */
+  /** Whether the other node may be continuing without this one. */
   get mayBeOut(): boolean {
     return this.#vote !== undefined
   }
@@ -81,7 +81,7 @@ export class SteppingAside {
     return this.isOut
   }
 
-  /** Returns the node that goes on meanwhile; undefined if this node must keep its vote. */
+  /** Returns the node that continues in the meantime; undefined if this node must keep its vote. */
   #successor(): Member | undefined {
     const { members, own, peers } = this.#parts
     const partner = partnerIn(members, own.nodeId)

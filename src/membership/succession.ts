@@ -44,7 +44,7 @@ export interface SuccessionParts {
 
 const PATIENCE_MS = 1_500
 
-/** Decides which of two parted nodes goes on with the cluster, and how the other one returns. */
+/** Decides which of two parted nodes continues the cluster, and how the other one returns. */
 export class Succession {
   readonly takeovers: Takeovers
   readonly histories: Histories
@@ -92,8 +92,8 @@ export class Succession {
   }
 
   /**
-   * Makes the last entry safe on both of two nodes. Either may have to go on alone with what is on its disk, where an
-   * entry is stored before it is committed: etcd stores the commitment with the next entry, and drops uncommitted
+   * Makes the last entry safe on both of two nodes. Either may have to continue alone with what is on its disk, where
+   * an entry is stored before it is committed: etcd stores the commitment with the next entry, and drops uncommitted
    * entries when it is forced to be alone. So no request is answered before both nodes have a next entry.
    */
   async settle(): Promise<void> {

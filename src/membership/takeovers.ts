@@ -96,7 +96,7 @@ export class Takeovers {
     await this.#finish()
   }
 
-  /** The log may not show a voter yet that etcd counts, and with which the partner goes on. */
+  /** The log may not show a voter yet that etcd counts, and with which the partner continues. */
   async #refuseThird(): Promise<void> {
     const { etcd, own, members } = this.#parts
     const options = { isSerializable: true, at: clientUrl(own), timeout_ms: STATUS_PATIENCE_MS }

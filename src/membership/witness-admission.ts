@@ -66,7 +66,7 @@ export async function admitWitness(
     certifiedBy: issuers.issuer,
     trusts: Math.max(...numbersOf(issuers.pairs)),
   }
-  // The record comes first, so that the certificate can be revoked before it is used, and no node goes on alone.
+  // The record comes first, so that the certificate can be revoked before it is used, and no node continues alone.
   const isIn = await members.addWitness(() => {
     refuseWitness(members, id)
     return isSameAs(members, issuers) ? witness : undefined

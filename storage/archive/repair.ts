@@ -18,7 +18,7 @@ import { closeEnvironment } from '../env.ts'
 /**
  * Removes the damaged rows of an archive that no process has open, in one transaction, and returns where they were, one
  * text per table. The contents of a damaged chunk become unknown; the counters of a damaged baseline begin again with
- * the next poll. Chunks of an object that the catalog lost are removed as well: nobody can query it, and its number is
+ * the next poll. Chunks of an object that the catalog lost are removed as well: it cannot be queried, and its number is
  * never reused.
  */
 export async function repairArchive(directory: string): Promise<readonly string[]> {

@@ -86,7 +86,7 @@ export class ArchiveWriter {
   }
 
   /**
-   * Keeps commits off the disk until called with `undefined`: they fail with this reason, and everything goes on in
+   * Keeps commits off the disk until called with `undefined`: they fail with this reason, and everything continues in
    * memory.
    */
   hold(reason: string | undefined): void {
@@ -194,7 +194,7 @@ export class ArchiveWriter {
     } catch {}
   }
 
-  /** Leaves the seconds up to `to_s` without a row unknown, so that time goes on although nothing can be stored. */
+  /** Leaves the seconds up to `to_s` without a row unknown, so that time advances although nothing can be stored. */
   #advance(to_s: number): void {
     const { ring } = this
     if (to_s - ring.written() >= RING_SERVED_S) ring.reset(to_s)

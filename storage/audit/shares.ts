@@ -23,7 +23,7 @@ const LEFT_OUT_BELOW = 0.01
 
 /**
  * Records whose entries fill the log. The record is a file beside the segments, and only a hint: where it is missing,
- * segments count as young and nobody's.
+ * segments count as young and belong to no user.
  */
 export class AuditShares {
   readonly #path: string
@@ -66,7 +66,7 @@ export class AuditShares {
     this.#open = new Map()
   }
 
-  /** Stores the record. A full disk must not stop anybody's work. */
+  /** Stores the record. A full disk must not stop other work. */
   note(segments: readonly string[]): void {
     const kept = new Set(segments.map((path) => basename(path)))
     for (const name of this.#ended.keys()) if (!kept.has(name)) this.#ended.delete(name)

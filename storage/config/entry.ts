@@ -114,7 +114,7 @@ export interface CompareEntry {
   readonly digest: string
 }
 
-/** The rest of a cluster goes on alone: from here on it has a history of its own. */
+/** The rest of a cluster continues alone: from here on it has a history of its own. */
 export interface TakeoverEntry {
   readonly op: 'takeover'
   readonly takeover: Takeover

@@ -264,7 +264,7 @@ async function reasonOfCommit(error: unknown): Promise<string> {
     await Object(error).commitError
     return String(error)
   } catch (why) {
-    // The part after a colon is meaningless to anybody who does not know LMDB.
+    // The part after a colon is meaningless without knowledge of LMDB.
     const [reason] = (why instanceof Error ? why.message : String(why)).split(':')
     return `the disk failed (${reason})`
   }

@@ -15,7 +15,7 @@ const TEXT_MAX = 255
 const ANSWER_WITHIN_MS = 3_000
 const RETRIES = 2
 
-/** Version 3 sends informs, which the manager acknowledges; version 2c sends traps, which nobody does. */
+/** Version 3 sends informs, which the manager acknowledges; version 2c sends traps, which are not acknowledged. */
 export const snmpWay: Way = async function* snmpWay(sending) {
   const { target, messages } = sending
   const found = await placeOf(target.host ?? '', sending)

@@ -108,9 +108,9 @@ export function exchange(
 }
 
 /**
- * HAProxy's master goes on with a question to a hanging worker even if its client has gone; it has ten places for
- * clients, and then answers nobody. So the connection stays open, and its end shows that the place is free again. Over
- * TCP the other side may have vanished silently.
+ * HAProxy's master keeps a question to a hanging worker open even if its client has gone; it has ten places for
+ * clients, and then answers no client. So the connection stays open, and its end shows that the place is free again.
+ * Over TCP the other side may have vanished silently.
  */
 function abandoned(socket: Socket, isLocal: boolean): Promise<void> {
   socket.removeAllListeners('data').removeAllListeners('end').resume()

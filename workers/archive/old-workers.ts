@@ -44,7 +44,7 @@ export class OldWorkers {
 
   /**
    * Polls the old workers whose turn it is. One may end at any moment, so a missing answer is no fault. A worker that
-   * is not polled now goes on counting and reports everything at its turn.
+   * is not polled now continues to count and reports everything at its turn.
    */
   async poll(pids: readonly number[], current: number, timeout_ms: number): Promise<readonly ProcessStats[]> {
     const share = Math.floor(ASKED_BYTES_MAX / Math.max(1, this.#answer_bytes))

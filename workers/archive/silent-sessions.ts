@@ -58,8 +58,8 @@ export class SilentSessions {
   #recent: Session[] = []
   readonly #replaced = new Map<number, Replaced>()
   /**
-   * When each process reported its last figures. Later figures of it are ignored, because they were counted or belong
-   * to nobody.
+   * The time at which each process reported its last figures. Later figures of it are ignored, because they were
+   * counted already or belong to no process.
    */
   readonly #finished = new Map<number, number>()
   /** The process that answered the last poll. */

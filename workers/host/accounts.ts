@@ -70,7 +70,7 @@ function creation(account: Account): readonly string[] {
   return ['useradd', '--system', '--user-group', '--create-home', '--home-dir', HOME, '--shell', NO_LOGIN, account]
 }
 
-/** Passes the password on standard input, because everybody can read the arguments of a process. */
+/** Passes the password on standard input, because all users can read the arguments of a process. */
 async function setPassword(account: Account, secret: string, run: Run, timeout_ms: number): Promise<RunResult> {
   const result = await run(['chpasswd'], timeout_ms, { input: `${account}:${secret}\n`, isUnconfined: true })
   return { exitCode: result.exitCode, output: result.output.replaceAll(secret, '**') }

@@ -41,7 +41,7 @@ export async function replaceFileDurably(path: string, content: string | Uint8Ar
   // Content that is already in place needs no room on a full disk.
   if (await isThere(path, content, mode)) return syncFolder(folder)
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  // A program that everybody may run is useless in a folder that not everybody may enter.
+  // A program that all users may run is useless in a folder that not all of them may enter.
   if (made !== undefined && (mode & EXECUTABLE_BY_ALL) !== 0) await chmod(folder, 0o755)
   try {
     await writeDurably(temporary, content, mode)

@@ -19,7 +19,7 @@ export async function askProcesses(masterSocket: string): Promise<ShowProc | und
   try {
     return parseShowProc(await sendCommand(masterSocket, 'show proc', ASK_TIMEOUT_MS))
   } catch {
-    // No file, no listener, or a master that is replacing itself: all mean that nobody answers now.
+    // No file, no listener, or a master that is replacing itself: all mean that there is no answer now.
     return undefined
   }
 }
@@ -93,7 +93,7 @@ async function orderReload(masterSocket: string, timeout_ms: number): Promise<st
 
 /**
  * A hanging old worker keeps its listening sockets, and the kernel still gives it a share of the new connections, which
- * nobody answers. A worker that answers ends on its own. Returns the workers that were killed.
+ * get no answer. A worker that answers ends on its own. Returns the workers that were killed.
  */
 async function endSilentWorkers(masterSocket: string, before: ShowProc): Promise<readonly number[]> {
   const pids = await silentOf(masterSocket, [...before.workers, ...before.oldWorkers], SILENCE_MS)

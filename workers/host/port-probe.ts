@@ -18,9 +18,9 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns why nobody can listen there, by trying to. HAProxy would find out only at a reload, and then stop listening
- * everywhere for about a tenth of a second, in case it blocks itself: connections would be refused because of a mistake
- * in one frontend.
+ * Returns why no program can listen there, by trying to. HAProxy would find out only at a reload, and then stop
+ * listening everywhere for about a tenth of a second, in case it blocks itself: connections would be refused because of
+ * a mistake in one frontend.
  */
 export function portProblem(ip: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -55,7 +55,7 @@ export class SupervisedProgram implements ManagedProgram {
   async state(): Promise<UnitState> {
     if ((await this.#pid()) !== undefined) return (await answers(this.#settings.masterSocket)) ? 'running' : 'silent'
     if ((await findProgram(this.#settings.program)) === undefined) return 'missing'
-    // The pid file exists, so HAProxy was started and nobody asked it to stop.
+    // The pid file exists, so HAProxy was started and was not asked to stop.
     return (await readText(this.#pidFile)) === undefined ? 'stopped' : 'failed'
   }
 

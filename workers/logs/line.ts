@@ -9,7 +9,7 @@ export interface LineNumber {
   readonly number: number
 }
 
-/** The destination of a line, which HAProxy was told when it was started. */
+/** The destination of a line, which HAProxy got when it was started. */
 export interface Way {
   readonly isStored: boolean
   /** Format at the syslog server; undefined for lines that are not forwarded. */

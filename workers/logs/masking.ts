@@ -1,6 +1,6 @@
 /**
  * Clients' secrets are masked before a line is stored or forwarded: a reader of logs must not be able to log in as
- * somebody else.
+ * another user.
  */
 
 export const MASK = '**'

@@ -30,7 +30,7 @@ interface Seen {
   readonly holes?: unknown
   /** Lines waiting for the syslog server, which are lost if the process is killed. */
   readonly waiting: number
-  /** Lines about to be sent: if the process is killed, nobody knows whether they were. */
+  /** Lines about to be sent: if the process is killed, it is not known whether they were. */
   readonly leaving: number
 }
 

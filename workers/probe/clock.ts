@@ -58,7 +58,7 @@ export function parseTracking(tracking: string, sources: string): ClockTracking 
     offset_s: 0 - Number(offset),
     servers: sources.split('\n').flatMap((line) => {
       const [mode, state = '', server, , , reach] = line.split(',')
-      // A local reference clock, such as PHC0, is no server: nobody could ask it by that name.
+      // A local reference clock, such as PHC0, is no server: it cannot be asked by that name.
       if (server === undefined || mode === '#') return []
       return [{ name: server, state: STATES[state] ?? 'unknown', reachable: Number.parseInt(reach ?? '0', 8) > 0 }]
     }),

@@ -28,8 +28,8 @@ export function keep(state: string, kept: KeptNodes): Promise<void> {
 }
 
 /**
- * Returns the stored cluster that a start finds. An unfinished one counts as none: its password was never shown, so
- * nobody can log in. Throws when the folder contains something else.
+ * Returns the stored cluster that a start finds. An unfinished one counts as none: its password was never shown, so no
+ * user can log in. Throws when the folder contains something else.
  */
 export function foundNodes(state: string, places: readonly NodePlace[]): KeptNodes | undefined {
   const kept = readKept(state)

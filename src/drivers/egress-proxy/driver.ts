@@ -99,7 +99,7 @@ function renderFiles(settings: SystemProxy | undefined, paths: EgressProxyPaths)
 }
 
 function steps(old: readonly RenderedFile[], files: readonly RenderedFile[], paths: EgressProxyPaths): readonly Step[] {
-  // A file that loses its password is removed before it is written with a mode that lets everybody read it.
+  // A file that loses its password is removed before it is written with a mode that lets all users read it.
   const secrets = old
     .filter(({ path, mode }) => mode === SECRET_MODE && files.some((file) => file.path === path && file.mode !== mode))
     .map(({ path }) => removal(path, 'the password of the proxy goes'))

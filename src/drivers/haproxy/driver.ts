@@ -105,7 +105,7 @@ function planFor(
   return [commands, ...files, keepFile, ...checks.tidying]
 }
 
-/** An address that this apply adds cannot be tried before it exists, and nobody else can listen on it. */
+/** An address that this apply adds cannot be tried before it exists, and no other program can listen on it. */
 function claimedPorts(running: ConfigView, desired: ConfigView): readonly PortClaim[] {
   const had = new Set(ownAddresses(running))
   const added = new Set(ownAddresses(desired).filter((ip) => !had.has(ip)))

@@ -6,7 +6,7 @@ import { interfacePlace } from '../interface-names.ts'
 
 /**
  * Kernels synchronise which client is connected to which real server, so that connections survive a failover. They use
- * unsigned multicast: anybody on that link can listen, and can forge connections. So it is enabled only for an
+ * unsigned multicast: any machine on that link can listen, and can forge connections. So it is enabled only for an
  * interface that a person names, and that carries nothing else.
  */
 

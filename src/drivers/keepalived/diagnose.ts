@@ -1,7 +1,7 @@
 import type { ConfigView } from '../../model/sections.ts'
 import type { Problem } from '../../model/problem.ts'
 
-/** Messages of keepalived and nft name record ids, or lines of a file that nobody sees. */
+/** Messages of keepalived and nft name record ids, or lines of a file that users do not see. */
 export function diagnoseOutput(output: string, desired: ConfigView): readonly Problem[] {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const named = lines.flatMap((line): readonly Problem[] => {

@@ -23,8 +23,8 @@ const PRIVACY_PROTOCOLS: Readonly<Record<SnmpUser['privacyAlgorithm'], string>> 
 }
 
 /**
- * Subtrees that nobody needs and an attacker could use: targets, proxies, users, rights and communities of the agent,
- * its internals (which repeat the rights), arguments of processes.
+ * Subtrees that no manager needs and an attacker could use: targets, proxies, users, rights and communities of the
+ * agent, its internals (which repeat the rights), arguments of processes.
  */
 const HIDDEN = [
   ...[12, 13, 14, 15, 16, 18].map((table) => `.1.3.6.1.6.3.${table}`),

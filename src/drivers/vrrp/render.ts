@@ -4,7 +4,7 @@ import { ROUTER_ID } from '../router-id.ts'
 import type { Instance } from './instances.ts'
 import { ALIVE_PROGRAM, PID_FILES, READY, STATES_FOLDER } from './paths.ts'
 
-/** Programs without which this node serves nobody. */
+/** Programs without which this node cannot serve. */
 export type Server = keyof typeof PID_FILES
 
 /** Three intervals, plus the delay of a lower priority, are less than the 0.6 s that a lost link may cost. */

@@ -52,8 +52,8 @@ export async function silentGateways(addresses: readonly TargetAddress[], run: R
 const keyOf = ({ link, ip }: Pick<TargetAddress, 'link' | 'ip'>) => `${link} ${ip}`
 
 /**
- * Resolves the hardware addresses anew. This needs no route and no address of the network, and unlike an echo it is not
- * subject to firewalls.
+ * Resolves the hardware addresses again. This needs no route and no address of the network, and unlike an echo it is
+ * not subject to firewalls.
  */
 async function resolvedMacs(addresses: readonly TargetAddress[], run: Run): Promise<ReadonlyMap<string, string>> {
   const wanted = new Set(addresses.map(keyOf))
