@@ -55,7 +55,9 @@ t.test('refusals and dead ends are one line each', async (test) => {
   const broken = await server(test, (request) => request.socket.destroy())
   await test.rejects(broken.ask('GET', '/ping'), { message: /cannot be reached/ })
   const garbled = await server(test, (request) => request.socket.end('no HTTP\r\n\r\n'))
-  await test.rejects(garbled.ask('PUT', '/services/apply'), { message: /may have been carried out: check before you repeat it$/ })
+  await test.rejects(garbled.ask('PUT', '/services/apply'), {
+    message: /may have been carried out: check before you repeat it$/,
+  })
 })
 
 t.test('what a step of an apply ended with is said below the refusal', async (test) => {
@@ -78,7 +80,10 @@ t.test('an answer that breaks off is nobody’s answer', async (test) => {
   for (const method of ['GET', 'PUT'])
     await test.rejects(breaking.ask(method, '/x'), {
       name: 'Failure',
-      message: method === 'GET' ? /: the connection was reset$/ : /: the connection was reset; .* may have been carried out: check/,
+      message:
+        method === 'GET'
+          ? /: the connection was reset$/
+          : /: the connection was reset; .* may have been carried out: check/,
     })
 })
 

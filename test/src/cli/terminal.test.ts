@@ -70,7 +70,9 @@ t.test('without a terminal nobody is asked, and the input is read', async (test)
   const made = streams(false)
   const terminal = processTerminal(made, {}, ENDS)
   test.same([terminal.columns, terminal.rows, terminal.hasColour], [undefined, undefined, false])
-  await test.rejects(terminal.ask('E-mail: '), { message: 'E-mail has to be typed, but standard input is not a terminal' })
+  await test.rejects(terminal.ask('E-mail: '), {
+    message: 'E-mail has to be typed, but standard input is not a terminal',
+  })
   made.stdin.end('version: 1')
   test.equal(await terminal.input('the document'), 'version: 1')
 })

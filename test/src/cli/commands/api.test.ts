@@ -30,7 +30,10 @@ t.test('what cannot be sent is said', async (test) => {
   test.match(await run(['api', 'POST', '/ping', '-b', '{a: [']), { exit: 1, err: /neither JSON nor YAML/ })
   test.match(await run(['api', 'POST', '/ping', '-b', '@/no/such']), { exit: 1, err: /there is no file/ })
   test.match(await run(['api', '/ping', '-H', 'nothing']), { exit: 1, err: /nothing is not a header/ })
-  test.match(await run(['api', '/ping', '-H', 'x: ж']), { exit: 1, err: /^fulcrum: the request cannot be sent: [^\n]+\n$/ })
+  test.match(await run(['api', '/ping', '-H', 'x: ж']), {
+    exit: 1,
+    err: /^fulcrum: the request cannot be sent: [^\n]+\n$/,
+  })
   test.match(await run('api /nowhere'), { exit: 1, err: /UNKNOWN_ENDPOINT/ })
   test.match(await run('api'), { exit: 1, err: /missing required argument/ })
 })

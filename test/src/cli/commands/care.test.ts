@@ -122,7 +122,11 @@ t.test('of several certificates with one name none is replaced', async (test) =>
     response.end(JSON.stringify({ status: 'success', message: 'Certificates', data: [{ id: 'a' }, { id: 'b' }] }))
   })
   const added = await run(['cert', 'add', 'site', pem], { env: { FULCRUM_URL: `http://127.0.0.1:${port}` } })
-  test.match(added, { exit: 1, out: '', err: /several records are named site \(a, b\): .*PUT \/certificates\/certs\/ID/ })
+  test.match(added, {
+    exit: 1,
+    out: '',
+    err: /several records are named site \(a, b\): .*PUT \/certificates\/certs\/ID/,
+  })
   test.same(asked, [['GET', '/api/v1/certificates/certs']])
 })
 

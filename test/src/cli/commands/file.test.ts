@@ -166,10 +166,7 @@ t.test('a haproxy.cfg becomes a document, with its certificates and what is to b
   const { exit, out, err } = await run(['import', 'haproxy', cfg, '--owner', 'moved'])
   test.equal(exit, 0)
   test.match(out, `pem: \${file:${pem}}`)
-  test.match(
-    err,
-    /^Notes on 1 line:\n {2}5: option httplog\n.*\n1 line not understood:\n {2}6: http-request lua/,
-  )
+  test.match(err, /^Notes on 1 line:\n {2}5: option httplog\n.*\n1 line not understood:\n {2}6: http-request lua/)
   writeFileSync(made, out)
   test.match(await run(['apply', '-f', made, '--yes', '--accept-warnings']), { exit: 0, out: /certificates www/ })
   test.match(await run('get certs -o name'), { out: 'www\n' })

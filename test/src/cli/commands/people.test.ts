@@ -75,7 +75,10 @@ t.test('a role is made of what it allows, given and taken, and deleted', async (
   test.match(await run('role delete readers'), { exit: 0, out: 'The role readers is deleted.\n' })
   test.match(await run('role give readers --user jane@test'), { exit: 1, err: /there is no role readers/ })
   test.match(await run('role give Monitoring'), { exit: 1, err: /use --user or --group/ })
-  test.match(await run(['role', 'add', 'x', '--allow', 'PATCH /services']), { exit: 1, err: /give a method and a path/ })
+  test.match(await run(['role', 'add', 'x', '--allow', 'PATCH /services']), {
+    exit: 1,
+    err: /give a method and a path/,
+  })
   test.match(await run(['role', 'add', 'x', '--allow', 'GET /nowhere']), { exit: 1, err: /INVALID_BODY/ })
 })
 

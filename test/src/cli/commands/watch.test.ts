@@ -162,5 +162,8 @@ t.test('the figures of now and of then', async (test) => {
   test.match(await run('history shop --kind frog'), { exit: 1, err: /--kind frog: use frontend or backend/ })
   test.match(await run('history nope --kind backend'), { exit: 1, err: /there is no backend nope of Layer 7/ })
   test.match(await run('history nope'), { exit: 1, err: /neither a frontend nor a backend nope/ })
-  test.match(await run('history shop --since long'), { exit: 1, err: /long is not a duration: use for example 90s, 5m, 2h or 7d/ })
+  test.match(await run('history shop --since long'), {
+    exit: 1,
+    err: /long is not a duration: use for example 90s, 5m, 2h or 7d/,
+  })
 })
